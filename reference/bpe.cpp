@@ -1,0 +1,113 @@
+// The definitions of bpe.h written out with strings and a map, recounting everything at every step.
+#include "reference/bpe.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace bigbird::reference {
+namespace {
+
+using Symbols = std::vector<std::string>;
+using Pair = std::pair<std::string, std::string>;
+
+Symbols letters_of(const std::string& sentence) {
+  Symbols symbols;
+  for (const char letter : sentence) symbols.emplace_back(1, letter);
+  return symbols;
+}
+
+// Where `pair` occurs, scanned from left to right, an occurrence starting only where the one before it has
+// ended.
+std::vector<std::size_t> occurrences(const Symbols& symbols, const Pair& pair) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i + 1 < symbols.size();) {
+    const bool here = symbols[i] == pair.first && symbols[i + 1] == pair.second;
+    if (here) found.push_back(i);
+    i += here ? 2 : 1;
+  }
+  return found;
+}
+
+std::map<Pair, std::int64_t> count_pairs(const std::vector<Symbols>& sentences) {
+  std::map<Pair, std::int64_t> counts;
+  for (const Symbols& symbols : sentences) {
+    std::set<Pair> present;
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) present.emplace(symbols[i], symbols[i + 1]);
+    for (const Pair& pair : present) {
+      counts[pair] += static_cast<std::int64_t>(occurrences(symbols, pair).size());
+    }
+  }
+  return counts;
+}
+
+Symbols merged(const Symbols& symbols, const Pair& pair) {
+  Symbols result;
+  std::size_t next = 0;
+  for (const std::size_t start : occurrences(symbols, pair)) {
+    for (; next < start; ++next) result.push_back(symbols[next]);
+    result.push_back(pair.first + pair.second);
+    next = start + 2;
+  }
+  for (; next < symbols.size(); ++next) result.push_back(symbols[next]);
+  return result;
+}
+
+}  // namespace
+
+std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::int64_t number_of_pieces,
+                                std::int64_t max_piece_length) {
+  std::vector<Symbols> corpus;
+  for (const std::string& sentence : sentences) {
+    if (sentence.find_first_not_of(bpe_alphabet) != std::string::npos) {
+      throw std::invalid_argument("a sentence holds a character other than A, C, G, T, N");
+    }
+    corpus.push_back(letters_of(sentence));
+  }
+  std::vector<BpePiece> learnt;
+  std::set<std::string> known;
+  while (static_cast<std::int64_t>(learnt.size()) < number_of_pieces) {
+    std::vector<BpePiece> candidates;
+    for (const auto& [pair, count] : count_pairs(corpus)) {
+      const std::string piece = pair.first + pair.second;
+      if (static_cast<std::int64_t>(piece.size()) > max_piece_length || known.count(piece) != 0) continue;
+      candidates.push_back({piece, pair.first, pair.second, count});
+    }
+    const auto best =
+        std::min_element(candidates.begin(), candidates.end(), [](const BpePiece& a, const BpePiece& b) {
+          return std::make_tuple(-a.count, a.piece.size(), a.piece, a.left.size()) <
+                 std::make_tuple(-b.count, b.piece.size(), b.piece, b.left.size());
+        });
+    if (best == candidates.end() || best->count < 2) break;
+    for (Symbols& symbols : corpus) symbols = merged(symbols, {best->left, best->right});
+    known.insert(best->piece);
+    learnt.push_back(*best);
+  }
+  return learnt;
+}
+
+std::vector<std::string> encode_bpe(const std::string& sentence, const std::vector<std::string>& pieces) {
+  std::map<std::string, std::size_t> rank;
+  for (std::size_t i = 0; i < pieces.size(); ++i) rank.emplace(pieces[i], i);
+  Symbols symbols = letters_of(sentence);
+  for (;;) {
+    std::size_t best_rank = pieces.size();
+    std::size_t best_position = 0;
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+      const auto found = rank.find(symbols[i] + symbols[i + 1]);
+      if (found != rank.end() && found->second < best_rank) {
+        best_rank = found->second;
+        best_position = i;
+      }
+    }
+    if (best_rank == pieces.size()) return symbols;
+    symbols[best_position] += symbols[best_position + 1];
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best_position) + 1);
+  }
+}
+
+}  // namespace bigbird::reference
