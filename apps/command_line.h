@@ -1,0 +1,76 @@
+// What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing line.
+// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse, call lib, print.
+//
+//   int cmd_chunk(int argc, char** argv) {
+//     Verb verb("chunk", "Cut a genome into documents of sentences.", {"bigbird chunk -f genome.fa.gz -o documents.bed.gz"});
+//     std::string fasta;
+//     verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA with .fai)")->required();
+//     verb.add_seed(); verb.add_threads();
+//     if (!verb.parse(argc, argv)) return 0;  // --help was printed
+//     ... work; throw bigbird::Error on failure ...
+//     verb.set_throughput(bases, "bp");
+//     return 0;                               // the closing line is printed by the caller
+//   }
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bigbird::apps {
+
+class Verb {
+ public:
+  // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run as they stand.
+  // Every verb gets -h/--help, -q/--quiet, -v/--verbose, --log FILE, --config FILE (TOML), --no-provenance.
+  Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples);
+  ~Verb();
+  Verb(const Verb&) = delete;
+  Verb& operator=(const Verb&) = delete;
+
+  CLI::App& app() { return app_; }
+
+  // Shared options; call those that the verb takes, before parse().
+  void add_threads();                     // -@,--threads (0 = all cores): sets kernels::set_thread_count
+  void add_seed(std::uint64_t value = 1);  // --seed
+  void add_device();                      // --device auto|cpu (cuda is refused with exit 3 in a build without it)
+  void add_force();                       // --force: an output folder that holds a run may be overwritten
+
+  // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
+  // Usage errors throw Error{usage} with the nearest option as hint.
+  bool parse(int argc, char** argv);
+
+  std::uint64_t seed() const { return seed_; }
+  bool force() const { return force_; }
+  bool provenance() const { return provenance_; }
+  bool quiet() const { return quiet_; }
+  // The whole command line as typed, for provenance.
+  const std::string& command() const { return command_; }
+  // The options as resolved, as TOML, to be saved beside the output.
+  std::string resolved_toml() const;
+
+  // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's own unit.
+  void set_throughput(double amount, const std::string& unit);
+
+ private:
+  CLI::App app_;
+  std::string name_;
+  std::string command_;
+  std::string log_file_;
+  std::string device_ = "auto";
+  std::uint64_t seed_ = 1;
+  int threads_ = 0;
+  int verbose_ = 0;
+  bool force_ = false;
+  bool quiet_ = false;
+  bool no_provenance_ = false;
+  bool provenance_ = true;
+  double amount_ = 0;
+  std::string unit_;
+};
+
+// Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).
+CLI::Validator count_suffix();
+
+}  // namespace bigbird::apps

@@ -1,0 +1,22 @@
+# Compile options of our own targets: warnings, sanitizers, the include root.
+add_library(bigbird_options INTERFACE)
+target_include_directories(bigbird_options INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_options(bigbird_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion)
+# One rounding everywhere: contraction into fused multiply-adds would differ between compilers and levels of the CPU.
+# Kernels that want FMA ask for it by name.
+target_compile_options(bigbird_options INTERFACE -ffp-contract=off)
+if(BIGBIRD_WERROR)
+  target_compile_options(bigbird_options INTERFACE -Werror)
+endif()
+if(BIGBIRD_SANITIZE STREQUAL "address")
+  target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)
+elseif(BIGBIRD_SANITIZE STREQUAL "thread")
+  # ThreadSanitizer does not understand libgomp: kernels/parallel.h uses std::thread instead, and oneDNN stays out.
+  target_compile_options(bigbird_options INTERFACE -fsanitize=thread -g1)
+  target_link_options(bigbird_options INTERFACE -fsanitize=thread)
+  target_compile_definitions(bigbird_options INTERFACE BIGBIRD_STD_THREADS)
+elseif(NOT BIGBIRD_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "BIGBIRD_SANITIZE=${BIGBIRD_SANITIZE}: use address or thread")
+endif()
+target_compile_definitions(bigbird_options INTERFACE BIGBIRD_VERSION="${PROJECT_VERSION}")

@@ -1,0 +1,48 @@
+// The one exception type of the library: what went wrong, and what the user can do about it.
+// An Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit status, in apps only.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace bigbird {
+
+// Exit statuses (design: command line, rule 3): bad_input and runtime 1, usage 2, environment 3, interrupted 128 + signal.
+enum class ErrorKind { bad_input, runtime, usage, environment, interrupted };
+
+class Error : public std::exception {
+ public:
+  // message: one line naming the file and the place. hint: one line saying what to do; may be empty.
+  Error(ErrorKind kind, std::string message, std::string hint = {})
+      : kind_(kind), message_(std::move(message)), hint_(std::move(hint)) {}
+
+  ErrorKind kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+  const std::string& hint() const { return hint_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+  // Prefixes the message with where we were ("model.safetensors: "), for context added on the way up.
+  Error with_context(const std::string& where) const { return Error(kind_, where + ": " + message_, hint_); }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+  std::string hint_;
+};
+
+// Shorthands, so that call sites read as one line.
+[[noreturn]] inline void throw_bad_input(std::string message, std::string hint = {}) {
+  throw Error(ErrorKind::bad_input, std::move(message), std::move(hint));
+}
+[[noreturn]] inline void throw_runtime(std::string message, std::string hint = {}) {
+  throw Error(ErrorKind::runtime, std::move(message), std::move(hint));
+}
+[[noreturn]] inline void throw_usage(std::string message, std::string hint = {}) {
+  throw Error(ErrorKind::usage, std::move(message), std::move(hint));
+}
+[[noreturn]] inline void throw_environment(std::string message, std::string hint = {}) {
+  throw Error(ErrorKind::environment, std::move(message), std::move(hint));
+}
+
+}  // namespace bigbird
