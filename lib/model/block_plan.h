@@ -1,0 +1,67 @@
+// Block plans: which key blocks each query block sees, per head, for one layer and one length (specification 1).
+// One generator serves every pattern; the result is a list per row, repeats kept, and its transpose.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/types.h"
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+// Owns the lists behind a kernels::BlockPlanView.
+class BlockPlan {
+ public:
+  // rows[h][i] = key blocks of query block i in head h.
+  explicit BlockPlan(const std::vector<std::vector<std::vector<std::int32_t>>>& rows);
+  BlockPlan(const BlockPlan&) = delete;
+  BlockPlan& operator=(const BlockPlan&) = delete;
+  const kernels::BlockPlanView& view() const { return view_; }
+
+ private:
+  std::vector<std::int32_t> row_offsets_, key_blocks_, column_offsets_, query_blocks_;
+  kernels::BlockPlanView view_;
+};
+
+// random[h][row - 1] = the r random blocks of query blocks 1..n-2.
+using RandomBlocks = std::vector<std::vector<std::vector<std::int32_t>>>;
+
+// The seeded random blocks of one layer (seed = 0-based layer index), by the path that `mode` takes at this length.
+// Throws Error{bad_input} for an (n, r) that the path cannot serve, naming both and the smallest n that works.
+RandomBlocks random_blocks(std::int64_t blocks, std::int64_t block_size, std::int64_t heads, std::int64_t random_per_row,
+                           std::uint32_t seed, RandomMode mode, std::int64_t max_position_embeddings);
+// The two paths themselves, for golden tests: "old" (specification 1.5, drawn for max_length tokens) and "plan" (1.6).
+// draws, when not null, receives the number of 32-bit draws.
+RandomBlocks random_blocks_old(std::int64_t blocks, std::int64_t block_size, std::int64_t heads,
+                               std::int64_t random_per_row, std::uint32_t seed, std::int64_t max_length,
+                               std::uint64_t* draws = nullptr);
+RandomBlocks random_blocks_plan(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
+                                std::uint64_t* draws = nullptr);
+
+// Key blocks of every row (specification 1.1 for ITC), repeats kept.
+std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPattern pattern, std::int64_t blocks,
+                                                                 std::int64_t heads, const RandomBlocks& random);
+
+// Plans of all layers at the lengths met so far; thread-safe. Decides per call, never sticky: a sequence of fewer than
+// 2r + 6 blocks gets full attention, and says so once (specification 1.3, 1.6).
+class PlanCache {
+ public:
+  explicit PlanCache(const ModelConfig& config);
+  // Never null; lives as long as the cache.
+  const BlockPlan& plan(std::int64_t layer, std::int64_t blocks);
+  // Whether this length takes full attention (then attention-probability dropout applies in training).
+  bool full_attention(std::int64_t blocks) const;
+
+ private:
+  ModelConfig config_;
+  std::mutex mutex_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<BlockPlan>> plans_;
+};
+
+}  // namespace bigbird

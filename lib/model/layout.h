@@ -1,0 +1,46 @@
+// Every tensor of a model, declared once: Hugging Face name, shape, place in the one parameter arena, decay group, init.
+// Parameters, gradients, both AdamW moments and the order in checkpoints all follow from this table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+enum class Init { zeros, ones, normal };
+
+struct TensorSpec {
+  std::string name;                 // "bert.encoder.layer.0.attention.self.query.weight"
+  std::vector<std::int64_t> shape;  // Linear weights are [out, in]
+  Init init = Init::zeros;
+  bool decay = false;               // weight decay applies (not to biases and LayerNorm)
+  std::int64_t offset = 0;          // in floats, from the start of the arena
+  std::int64_t count = 0;           // product of shape
+};
+
+// Tensors lie back to back in declaration order. In every layer the query, key and value weights are neighbours (and so
+// are their biases), so that they form one [3C, C] matrix.
+class ParameterLayout {
+ public:
+  explicit ParameterLayout(const ModelConfig& config);
+
+  const std::vector<TensorSpec>& tensors() const { return tensors_; }
+  std::int64_t count() const { return count_; }  // floats in the arena
+  // Offset in floats of a tensor that must exist; throws Error{runtime} naming it otherwise.
+  std::int64_t offset(const std::string& name) const;
+  const TensorSpec* find(const std::string& name) const;  // nullptr when absent
+
+ private:
+  void declare(const std::string& name, std::vector<std::int64_t> shape, Init init, bool decay);
+  std::vector<TensorSpec> tensors_;
+  std::int64_t count_ = 0;
+};
+
+// Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the pad row of the
+// word table 0. Element i of tensor j is a function of (seed, tensor name, i).
+std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config, std::uint64_t seed);
+
+}  // namespace bigbird
