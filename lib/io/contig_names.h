@@ -1,0 +1,54 @@
+// Contig names under the conventions in use (chr1, 1, NC_000001.10, CM000663.1), reconciled so that a BED in
+// one naming can be used with a FASTA in another. Human assemblies; other names match only as they are
+// written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace bigbird {
+
+// One sequence of a genome; its index in the list is how the code names it.
+struct Contig {
+  std::string name;
+  std::int64_t length = 0;  // bp
+};
+
+// What a name says: chromosome 1..22, 23 = X, 24 = Y, 25 = mitochondrion; 0 when it names none of them.
+int chromosome_number(std::string_view name);
+
+class ContigNames {
+ public:
+  ContigNames() = default;
+  explicit ContigNames(std::vector<Contig> contigs);
+
+  const std::vector<Contig>& contigs() const { return contigs_; }
+  const Contig& operator[](std::size_t index) const { return contigs_[index]; }
+  std::size_t size() const { return contigs_.size(); }
+
+  // The index of the contig that `name` means, or nothing. A name as written wins; else an alias is tried,
+  // which must agree with `length` where that is given and, for an accession, must not have the length of
+  // another assembly. An alias is said once (log_info_once). Mitochondria: an alias needs a length that
+  // agrees, because chrM (hg19, 16,571 bp) and MT (16,569 bp) are different sequences; and even the same name
+  // does not match when a given length differs.
+  std::optional<std::size_t> find(std::string_view name,
+                                  std::optional<std::int64_t> length = std::nullopt) const;
+  // find, or Error{bad_input} "WHERE: unknown contig NAME" with a hint that names some of the contigs that
+  // exist.
+  std::size_t require(std::string_view name, const std::string& where,
+                      std::optional<std::int64_t> length = std::nullopt) const;
+  // Those of chromosomes 1-22, X, Y that are present under any naming, in this order.
+  std::vector<std::size_t> default_chromosomes() const;
+
+ private:
+  std::vector<Contig> contigs_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::unordered_map<int, std::size_t> by_chromosome_;  // the first contig for each chromosome_number
+};
+
+}  // namespace bigbird

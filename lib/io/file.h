@@ -1,0 +1,170 @@
+// Files as the whole toolkit reads and writes them: "-" for the standard streams, BGZF and gzip seen through,
+// every write checked, and outputs that appear whole or not at all. Paths are std::string;
+// std::filesystem::path converts by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bigbird {
+
+bool file_exists(const std::string& path);
+bool folder_exists(const std::string& path);
+// True also for a folder that does not exist.
+bool folder_is_empty(const std::string& path);
+// Creates the folder and its parents; no error when it exists.
+void make_folders(const std::string& path);
+void remove_folder(const std::string& path);
+// "a/b" for "a/b/c", "." for "c".
+std::string parent_folder(const std::string& path);
+bool has_suffix(const std::string& path, std::string_view suffix);
+
+// The bytes of a file as stored (no decompression); "-" reads the standard input to its end.
+std::string read_file(const std::string& path);
+// Writes `text` under a temporary name, syncs it and renames it.
+void write_text_atomic(const std::string& path, std::string_view text);
+
+// Bytes of a file or of the standard input ("-"); BGZF and gzip are recognised by content and decompressed.
+// Error when the file cannot be opened, is damaged, or is BGZF without its end-of-file block (cut short).
+class InputStream {
+ public:
+  explicit InputStream(const std::string& path);
+  ~InputStream();
+  InputStream(InputStream&&) noexcept;
+  InputStream& operator=(InputStream&&) noexcept;
+
+  // Up to `size` bytes; 0 only at the end.
+  std::size_t read(char* buffer, std::size_t size);
+  std::string read_all();
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+  std::string path_;
+};
+
+// Lines of an InputStream, without their \n or \r\n.
+class LineReader {
+ public:
+  explicit LineReader(const std::string& path);
+
+  // False at the end. The view is valid until the next call.
+  bool next(std::string_view& line);
+  // 1-based number of the line returned last; 0 before the first.
+  std::uint64_t line_number() const { return line_number_; }
+  bool saw_crlf() const { return saw_crlf_; }
+  const std::string& path() const { return input_.path(); }
+  // "FILE:LINE", to open an error message with.
+  std::string where() const;
+
+ private:
+  bool fill();
+
+  InputStream input_;
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool at_end_ = false;
+  bool saw_crlf_ = false;
+  std::uint64_t line_number_ = 0;
+};
+
+// A file written beside its place (PATH.tmp.PID), synced and renamed on commit(); removed when destroyed
+// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly. Unbuffered:
+// write large pieces.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, std::size_t size);
+  void commit();
+  // Bytes written so far.
+  std::uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  void close_descriptor();
+
+  std::string path_;
+  std::string target_;     // path_ with symbolic links followed
+  std::string temporary_;  // empty when written directly
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// Buffered text or binary output to a path (through AtomicFile) or to the standard output ("-"). A path
+// ending in .gz is written as BGZF, always by one compressor with the same level, so that the bytes depend on
+// the content only. Failed writes (disk full) throw Error{runtime} naming the file. Nothing appears at the
+// path until close().
+class OutputStream {
+ public:
+  explicit OutputStream(const std::string& path);
+  ~OutputStream();
+  OutputStream(const OutputStream&) = delete;
+  OutputStream& operator=(const OutputStream&) = delete;
+
+  void write(std::string_view text);
+  // Flushes, checks, and puts the file in place. Without it, destruction discards a file (not what went to
+  // "-").
+  void close();
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+  std::string path_;
+};
+
+// A folder written beside its place (NAME.tmp-PID) whose files are synced and which takes its name on
+// commit(); removed when destroyed without it. With replace, an existing folder is exchanged in one step
+// where the system can (else renamed aside) and then removed; without, an existing non-empty target is an
+// Error at construction.
+class AtomicFolder {
+ public:
+  explicit AtomicFolder(const std::string& path, bool replace = false);
+  ~AtomicFolder();
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+
+  // Where to write until commit().
+  const std::string& path() const { return temporary_; }
+  std::string file(const std::string& name) const { return temporary_ + "/" + name; }
+  void commit();
+
+ private:
+  std::string target_;
+  std::string temporary_;
+  bool replace_ = false;
+  bool committed_ = false;
+};
+
+// A read-only memory map of a regular file. The bytes live as long as the object. Movable.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::string path_;
+};
+
+}  // namespace bigbird
