@@ -120,6 +120,7 @@ class OutputStream {
 
  private:
   struct Handle;
+  void flush();
   std::unique_ptr<Handle> handle_;
   std::string path_;
 };
