@@ -27,7 +27,8 @@ inline double central_difference(double& variable, const std::function<double()>
 // |a - b| over the larger magnitude. Below `floor` the difference is measured against `floor`: a derivative
 // that is zero in exact arithmetic comes out of both sides as rounding noise.
 inline double relative_error(double a, double b, double floor = 1e-5) {
-  return std::abs(a - b) / std::max({std::abs(a), std::abs(b), floor});
+  const double error = std::abs(a - b) / std::max({std::abs(a), std::abs(b), floor});
+  return std::isnan(error) ? INFINITY : error;  // a NaN must not pass for a small error
 }
 
 // The largest relative error between `gradient` and numerical derivatives with respect to `variables`; with

@@ -1,0 +1,390 @@
+// The encoder stack and its heads, each step's input kept so that the backward pass reads as the forward in
+// reverse.
+#include "reference/encoder.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "reference/attention_dense.h"
+#include "reference/layers.h"
+#include "reference/losses.h"
+
+namespace bigbird::reference {
+namespace {
+
+// The model's parameters and their gradients so far; gradients are added, since the word table is used twice.
+class Network {
+ public:
+  Network(const EncoderConfig& config, const Parameters& parameters)
+      : config_(config), parameters_(parameters) {
+    for (const auto& [name, values] : parameters) gradients_[name].assign(values.size(), 0.0);
+  }
+
+  const EncoderConfig& config() const { return config_; }
+  const Parameters& gradients() const { return gradients_; }
+
+  const Vector& values(const std::string& name) const {
+    const auto found = parameters_.find(name);
+    if (found == parameters_.end()) throw std::invalid_argument("the encoder misses the parameter " + name);
+    return found->second;
+  }
+  Matrix table(const std::string& name) const {
+    const Vector& all = values(name);
+    return Matrix(all.size() / config_.hidden, config_.hidden, all);
+  }
+  void add_gradient(const std::string& name, const Vector& gradient) {
+    gradients_.at(name) = sum(gradients_.at(name), gradient);
+  }
+
+  Matrix linear(const std::string& name, const Matrix& x) const {
+    const bool has_bias = parameters_.count(name + ".bias") != 0;
+    return linear_forward(x, values(name + ".weight"), has_bias ? values(name + ".bias") : Vector());
+  }
+  Matrix linear_gradient(const std::string& name, const Matrix& x, const Matrix& d_y) {
+    const LinearGradients gradients = linear_backward(x, values(name + ".weight"), d_y);
+    add_gradient(name + ".weight", gradients.weight);
+    if (parameters_.count(name + ".bias") != 0) add_gradient(name + ".bias", gradients.bias);
+    return gradients.x;
+  }
+
+  Matrix layer_norm(const std::string& name, const Matrix& x) const {
+    return layer_norm_forward(x, values(name + ".weight"), values(name + ".bias"),
+                              config_.layer_norm_epsilon);
+  }
+  Matrix layer_norm_gradient(const std::string& name, const Matrix& x, const Matrix& d_y) {
+    const LayerNormGradients gradients =
+        layer_norm_backward(x, values(name + ".weight"), config_.layer_norm_epsilon, d_y);
+    add_gradient(name + ".weight", gradients.gamma);
+    add_gradient(name + ".bias", gradients.beta);
+    return gradients.x;
+  }
+
+ private:
+  EncoderConfig config_;
+  const Parameters& parameters_;
+  Parameters gradients_;
+};
+
+// ---- Attention over the concatenated tokens: one sequence at a time, (tokens, hidden) <-> (heads, length,
+// head size) ----
+
+AttentionShape shape_of(const EncoderConfig& config, const Sequences& sequences, std::size_t sequence) {
+  return {config.heads, sequences.padded_lengths[sequence] / config.block_size, config.block_size,
+          config.hidden / config.heads, sequences.valid_lengths[sequence]};
+}
+
+Vector split_heads(const AttentionShape& shape, const Matrix& x, std::size_t first_row) {
+  Vector result;
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    for (std::size_t i = 0; i < shape.length(); ++i) {
+      for (std::size_t d = 0; d < shape.head_size; ++d) {
+        result.push_back(x(first_row + i, head * shape.head_size + d));
+      }
+    }
+  }
+  return result;
+}
+
+void join_heads(const AttentionShape& shape, const Vector& heads, Matrix& x, std::size_t first_row) {
+  std::size_t next = 0;
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    for (std::size_t i = 0; i < shape.length(); ++i) {
+      for (std::size_t d = 0; d < shape.head_size; ++d) {
+        x(first_row + i, head * shape.head_size + d) = heads[next++];
+      }
+    }
+  }
+}
+
+struct Projections {
+  Matrix query;
+  Matrix key;
+  Matrix value;
+};
+
+Matrix attention(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
+                 const Projections& x) {
+  Matrix context(x.query.rows, x.query.columns);
+  std::size_t row = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    const AttentionShape shape = shape_of(config, sequences, s);
+    join_heads(shape,
+               attention_dense_forward(shape, sequences.plans[s][layer], split_heads(shape, x.query, row),
+                                       split_heads(shape, x.key, row), split_heads(shape, x.value, row)),
+               context, row);
+    row += shape.length();
+  }
+  return context;
+}
+
+Projections attention_gradient(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
+                               const Projections& x, const Matrix& d_context) {
+  const Matrix zeros(x.query.rows, x.query.columns);
+  Projections gradient{zeros, zeros, zeros};
+  std::size_t row = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    const AttentionShape shape = shape_of(config, sequences, s);
+    const AttentionGradients heads = attention_dense_backward(
+        shape, sequences.plans[s][layer], split_heads(shape, x.query, row), split_heads(shape, x.key, row),
+        split_heads(shape, x.value, row), split_heads(shape, d_context, row));
+    join_heads(shape, heads.query, gradient.query, row);
+    join_heads(shape, heads.key, gradient.key, row);
+    join_heads(shape, heads.value, gradient.value, row);
+    row += shape.length();
+  }
+  return gradient;
+}
+
+// ---- One layer ----
+
+// What the forward pass of a layer leaves for the backward pass: the input of every step.
+struct LayerTrace {
+  Matrix input;            // of the layer
+  Matrix attention_input;  // input, or its LayerNorm for pre-LN
+  Projections projections;
+  Matrix context;
+  Matrix attention_sum;  // input + attention output, before LayerNorm
+  Matrix middle;  // after the attention half: LayerNorm(attention_sum), or attention_sum itself for pre-LN
+  Matrix feed_forward_input;  // middle, or its LayerNorm for pre-LN
+  Matrix intermediate;        // before gelu
+  Matrix activated;           // after gelu
+  Matrix feed_forward_sum;    // middle + feed-forward output, before LayerNorm
+  Matrix output;
+};
+
+struct LayerNames {
+  explicit LayerNames(std::size_t layer) : prefix("bert.encoder.layer." + std::to_string(layer) + ".") {}
+  std::string prefix;
+  std::string query = prefix + "attention.self.query";
+  std::string key = prefix + "attention.self.key";
+  std::string value = prefix + "attention.self.value";
+  std::string attention_output = prefix + "attention.output.dense";
+  std::string attention_norm = prefix + "attention.output.LayerNorm";
+  std::string intermediate = prefix + "intermediate.dense";
+  std::string output = prefix + "output.dense";
+  std::string output_norm = prefix + "output.LayerNorm";
+};
+
+LayerTrace layer_forward(const Network& network, const Sequences& sequences, std::size_t layer,
+                         const Matrix& x) {
+  const LayerNames names(layer);
+  const bool pre = network.config().pre_layer_norm;
+  LayerTrace trace;
+  trace.input = x;
+  trace.attention_input = pre ? network.layer_norm(names.attention_norm, x) : x;
+  trace.projections = {network.linear(names.query, trace.attention_input),
+                       network.linear(names.key, trace.attention_input),
+                       network.linear(names.value, trace.attention_input)};
+  trace.context = attention(network.config(), sequences, layer, trace.projections);
+  trace.attention_sum = sum(x, network.linear(names.attention_output, trace.context));
+  trace.middle = pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
+  trace.feed_forward_input = pre ? network.layer_norm(names.output_norm, trace.middle) : trace.middle;
+  trace.intermediate = network.linear(names.intermediate, trace.feed_forward_input);
+  trace.activated = gelu_forward(trace.intermediate);
+  trace.feed_forward_sum = sum(trace.middle, network.linear(names.output, trace.activated));
+  trace.output = pre ? trace.feed_forward_sum : network.layer_norm(names.output_norm, trace.feed_forward_sum);
+  return trace;
+}
+
+Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t layer,
+                      const LayerTrace& trace, const Matrix& d_output) {
+  const LayerNames names(layer);
+  const bool pre = network.config().pre_layer_norm;
+
+  const Matrix d_feed_forward_sum =
+      pre ? d_output : network.layer_norm_gradient(names.output_norm, trace.feed_forward_sum, d_output);
+  const Matrix d_activated = network.linear_gradient(names.output, trace.activated, d_feed_forward_sum);
+  const Matrix d_intermediate = gelu_backward(trace.intermediate, d_activated);
+  Matrix d_branch = network.linear_gradient(names.intermediate, trace.feed_forward_input, d_intermediate);
+  if (pre) d_branch = network.layer_norm_gradient(names.output_norm, trace.middle, d_branch);
+  const Matrix d_middle = sum(d_feed_forward_sum, d_branch);
+
+  const Matrix d_attention_sum =
+      pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
+  const Matrix d_context = network.linear_gradient(names.attention_output, trace.context, d_attention_sum);
+  const Projections d_projections =
+      attention_gradient(network.config(), sequences, layer, trace.projections, d_context);
+  d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
+                     network.linear_gradient(names.key, trace.attention_input, d_projections.key)),
+                 network.linear_gradient(names.value, trace.attention_input, d_projections.value));
+  if (pre) d_branch = network.layer_norm_gradient(names.attention_norm, trace.input, d_branch);
+  return sum(d_attention_sum, d_branch);
+}
+
+// ---- The stack ----
+
+struct StackTrace {
+  Matrix embedded;  // the sum of the three embeddings, before LayerNorm
+  Matrix stack_input;
+  std::vector<LayerTrace> layers;
+  Matrix output;  // after the final LayerNorm for pre-LN
+};
+
+const std::string word_table = "bert.embeddings.word_embeddings.weight";
+const std::string type_table = "bert.embeddings.token_type_embeddings.weight";
+const std::string position_table = "bert.embeddings.position_embeddings.weight";
+
+double word_scale(const EncoderConfig& config) {
+  return config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden)) : 1.0;
+}
+
+void check_sequences(const EncoderConfig& config, const Sequences& sequences) {
+  std::size_t tokens = 0;
+  for (const std::size_t length : sequences.padded_lengths) {
+    if (length % config.block_size != 0)
+      throw std::invalid_argument("a length that is no multiple of the block size");
+    tokens += length;
+  }
+  if (sequences.ids.size() != tokens || sequences.types.size() != tokens ||
+      sequences.valid_lengths.size() != sequences.padded_lengths.size() ||
+      sequences.plans.size() != sequences.padded_lengths.size()) {
+    throw std::invalid_argument("sequences that contradict themselves");
+  }
+  for (const auto& plans : sequences.plans) {
+    if (plans.size() != config.layers) throw std::invalid_argument("one attention plan per layer");
+  }
+}
+
+std::vector<std::size_t> positions_of(const Sequences& sequences) {
+  std::vector<std::size_t> positions;
+  for (const std::size_t length : sequences.padded_lengths) {
+    for (std::size_t i = 0; i < length; ++i) positions.push_back(i);
+  }
+  return positions;
+}
+
+StackTrace stack_forward(const Network& network, const Sequences& sequences) {
+  check_sequences(network.config(), sequences);
+  const bool pre = network.config().pre_layer_norm;
+  StackTrace trace;
+  trace.embedded = embedding_forward(network.table(word_table), network.table(type_table),
+                                     network.table(position_table), word_scale(network.config()),
+                                     sequences.ids, sequences.types, positions_of(sequences));
+  trace.stack_input = pre ? trace.embedded : network.layer_norm(outer_layer_norm, trace.embedded);
+  Matrix x = trace.stack_input;
+  for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
+    trace.layers.push_back(layer_forward(network, sequences, layer, x));
+    x = trace.layers.back().output;
+  }
+  trace.output = pre ? network.layer_norm(outer_layer_norm, x) : x;
+  return trace;
+}
+
+void stack_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
+                    const Matrix& d_output) {
+  const bool pre = network.config().pre_layer_norm;
+  const Matrix& stack_output = trace.layers.empty() ? trace.stack_input : trace.layers.back().output;
+  Matrix d_x = pre ? network.layer_norm_gradient(outer_layer_norm, stack_output, d_output) : d_output;
+  for (std::size_t layer = trace.layers.size(); layer-- > 0;) {
+    d_x = layer_backward(network, sequences, layer, trace.layers[layer], d_x);
+  }
+  if (!pre) d_x = network.layer_norm_gradient(outer_layer_norm, trace.embedded, d_x);
+  const EmbeddingGradients tables = embedding_backward(
+      network.table(word_table), network.table(type_table), network.table(position_table),
+      word_scale(network.config()), sequences.ids, sequences.types, positions_of(sequences), d_x);
+  network.add_gradient(word_table, tables.word.values);
+  network.add_gradient(type_table, tables.type.values);
+  network.add_gradient(position_table, tables.position.values);
+}
+
+// The first row of every sequence: [CLS].
+Matrix first_rows(const Sequences& sequences, const Matrix& x) {
+  Matrix result(sequences.padded_lengths.size(), x.columns);
+  std::size_t row = 0;
+  for (std::size_t s = 0; s < result.rows; ++s) {
+    for (std::size_t j = 0; j < x.columns; ++j) result(s, j) = x(row, j);
+    row += sequences.padded_lengths[s];
+  }
+  return result;
+}
+
+Matrix first_rows_gradient(const Sequences& sequences, const Matrix& d_first) {
+  Matrix result(sequences.ids.size(), d_first.columns);
+  std::size_t row = 0;
+  for (std::size_t s = 0; s < d_first.rows; ++s) {
+    for (std::size_t j = 0; j < d_first.columns; ++j) result(row, j) = d_first(s, j);
+    row += sequences.padded_lengths[s];
+  }
+  return result;
+}
+
+}  // namespace
+
+PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
+                              const Sequences& sequences, const PretrainingLabels& labels) {
+  const std::string transform = "cls.predictions.transform.dense";
+  const std::string transform_norm = "cls.predictions.transform.LayerNorm";
+  const std::string decoder_bias = "cls.predictions.bias";
+  const std::string pooler = "bert.pooler";
+  const std::string relationship = "cls.seq_relationship";
+
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+
+  const Matrix transformed = network.linear(transform, trace.output);
+  const Matrix activated = gelu_forward(transformed);
+  const Matrix decoder_input = network.layer_norm(transform_norm, activated);
+  const Matrix logits =
+      linear_forward(decoder_input, network.values(word_table), network.values(decoder_bias));
+  const LossAndGradient masked = softmax_cross_entropy(logits, labels.masked);
+
+  const Matrix first = first_rows(sequences, trace.output);
+  const Matrix pooler_sum = network.linear(pooler, first);
+  const Matrix pooled = tanh_forward(pooler_sum);
+  const Matrix relationship_logits = network.linear(relationship, pooled);
+  const LossAndGradient next_sentence = softmax_cross_entropy(relationship_logits, labels.next_sentence);
+
+  const LinearGradients decoder = linear_backward(decoder_input, network.values(word_table), masked.gradient);
+  network.add_gradient(word_table, decoder.weight);
+  network.add_gradient(decoder_bias, decoder.bias);
+  const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
+  const Matrix d_from_masked =
+      network.linear_gradient(transform, trace.output, gelu_backward(transformed, d_activated));
+  const Matrix d_pooled = network.linear_gradient(relationship, pooled, next_sentence.gradient);
+  const Matrix d_first = network.linear_gradient(pooler, first, tanh_backward(pooler_sum, d_pooled));
+  stack_backward(network, sequences, trace, sum(d_from_masked, first_rows_gradient(sequences, d_first)));
+
+  PretrainingResult result;
+  result.hidden_states.push_back(trace.stack_input);
+  for (const LayerTrace& layer : trace.layers) result.hidden_states.push_back(layer.output);
+  result.last_hidden_state = trace.output;
+  result.pooled = pooled;
+  result.prediction_logits = logits;
+  result.relationship_logits = relationship_logits;
+  result.masked_loss = masked.loss;
+  result.next_sentence_loss = next_sentence.loss;
+  result.loss = masked.loss + next_sentence.loss;
+  result.gradients = network.gradients();
+  return result;
+}
+
+ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,
+                                    const Sequences& sequences, const ClassificationLabels& labels) {
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  const Matrix first = first_rows(sequences, trace.output);
+  const Matrix dense = network.linear("classifier.dense", first);
+  const Matrix activated = gelu_forward(dense);
+  const Matrix logits = network.linear("classifier.out_proj", activated);
+
+  LossAndGradient loss;
+  switch (labels.kind) {
+    case ClassificationLoss::cross_entropy:
+      loss = softmax_cross_entropy(logits, labels.classes);
+      break;
+    case ClassificationLoss::binary_cross_entropy:
+      loss = binary_cross_entropy_with_logits(logits, labels.targets);
+      break;
+    case ClassificationLoss::mean_squared_error:
+      loss = mean_squared_error(logits, labels.targets);
+      break;
+  }
+
+  const Matrix d_activated = network.linear_gradient("classifier.out_proj", activated, loss.gradient);
+  const Matrix d_first =
+      network.linear_gradient("classifier.dense", first, gelu_backward(dense, d_activated));
+  stack_backward(network, sequences, trace, first_rows_gradient(sequences, d_first));
+  return {trace.output, logits, loss.loss, network.gradients()};
+}
+
+}  // namespace bigbird::reference

@@ -1,0 +1,87 @@
+// A whole BigBird encoder with its heads in double precision, forward and backward, without dropout.
+// Layer order as in BERT (post-LN) or pre-LN with one final LayerNorm; parameters go by their Hugging Face
+// names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reference/attention_plan.h"
+#include "reference/tensor.h"
+
+namespace bigbird::reference {
+
+// By Hugging Face name: row-major values, Linear weights (out, in). A Linear without a bias simply has no
+// such entry.
+using Parameters = std::map<std::string, Vector>;
+
+struct EncoderConfig {
+  std::size_t vocabulary = 0;
+  std::size_t hidden = 0;
+  std::size_t layers = 0;
+  std::size_t heads = 0;
+  std::size_t intermediate = 0;
+  std::size_t positions = 0;
+  std::size_t types = 2;
+  std::size_t block_size = 0;
+  double layer_norm_epsilon = 1e-12;
+  bool pre_layer_norm = false;
+  bool rescale_embeddings = false;  // word embedding times sqrt(hidden)
+};
+
+// The LayerNorm of the embeddings (post-LN), and the one after the stack of a pre-LN encoder. The published
+// TensorFlow code has one variable, encoder/LayerNorm, for both, and its Hugging Face name is this one.
+inline constexpr const char* outer_layer_norm = "bert.embeddings.LayerNorm";
+
+// Sequences laid end to end, each padded to a multiple of the block size; rows of all matrices are these
+// tokens.
+struct Sequences {
+  std::vector<std::size_t> ids;                   // all tokens
+  std::vector<std::size_t> types;                 // all tokens
+  std::vector<std::size_t> padded_lengths;        // per sequence; they add up to the number of tokens
+  std::vector<std::size_t> valid_lengths;         // per sequence, <= padded length
+  std::vector<std::vector<AttentionPlan>> plans;  // [sequence][layer]
+};
+
+struct PretrainingLabels {
+  std::vector<std::int64_t> masked;         // all tokens: the id to predict, or ignored_label (losses.h)
+  std::vector<std::int64_t> next_sentence;  // per sequence: 0 follows, 1 random, or ignored_label
+};
+
+struct PretrainingResult {
+  std::vector<Matrix> hidden_states;  // (tokens, hidden): after the embeddings, then after every layer
+  Matrix last_hidden_state;           // the last of them; after the final LayerNorm for pre-LN
+  Matrix pooled;                      // (sequences, hidden)
+  Matrix prediction_logits;           // (tokens, vocabulary)
+  Matrix relationship_logits;         // (sequences, 2)
+  double masked_loss = 0.0;           // mean over labelled tokens of the whole batch
+  double next_sentence_loss = 0.0;    // mean over labelled sequences
+  double loss = 0.0;                  // their sum
+  Parameters gradients;  // of loss, one entry per parameter; the tied word table holds both of its uses
+};
+// Masked-language-model head (tied to the word table) and next-sentence head (Hugging Face
+// BigBirdForPreTraining).
+PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
+                              const Sequences& sequences, const PretrainingLabels& labels);
+
+enum class ClassificationLoss { cross_entropy, binary_cross_entropy, mean_squared_error };
+struct ClassificationLabels {
+  ClassificationLoss kind = ClassificationLoss::cross_entropy;
+  std::vector<std::int64_t> classes;  // cross_entropy: per sequence
+  Matrix targets;                     // the other two: (sequences, outputs)
+};
+
+struct ClassificationResult {
+  Matrix last_hidden_state;  // (tokens, hidden)
+  Matrix logits;             // (sequences, outputs)
+  double loss = 0.0;
+  Parameters gradients;
+};
+// Hugging Face BigBirdForSequenceClassification: [CLS] -> classifier.dense -> gelu -> classifier.out_proj. No
+// pooler.
+ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,
+                                    const Sequences& sequences, const ClassificationLabels& labels);
+
+}  // namespace bigbird::reference

@@ -1,0 +1,151 @@
+// Linear, LayerNorm, activations and embeddings by their formulas; see layers.h.
+#include "reference/layers.h"
+
+#include <cmath>
+
+namespace bigbird::reference {
+namespace {
+
+struct Moments {
+  double mean;
+  double inverse_deviation;
+};
+
+Moments moments_of_row(const Matrix& x, std::size_t row, double epsilon) {
+  const double count = static_cast<double>(x.columns);
+  double mean = 0.0;
+  for (std::size_t j = 0; j < x.columns; ++j) mean += x(row, j) / count;
+  double variance = 0.0;
+  for (std::size_t j = 0; j < x.columns; ++j) variance += (x(row, j) - mean) * (x(row, j) - mean) / count;
+  return {mean, 1.0 / std::sqrt(variance + epsilon)};
+}
+
+const double gelu_factor = std::sqrt(2.0 / std::acos(-1.0));
+constexpr double gelu_cubic = 0.044715;
+
+}  // namespace
+
+Matrix linear_forward(const Matrix& x, const Vector& weight, const Vector& bias) {
+  const std::size_t outputs = weight.size() / x.columns;
+  Matrix y = product(x, transposed(Matrix(outputs, x.columns, weight)));
+  if (bias.empty()) return y;
+  if (bias.size() != outputs) throw std::invalid_argument("linear: the bias does not fit the weight");
+  for (std::size_t i = 0; i < y.rows; ++i) {
+    for (std::size_t j = 0; j < outputs; ++j) y(i, j) += bias[j];
+  }
+  return y;
+}
+
+LinearGradients linear_backward(const Matrix& x, const Vector& weight, const Matrix& d_y) {
+  LinearGradients gradients;
+  gradients.x = product(d_y, Matrix(d_y.columns, x.columns, weight));
+  gradients.weight = product(transposed(d_y), x).values;
+  gradients.bias.assign(d_y.columns, 0.0);
+  for (std::size_t i = 0; i < d_y.rows; ++i) {
+    for (std::size_t j = 0; j < d_y.columns; ++j) gradients.bias[j] += d_y(i, j);
+  }
+  return gradients;
+}
+
+Matrix layer_norm_forward(const Matrix& x, const Vector& gamma, const Vector& beta, double epsilon) {
+  Matrix y(x.rows, x.columns);
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    const Moments row = moments_of_row(x, i, epsilon);
+    for (std::size_t j = 0; j < x.columns; ++j) {
+      y(i, j) = gamma[j] * (x(i, j) - row.mean) * row.inverse_deviation + beta[j];
+    }
+  }
+  return y;
+}
+
+LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, double epsilon,
+                                       const Matrix& d_y) {
+  const double count = static_cast<double>(x.columns);
+  LayerNormGradients gradients{Matrix(x.rows, x.columns), Vector(x.columns, 0.0), Vector(x.columns, 0.0)};
+  for (std::size_t i = 0; i < x.rows; ++i) {
+    const Moments row = moments_of_row(x, i, epsilon);
+    // With n = (x - mean) / deviation and g = d_y * gamma: d_x = (g - mean(g) - n * mean(g * n)) / deviation.
+    Vector normal(x.columns);
+    double mean_gradient = 0.0;
+    double mean_product = 0.0;
+    for (std::size_t j = 0; j < x.columns; ++j) {
+      normal[j] = (x(i, j) - row.mean) * row.inverse_deviation;
+      mean_gradient += d_y(i, j) * gamma[j] / count;
+      mean_product += d_y(i, j) * gamma[j] * normal[j] / count;
+    }
+    for (std::size_t j = 0; j < x.columns; ++j) {
+      gradients.x(i, j) =
+          (d_y(i, j) * gamma[j] - mean_gradient - normal[j] * mean_product) * row.inverse_deviation;
+      gradients.gamma[j] += d_y(i, j) * normal[j];
+      gradients.beta[j] += d_y(i, j);
+    }
+  }
+  return gradients;
+}
+
+Matrix gelu_forward(const Matrix& x) {
+  Matrix y(x);
+  for (double& value : y.values) {
+    value = 0.5 * value * (1.0 + std::tanh(gelu_factor * (value + gelu_cubic * value * value * value)));
+  }
+  return y;
+}
+
+Matrix gelu_backward(const Matrix& x, const Matrix& d_y) {
+  Matrix d_x(d_y);
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    const double value = x.values[i];
+    const double t = std::tanh(gelu_factor * (value + gelu_cubic * value * value * value));
+    const double d_inner = gelu_factor * (1.0 + 3.0 * gelu_cubic * value * value);
+    d_x.values[i] *= 0.5 * (1.0 + t) + 0.5 * value * (1.0 - t * t) * d_inner;
+  }
+  return d_x;
+}
+
+Matrix tanh_forward(const Matrix& x) {
+  Matrix y(x);
+  for (double& value : y.values) value = std::tanh(value);
+  return y;
+}
+
+Matrix tanh_backward(const Matrix& x, const Matrix& d_y) {
+  Matrix d_x(d_y);
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    const double t = std::tanh(x.values[i]);
+    d_x.values[i] *= 1.0 - t * t;
+  }
+  return d_x;
+}
+
+Matrix embedding_forward(const Matrix& word, const Matrix& type, const Matrix& position, double scale,
+                         const std::vector<std::size_t>& ids, const std::vector<std::size_t>& types,
+                         const std::vector<std::size_t>& positions) {
+  Matrix y(ids.size(), word.columns);
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] >= word.rows || types[t] >= type.rows || positions[t] >= position.rows) {
+      throw std::invalid_argument("embedding: an id beyond its table");
+    }
+    for (std::size_t j = 0; j < word.columns; ++j) {
+      y(t, j) = word(ids[t], j) * scale + type(types[t], j) + position(positions[t], j);
+    }
+  }
+  return y;
+}
+
+EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, const Matrix& position,
+                                      double scale, const std::vector<std::size_t>& ids,
+                                      const std::vector<std::size_t>& types,
+                                      const std::vector<std::size_t>& positions, const Matrix& d_y) {
+  EmbeddingGradients gradients{Matrix(word.rows, word.columns), Matrix(type.rows, type.columns),
+                               Matrix(position.rows, position.columns)};
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    for (std::size_t j = 0; j < word.columns; ++j) {
+      gradients.word(ids[t], j) += d_y(t, j) * scale;
+      gradients.type(types[t], j) += d_y(t, j);
+      gradients.position(positions[t], j) += d_y(t, j);
+    }
+  }
+  return gradients;
+}
+
+}  // namespace bigbird::reference

@@ -1,0 +1,50 @@
+// The layers of the encoder except attention, forward and backward, on matrices whose rows are tokens.
+#pragma once
+
+#include <vector>
+
+#include "reference/tensor.h"
+
+namespace bigbird::reference {
+
+// y = x W^T + b; weight is (outputs, inputs) row-major. An empty bias means none.
+Matrix linear_forward(const Matrix& x, const Vector& weight, const Vector& bias);
+struct LinearGradients {
+  Matrix x;
+  Vector weight;
+  Vector bias;  // (outputs), whether or not the layer has a bias
+};
+LinearGradients linear_backward(const Matrix& x, const Vector& weight, const Matrix& d_y);
+
+// Per row: gamma * (x - mean) / sqrt(biased variance + epsilon) + beta.
+Matrix layer_norm_forward(const Matrix& x, const Vector& gamma, const Vector& beta, double epsilon);
+struct LayerNormGradients {
+  Matrix x;
+  Vector gamma;
+  Vector beta;
+};
+LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, double epsilon,
+                                       const Matrix& d_y);
+
+// Element by element. gelu is the tanh approximation, 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+Matrix gelu_forward(const Matrix& x);
+Matrix gelu_backward(const Matrix& x, const Matrix& d_y);
+Matrix tanh_forward(const Matrix& x);
+Matrix tanh_backward(const Matrix& x, const Matrix& d_y);
+
+// Row t: word[ids[t]] * scale + type[types[t]] + position[positions[t]]; the tables are matrices with one row
+// per entry.
+Matrix embedding_forward(const Matrix& word, const Matrix& type, const Matrix& position, double scale,
+                         const std::vector<std::size_t>& ids, const std::vector<std::size_t>& types,
+                         const std::vector<std::size_t>& positions);
+struct EmbeddingGradients {
+  Matrix word;
+  Matrix type;
+  Matrix position;
+};
+EmbeddingGradients embedding_backward(const Matrix& word, const Matrix& type, const Matrix& position,
+                                      double scale, const std::vector<std::size_t>& ids,
+                                      const std::vector<std::size_t>& types,
+                                      const std::vector<std::size_t>& positions, const Matrix& d_y);
+
+}  // namespace bigbird::reference

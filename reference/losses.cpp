@@ -1,0 +1,59 @@
+// Cross entropies and the squared error by their formulas; see losses.h.
+#include "reference/losses.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bigbird::reference {
+
+LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels) {
+  if (labels.size() != logits.rows) throw std::invalid_argument("cross entropy: one label per row");
+  LossAndGradient result{0.0, Matrix(logits.rows, logits.columns)};
+  const double counted = static_cast<double>(labels.size()) -
+                         static_cast<double>(std::count(labels.begin(), labels.end(), ignored_label));
+  for (std::size_t i = 0; i < logits.rows; ++i) {
+    if (labels[i] == ignored_label) continue;
+    const std::size_t label = static_cast<std::size_t>(labels[i]);
+    if (labels[i] < 0 || label >= logits.columns)
+      throw std::invalid_argument("cross entropy: a label beyond the classes");
+    double largest = logits(i, 0);
+    for (std::size_t j = 0; j < logits.columns; ++j) largest = std::max(largest, logits(i, j));
+    double total = 0.0;
+    for (std::size_t j = 0; j < logits.columns; ++j) total += std::exp(logits(i, j) - largest);
+    result.loss += (std::log(total) + largest - logits(i, label)) / counted;
+    for (std::size_t j = 0; j < logits.columns; ++j) {
+      const double probability = std::exp(logits(i, j) - largest) / total;
+      result.gradient(i, j) = (probability - (j == label ? 1.0 : 0.0)) / counted;
+    }
+  }
+  return result;
+}
+
+LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets) {
+  if (targets.values.size() != logits.values.size()) throw std::invalid_argument("one target per logit");
+  LossAndGradient result{0.0, Matrix(logits.rows, logits.columns)};
+  const double count = static_cast<double>(logits.values.size());
+  for (std::size_t i = 0; i < logits.values.size(); ++i) {
+    const double x = logits.values[i];
+    const double y = targets.values[i];
+    // log(1 + exp(x)) - x y, written so that exp never overflows.
+    result.loss += (std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))) - x * y) / count;
+    result.gradient.values[i] = (1.0 / (1.0 + std::exp(-x)) - y) / count;
+  }
+  return result;
+}
+
+LossAndGradient mean_squared_error(const Matrix& predictions, const Matrix& targets) {
+  if (targets.values.size() != predictions.values.size())
+    throw std::invalid_argument("one target per prediction");
+  LossAndGradient result{0.0, Matrix(predictions.rows, predictions.columns)};
+  const double count = static_cast<double>(predictions.values.size());
+  for (std::size_t i = 0; i < predictions.values.size(); ++i) {
+    const double difference = predictions.values[i] - targets.values[i];
+    result.loss += difference * difference / count;
+    result.gradient.values[i] = 2.0 * difference / count;
+  }
+  return result;
+}
+
+}  // namespace bigbird::reference

@@ -1,0 +1,28 @@
+// The losses, each with its gradient with respect to the predictions. Natural logarithms throughout.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/tensor.h"
+
+namespace bigbird::reference {
+
+struct LossAndGradient {
+  double loss = 0.0;
+  Matrix gradient;  // d loss / d predictions, of their shape
+};
+
+inline constexpr std::int64_t ignored_label = -100;
+
+// Mean over the rows whose label is not ignored_label of -log softmax(row)[label]; 0 with zero gradient when
+// all are ignored.
+LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels);
+
+// Mean over all elements of -(y log sigmoid(x) + (1 - y) log(1 - sigmoid(x))); targets y in [0, 1].
+LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets);
+
+// Mean over all elements of (x - y)^2.
+LossAndGradient mean_squared_error(const Matrix& predictions, const Matrix& targets);
+
+}  // namespace bigbird::reference
