@@ -1,12 +1,12 @@
-// What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing line.
-// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse, call lib, print.
+// What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing
+// line. A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse,
+// call lib, print.
 //
 //   int cmd_chunk(int argc, char** argv) {
-//     Verb verb("chunk", "Cut a genome into documents of sentences.", {"bigbird chunk -f genome.fa.gz -o documents.bed.gz"});
-//     std::string fasta;
-//     verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA with .fai)")->required();
-//     verb.add_seed(); verb.add_threads();
-//     if (!verb.parse(argc, argv)) return 0;  // --help was printed
+//     Verb verb("chunk", "Cut a genome into documents of sentences.", {"bigbird chunk -f genome.fa.gz -o
+//     documents.bed.gz"}); std::string fasta; verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA
+//     with .fai)")->required(); verb.add_seed(); verb.add_threads(); if (!verb.parse(argc, argv)) return 0;
+//     // --help was printed
 //     ... work; throw bigbird::Error on failure ...
 //     verb.set_throughput(bases, "bp");
 //     return 0;                               // the closing line is printed by the caller
@@ -32,10 +32,10 @@ class Verb {
   CLI::App& app() { return app_; }
 
   // Shared options; call those that the verb takes, before parse().
-  void add_threads();                     // -@,--threads (0 = all cores): sets kernels::set_thread_count
+  void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
-  void add_device();                      // --device auto|cpu (cuda is refused with exit 3 in a build without it)
-  void add_force();                       // --force: an output folder that holds a run may be overwritten
+  void add_device();  // --device auto|cpu (cuda is refused with exit 3 in a build without it)
+  void add_force();   // --force: an output folder that holds a run may be overwritten
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
   // Usage errors throw Error{usage} with the nearest option as hint.
@@ -45,17 +45,20 @@ class Verb {
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
-  // The whole command line as typed, for provenance.
+  // The command line as typed, for provenance, without the options that do not change the content (-o, -@, -q, -v, --log,
+  // --force): the same work leaves the same bytes.
   const std::string& command() const { return command_; }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
 
-  // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's own unit.
+  // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's
+  // own unit.
   void set_throughput(double amount, const std::string& unit);
 
  private:
   CLI::App app_;
   std::string name_;
+  std::vector<std::string> examples_;
   std::string command_;
   std::string log_file_;
   std::string device_ = "auto";
@@ -66,9 +69,17 @@ class Verb {
   bool quiet_ = false;
   bool no_provenance_ = false;
   bool provenance_ = true;
+  bool has_device_ = false;
+  bool has_threads_ = false;
+  bool parsed_ = false;
   double amount_ = 0;
   std::string unit_;
 };
+
+// The closing line of the verb that ran last, for main to print once stdout is known to be written; empty
+// after --quiet,
+// --help, or a failure.
+std::string closing_line();
 
 // Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).
 CLI::Validator count_suffix();

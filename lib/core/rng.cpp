@@ -61,7 +61,7 @@ double CounterRng::normal() {
 RandomPermutation::RandomPermutation(std::uint64_t seed, Purpose purpose, std::uint64_t index, std::uint64_t size)
     : key_(CounterRng(seed, purpose, index).next_u64()), size_(size), half_bits_(1) {
   if (size == 0) throw_runtime("random permutation of an empty range");
-  const int bits = size == 1 ? 1 : std::bit_width(size - 1);
+  const int bits = size == 1 ? 1 : static_cast<int>(std::bit_width(size - 1));
   half_bits_ = (bits + 1) / 2;
 }
 

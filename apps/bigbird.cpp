@@ -1,0 +1,165 @@
+// The program: finds the verb, runs it, and turns what it throws into two lines and an exit status.
+// 0 done, 1 bad input or run-time failure, 2 usage, 3 environment, 128 + signal after SIGINT or SIGTERM.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/suggest.h"
+#include "apps/verbs.h"
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+
+namespace bigbird::apps {
+namespace {
+
+// The first signal asks the running work to save and stop; a second one does not wait.
+extern "C" void on_signal(int number) {
+  if (cancel_signal() != 0) _exit(128 + number);
+  request_cancel(number);
+}
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;  // library calls need not know about EINTR
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::string overview() {
+  std::string text = fmt::format(
+      "bigbird {}: train and run BigBird encoders (sparse attention) on DNA.\n\n"
+      "Usage: bigbird VERB [options]\n",
+      BIGBIRD_VERSION);
+  for (const VerbRow& row : verb_table()) {
+    text += row.run == nullptr ? fmt::format("\n{}\n", row.name)
+                               : fmt::format("  {:<19} {}\n", row.name, row.help);
+  }
+  return text +
+         "\nbigbird VERB --help (or: bigbird help VERB) explains a verb; bigbird --version, "
+         "--version-only.\n";
+}
+
+// Which verb argv names, and how many words its name took.
+struct Choice {
+  const VerbRow* row;
+  int words;
+};
+
+Choice choose_verb(const std::vector<std::string>& words) {
+  if (words.size() > 1) {
+    if (const VerbRow* row = find_verb(words[0] + " " + words[1])) return {row, 2};
+  }
+  if (const VerbRow* row = find_verb(words[0])) return {row, 1};
+
+  std::vector<std::string> names;
+  std::vector<std::string> family;  // verbs that share the first word: "promoter build", "promoter predict"
+  for (const VerbRow& row : verb_table()) {
+    if (row.run == nullptr) continue;
+    names.push_back(row.name);
+    if (names.back().rfind(words[0] + " ", 0) == 0) family.push_back(names.back());
+  }
+  const bool second_word = words.size() > 1 && words[1][0] != '-';
+  const std::string asked = second_word && !family.empty() ? words[0] + " " + words[1] : words[0];
+  std::string hint = "`bigbird` alone lists the verbs";
+  if (const std::string near = nearest(second_word ? words[0] + " " + words[1] : words[0], names);
+      !near.empty()) {
+    hint = "did you mean `bigbird " + near + "`? " + hint;
+  } else if (const std::string first = nearest(words[0], names); !first.empty()) {
+    hint = "did you mean `bigbird " + first + "`? " + hint;
+  }
+  if (!family.empty() && !second_word) {
+    throw_usage("'" + asked + "' needs a second word",
+                fmt::format("choose one: {}", fmt::join(family, ", ")));
+  }
+  throw_usage("there is no verb '" + asked + "'", hint);
+}
+
+int run(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) {
+    std::cerr << overview();
+    return 2;
+  }
+  if (words[0] == "--version" || words[0] == "-V") {
+    std::cout << fmt::format("bigbird {} (compiler {})\n", BIGBIRD_VERSION, __VERSION__);
+    return 0;
+  }
+  if (words[0] == "--version-only") {
+    std::cout << BIGBIRD_VERSION << "\n";
+    return 0;
+  }
+  const bool asks_help = words[0] == "help";
+  if (words[0] == "--help" || words[0] == "-h" || (asks_help && words.size() == 1)) {
+    std::cout << overview();
+    return 0;
+  }
+  if (words[0][0] == '-')
+    throw_usage("unknown option '" + words[0] + "'", "a verb comes first; `bigbird` alone lists the verbs");
+  if (asks_help) words.erase(words.begin());
+  const Choice choice = choose_verb(words);
+  if (asks_help) {
+    std::string ask = "--help";
+    char* arguments[] = {words[static_cast<std::size_t>(choice.words) - 1].data(), ask.data(), nullptr};
+    return choice.row->run(2, arguments);
+  }
+  return choice.row->run(argc - choice.words, argv + choice.words);
+}
+
+// Data that never reached the disk must not end in status 0.
+int finish_output(int status) {
+  std::cout.flush();
+  const bool written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || status != 0) return status;
+  throw_runtime("standard output: not everything could be written", "is the disk full, or the reader gone?");
+}
+
+int report(const Error& error) {
+  if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
+    const int number = cancel_signal();
+    std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM") << ": "
+              << error.message() << "\n";
+    return 128 + number;
+  }
+  std::cerr << "bigbird: error: " << error.message() << "\n";
+  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
+  switch (error.kind()) {
+    case ErrorKind::usage:
+      return 2;
+    case ErrorKind::environment:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+int guarded(int argc, char** argv) {
+  try {
+    const int status = finish_output(run(argc, argv));
+    if (const std::string line = closing_line(); !line.empty()) std::cerr << line << "\n";
+    return status;
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::bad_alloc&) {
+    return report(Error(ErrorKind::environment, "out of memory",
+                        "use a smaller batch or model, or a machine with more"));
+  } catch (const std::exception& error) {
+    return report(Error(ErrorKind::runtime, std::string("unexpected: ") + error.what(),
+                        "this is a defect of bigbird; please report it with the command line"));
+  }
+}
+
+}  // namespace
+}  // namespace bigbird::apps
+
+int main(int argc, char** argv) {
+  bigbird::apps::install_signal_handlers();
+  return bigbird::apps::guarded(argc, argv);
+}

@@ -1,0 +1,279 @@
+// Parsing, configuration, console and closing line shared by the verbs; see command_line.h.
+#include "apps/command_line.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <iostream>
+
+#include "apps/console.h"
+#include "apps/help.h"
+#include "apps/suggest.h"
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+
+namespace bigbird::apps {
+namespace {
+
+std::chrono::steady_clock::time_point process_start = std::chrono::steady_clock::now();
+
+std::string& last_closing_line() {
+  static std::string line;
+  return line;
+}
+
+// A word as it must be typed again in a shell.
+std::string shell_word(const std::string& word) {
+  const std::string plain = "-_./:=,+@%^";
+  const bool safe = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || plain.find(c) != std::string::npos;
+  });
+  if (safe) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The command line without the options that say where the output goes or how it is made, not what is in it: the
+// same work leaves the same bytes whatever the file's name and the number of threads.
+std::string content_words(int argc, char** argv) {
+  const std::vector<std::string> with_value = {"-o", "--output", "-@", "--threads", "--log"};
+  const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force"};
+  const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  std::string text;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool joined = word.rfind("--", 0) == 0 ? is_one_of(with_value, word.substr(0, word.find('=')))
+                                                 : is_one_of(with_value, word.substr(0, 2));
+    if (is_one_of(with_value, word)) {
+      ++i;
+    } else if (!joined && !is_one_of(flags, word)) {
+      text += " " + shell_word(word);
+    }
+  }
+  return text;
+}
+
+// BIGBIRD_FASTA_REF for --fasta-ref.
+std::string environment_variable(const std::string& long_name) {
+  std::string name = "BIGBIRD_";
+  for (const char c : long_name)
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::string toml_value(const std::string& value, bool bare) {
+  if (bare) return value;
+  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
+  return quote + value + quote;
+}
+
+// Numbers and booleans stand without quotes in TOML.
+bool is_bare(const std::string& value) {
+  if (value == "true" || value == "false") return true;
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
+}
+
+double cpu_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// The first word that looks like an option and is none, or empty.
+std::string unknown_option(const CLI::App& app) {
+  for (const std::string& word : app.remaining()) {
+    if (word.size() > 1 && word[0] == '-') return word.substr(0, word.find('='));
+  }
+  return {};
+}
+
+// CLI11 checks required options before leftovers; a mistyped option would be reported as another one missing.
+[[noreturn]] void throw_usage_error(const CLI::App& app, const std::string& name,
+                                    const CLI::ParseError& error) {
+  const std::string see = "`bigbird " + name + " --help` lists the options";
+  const std::string option = unknown_option(app);
+  if (!option.empty()) {
+    const std::string near = nearest(option, option_words(app));
+    throw_usage(name + ": unknown option '" + option + "'",
+                near.empty() ? see : "did you mean " + near + "? " + see);
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !app.remaining().empty()) {
+    throw_usage(name + ": '" + app.remaining().front() + "' was not expected here", see);
+  }
+  throw_usage(name + ": " + first_line(error.what()), see);
+}
+
+}  // namespace
+
+Verb::Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples)
+    : app_(sentence, "bigbird " + name), name_(std::move(name)), examples_(examples) {
+  app_.option_defaults()->always_capture_default();
+  app_.set_help_flag("-h,--help", "Print this help")->group("General");
+  app_.add_flag("-q,--quiet", quiet_, "Warnings and errors only on stderr")->group("General");
+  app_.add_flag("-v,--verbose", verbose_, "More messages on stderr")->group("General");
+  app_.add_option("--log", log_file_, "Append the messages to this file, with times")
+      ->group("General")
+      ->type_name("FILE");
+  app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
+  app_.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
+      ->group("General");
+}
+
+Verb::~Verb() {
+  if (!parsed_) return;
+  stop_console();
+  if (quiet_ || std::uncaught_exceptions() > 0) return;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - process_start).count();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::string line =
+      fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory", name_,
+                  BIGBIRD_VERSION, wall, cpu_seconds(usage), static_cast<double>(usage.ru_maxrss) / 1024);
+  if (!unit_.empty() && wall > 0) line += ", " + amount_text(amount_ / wall, unit_) + "/s";
+  last_closing_line() = line;
+}
+
+void Verb::add_threads() {
+  has_threads_ = true;
+  app_.add_option("-@,--threads", threads_, "Threads; 0 takes every core")
+      ->check(CLI::Range(0, 1024))
+      ->group("General");
+}
+
+void Verb::add_seed(std::uint64_t value) {
+  seed_ = value;
+  app_.add_option("--seed", seed_, "Seed of every random choice")->group("General");
+}
+
+void Verb::add_device() {
+  has_device_ = true;
+  app_.add_option("--device", device_, "Where to compute: auto, cpu or cuda[:N]")->group("General");
+}
+
+void Verb::add_force() {
+  app_.add_flag("--force", force_, "Overwrite an output that exists")->group("General");
+}
+
+bool Verb::parse(int argc, char** argv) {
+  command_ = "bigbird " + name_ + content_words(argc, argv);
+  for (CLI::Option* option : app_.get_options()) {
+    const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
+    if (configurable && !option->get_lnames().empty())
+      option->envname(environment_variable(option->get_lnames()[0]));
+  }
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << verb_help(app_, name_, examples_);
+    return false;
+  } catch (const CLI::FileError& error) {
+    throw_bad_input(name_ + ": --config: " + first_line(error.what()),
+                    "give an existing TOML file of `option = value` lines");
+  } catch (const CLI::ConfigError& error) {
+    throw_bad_input(
+        name_ + ": --config: " + first_line(error.what()),
+        "keys are long option names without the dashes; `bigbird " + name_ + " --help` lists them");
+  } catch (const CLI::ParseError& error) {
+    throw_usage_error(app_, name_, error);
+  }
+  provenance_ = !no_provenance_;
+  if (has_threads_) kernels::set_thread_count(threads_);
+  if (has_device_ && device_ != "auto" && device_ != "cpu") {
+    const bool cuda = device_ == "cuda" || device_.rfind("cuda:", 0) == 0;
+    if (cuda)
+      throw_environment("--device " + device_ + ": this bigbird has no CUDA kernels",
+                        "use --device cpu or auto");
+    throw_usage(name_ + ": --device " + device_ + " is not a device", "use auto or cpu");
+  }
+  start_console({name_, log_file_, quiet_, verbose_ > 0});
+  parsed_ = true;
+  return true;
+}
+
+std::string Verb::resolved_toml() const {
+  std::string text = "# Options as resolved; run again with: bigbird " + name_ + " --config THIS_FILE\n";
+  for (const CLI::Option* option : app_.get_options()) {
+    const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
+    if (!configurable || option->get_lnames().empty()) continue;
+    const std::string& key = option->get_lnames()[0];
+    const bool is_flag = option->get_expected_min() == 0;
+    if (option->count() == 0) {
+      const std::string& value = option->get_default_str();
+      if (is_flag) {
+        text += key + " = false\n";
+      } else if (!value.empty() && value.front() != '[') {
+        text += key + " = " + toml_value(value, is_bare(value)) + "\n";
+      }
+      continue;
+    }
+    const std::vector<std::string> values = option->reduced_results();
+    if (values.size() == 1) {
+      text += key + " = " + toml_value(values[0], is_bare(values[0])) + "\n";
+    } else {
+      std::vector<std::string> items;
+      for (const std::string& value : values) items.push_back(toml_value(value, is_bare(value)));
+      text += fmt::format("{} = [{}]\n", key, fmt::join(items, ", "));
+    }
+  }
+  return text;
+}
+
+void Verb::set_throughput(double amount, const std::string& unit) {
+  amount_ = amount;
+  unit_ = unit;
+}
+
+std::string closing_line() {
+  return last_closing_line();
+}
+
+CLI::Validator count_suffix() {
+  const auto expand = [](std::string& text) -> std::string {
+    const std::string problem =
+        "'" + text + "' is not a count: digits, and K, M or G (thousands, millions, billions)";
+    if (text.empty()) return problem;
+    double scale = 1;
+    std::size_t digits = text.size() - 1;
+    switch (std::toupper(static_cast<unsigned char>(text.back()))) {
+      case 'K':
+        scale = 1e3;
+        break;
+      case 'M':
+        scale = 1e6;
+        break;
+      case 'G':
+        scale = 1e9;
+        break;
+      default:
+        digits = text.size();
+    }
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
+    if (digits == 0 || error != std::errc() || end != text.data() + digits) return problem;
+    if (scale == 1) return {};
+    const double count = std::round(number * scale);
+    if (std::abs(count - number * scale) > 1e-6 * scale || std::abs(count) > 9e15) return problem;
+    text = fmt::format("{:.0f}", count);
+    return {};
+  };
+  return CLI::Validator(expand, "", "count");
+}
+
+}  // namespace bigbird::apps

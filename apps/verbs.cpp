@@ -1,0 +1,22 @@
+// The table of verbs, with group titles as rows of their own; see verbs.h.
+#include "apps/verbs.h"
+
+namespace bigbird::apps {
+
+const std::vector<VerbRow>& verb_table() {
+  static const std::vector<VerbRow> table = {
+      {"Shell", nullptr, nullptr},
+      {"completion", "print a completion script for bash", cmd_completion},
+      {"man", "print the manual page of a verb", cmd_man},
+  };
+  return table;
+}
+
+const VerbRow* find_verb(const std::string& name) {
+  for (const VerbRow& row : verb_table()) {
+    if (row.run != nullptr && name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace bigbird::apps

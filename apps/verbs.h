@@ -1,0 +1,26 @@
+// The table of verbs: what `bigbird` alone prints, and where main looks a verb up.
+// A new verb is one file apps/cmd_<verb>.cpp, its declaration here and its row in verbs.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bigbird::apps {
+
+struct VerbRow {
+  const char* name;  // as typed after `bigbird`; one word or two ("promoter build"). For a group: its title.
+  const char* help;  // one line
+  int (*run)(int argc, char** argv);  // argv[0] is the verb's last word; null for a group title
+};
+
+// In the order of the help: a group title, then its verbs. Every group has at least one verb.
+const std::vector<VerbRow>& verb_table();
+
+// The row of a verb by its full name, or null.
+const VerbRow* find_verb(const std::string& name);
+
+// The verbs, one function in apps/cmd_<verb>.cpp each.
+int cmd_completion(int argc, char** argv);
+int cmd_man(int argc, char** argv);
+
+}  // namespace bigbird::apps
