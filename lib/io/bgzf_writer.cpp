@@ -12,8 +12,9 @@
 namespace bigbird {
 namespace {
 
-constexpr std::size_t block_bytes = 0xff00;      // as bgzip cuts, so that a block always fits into 64 KiB compressed
-constexpr std::size_t blocks_per_batch = 128;    // 8 MiB in flight
+constexpr std::size_t block_bytes =
+    0xff00;  // as bgzip cuts, so that a block always fits into 64 KiB compressed
+constexpr std::size_t blocks_per_batch = 128;  // 8 MiB in flight
 constexpr std::size_t batch_bytes = block_bytes * blocks_per_batch;
 
 void append_u64(std::string& out, std::uint64_t value) {

@@ -1,5 +1,5 @@
-// BGZF written by all threads: for outputs so large that one compressor would be what takes the time (genomes, whole-genome
-// document lists). lib/io/file.h's OutputStream serves everything else.
+// BGZF written by all threads: for outputs so large that one compressor would be what takes the time
+// (genomes, whole-genome document lists). lib/io/file.h's OutputStream serves everything else.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace bigbird {
 
-// Cuts what is written into blocks of 65,280 bytes and compresses many at a time. The bytes depend on the content only: the
-// cut does not depend on the number of threads, and each block is compressed on its own.
+// Cuts what is written into blocks of 65,280 bytes and compresses many at a time. The bytes depend on the
+// content only: the cut does not depend on the number of threads, and each block is compressed on its own.
 // Errors: a failed write, as AtomicFile; nothing appears at the path until close().
 class ParallelBgzfWriter {
  public:
@@ -24,8 +24,8 @@ class ParallelBgzfWriter {
   void close();
   // Uncompressed bytes so far.
   std::uint64_t size() const { return size_; }
-  // The .gzi index of what was written (after close()): pairs of compressed and uncompressed offsets of every block but the
-  // first, little-endian, their count before them.
+  // The .gzi index of what was written (after close()): pairs of compressed and uncompressed offsets of every
+  // block but the first, little-endian, their count before them.
   std::string gzi() const;
 
  private:

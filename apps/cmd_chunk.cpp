@@ -1,0 +1,97 @@
+// `bigbird chunk`: a genome cut into pretraining documents (BigBird paper, appendix F.1).
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/data/chunk.h"
+#include "lib/io/provenance.h"
+
+namespace bigbird::apps {
+
+int cmd_chunk(int argc, char** argv) {
+  Verb verb(
+      "chunk", "Cut a genome into documents of consecutive sentences, for pretraining.",
+      {"bigbird chunk -f genome.fa.gz -o documents.bed.gz",
+       "bigbird chunk -f genome.fa.gz -o train.bed --exclude held_out.bed --max-n 0.5 --max-n-sentence 0.9",
+       "bigbird chunk -f genome.fa.gz --chromosomes 20,21 --passes 1 --format text -o -"});
+  ChunkOptions options;
+  std::string format = "bed12";
+  CLI::App& app = verb.app();
+  app.add_option("-f,--fasta-ref", options.fasta,
+                 "Genome (FASTA with .fai); BED12 without N limits needs only the .fai")
+      ->required()
+      ->type_name("FASTA");
+  app.add_option("-o,--output", options.output, "Where to write; - is stdout, .gz is BGZF")
+      ->type_name("FILE");
+  app.add_option("--format", format,
+                 "bed12: a line per document, a block per sentence; text: a sentence per line, a blank line "
+                 "between documents")
+      ->check(CLI::IsMember({"bed12", "text"}));
+  app.add_option("--passes", options.recipe.passes, "Passes over each chromosome")->transform(count_suffix());
+  app.add_option(
+         "--chromosomes", options.chromosomes,
+         "Contigs to cut, under any naming, in this order; default 1-22, X, Y; all takes every contig")
+      ->delimiter(',')
+      ->type_name("A,B");
+  app.add_option(
+         "--exclude", options.exclude_bed,
+         "Regions or whole chromosomes to leave out: documents are cut so that no sentence touches them")
+      ->type_name("BED");
+  app.add_option("--max-n", options.max_n_document, "Drop documents with a larger share of N")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("Limits on N (these read the FASTA)");
+  app.add_option("--max-n-sentence", options.max_n_sentence,
+                 "Drop sentences with a larger share of N, cutting their document there")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("Limits on N (these read the FASTA)");
+  app.add_flag("--reverse-complement", options.reverse_complement,
+               "Write every document a second time, on the reverse strand");
+  DocumentRecipe& recipe = options.recipe;
+  const char* group = "Recipe (defaults: the paper's)";
+  app.add_option("--max-start", recipe.max_start, "A pass starts at a base from 0 to this one")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--min-sentences", recipe.min_sentences, "Fewest sentences in a document")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--max-sentences", recipe.max_sentences, "Most sentences in a document")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--min-sentence-length", recipe.min_sentence_length, "Shortest sentence, bp")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--max-sentence-length", recipe.max_sentence_length, "Longest sentence, bp")
+      ->transform(count_suffix())
+      ->group(group);
+  verb.add_seed();
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.seed = verb.seed();
+  options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
+  if (verb.provenance()) {
+    Provenance provenance;
+    provenance.version = bigbird_version();
+    provenance.command = verb.command();
+    provenance.seed = verb.seed();
+    provenance.reference = options.fasta;
+    options.provenance = provenance_lines(provenance);
+  }
+  const ChunkSummary summary = chunk_genome(options);
+  log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,
+                       summary.sentences, summary.bases, summary.chromosomes));
+  if (summary.dropped.sentences_excluded + summary.dropped.sentences_with_n +
+          summary.dropped.documents_with_n >
+      0) {
+    log_info(fmt::format(
+        "dropped: {} sentences in excluded regions, {} sentences and {} documents with too many N",
+        summary.dropped.sentences_excluded, summary.dropped.sentences_with_n,
+        summary.dropped.documents_with_n));
+  }
+  verb.set_throughput(static_cast<double>(summary.bases), "bp");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,48 @@
+// `bigbird chunk`: a genome cut into pretraining documents, written as BED12 or as text.
+// The recipe and the filters are in lib/data/documents.h; here are the files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/data/documents.h"
+
+namespace bigbird {
+
+enum class ChunkFormat {
+  bed12,  // a line per document, a block per sentence; strand - for a reverse complement. Needs only the .fai
+  text    // a sentence per line, a blank line between documents. Reads the FASTA
+};
+
+struct ChunkOptions {
+  std::string fasta;         // FASTA or its .fai
+  std::string output = "-";  // .gz writes BGZF
+  ChunkFormat format = ChunkFormat::bed12;
+  std::vector<std::string>
+      chromosomes;              // under any naming, in this order; empty: 1-22, X, Y; "all": every contig
+  std::string exclude_bed;      // empty: nothing is left out
+  double max_n_document = 1.0;  // shares of N, 0 to 1; below 1 the FASTA is read
+  double max_n_sentence = 1.0;
+  bool reverse_complement = false;  // every document a second time, on the reverse strand, right after itself
+  std::uint64_t seed = 1;
+  DocumentRecipe recipe;
+  std::vector<std::string> provenance;  // lines for the head of a BED12, without their "##"; none for text
+};
+
+struct ChunkSummary {
+  std::int64_t chromosomes = 0;
+  std::int64_t documents = 0;  // as written: both strands count
+  std::int64_t sentences = 0;
+  std::int64_t bases = 0;
+  FilterCounts dropped;
+};
+
+// Documents are ordered by chromosome, pass and position, and named doc1, doc2, ... in that order. The bytes
+// depend on the options only, not on the number of threads. Blocks of a BED12 line are in ascending genomic
+// order on both strands: on strand - the sentences are read from the last block to the first, each
+// reverse-complemented. Errors: no chromosome to cut, unknown or repeated chromosomes, a BED none of whose
+// contigs is known, shares outside [0, 1], nothing left to write.
+ChunkSummary chunk_genome(const ChunkOptions& options);
+
+}  // namespace bigbird

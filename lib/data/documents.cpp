@@ -1,0 +1,142 @@
+// Drawing and filtering of pretraining documents; see documents.h.
+#include "lib/data/documents.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+
+namespace bigbird {
+namespace {
+
+// FNV-1a, 64 bits: a chromosome's number for the random stream that depends on its name alone.
+std::uint64_t name_hash(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char letter : name) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3ull;
+  }
+  return hash;
+}
+
+bool above_share(std::int64_t part, std::int64_t whole, double share) {
+  return static_cast<double>(part) > share * static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::int64_t Document::bases() const {
+  return std::accumulate(sentence_lengths.begin(), sentence_lengths.end(), std::int64_t{0});
+}
+
+void check_recipe(const DocumentRecipe& recipe) {
+  const auto check = [](bool good, const char* what) {
+    if (!good) throw_usage(std::string("chunk: ") + what, "see bigbird chunk --help for the ranges");
+  };
+  check(recipe.passes >= 1 && recipe.passes <= 1'000'000, "the number of passes must be from 1 to 1,000,000");
+  check(recipe.max_start >= 0, "the largest start must not be negative");
+  check(recipe.min_sentences >= 1 && recipe.min_sentences <= recipe.max_sentences &&
+            recipe.max_sentences <= 1'000'000,
+        "sentences per document must be a range from 1 upwards");
+  check(recipe.min_sentence_length >= 1 && recipe.min_sentence_length <= recipe.max_sentence_length &&
+            recipe.max_sentence_length <= 1'000'000'000,
+        "sentence lengths must be a range from 1 bp upwards");
+}
+
+std::vector<Document> draw_documents(std::string_view canonical_name, std::int64_t length, int pass,
+                                     std::uint64_t seed, const DocumentRecipe& recipe) {
+  CounterRng rng(seed, Purpose::chunk_documents,
+                 name_hash(canonical_name) + static_cast<std::uint64_t>(pass));
+  std::vector<Document> documents;
+  std::int64_t position = rng.between(0, recipe.max_start);
+  while (position < length) {
+    Document document;
+    document.begin = position;
+    const std::int64_t sentences = rng.between(recipe.min_sentences, recipe.max_sentences);
+    document.sentence_lengths.reserve(static_cast<std::size_t>(sentences));
+    for (std::int64_t i = 0; i < sentences && position < length; ++i) {
+      const std::int64_t drawn = rng.between(recipe.min_sentence_length, recipe.max_sentence_length);
+      const std::int64_t taken = std::min(drawn, length - position);
+      document.sentence_lengths.push_back(static_cast<std::int32_t>(taken));
+      position += taken;
+    }
+    if (position - document.begin >= recipe.min_sentence_length) documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+IntervalSet::IntervalSet(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
+  for (const Interval& interval : intervals) {
+    if (interval.begin >= interval.end) continue;
+    if (!intervals_.empty() && interval.begin <= intervals_.back().end) {
+      intervals_.back().end = std::max(intervals_.back().end, interval.end);
+    } else {
+      intervals_.push_back(interval);
+    }
+  }
+  std::int64_t sum = 0;
+  before_.reserve(intervals_.size());
+  for (const Interval& interval : intervals_) {
+    before_.push_back(sum);
+    sum += interval.end - interval.begin;
+  }
+}
+
+std::int64_t IntervalSet::below(std::int64_t position) const {
+  const auto next =
+      std::upper_bound(intervals_.begin(), intervals_.end(), position,
+                       [](std::int64_t value, const Interval& interval) { return value < interval.begin; });
+  if (next == intervals_.begin()) return 0;
+  const auto index = static_cast<std::size_t>(next - intervals_.begin()) - 1;
+  return before_[index] + std::min(position, intervals_[index].end) - intervals_[index].begin;
+}
+
+std::int64_t IntervalSet::overlap(std::int64_t begin, std::int64_t end) const {
+  return begin < end ? below(end) - below(begin) : 0;
+}
+
+std::vector<Document> filter_documents(const std::vector<Document>& documents, const DocumentFilter& filter,
+                                       FilterCounts& counts) {
+  if (filter.keeps_everything()) return documents;
+  std::vector<Document> kept;
+  Document current;
+  const auto close = [&] {
+    if (!current.sentence_lengths.empty()) {
+      const std::int64_t bases = current.bases();
+      if (above_share(filter.n_bases.overlap(current.begin, current.begin + bases), bases,
+                      filter.max_n_document)) {
+        ++counts.documents_with_n;
+      } else {
+        kept.push_back(current);
+      }
+    }
+    current.sentence_lengths.clear();
+  };
+  for (const Document& document : documents) {
+    std::int64_t position = document.begin;
+    for (const std::int32_t length : document.sentence_lengths) {
+      const std::int64_t end = position + length;
+      const bool excluded = filter.excluded.overlap(position, end) > 0;
+      const bool too_many_n =
+          !excluded && above_share(filter.n_bases.overlap(position, end), length, filter.max_n_sentence);
+      counts.sentences_excluded += excluded ? 1 : 0;
+      counts.sentences_with_n += too_many_n ? 1 : 0;
+      if (excluded || too_many_n) {
+        close();
+      } else {
+        if (current.sentence_lengths.empty()) current.begin = position;
+        current.sentence_lengths.push_back(length);
+      }
+      position = end;
+    }
+    close();
+  }
+  return kept;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,93 @@
+// Pretraining documents: runs of consecutive sentences laid over a chromosome (BigBird paper, appendix F.1).
+// Pure functions of (seed, chromosome name, pass): no files here; lib/data/chunk.h reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace bigbird {
+
+// One document. Positions are 0-based on the forward strand; sentences are adjacent, in genomic order, none
+// is empty.
+struct Document {
+  std::int64_t begin = 0;
+  std::vector<std::int32_t> sentence_lengths;
+
+  std::int64_t bases() const;
+  std::int64_t end() const { return begin + bases(); }
+};
+
+// The recipe of appendix F.1; every range includes both its ends.
+struct DocumentRecipe {
+  int passes = 10;
+  std::int64_t max_start = 5000;
+  std::int64_t min_sentences = 50;
+  std::int64_t max_sentences = 100;
+  std::int64_t min_sentence_length = 500;
+  std::int64_t max_sentence_length = 1000;
+};
+
+// Throws Error{usage} for empty or negative ranges.
+void check_recipe(const DocumentRecipe& recipe);
+
+// The documents of one pass over one chromosome, in genomic order. Start q is uniform in 0..max_start; while
+// q lies inside the chromosome a document of s sentences follows, and q moves to its end. The last document
+// and its last sentence are truncated at the chromosome's end; a document left with fewer bases than the
+// shortest sentence is dropped. `canonical_name` ("1", "X"; not "chr1") keys the draw, so that neither the
+// naming of the genome, nor the order or the choice of chromosomes changes the documents of a chromosome.
+std::vector<Document> draw_documents(std::string_view canonical_name, std::int64_t length, int pass,
+                                     std::uint64_t seed, const DocumentRecipe& recipe);
+
+// A set of bases of one chromosome, kept as sorted, disjoint half-open intervals.
+class IntervalSet {
+ public:
+  struct Interval {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
+  IntervalSet() = default;
+  // Any order, overlaps and empty intervals allowed.
+  explicit IntervalSet(std::vector<Interval> intervals);
+
+  bool empty() const { return intervals_.empty(); }
+  const std::vector<Interval>& intervals() const { return intervals_; }
+  std::int64_t bases() const {
+    return intervals_.empty() ? 0 : before_.back() + intervals_.back().end - intervals_.back().begin;
+  }
+  // How many bases of the set lie in [begin, end). Logarithmic time.
+  std::int64_t overlap(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  std::int64_t below(std::int64_t position) const;  // bases of the set before `position`
+
+  std::vector<Interval> intervals_;
+  std::vector<std::int64_t> before_;  // bases in the intervals before each one
+};
+
+// What is left out of the drawn documents. A sentence that touches an excluded base or whose share of N is
+// above max_n_sentence is dropped, and its document is cut there into the documents before and after; then
+// documents whose share of N is above max_n_document are dropped. Shares are in [0, 1].
+struct DocumentFilter {
+  IntervalSet excluded;
+  IntervalSet n_bases;
+  double max_n_sentence = 1.0;
+  double max_n_document = 1.0;
+
+  bool keeps_everything() const {
+    return excluded.empty() && (n_bases.empty() || (max_n_sentence >= 1.0 && max_n_document >= 1.0));
+  }
+};
+
+// Counts of what a filter took away.
+struct FilterCounts {
+  std::int64_t sentences_excluded = 0;
+  std::int64_t sentences_with_n = 0;
+  std::int64_t documents_with_n = 0;
+};
+
+std::vector<Document> filter_documents(const std::vector<Document>& documents, const DocumentFilter& filter,
+                                       FilterCounts& counts);
+
+}  // namespace bigbird

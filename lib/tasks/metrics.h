@@ -1,0 +1,44 @@
+// Scores of a binary classifier. Definitions: BigBird appendix F.2 and Oubounyt et al. 2019; AUROC as the
+// rank sum of Mann and Whitney, AUPRC as average precision (the step-wise sum, no interpolation).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace bigbird {
+
+struct BinaryMetrics {
+  std::int64_t tp = 0;
+  std::int64_t fp = 0;
+  std::int64_t tn = 0;
+  std::int64_t fn = 0;
+  // Ratios whose denominator is 0 are 0.
+  double precision = 0;
+  double recall = 0;
+  double specificity = 0;
+  double f1 = 0;
+  double mcc = 0;
+  // NaN when one of the classes is absent: these have no value then. Ties take their mean rank (AUROC) or
+  // enter together (AUPRC), so the order of the input does not matter.
+  double auroc = 0;
+  double auprc = 0;
+  double threshold = 0.5;
+
+  std::int64_t examples() const { return tp + fp + tn + fn; }
+};
+
+// labels: 0 or 1. scores: higher is more positive; predicted positive when score >= threshold.
+// Throws Error{bad_input} for different lengths, no examples, a label other than 0 and 1, or a score that is
+// not finite.
+BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double> scores,
+                             double threshold = 0.5);
+
+double auroc(std::span<const int> labels, std::span<const double> scores);
+double average_precision(std::span<const int> labels, std::span<const double> scores);
+
+// A JSON object with the fields above; undefined values are null. `provenance_json` is put in as it is when
+// not empty.
+std::string metrics_json(const BinaryMetrics& metrics, const std::string& provenance_json);
+
+}  // namespace bigbird
