@@ -38,9 +38,14 @@ std::string overview() {
       "bigbird {}: train and run BigBird encoders (sparse attention) on DNA.\n\n"
       "Usage: bigbird VERB [options]\n",
       BIGBIRD_VERSION);
+  std::string title;
   for (const VerbRow& row : verb_table()) {
-    text += row.run == nullptr ? fmt::format("\n{}\n", row.name)
-                               : fmt::format("  {:<19} {}\n", row.name, row.help);
+    if (row.run == nullptr) {
+      title = fmt::format("\n{}\n", row.name);
+      continue;
+    }
+    text += title + fmt::format("  {:<19} {}\n", row.name, row.help);
+    title.clear();
   }
   return text +
          "\nbigbird VERB --help (or: bigbird help VERB) explains a verb; bigbird --version, "

@@ -14,6 +14,7 @@ int cmd_completion(int argc, char** argv) {
   std::string shell;
   verb.app().add_option("SHELL", shell, "Shell")->required()->check(CLI::IsMember({"bash"}));
   if (!verb.parse(argc, argv)) return 0;
+  verb.omit_closing_line();
 
   // Words that may follow `bigbird`, and those that may follow the first word of a two-word verb.
   std::string first_words = "help";

@@ -12,6 +12,7 @@ int cmd_man(int argc, char** argv) {
   std::vector<std::string> words;
   verb.app().add_option("VERB", words, "Verb, one word or two")->required()->expected(1, 2);
   if (!verb.parse(argc, argv)) return 0;
+  verb.omit_closing_line();
 
   std::string name = words[0];
   if (words.size() == 2) name += " " + words[1];

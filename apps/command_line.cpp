@@ -40,8 +40,8 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-// The command line without the options that say where the output goes or how it is made, not what is in it: the
-// same work leaves the same bytes whatever the file's name and the number of threads.
+// The command line without the options that say where the output goes or how it is made, not what is in it:
+// the same work leaves the same bytes whatever the file's name and the number of threads.
 std::string content_words(int argc, char** argv) {
   const std::vector<std::string> with_value = {"-o", "--output", "-@", "--threads", "--log"};
   const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force"};
@@ -138,7 +138,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
 Verb::~Verb() {
   if (!parsed_) return;
   stop_console();
-  if (quiet_ || std::uncaught_exceptions() > 0) return;
+  if (quiet_ || !closing_ || std::uncaught_exceptions() > 0) return;
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - process_start).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -45,7 +45,8 @@ class Verb {
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
-  // The command line as typed, for provenance, without the options that do not change the content (-o, -@, -q, -v, --log,
+  // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
+  // -q, -v, --log,
   // --force): the same work leaves the same bytes.
   const std::string& command() const { return command_; }
   // The options as resolved, as TOML, to be saved beside the output.
@@ -54,6 +55,8 @@ class Verb {
   // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's
   // own unit.
   void set_throughput(double amount, const std::string& unit);
+  // For verbs whose output a shell reads at every start (completion, man).
+  void omit_closing_line() { closing_ = false; }
 
  private:
   CLI::App app_;
@@ -72,6 +75,7 @@ class Verb {
   bool has_device_ = false;
   bool has_threads_ = false;
   bool parsed_ = false;
+  bool closing_ = true;
   double amount_ = 0;
   std::string unit_;
 };

@@ -20,7 +20,13 @@ class HelpFormatter : public CLI::Formatter {
     const std::string variable = " (" + get_label("Env") + ":" + option->get_envname() + ")";
     const std::size_t at = text.find(variable);
     if (at != std::string::npos) text.erase(at, variable.size());
+    const std::size_t no_default = text.find("=[]");
+    if (no_default != std::string::npos) text.erase(no_default, 3);
     return text;
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string name = option->get_name(true, false) + (option->get_expected_max() > 1 ? "..." : "");
+    return option->get_required() ? name : "[" + name + "]";
   }
 };
 

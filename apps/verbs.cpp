@@ -5,6 +5,9 @@ namespace bigbird::apps {
 
 const std::vector<VerbRow>& verb_table() {
   static const std::vector<VerbRow> table = {
+      {"Data", nullptr, nullptr},
+      {"Training and the model", nullptr, nullptr},
+      {"Genomics", nullptr, nullptr},
       {"Shell", nullptr, nullptr},
       {"completion", "print a completion script for bash", cmd_completion},
       {"man", "print the manual page of a verb", cmd_man},

@@ -13,7 +13,7 @@ struct VerbRow {
   int (*run)(int argc, char** argv);  // argv[0] is the verb's last word; null for a group title
 };
 
-// In the order of the help: a group title, then its verbs. Every group has at least one verb.
+// In the order of the help: a group title, then its verbs. The title of a group without verbs is not shown.
 const std::vector<VerbRow>& verb_table();
 
 // The row of a verb by its full name, or null.
