@@ -1,6 +1,6 @@
-// Threads for everything on the CPU: OpenMP in a normal build; plain std::thread under ThreadSanitizer, which does not
-// understand libgomp's barriers and would report false races.
-// The task partition is the caller's and never depends on the number of threads, so results do not either.
+// Threads for everything on the CPU: OpenMP in a normal build; plain std::thread under ThreadSanitizer, which
+// does not understand libgomp's barriers and would report false races. The task partition is the caller's and
+// never depends on the number of threads, so results do not either.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,9 @@ inline std::atomic<int>& thread_count_setting() {
 }  // namespace detail
 
 // 0 = all cores the process may use.
-inline void set_thread_count(int count) { detail::thread_count_setting().store(count); }
+inline void set_thread_count(int count) {
+  detail::thread_count_setting().store(count);
+}
 
 inline int thread_count() {
   const int set = detail::thread_count_setting().load();
@@ -39,8 +41,9 @@ inline int thread_count() {
 #endif
 }
 
-// Calls body(task, worker) for every task in [0, tasks), tasks handed out dynamically; worker < thread_count() identifies
-// the thread, for scratch memory only: results must not depend on it. The first exception is rethrown after all stop.
+// Calls body(task, worker) for every task in [0, tasks), tasks handed out dynamically; worker <
+// thread_count() identifies the thread, for scratch memory only: results must not depend on it. The first
+// exception is rethrown after all stop.
 template <typename Body>
 void parallel_for_worker(std::size_t tasks, const Body& body) {
   if (tasks == 0) return;

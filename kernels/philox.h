@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon et al. 2011): counter-based random numbers, the same on every device and for any order of use.
-// Plain inline code so that host and device compile the same lines.
+// Philox4x32-10 (Salmon et al. 2011): counter-based random numbers, the same on every device and for any
+// order of use. Plain inline code so that host and device compile the same lines.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ BIGBIRD_HOST_DEVICE inline float uniform_from_bits(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f);
 }
 
-// Whether element `index` of the dropout site `stream` (see DropoutSite in backend.h) is kept, for drop probability p.
-// Four elements share one Philox call; kernels that visit four neighbours may compute it once.
+// Whether element `index` of the dropout site `stream` (see DropoutSite in backend.h) is kept, for drop
+// probability p. Four elements share one Philox call; kernels that visit four neighbours may compute it once.
 BIGBIRD_HOST_DEVICE inline bool dropout_keep(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
                                              float drop_probability) {
   const Philox4x32 block = philox4x32(seed, index >> 2, stream);

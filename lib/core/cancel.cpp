@@ -11,9 +11,15 @@ std::atomic<int> requested_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 }  // namespace
 
-void request_cancel(int signal_number) noexcept { requested_signal.store(signal_number); }
-int cancel_signal() noexcept { return requested_signal.load(); }
-void clear_cancel() noexcept { requested_signal.store(0); }
+void request_cancel(int signal_number) noexcept {
+  requested_signal.store(signal_number);
+}
+int cancel_signal() noexcept {
+  return requested_signal.load();
+}
+void clear_cancel() noexcept {
+  requested_signal.store(0);
+}
 
 void throw_if_cancelled() {
   if (cancel_signal() != 0) throw Error(ErrorKind::interrupted, "interrupted", "");

@@ -1,5 +1,5 @@
-// A request to stop, set by a signal handler and polled by long work. Long loops call throw_if_cancelled() at points
-// where nothing is half-written; the trainer polls cancel_signal() itself, because it saves first.
+// A request to stop, set by a signal handler and polled by long work. Long loops call throw_if_cancelled() at
+// points where nothing is half-written; the trainer polls cancel_signal() itself, because it saves first.
 #pragma once
 
 namespace bigbird {

@@ -35,10 +35,20 @@ void set_log_sink(LogSink sink) {
   s.said.clear();
 }
 
-void log_debug(const std::string& message) { emit(LogLevel::debug, message, false); }
-void log_info(const std::string& message) { emit(LogLevel::info, message, false); }
-void log_warning(const std::string& message) { emit(LogLevel::warning, message, false); }
-void log_info_once(const std::string& message) { emit(LogLevel::info, message, true); }
-void log_warning_once(const std::string& message) { emit(LogLevel::warning, message, true); }
+void log_debug(const std::string& message) {
+  emit(LogLevel::debug, message, false);
+}
+void log_info(const std::string& message) {
+  emit(LogLevel::info, message, false);
+}
+void log_warning(const std::string& message) {
+  emit(LogLevel::warning, message, false);
+}
+void log_info_once(const std::string& message) {
+  emit(LogLevel::info, message, true);
+}
+void log_warning_once(const std::string& message) {
+  emit(LogLevel::warning, message, true);
+}
 
 }  // namespace bigbird

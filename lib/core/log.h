@@ -1,4 +1,5 @@
-// Messages from the library to whoever runs it. The library never prints: without a sink, messages are dropped.
+// Messages from the library to whoever runs it. The library never prints: without a sink, messages are
+// dropped.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ void log_debug(const std::string& message);
 void log_info(const std::string& message);
 void log_warning(const std::string& message);
 
-// Says a message only the first time this exact text is seen in the process (alias notes, full-attention notes).
+// Says a message only the first time this exact text is seen in the process (alias notes, full-attention
+// notes).
 void log_info_once(const std::string& message);
 void log_warning_once(const std::string& message);
 

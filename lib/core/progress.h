@@ -1,4 +1,5 @@
-// Progress of long work, reported by the library and drawn by the app (rate, time left, terminal or one line a minute).
+// Progress of long work, reported by the library and drawn by the app (rate, time left, terminal or one line
+// a minute).
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 namespace bigbird {
 
 struct ProgressEvent {
-  std::string task;        // "tokenize"
-  std::uint64_t done = 0;  // in `unit`s
+  std::string task;         // "tokenize"
+  std::uint64_t done = 0;   // in `unit`s
   std::uint64_t total = 0;  // 0 when unknown
-  std::string unit;        // "bp", "steps", "merges"
-  std::string note;        // free text for the end of the line ("loss 7.91, 1234 tokens/s"); may be empty
+  std::string unit;         // "bp", "steps", "merges"
+  std::string note;         // free text for the end of the line ("loss 7.91, 1234 tokens/s"); may be empty
   bool finished = false;
 };
 

@@ -10,10 +10,12 @@
 namespace bigbird {
 namespace {
 
-// Philox has a 64-bit key (the seed) and a 128-bit counter: the high half names the stream, the low half the position.
-// A stream is a purpose and an index mixed by one Philox call, which keeps all 64 bits of the index in play.
+// Philox has a 64-bit key (the seed) and a 128-bit counter: the high half names the stream, the low half the
+// position. A stream is a purpose and an index mixed by one Philox call, which keeps all 64 bits of the index
+// in play.
 std::uint64_t stream_of(std::uint64_t seed, Purpose purpose, std::uint64_t index) {
-  const auto mixed = kernels::philox4x32(seed, index, 0x9000000000000000ull + static_cast<std::uint32_t>(purpose));
+  const auto mixed =
+      kernels::philox4x32(seed, index, 0x9000000000000000ull + static_cast<std::uint32_t>(purpose));
   return (static_cast<std::uint64_t>(mixed.word[0]) << 32) | mixed.word[1];
 }
 
@@ -51,14 +53,17 @@ std::int64_t CounterRng::between(std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-double CounterRng::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
+double CounterRng::uniform() {
+  return static_cast<double>(next_u64() >> 11) * 0x1.0p-53;
+}
 
 double CounterRng::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(6.283185307179586 * uniform());
 }
 
-RandomPermutation::RandomPermutation(std::uint64_t seed, Purpose purpose, std::uint64_t index, std::uint64_t size)
+RandomPermutation::RandomPermutation(std::uint64_t seed, Purpose purpose, std::uint64_t index,
+                                     std::uint64_t size)
     : key_(CounterRng(seed, purpose, index).next_u64()), size_(size), half_bits_(1) {
   if (size == 0) throw_runtime("random permutation of an empty range");
   const int bits = size == 1 ? 1 : static_cast<int>(std::bit_width(size - 1));

@@ -1,5 +1,6 @@
-// Random numbers as a function of (seed, purpose, index): no state is carried between uses, so any thread, rank or resumed
-// run draws the same numbers. Built on Philox (kernels/philox.h). Distributions are our own: std:: ones differ by library.
+// Random numbers as a function of (seed, purpose, index): no state is carried between uses, so any thread,
+// rank or resumed run draws the same numbers. Built on Philox (kernels/philox.h). Distributions are our own:
+// std:: ones differ by library.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace bigbird {
 
-// What the numbers are for. Values are part of the file formats' reproducibility: never renumber, only append.
+// What the numbers are for. Values are part of the file formats' reproducibility: never renumber, only
+// append.
 enum class Purpose : std::uint32_t {
   chunk_documents = 1,
   bpe_sample = 2,
@@ -60,8 +62,8 @@ void shuffle(std::vector<T>& values, CounterRng& rng) {
   }
 }
 
-// A bijection of [0, size) that needs no table: a keyed Feistel network with cycle walking. Used to visit samples in random
-// order from any position, so that a resumed run needs only a counter.
+// A bijection of [0, size) that needs no table: a keyed Feistel network with cycle walking. Used to visit
+// samples in random order from any position, so that a resumed run needs only a counter.
 class RandomPermutation {
  public:
   RandomPermutation(std::uint64_t seed, Purpose purpose, std::uint64_t index, std::uint64_t size);

@@ -8,23 +8,26 @@
 namespace bigbird {
 
 struct Batch {
-  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0.. within a sequence.
+  // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
+  // within a sequence.
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;
-  // [B + 1] first row of every sequence (each a multiple of the block size apart), and [B] real tokens of each.
+  // [B + 1] first row of every sequence (each a multiple of the block size apart), and [B] real tokens of
+  // each.
   std::vector<std::int64_t> token_offsets{0};
   std::vector<std::int64_t> lengths;
   // MLM: rows (of T) whose token is to be predicted, ascending, and the true ids. Empty without MLM.
   std::vector<std::int32_t> masked_rows;
   std::vector<std::int32_t> masked_labels;
-  // NSP: [B] 0 = B follows A, 1 = random; empty without NSP. Classification: [B] class numbers; empty when unknown.
+  // NSP: [B] 0 = B follows A, 1 = random; empty without NSP. Classification: [B] class numbers; empty when
+  // unknown.
   std::vector<std::int32_t> sequence_labels;
 
   std::int64_t tokens() const { return token_offsets.back(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
 
-  // Appends one sequence of real tokens, padding it to a multiple of block_size (or to pad_to tokens when larger).
-  // types may be empty (all 0).
+  // Appends one sequence of real tokens, padding it to a multiple of block_size (or to pad_to tokens when
+  // larger). types may be empty (all 0).
   void append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_types,
               std::int64_t block_size, std::int32_t pad_id, std::int64_t pad_to = 0);
   void clear();

@@ -1,5 +1,5 @@
-// Block plans: which key blocks each query block sees, per head, for one layer and one length (specification 1).
-// One generator serves every pattern; the result is a list per row, repeats kept, and its transpose.
+// Block plans: which key blocks each query block sees, per head, for one layer and one length (specification
+// 1). One generator serves every pattern; the result is a list per row, repeats kept, and its transpose.
 #pragma once
 
 #include <cstdint>
@@ -32,24 +32,37 @@ class BlockPlan {
 // random[h][row - 1] = the r random blocks of query blocks 1..n-2.
 using RandomBlocks = std::vector<std::vector<std::vector<std::int32_t>>>;
 
-// The seeded random blocks of one layer (seed = 0-based layer index), by the path that `mode` takes at this length.
-// Throws Error{bad_input} for an (n, r) that the path cannot serve, naming both and the smallest n that works.
-RandomBlocks random_blocks(std::int64_t blocks, std::int64_t block_size, std::int64_t heads, std::int64_t random_per_row,
-                           std::uint32_t seed, RandomMode mode, std::int64_t max_position_embeddings);
-// The two paths themselves, for golden tests: "old" (specification 1.5, drawn for max_length tokens) and "plan" (1.6).
-// draws, when not null, receives the number of 32-bit draws.
+// The seeded random blocks of one layer (seed = 0-based layer index), by the path that `mode` takes at this
+// length. Throws Error{bad_input} for an (n, r) that the path cannot serve, naming both and the smallest n
+// that works.
+RandomBlocks random_blocks(std::int64_t blocks, std::int64_t block_size, std::int64_t heads,
+                           std::int64_t random_per_row, std::uint32_t seed, RandomMode mode,
+                           std::int64_t max_position_embeddings);
+// The two paths themselves, for golden tests: "old" (specification 1.5, drawn for max_length tokens) and
+// "plan" (1.6). draws, when not null, receives the number of 32-bit draws.
 RandomBlocks random_blocks_old(std::int64_t blocks, std::int64_t block_size, std::int64_t heads,
                                std::int64_t random_per_row, std::uint32_t seed, std::int64_t max_length,
                                std::uint64_t* draws = nullptr);
-RandomBlocks random_blocks_plan(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
-                                std::uint64_t* draws = nullptr);
+RandomBlocks random_blocks_plan(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,
+                                std::uint32_t seed, std::uint64_t* draws = nullptr);
+
+// r distinct blocks for every row 0..n-1, uniform over the blocks outside the row's window: [h][n][r]. For
+// the patterns without global blocks, which the published code does not have.
+RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,
+                                   std::uint32_t seed);
+// The random blocks that a pattern needs: random_blocks() for ITC, uniform_random_blocks() for the patterns
+// without global blocks, none for full and window.
+RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, std::int64_t block_size,
+                               std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
+                               RandomMode mode, std::int64_t max_position_embeddings);
 
 // Key blocks of every row (specification 1.1 for ITC), repeats kept.
-std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPattern pattern, std::int64_t blocks,
-                                                                 std::int64_t heads, const RandomBlocks& random);
+std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPattern pattern,
+                                                                 std::int64_t blocks, std::int64_t heads,
+                                                                 const RandomBlocks& random);
 
-// Plans of all layers at the lengths met so far; thread-safe. Decides per call, never sticky: a sequence of fewer than
-// 2r + 6 blocks gets full attention, and says so once (specification 1.3, 1.6).
+// Plans of all layers at the lengths met so far; thread-safe. Decides per call, never sticky: a sequence of
+// fewer than 2r + 6 blocks gets full attention, and says so once (specification 1.3, 1.6).
 class PlanCache {
  public:
   explicit PlanCache(const ModelConfig& config);

@@ -1,4 +1,5 @@
-// What a model is: the fields of Hugging Face's config.json (specification 2.3) and the few of our own beside them.
+// What a model is: the fields of Hugging Face's config.json (specification 2.3) and the few of our own beside
+// them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ enum class AttentionPattern {
 // Where random blocks come from (specification 1.4).
 enum class RandomMode {
   google,       // the published code: "old" plan at 1024/2048/3072/4096 tokens, the plan path elsewhere
-  huggingface,  // the same, but 2048 tokens takes the plan path, and the old plan is drawn for max_position_embeddings
+  huggingface,  // the same, but 2048 tokens takes the plan path, and the old plan is drawn for
+                // max_position_embeddings
   zeros,        // Hugging Face in eval mode: block 0, r times
   none,         // no random blocks
 };
@@ -28,7 +30,8 @@ enum class NormType { postnorm, prenorm };
 // The output heads that a model folder can hold.
 enum class HeadType {
   pretraining,     // MLM (tied to the word table) and NSP; architecture BigBirdForPreTraining
-  classification,  // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout -> out_proj
+  classification,  // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
+                   // out_proj
 };
 
 struct ModelConfig {
@@ -57,7 +60,8 @@ struct ModelConfig {
   RandomMode random_mode = RandomMode::google;
   NormType norm_type = NormType::postnorm;
   HeadType head = HeadType::pretraining;
-  // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when unknown.
+  // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when
+  // unknown.
   std::string tokenizer_digest;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
@@ -67,8 +71,9 @@ struct ModelConfig {
 // `where` is the file or option group for the message.
 void validate(const ModelConfig& config, const std::string& where);
 
-// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; hidden_act other
-// than gelu_new / gelu_pytorch_tanh is refused) and written (Hugging Face keys; our own under "bigbird").
+// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field;
+// hidden_act other than gelu_new / gelu_pytorch_tanh is refused) and written (Hugging Face keys; our own
+// under "bigbird").
 ModelConfig read_config(const std::string& file);
 std::string config_json(const ModelConfig& config);
 

@@ -1,5 +1,6 @@
-// Every tensor of a model, declared once: Hugging Face name, shape, place in the one parameter arena, decay group, init.
-// Parameters, gradients, both AdamW moments and the order in checkpoints all follow from this table.
+// Every tensor of a model, declared once: Hugging Face name, shape, place in the one parameter arena, decay
+// group, init. Parameters, gradients, both AdamW moments and the order in checkpoints all follow from this
+// table.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ struct TensorSpec {
   std::string name;                 // "bert.encoder.layer.0.attention.self.query.weight"
   std::vector<std::int64_t> shape;  // Linear weights are [out, in]
   Init init = Init::zeros;
-  bool decay = false;               // weight decay applies (not to biases and LayerNorm)
-  std::int64_t offset = 0;          // in floats, from the start of the arena
-  std::int64_t count = 0;           // product of shape
+  bool decay = false;       // weight decay applies (not to biases and LayerNorm)
+  std::int64_t offset = 0;  // in floats, from the start of the arena
+  std::int64_t count = 0;   // product of shape
 };
 
-// Tensors lie back to back in declaration order. In every layer the query, key and value weights are neighbours (and so
-// are their biases), so that they form one [3C, C] matrix.
+// Tensors lie back to back in declaration order. In every layer the query, key and value weights are
+// neighbours (and so are their biases), so that they form one [3C, C] matrix.
 class ParameterLayout {
  public:
   explicit ParameterLayout(const ModelConfig& config);
@@ -39,8 +40,9 @@ class ParameterLayout {
   std::int64_t count_ = 0;
 };
 
-// Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the pad row of the
-// word table 0. Element i of tensor j is a function of (seed, tensor name, i).
-std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config, std::uint64_t seed);
+// Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the
+// pad row of the word table 0. Element i of tensor j is a function of (seed, tensor name, i).
+std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
+                                      std::uint64_t seed);
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// A model on a device: parameters, gradients and activations in planned arenas, forward and backward in a fixed order.
-// Nothing is allocated after construction; memory is known, and can be printed, before it.
+// A model on a device: parameters, gradients and activations in planned arenas, forward and backward in a
+// fixed order. Nothing is allocated after construction; memory is known, and can be printed, before it.
 #pragma once
 
 #include <cstddef>
@@ -26,34 +26,38 @@ struct BatchLimits {
 };
 
 struct ModelOptions {
-  bool training = false;         // keeps activations and gradients
-  bool grad_checkpoint = false;  // keeps only each layer's input and recomputes the rest in backward, same dropout masks
+  bool training = false;  // keeps activations and gradients
+  bool grad_checkpoint =
+      false;  // keeps only each layer's input and recomputes the rest in backward, same dropout masks
 };
 
 struct MemoryRow {
   std::string what;  // "parameters", "gradients", "activations of 12 layers" ...
   std::size_t bytes = 0;
 };
-// What Model will allocate, row by row (optimizer moments are the trainer's rows). Same numbers as the allocation itself.
-std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits, const ModelOptions& options,
-                                         const kernels::Backend& backend);
+// What Model will allocate, row by row (optimizer moments are the trainer's rows). Same numbers as the
+// allocation itself.
+std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
+                                         const ModelOptions& options, const kernels::Backend& backend);
 
 struct ForwardOptions {
-  bool training = false;           // dropout on
-  std::uint64_t dropout_seed = 0;  // key of every dropout mask of this call; a function of (seed, step, micro-batch)
-  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF hidden_states.
+  bool training = false;  // dropout on
+  std::uint64_t dropout_seed =
+      0;  // key of every dropout mask of this call; a function of (seed, step, micro-batch)
+  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF
+  // hidden_states.
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
 };
 
 // Sums over the batch, so that accumulation and averaging are the caller's. All deterministic.
 struct ForwardResult {
-  double mlm_loss_sum = 0;            // nats over masked tokens
+  double mlm_loss_sum = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  double sequence_loss_sum = 0;       // NSP or classification, nats over sequences
+  double sequence_loss_sum = 0;  // NSP or classification, nats over sequences
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;
-  std::vector<float> mlm_losses;      // per masked token, in Batch order
+  std::vector<float> mlm_losses;  // per masked token, in Batch order
 };
 
 // Weights of the two losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
@@ -64,7 +68,8 @@ struct LossScale {
 
 class Model {
  public:
-  Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits, const ModelOptions& options);
+  Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+        const ModelOptions& options);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -81,16 +86,18 @@ class Model {
   std::vector<float> host_gradients() const;
   void zero_gradients();
 
-  // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is Error{runtime}.
+  // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
+  // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);
-  // Gradients of (scale.mlm * mlm_loss_sum + scale.sequence * sequence_loss_sum) of the last forward(), added to gradients().
+  // Gradients of (scale.mlm * mlm_loss_sum + scale.sequence * sequence_loss_sum) of the last forward(), added
+  // to gradients().
   void backward(const LossScale& scale);
 
   // Results of the last forward() on the host.
-  std::vector<float> last_hidden_state() const;    // [T, C]
-  std::vector<float> pooler_output() const;        // [B, C]; pretraining head only
-  std::vector<float> sequence_logits() const;      // [B, 2] NSP or [B, num_labels]
-  std::vector<float> masked_logits() const;        // [masked, V] of the rows in Batch::masked_rows
+  std::vector<float> last_hidden_state() const;  // [T, C]
+  std::vector<float> pooler_output() const;      // [B, C]; pretraining head only
+  std::vector<float> sequence_logits() const;    // [B, 2] NSP or [B, num_labels]
+  std::vector<float> masked_logits() const;      // [masked, V] of the rows in Batch::masked_rows
 
  private:
   struct Impl;

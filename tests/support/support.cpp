@@ -24,11 +24,14 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::filesystem::path source_dir() { return BIGBIRD_SOURCE_DIR; }
+std::filesystem::path source_dir() {
+  return BIGBIRD_SOURCE_DIR;
+}
 
 std::optional<std::filesystem::path> shared_dir() {
   const char* set = std::getenv("BIGBIRD_SHARED");
-  const std::filesystem::path folder = set != nullptr ? std::filesystem::path(set) : source_dir() / ".." / "shared";
+  const std::filesystem::path folder =
+      set != nullptr ? std::filesystem::path(set) : source_dir() / ".." / "shared";
   if (std::filesystem::is_directory(folder / "golden")) return std::filesystem::canonical(folder);
   return std::nullopt;
 }
@@ -47,7 +50,9 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   if (!out) throw std::runtime_error("cannot write " + file.string());
 }
 
-std::string bigbird_binary() { return BIGBIRD_BINARY; }
+std::string bigbird_binary() {
+  return BIGBIRD_BINARY;
+}
 
 RunResult run_bigbird(const std::vector<std::string>& arguments, const std::string& input) {
   std::vector<std::string> command{bigbird_binary()};
@@ -88,7 +93,8 @@ RunResult run_program(const std::vector<std::string>& command, const std::string
   const auto drain = [](int descriptor, std::string& text) {
     char buffer[65536];
     ssize_t n = 0;
-    while ((n = read(descriptor, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<std::size_t>(n));
+    while ((n = read(descriptor, buffer, sizeof buffer)) > 0)
+      text.append(buffer, static_cast<std::size_t>(n));
     close(descriptor);
   };
   std::thread reader([&] { drain(err_pipe[0], result.err); });

@@ -1,4 +1,5 @@
-// What every test may need: a temporary folder, the project's own folder, ../shared when present, and running the binary.
+// What every test may need: a temporary folder, the project's own folder, ../shared when present, and running
+// the binary.
 #pragma once
 
 #include <filesystem>
@@ -44,7 +45,7 @@ std::string bigbird_binary();
 }  // namespace bigbird::testing
 
 // Skips with a line that cannot be missed when the real data is absent.
-#define BIGBIRD_REQUIRE_SHARED()                                                                     \
-  if (!bigbird::testing::shared_dir()) {                                                             \
-    GTEST_SKIP() << "SKIPPED: ../shared is absent; this test needs its data or golden vectors";      \
+#define BIGBIRD_REQUIRE_SHARED()                                                                \
+  if (!bigbird::testing::shared_dir()) {                                                        \
+    GTEST_SKIP() << "SKIPPED: ../shared is absent; this test needs its data or golden vectors"; \
   }

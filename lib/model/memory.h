@@ -1,0 +1,130 @@
+// Activation memory, planned: every buffer of a call is a slice of one arena whose size follows from the
+// batch limits. The plan that is printed and the pointers that are used come from the same walk over the same
+// table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/model.h"
+
+namespace bigbird {
+
+// Hands out 64-byte aligned slices in order. Without a base it only counts, and every slice is null.
+class Arena {
+ public:
+  explicit Arena(std::byte* base) : base_(base) {}
+
+  // `what` is the row of the memory table that the slice counts towards.
+  float* floats(const std::string& what, std::int64_t count);
+  std::int32_t* integers(const std::string& what, std::int64_t count);
+
+  std::size_t bytes() const { return used_; }
+  const std::vector<MemoryRow>& rows() const { return rows_; }
+
+ private:
+  void* slice(const std::string& what, std::size_t bytes);
+  std::byte* base_;
+  std::size_t used_ = 0;
+  std::vector<MemoryRow> rows_;
+};
+
+// Statistics of the rows of a LayerNorm, kept for backward.
+struct NormState {
+  float* mean = nullptr;  // [rows]
+  float* rstd = nullptr;  // [rows]
+};
+
+// Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
+// sum (the output).
+struct AttentionActivations {
+  float* qkv = nullptr;          // [T, 3C]
+  float* context = nullptr;      // [T, C]
+  float* log_sum_exp = nullptr;  // [H, T]; null in inference
+  float* sum = nullptr;          // [T, C]: input + dropout(output product)
+  float* norm = nullptr;         // [T, C]
+  NormState norm_state;          // null in inference
+};
+
+// The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
+struct FeedForwardActivations {
+  float* pre = nullptr;    // [T, F] before gelu; null in inference
+  float* inner = nullptr;  // [T, F]
+  float* sum = nullptr;    // [T, C]
+  float* norm = nullptr;   // [T, C]
+  NormState norm_state;
+};
+
+struct LayerActivations {
+  AttentionActivations attention;
+  FeedForwardActivations feed_forward;
+};
+
+struct EmbeddingActivations {
+  std::int32_t* ids = nullptr;        // [T]
+  std::int32_t* types = nullptr;      // [T]
+  std::int32_t* positions = nullptr;  // [T]
+  float* sum = nullptr;               // [T, C] after dropout; post-LN only
+  NormState norm_state;
+};
+
+struct PretrainingActivations {
+  // Masked rows only (M of them).
+  std::int32_t* rows = nullptr;         // [M]
+  std::int32_t* labels = nullptr;       // [M]
+  std::int32_t* predictions = nullptr;  // [M]
+  float* gathered = nullptr;            // [M, C]
+  float* transform_pre = nullptr;       // [M, C]
+  float* transform = nullptr;           // [M, C]
+  float* norm = nullptr;                // [M, C]
+  NormState norm_state;
+  float* logits = nullptr;         // [M, V]; backward turns them into their gradient
+  float* losses = nullptr;         // [M]
+  float* pooler_linear = nullptr;  // [B, C] before tanh
+  float* pooled = nullptr;         // [B, C]
+};
+
+struct ClassificationActivations {
+  float* dense_pre = nullptr;  // [B, C] before gelu
+  float* dense = nullptr;      // [B, C] after gelu and dropout
+};
+
+// One row per sequence, at its first token.
+struct SequenceActivations {
+  std::int32_t* rows = nullptr;         // [B]
+  std::int32_t* labels = nullptr;       // [B]
+  std::int32_t* predictions = nullptr;  // [B]
+  float* gathered = nullptr;            // [B, C]; classification: after dropout
+  float* logits = nullptr;              // [B, classes]
+  float* losses = nullptr;              // [B]
+};
+
+// Gradients on their way down; training only.
+struct BackwardWorkspace {
+  float* stream = nullptr;  // [T, C]: gradient of a layer's output, then of its input
+  float* branch = nullptr;  // [T, C]
+  float* wide = nullptr;    // [T, max(F, 4C)]
+};
+
+struct Activations {
+  EmbeddingActivations embeddings;
+  std::vector<float*> states;  // [L + 1]: the input of every layer, then the output of the last
+  std::vector<LayerActivations> layers;
+  float* final_norm = nullptr;  // [T, C]; pre-LN only
+  NormState final_norm_state;
+  SequenceActivations sequence;
+  PretrainingActivations pretraining;
+  ClassificationActivations classification;
+  BackwardWorkspace workspace;
+
+  // What the heads read.
+  const float* last_hidden_state() const { return final_norm != nullptr ? final_norm : states.back(); }
+};
+
+Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                             const ModelOptions& options);
+
+}  // namespace bigbird

@@ -1,0 +1,71 @@
+// The tensors of a model by their role in the computation: pointers into an arena in ParameterLayout order.
+// The same struct serves parameters and gradients; only the base of the arena differs.
+#pragma once
+
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/layout.h"
+
+namespace bigbird {
+
+// Linear weights are [out, in]; bias is null where the layer has none.
+struct LinearTensors {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+
+struct NormTensors {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+
+struct EmbeddingTensors {
+  float* word = nullptr;      // [V, C]
+  float* position = nullptr;  // [max_position_embeddings, C]
+  float* type = nullptr;      // [type_vocab_size, C]
+  NormTensors norm;           // post-LN only
+};
+
+struct AttentionTensors {
+  LinearTensors qkv;     // [3C, C]: query, key and value are neighbours in the arena
+  LinearTensors output;  // [C, C]
+  NormTensors norm;
+};
+
+struct FeedForwardTensors {
+  LinearTensors inner;   // [F, C]
+  LinearTensors output;  // [C, F]
+  NormTensors norm;
+};
+
+struct LayerTensors {
+  AttentionTensors attention;
+  FeedForwardTensors feed_forward;
+};
+
+struct PretrainingHeadTensors {
+  LinearTensors transform;  // [C, C]
+  NormTensors norm;
+  LinearTensors decoder;        // [V, C]: the word table, with a bias of its own
+  LinearTensors pooler;         // [C, C]
+  LinearTensors next_sentence;  // [2, C]
+};
+
+struct ClassificationHeadTensors {
+  LinearTensors dense;   // [C, C]
+  LinearTensors output;  // [num_labels, C]
+};
+
+struct ModelTensors {
+  EmbeddingTensors embeddings;
+  std::vector<LayerTensors> layers;
+  NormTensors final_norm;              // pre-LN only
+  PretrainingHeadTensors pretraining;  // filled for the head that the model has
+  ClassificationHeadTensors classification;
+};
+
+// base: the arena of layout.count() floats; not owned.
+ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base);
+
+}  // namespace bigbird
