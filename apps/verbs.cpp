@@ -7,6 +7,7 @@ const std::vector<VerbRow>& verb_table() {
   static const std::vector<VerbRow> table = {
       {"Data", nullptr, nullptr},
       {"Training and the model", nullptr, nullptr},
+      {"attention", "print an attention plan, its degrees and path lengths, and draw it", cmd_attention},
       {"Genomics", nullptr, nullptr},
       {"Shell", nullptr, nullptr},
       {"completion", "print a completion script for bash", cmd_completion},

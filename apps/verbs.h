@@ -20,6 +20,7 @@ const std::vector<VerbRow>& verb_table();
 const VerbRow* find_verb(const std::string& name);
 
 // The verbs, one function in apps/cmd_<verb>.cpp each.
+int cmd_attention(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
 int cmd_man(int argc, char** argv);
 

@@ -1,0 +1,18 @@
+// Input embeddings: word (times sqrt(C) when rescaled) + type + position, dropout, then LayerNorm in a post-LN model
+// (specification 2.1: dropout comes before LayerNorm here; a pre-LN model has none at the input).
+#pragma once
+
+#include "lib/model/call.h"
+#include "lib/model/memory.h"
+#include "lib/model/tensors.h"
+
+namespace bigbird {
+
+// Copies ids, types and positions of the batch to the device and fills output [T, C].
+void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
+                        float* output);
+// gradient [T, C] is that of the output; it is overwritten.
+void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
+                         const EmbeddingActivations& kept, float* gradient);
+
+}  // namespace bigbird

@@ -1,0 +1,24 @@
+// A block plan as a picture: the four panels of the paper's Figs. 1 and 3 (random, window, global, together),
+// one cell a block, with the tokens inside a block ruled when blocks are few.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+struct AttentionPicture {
+  AttentionPattern pattern = AttentionPattern::bigbird;
+  std::int64_t block_size = 64;
+  std::string title;
+  // rows[i] = key blocks of query block i of the head that is drawn; repeats are drawn darker.
+  std::vector<std::vector<std::int32_t>> rows;
+};
+
+// A complete SVG document.
+std::string attention_svg(const AttentionPicture& picture);
+
+}  // namespace bigbird
