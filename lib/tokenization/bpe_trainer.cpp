@@ -1,0 +1,21 @@
+// What the two trainers share; see bpe_trainer.h.
+#include "lib/tokenization/bpe_trainer.h"
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+
+void BpeSample::add(std::string_view sentence) {
+  if (sentence.empty()) return;
+  text_.append(sentence);
+  text_.push_back('\n');
+  ++sentence_count_;
+}
+
+std::unique_ptr<BpeTrainer> make_bpe_trainer(const std::string& name) {
+  if (name == "exact") return make_exact_bpe_trainer();
+  if (name == "sentencepiece") return make_sentencepiece_bpe_trainer();
+  throw_usage("unknown trainer '" + name + "'", "use --trainer exact or --trainer sentencepiece");
+}
+
+}  // namespace bigbird
