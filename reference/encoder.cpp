@@ -260,13 +260,13 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   trace.embedded = embedding_forward(network.table(word_table), network.table(type_table),
                                      network.table(position_table), word_scale(network.config()),
                                      sequences.ids, sequences.types, positions_of(sequences));
-  trace.stack_input = pre ? trace.embedded : network.layer_norm(outer_layer_norm, trace.embedded);
+  trace.stack_input = pre ? trace.embedded : network.layer_norm(embedding_layer_norm, trace.embedded);
   Matrix x = trace.stack_input;
   for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
     trace.layers.push_back(layer_forward(network, sequences, layer, x));
     x = trace.layers.back().output;
   }
-  trace.output = pre ? network.layer_norm(outer_layer_norm, x) : x;
+  trace.output = pre ? network.layer_norm(final_layer_norm, x) : x;
   return trace;
 }
 
@@ -274,11 +274,11 @@ void stack_backward(Network& network, const Sequences& sequences, const StackTra
                     const Matrix& d_output) {
   const bool pre = network.config().pre_layer_norm;
   const Matrix& stack_output = trace.layers.empty() ? trace.stack_input : trace.layers.back().output;
-  Matrix d_x = pre ? network.layer_norm_gradient(outer_layer_norm, stack_output, d_output) : d_output;
+  Matrix d_x = pre ? network.layer_norm_gradient(final_layer_norm, stack_output, d_output) : d_output;
   for (std::size_t layer = trace.layers.size(); layer-- > 0;) {
     d_x = layer_backward(network, sequences, layer, trace.layers[layer], d_x);
   }
-  if (!pre) d_x = network.layer_norm_gradient(outer_layer_norm, trace.embedded, d_x);
+  if (!pre) d_x = network.layer_norm_gradient(embedding_layer_norm, trace.embedded, d_x);
   const EmbeddingGradients tables = embedding_backward(
       network.table(word_table), network.table(type_table), network.table(position_table),
       word_scale(network.config()), sequences.ids, sequences.types, positions_of(sequences), d_x);

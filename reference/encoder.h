@@ -31,9 +31,10 @@ struct EncoderConfig {
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden)
 };
 
-// The LayerNorm of the embeddings (post-LN), and the one after the stack of a pre-LN encoder. The published
-// TensorFlow code has one variable, encoder/LayerNorm, for both, and its Hugging Face name is this one.
-inline constexpr const char* outer_layer_norm = "bert.embeddings.LayerNorm";
+// Post-LN has a LayerNorm after the embeddings; pre-LN has none there and one after the stack, under a name
+// of this project.
+inline constexpr const char* embedding_layer_norm = "bert.embeddings.LayerNorm";
+inline constexpr const char* final_layer_norm = "bert.encoder.LayerNorm";
 
 // Sequences laid end to end, each padded to a multiple of the block size; rows of all matrices are these
 // tokens.

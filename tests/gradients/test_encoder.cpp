@@ -1,0 +1,228 @@
+// The whole reference encoder with its heads: the gradient of every parameter tensor against central
+// differences.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "reference/encoder.h"
+#include "reference/finite_difference.h"
+#include "reference/losses.h"
+#include "tests/gradients/random_numbers.h"
+
+namespace bigbird {
+namespace {
+
+using namespace reference;
+using testing::largest_difference;
+using testing::RandomNumbers;
+
+constexpr std::size_t hidden = 8;
+constexpr std::size_t intermediate = 12;
+constexpr std::size_t vocabulary = 11;
+
+EncoderConfig tiny_config() {
+  EncoderConfig config;
+  config.vocabulary = vocabulary;
+  config.hidden = hidden;
+  config.layers = 2;
+  config.heads = 2;
+  config.intermediate = intermediate;
+  config.positions = 10;
+  config.block_size = 2;
+  return config;
+}
+
+class ParameterMaker {
+ public:
+  explicit ParameterMaker(std::uint32_t seed) : random_(seed) {}
+  Parameters parameters;
+
+  void table(const std::string& name, std::size_t rows) {
+    parameters[name] = random_.vector(rows * hidden, -0.6, 0.6);
+  }
+  void linear(const std::string& name, std::size_t outputs, std::size_t inputs, bool bias = true) {
+    parameters[name + ".weight"] = random_.vector(outputs * inputs, -0.6, 0.6);
+    if (bias) parameters[name + ".bias"] = random_.vector(outputs, -0.3, 0.3);
+  }
+  void layer_norm(const std::string& name) {
+    parameters[name + ".weight"] = random_.vector(hidden, 0.7, 1.3);
+    parameters[name + ".bias"] = random_.vector(hidden, -0.3, 0.3);
+  }
+  void encoder(const EncoderConfig& config, bool projection_bias) {
+    table("bert.embeddings.word_embeddings.weight", config.vocabulary);
+    table("bert.embeddings.token_type_embeddings.weight", config.types);
+    table("bert.embeddings.position_embeddings.weight", config.positions);
+    layer_norm(config.pre_layer_norm ? final_layer_norm : embedding_layer_norm);
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+      const std::string prefix = "bert.encoder.layer." + std::to_string(layer) + ".";
+      for (const char* part : {"query", "key", "value"}) {
+        linear(prefix + "attention.self." + part, hidden, hidden, projection_bias);
+      }
+      linear(prefix + "attention.output.dense", hidden, hidden);
+      layer_norm(prefix + "attention.output.LayerNorm");
+      linear(prefix + "intermediate.dense", intermediate, hidden);
+      linear(prefix + "output.dense", hidden, intermediate);
+      layer_norm(prefix + "output.LayerNorm");
+    }
+  }
+  void pretraining_heads() {
+    linear("bert.pooler", hidden, hidden);
+    linear("cls.predictions.transform.dense", hidden, hidden);
+    layer_norm("cls.predictions.transform.LayerNorm");
+    parameters["cls.predictions.bias"] = random_.vector(vocabulary, -0.3, 0.3);
+    linear("cls.seq_relationship", 2, hidden);
+  }
+  void classification_head(std::size_t outputs) {
+    linear("classifier.dense", hidden, hidden);
+    linear("classifier.out_proj", outputs, hidden);
+  }
+
+ private:
+  RandomNumbers random_;
+};
+
+// Two sequences of 5 and 2 blocks with padding inside the last block of one and a whole padding block in the
+// other; each layer has plans of its own, with repeats.
+Sequences ragged_sequences(const EncoderConfig& config) {
+  RandomNumbers random(9);
+  Sequences sequences;
+  sequences.padded_lengths = {10, 4};
+  sequences.valid_lengths = {9, 2};
+  for (std::size_t t = 0; t < 14; ++t) {
+    sequences.ids.push_back(random.below(config.vocabulary));
+    sequences.types.push_back(random.below(config.types));
+  }
+  for (const std::size_t length : sequences.padded_lengths) {
+    const std::size_t blocks = length / config.block_size;
+    std::vector<AttentionPlan> plans;
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+      AttentionPlan plan = random.plan(config.heads, blocks, 3);
+      for (auto& head : plan) {
+        for (auto& keys : head) keys.push_back(0);  // block 0 holds real tokens: no query sees padding only
+      }
+      plans.push_back(plan);
+    }
+    sequences.plans.push_back(plans);
+  }
+  return sequences;
+}
+
+PretrainingLabels some_labels() {
+  PretrainingLabels labels;
+  labels.masked.assign(14, ignored_label);
+  labels.masked[1] = 3;
+  labels.masked[6] = 10;
+  labels.masked[8] = 0;
+  labels.masked[11] = 7;
+  labels.next_sentence = {1, 0};
+  return labels;
+}
+
+void expect_pretraining_gradients(const EncoderConfig& config, bool projection_bias) {
+  ParameterMaker maker(21);
+  maker.encoder(config, projection_bias);
+  maker.pretraining_heads();
+  Parameters& parameters = maker.parameters;
+  const Sequences sequences = ragged_sequences(config);
+  const PretrainingLabels labels = some_labels();
+  const Parameters gradients = pretraining(config, parameters, sequences, labels).gradients;
+  ASSERT_EQ(gradients.size(), parameters.size());
+  for (auto& [name, values] : parameters) {
+    const auto loss = [&] { return pretraining(config, parameters, sequences, labels).loss; };
+    // A prime stride reaches every row and column of the larger tensors over time; small ones are tried
+    // whole.
+    const std::size_t stride = values.size() > 16 ? 7 : 1;
+    EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
+  }
+}
+
+TEST(EncoderGradients, PostLayerNormEqualsCentralDifferences) {
+  expect_pretraining_gradients(tiny_config(), true);
+}
+
+TEST(EncoderGradients, PreLayerNormEqualsCentralDifferences) {
+  EncoderConfig config = tiny_config();
+  config.pre_layer_norm = true;
+  expect_pretraining_gradients(config, true);
+}
+
+TEST(EncoderGradients, RescaledEmbeddingsWithoutProjectionBiasEqualCentralDifferences) {
+  EncoderConfig config = tiny_config();
+  config.rescale_embeddings = true;
+  expect_pretraining_gradients(config, false);
+}
+
+TEST(EncoderGradients, ClassificationEqualsCentralDifferencesForEveryLoss) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  for (const ClassificationLoss kind :
+       {ClassificationLoss::cross_entropy, ClassificationLoss::binary_cross_entropy,
+        ClassificationLoss::mean_squared_error}) {
+    ParameterMaker maker(22);
+    maker.encoder(config, true);
+    maker.classification_head(3);
+    Parameters& parameters = maker.parameters;
+    ClassificationLabels labels;
+    labels.kind = kind;
+    labels.classes = {2, 0};
+    labels.targets = Matrix(2, 3, {1, 0, 0.5, 0, 1, 1});
+    const Parameters gradients = classification(config, parameters, sequences, labels).gradients;
+    const auto loss = [&] { return classification(config, parameters, sequences, labels).loss; };
+    for (auto& [name, values] : parameters) {
+      const std::size_t stride = values.size() > 16 ? 23 : 3;
+      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
+    }
+  }
+}
+
+TEST(Encoder, ASequenceDoesNotSeeItsNeighboursOrItsPadding) {
+  const EncoderConfig config = tiny_config();
+  ParameterMaker maker(23);
+  maker.encoder(config, true);
+  maker.pretraining_heads();
+  Sequences sequences = ragged_sequences(config);
+  const Matrix before = pretraining(config, maker.parameters, sequences, some_labels()).last_hidden_state;
+  sequences.ids[3] = (sequences.ids[3] + 1) % vocabulary;    // a real token of the first sequence
+  sequences.ids[12] = (sequences.ids[12] + 1) % vocabulary;  // padding of the second
+  const Matrix after = pretraining(config, maker.parameters, sequences, some_labels()).last_hidden_state;
+  EXPECT_GT(largest_difference(Vector(before.values.begin(), before.values.begin() + 9 * hidden),
+                               Vector(after.values.begin(), after.values.begin() + 9 * hidden)),
+            1e-3);
+  EXPECT_EQ(Vector(before.values.begin() + 10 * hidden, before.values.begin() + 12 * hidden),
+            Vector(after.values.begin() + 10 * hidden, after.values.begin() + 12 * hidden));
+}
+
+TEST(Encoder, PreLayerNormWithoutLayersIsOneLayerNormOfTheEmbeddings) {
+  EncoderConfig config = tiny_config();
+  config.layers = 0;
+  config.pre_layer_norm = true;
+  ParameterMaker maker(24);
+  maker.encoder(config, true);
+  maker.pretraining_heads();
+  const Sequences sequences = ragged_sequences(config);
+  const PretrainingResult pre = pretraining(config, maker.parameters, sequences, some_labels());
+  config.pre_layer_norm = false;
+  Parameters renamed = maker.parameters;
+  for (const char* part : {".weight", ".bias"}) {
+    renamed[embedding_layer_norm + std::string(part)] = renamed.at(final_layer_norm + std::string(part));
+    renamed.erase(final_layer_norm + std::string(part));
+  }
+  const PretrainingResult post = pretraining(config, renamed, sequences, some_labels());
+  EXPECT_EQ(pre.last_hidden_state.values, post.last_hidden_state.values);
+  EXPECT_GT(largest_difference(pre.hidden_states[0].values, post.hidden_states[0].values), 0.1);
+}
+
+TEST(Encoder, AMissingParameterIsNamed) {
+  const EncoderConfig config = tiny_config();
+  ParameterMaker maker(25);
+  maker.encoder(config, true);
+  try {
+    pretraining(config, maker.parameters, ragged_sequences(config), some_labels());
+    FAIL() << "no exception";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("cls.predictions.transform.dense.weight"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace bigbird
