@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The project's tests, from a fresh machine: installs what is missing, builds, runs everything.
+#   bash tests/run.sh              build and the whole suite
+#   bash tests/run.sh --sanitize   the suite under ASan and UBSan, the threaded parts under TSan
+#   bash tests/run.sh --lint       clang-format, warnings as errors with g++ and clang, clang-tidy
+#   ... --no-install               never install packages; print the line that would
+set -euo pipefail
+mode="test"
+for argument in "$@"; do
+  case $argument in
+    --sanitize) mode=sanitize ;;
+    --lint) mode=lint ;;
+    --no-install) may_install=no ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *) echo "tests/run.sh: unknown option '$argument' (--sanitize, --lint, --no-install)" >&2 && exit 2 ;;
+  esac
+done
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../pipelines/setup.sh"
+cd "$root"
+
+run_ctest() { # run_ctest PRESET CTEST_OPTION...
+  local preset=$1
+  shift
+  say "testing build/$preset"
+  ctest --test-dir "build/$preset" --output-on-failure --parallel 2 "$@"
+}
+
+run_tests() {
+  ensure_packages "${packages_base[@]}"
+  configure release
+  build release
+  run_ctest release
+}
+
+run_sanitizers() {
+  ensure_packages "${packages_base[@]}"
+  configure asan
+  build asan
+  UBSAN_OPTIONS=print_stacktrace=1 run_ctest asan
+
+  local threaded=(core tokenization data kernels model training)
+  configure tsan
+  build tsan "${threaded[@]/#/test_}"
+  # ThreadSanitizer cannot place its shadow memory under some kernels' address randomisation.
+  if setarch -R true 2>/dev/null; then ctest() { setarch -R ctest "$@"; }; fi
+  run_ctest tsan --label-regex "^($(IFS='|' && echo "${threaded[*]}"))\$"
+}
+
+run_lint() {
+  ensure_packages "${packages_base[@]}" "${packages_lint[@]}"
+  local sources
+  mapfile -t sources < <(find apps kernels lib reference tests -name '*.cpp' -o -name '*.h' | LC_ALL=C sort)
+  say "clang-format on ${#sources[@]} files"
+  clang-format --dry-run -Werror "${sources[@]}"
+
+  # Warnings as errors with both compilers that we promise.
+  local preset
+  for preset in lint-gcc lint-clang; do
+    configure "$preset"
+    build "$preset"
+  done
+
+  say "clang-tidy"
+  printf '%s\n' "${sources[@]}" | grep '\.cpp$' | xargs -P "$jobs" -n 4 clang-tidy -p build/lint-clang --quiet
+  say "lint: ${#sources[@]} files are clean"
+}
+
+case $mode in
+  test) run_tests ;;
+  sanitize) run_sanitizers ;;
+  lint) run_lint ;;
+esac
