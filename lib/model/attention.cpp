@@ -16,8 +16,9 @@ struct Run {
   bool full = false;
 };
 
-// Dropout of attention probabilities exists in full attention only, and a short sequence takes full attention beside long
-// ones that do not: in training a batch is cut where that changes. Without it the whole batch is one run.
+// Dropout of attention probabilities exists in full attention only, and a short sequence takes full attention
+// beside long ones that do not: in training a batch is cut where that changes. Without it the whole batch is
+// one run.
 std::vector<Run> runs_of(const Call& call, std::int64_t layer) {
   const bool dropout = call.training && call.config.attention_probs_dropout_prob > 0;
   std::vector<Run> runs;
@@ -61,7 +62,8 @@ kernels::AttentionBatch kernel_batch(const Call& call, std::int64_t layer, const
 }
 
 // The rows of one run in a matrix of `stride` columns, from column `column` on.
-kernels::ConstRows read(const float* matrix, kernels::Index first_row, kernels::Index stride, kernels::Index column) {
+kernels::ConstRows read(const float* matrix, kernels::Index first_row, kernels::Index stride,
+                        kernels::Index column) {
   return {matrix + first_row * stride + column, stride};
 }
 kernels::Rows write(float* matrix, kernels::Index first_row, kernels::Index stride, kernels::Index column) {
@@ -70,8 +72,8 @@ kernels::Rows write(float* matrix, kernels::Index first_row, kernels::Index stri
 
 }  // namespace
 
-void attention_layer_forward(const Call& call, std::int64_t layer, const AttentionTensors& tensors, const float* input,
-                             const AttentionActivations& kept) {
+void attention_layer_forward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
+                             const float* input, const AttentionActivations& kept) {
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
   const bool postnorm = call.config.norm_type == NormType::postnorm;
@@ -81,36 +83,41 @@ void attention_layer_forward(const Call& call, std::int64_t layer, const Attenti
   };
 
   if (!postnorm) normalise(input);
-  backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv.weight, tensors.qkv.bias, kept.qkv, rows, 3 * width,
-                         width);
+  backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv.weight, tensors.qkv.bias, kept.qkv, rows,
+                         3 * width, width);
   const std::vector<Run> runs = runs_of(call, layer);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const kernels::Index first = runs[i].first_row;
     float* log_sum_exp =
         kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + call.config.num_attention_heads * first;
     backend.attention_forward(kernel_batch(call, layer, runs, i), read(kept.qkv, first, 3 * width, 0),
-                              read(kept.qkv, first, 3 * width, width), read(kept.qkv, first, 3 * width, 2 * width),
+                              read(kept.qkv, first, 3 * width, width),
+                              read(kept.qkv, first, 3 * width, 2 * width),
                               write(kept.context, first, width, 0), log_sum_exp);
   }
-  backend.linear_forward(kept.context, tensors.output.weight, tensors.output.bias, kept.sum, rows, width, width);
-  backend.dropout_add(kept.sum, input, kept.sum, rows * width, call.dropout(DropoutSite::attention_output, layer));
+  backend.linear_forward(kept.context, tensors.output.weight, tensors.output.bias, kept.sum, rows, width,
+                         width);
+  backend.dropout_add(kept.sum, input, kept.sum, rows * width,
+                      call.dropout(DropoutSite::attention_output, layer));
   if (postnorm) normalise(kept.sum);
 }
 
 void attention_layer_backward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
-                              const AttentionTensors& gradients, const float* input, const AttentionActivations& kept,
-                              const BackwardWorkspace& work) {
+                              const AttentionTensors& gradients, const float* input,
+                              const AttentionActivations& kept, const BackwardWorkspace& work) {
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
   const bool postnorm = call.config.norm_type == NormType::postnorm;
   const auto norm_backward = [&](const float* gradient, const float* from, bool accumulate) {
-    backend.layernorm_backward(gradient, from, tensors.norm.weight, kept.norm_state.mean, kept.norm_state.rstd,
-                               work.stream, accumulate, gradients.norm.weight, gradients.norm.bias, rows, width);
+    backend.layernorm_backward(gradient, from, tensors.norm.weight, kept.norm_state.mean,
+                               kept.norm_state.rstd, work.stream, accumulate, gradients.norm.weight,
+                               gradients.norm.bias, rows, width);
   };
   float* dcontext = work.wide;
   float* dqkv = work.wide + rows * width;
 
-  // From here on work.stream is the gradient of the sum: it goes to the residual as it is, and into the branch.
+  // From here on work.stream is the gradient of the sum: it goes to the residual as it is, and into the
+  // branch.
   if (postnorm) norm_backward(work.stream, kept.sum, false);
   const kernels::Dropout dropout = call.dropout(DropoutSite::attention_output, layer);
   const float* branch = work.stream;
@@ -118,8 +125,8 @@ void attention_layer_backward(const Call& call, std::int64_t layer, const Attent
     backend.dropout(work.stream, work.branch, rows * width, dropout);
     branch = work.branch;
   }
-  backend.linear_backward_weight(branch, kept.context, gradients.output.weight, gradients.output.bias, rows, width,
-                                 width);
+  backend.linear_backward_weight(branch, kept.context, gradients.output.weight, gradients.output.bias, rows,
+                                 width, width);
   backend.linear_backward_input(branch, tensors.output.weight, dcontext, rows, width, width, false);
 
   const std::vector<Run> runs = runs_of(call, layer);
@@ -129,12 +136,12 @@ void attention_layer_backward(const Call& call, std::int64_t layer, const Attent
         kernel_batch(call, layer, runs, i), read(kept.qkv, first, 3 * width, 0),
         read(kept.qkv, first, 3 * width, width), read(kept.qkv, first, 3 * width, 2 * width),
         read(kept.context, first, width, 0), kept.log_sum_exp + call.config.num_attention_heads * first,
-        read(dcontext, first, width, 0), write(dqkv, first, 3 * width, 0), write(dqkv, first, 3 * width, width),
-        write(dqkv, first, 3 * width, 2 * width));
+        read(dcontext, first, width, 0), write(dqkv, first, 3 * width, 0),
+        write(dqkv, first, 3 * width, width), write(dqkv, first, 3 * width, 2 * width));
   }
 
-  backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, gradients.qkv.weight, gradients.qkv.bias, rows,
-                                 3 * width, width);
+  backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, gradients.qkv.weight, gradients.qkv.bias,
+                                 rows, 3 * width, width);
   float* into = postnorm ? work.stream : work.branch;
   backend.linear_backward_input(dqkv, tensors.qkv.weight, into, rows, 3 * width, width, postnorm);
   if (!postnorm) norm_backward(work.branch, input, true);

@@ -8,8 +8,9 @@
 
 namespace bigbird {
 
-void Batch::append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_types,
-                   std::int64_t block_size, std::int32_t pad_id, std::int64_t pad_to) {
+void Batch::append(const std::vector<std::int32_t>& sequence_ids,
+                   const std::vector<std::int32_t>& sequence_types, std::int64_t block_size,
+                   std::int32_t pad_id, std::int64_t pad_to) {
   if (sequence_ids.empty()) throw_runtime("a batch cannot hold a sequence without tokens");
   if (!sequence_types.empty() && sequence_types.size() != sequence_ids.size()) {
     throw_runtime("a sequence has as many token types as tokens, or none");
@@ -26,6 +27,8 @@ void Batch::append(const std::vector<std::int32_t>& sequence_ids, const std::vec
   lengths.push_back(length);
 }
 
-void Batch::clear() { *this = Batch{}; }
+void Batch::clear() {
+  *this = Batch{};
+}
 
 }  // namespace bigbird

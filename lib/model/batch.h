@@ -7,6 +7,9 @@
 
 namespace bigbird {
 
+// A label that is not to be predicted and does not count.
+inline constexpr std::int32_t ignored_label = -100;
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
   // within a sequence.

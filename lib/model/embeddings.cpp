@@ -9,18 +9,20 @@ namespace bigbird {
 namespace {
 
 float word_scale(const ModelConfig& config) {
-  return config.rescale_embeddings ? static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size))) : 1.0f;
+  return config.rescale_embeddings ? static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)))
+                                   : 1.0f;
 }
 
-// 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size: padded
-// rows influence nothing, so they repeat the last position.
+// 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
+// padded rows influence nothing, so they repeat the last position.
 std::vector<std::int32_t> positions_of(const Call& call) {
   std::vector<std::int32_t> positions;
   positions.reserve(call.batch.ids.size());
   const std::int64_t last = call.config.max_position_embeddings - 1;
   for (std::size_t s = 0; s + 1 < call.batch.token_offsets.size(); ++s) {
     const std::int64_t count = call.batch.token_offsets[s + 1] - call.batch.token_offsets[s];
-    for (std::int64_t i = 0; i < count; ++i) positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
+    for (std::int64_t i = 0; i < count; ++i)
+      positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
   }
   return positions;
 }
@@ -39,13 +41,13 @@ void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const
 
   const bool postnorm = call.config.norm_type == NormType::postnorm;
   float* sum = postnorm ? kept.sum : output;
-  backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type, tensors.position,
-                            word_scale(call.config), sum, rows, width);
+  backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type,
+                            tensors.position, word_scale(call.config), sum, rows, width);
   const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
   if (dropout.probability > 0) backend.dropout(sum, sum, rows * width, dropout);
   if (postnorm) {
-    backend.layernorm_forward(sum, tensors.norm.weight, tensors.norm.bias, call.epsilon(), output, kept.norm_state.mean,
-                              kept.norm_state.rstd, rows, width);
+    backend.layernorm_forward(sum, tensors.norm.weight, tensors.norm.bias, call.epsilon(), output,
+                              kept.norm_state.mean, kept.norm_state.rstd, rows, width);
   }
 }
 
@@ -54,14 +56,16 @@ void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, cons
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
   if (call.config.norm_type == NormType::postnorm) {
-    backend.layernorm_backward(gradient, kept.sum, tensors.norm.weight, kept.norm_state.mean, kept.norm_state.rstd,
-                               gradient, false, gradients.norm.weight, gradients.norm.bias, rows, width);
+    backend.layernorm_backward(gradient, kept.sum, tensors.norm.weight, kept.norm_state.mean,
+                               kept.norm_state.rstd, gradient, false, gradients.norm.weight,
+                               gradients.norm.bias, rows, width);
   }
   const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
   if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
-  backend.embedding_backward(gradient, kept.ids, kept.types, kept.positions, word_scale(call.config), gradients.word,
-                             gradients.type, gradients.position, rows, width, call.config.vocab_size,
-                             call.config.type_vocab_size, call.config.max_position_embeddings);
+  backend.embedding_backward(gradient, kept.ids, kept.types, kept.positions, word_scale(call.config),
+                             gradients.word, gradients.type, gradients.position, rows, width,
+                             call.config.vocab_size, call.config.type_vocab_size,
+                             call.config.max_position_embeddings);
 }
 
 }  // namespace bigbird

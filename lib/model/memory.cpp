@@ -24,7 +24,8 @@ struct Planner {
     return {arena.floats(what, rows), arena.floats(what, rows)};
   }
 
-  // A layer whose intermediate results are all kept. The output (norm or sum of the feed-forward part) is the caller's.
+  // A layer whose intermediate results are all kept. The output (norm or sum of the feed-forward part) is the
+  // caller's.
   LayerActivations kept_layer(const std::string& what) {
     LayerActivations layer;
     layer.attention.qkv = arena.floats(what, tokens * 3 * width);
@@ -41,13 +42,15 @@ struct Planner {
     return layer;
   }
 
-  // A layer of inference: buffers are shared as soon as their content is spent. Once attention has run, the qkv matrix
-  // is free for three [T, C] matrices.
+  // A layer of inference: buffers are shared as soon as their content is spent. Once attention has run, the
+  // qkv matrix is free for three [T, C] matrices.
   LayerActivations shared_layer(const std::string& what) {
     LayerActivations layer;
     float* qkv = arena.floats(what, tokens * 3 * width);
     float* context = arena.floats(what, tokens * width);
-    const auto third = [&](std::int64_t part) { return qkv == nullptr ? nullptr : qkv + part * tokens * width; };
+    const auto third = [&](std::int64_t part) {
+      return qkv == nullptr ? nullptr : qkv + part * tokens * width;
+    };
     layer.attention.qkv = qkv;
     layer.attention.context = context;
     layer.attention.sum = third(0);
@@ -132,8 +135,8 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits) {
 
 void* Arena::slice(const std::string& what, std::size_t bytes) {
   const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
-  const auto row =
-      std::find_if(rows_.begin(), rows_.end(), [&](const MemoryRow& candidate) { return candidate.what == what; });
+  const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                [&](const MemoryRow& candidate) { return candidate.what == what; });
   if (row == rows_.end()) {
     rows_.push_back({what, padded});
   } else {
@@ -154,12 +157,8 @@ std::int32_t* Arena::integers(const std::string& what, std::int64_t count) {
 
 Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options) {
-  Planner plan{arena,
-               config,
-               limits.tokens,
-               config.hidden_size,
-               config.intermediate_size,
-               config.num_attention_heads};
+  Planner plan{
+      arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
   plan_embeddings(plan, to, options);
   plan_encoder(plan, to, options);

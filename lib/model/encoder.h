@@ -1,0 +1,22 @@
+// The encoder: embeddings, the stack of layers, and in a pre-LN model the final LayerNorm.
+#pragma once
+
+#include "lib/model/call.h"
+#include "lib/model/memory.h"
+#include "lib/model/model.h"
+#include "lib/model/tensors.h"
+
+namespace bigbird {
+
+// Fills kept.states and what backward needs; the result is kept.last_hidden_state(). on_state, when set,
+// receives a host copy of every state.
+void encoder_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
+                     const std::function<void(std::int64_t, const std::vector<float>&)>& on_state);
+
+// kept.workspace.stream holds the gradient of the last hidden state on entry; parameter gradients are added.
+// With grad_checkpoint, the layers share one set of activations and every layer but the last is run again
+// first.
+void encoder_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
+                      const Activations& kept, bool grad_checkpoint);
+
+}  // namespace bigbird

@@ -1,0 +1,49 @@
+// Sequence classification as in Hugging Face's BigBirdForSequenceClassification; see heads.h.
+#include "lib/model/heads.h"
+#include "lib/model/sequence_loss.h"
+
+namespace bigbird {
+
+void classification_head_forward(const Call& call, const ClassificationHeadTensors& tensors,
+                                 const Activations& kept, const float* hidden, ForwardResult& result) {
+  kernels::Backend& backend = call.backend;
+  const kernels::Index sequences = call.batch.sequences(), width = call.width();
+  const ClassificationActivations& head = kept.classification;
+  float* first = kept.sequence.gathered;
+  gather_first_tokens(call, kept.sequence, hidden);
+  backend.dropout(first, first, sequences * width, call.classifier_dropout(DropoutSite::classifier_input));
+  backend.linear_gelu_forward(first, tensors.dense.weight, tensors.dense.bias, head.dense_pre, head.dense,
+                              sequences, width, width);
+  backend.dropout(head.dense, head.dense, sequences * width,
+                  call.classifier_dropout(DropoutSite::classifier_inner));
+  backend.linear_forward(head.dense, tensors.output.weight, tensors.output.bias, kept.sequence.logits,
+                         sequences, call.config.num_labels, width);
+  sequence_loss_forward(call, kept.sequence, call.config.num_labels, result);
+}
+
+void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
+                                  const ClassificationHeadTensors& gradients, const Activations& kept,
+                                  const LossScale& scale) {
+  if (call.batch.sequence_labels.empty()) return;
+  kernels::Backend& backend = call.backend;
+  const kernels::Index sequences = call.batch.sequences(), width = call.width(),
+                       classes = call.config.num_labels;
+  const ClassificationActivations& head = kept.classification;
+  float* ddense = kept.workspace.wide;
+  float* dfirst = ddense + sequences * width;
+
+  sequence_loss_backward(call, kept.sequence, classes, scale.sequence);
+  const float* dlogits = kept.sequence.logits;
+  backend.linear_backward_weight(dlogits, head.dense, gradients.output.weight, gradients.output.bias,
+                                 sequences, classes, width);
+  backend.linear_backward_input(dlogits, tensors.output.weight, ddense, sequences, classes, width, false);
+  backend.dropout(ddense, ddense, sequences * width, call.classifier_dropout(DropoutSite::classifier_inner));
+  backend.gelu_backward(head.dense_pre, ddense, ddense, sequences * width);
+  backend.linear_backward_weight(ddense, kept.sequence.gathered, gradients.dense.weight, gradients.dense.bias,
+                                 sequences, width, width);
+  backend.linear_backward_input(ddense, tensors.dense.weight, dfirst, sequences, width, width, false);
+  backend.dropout(dfirst, dfirst, sequences * width, call.classifier_dropout(DropoutSite::classifier_input));
+  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.stream, sequences, width);
+}
+
+}  // namespace bigbird

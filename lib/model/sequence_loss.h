@@ -1,0 +1,28 @@
+// What the two heads with one answer per sequence share: the first token's row, and the loss on the label.
+#pragma once
+
+#include "lib/model/call.h"
+#include "lib/model/memory.h"
+#include "lib/model/model.h"
+
+namespace bigbird {
+
+// kept.gathered [B, C] = the rows of hidden at the first token of every sequence.
+void gather_first_tokens(const Call& call, const SequenceActivations& kept, const float* hidden);
+// Cross entropy of kept.logits [B, classes] against the batch's sequence labels; nothing without labels.
+void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                           ForwardResult& result);
+// kept.logits become their gradients.
+void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                            float scale);
+// Reads `count` losses and predictions back and adds them up in order.
+struct LossSum {
+  double loss = 0;
+  std::int64_t count = 0;  // labels other than -100
+  std::int64_t correct = 0;
+  std::vector<float> losses;
+};
+LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
+                   const std::vector<std::int32_t>& labels);
+
+}  // namespace bigbird
