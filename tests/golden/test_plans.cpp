@@ -79,7 +79,8 @@ TEST(GoldenPlans, AllSharedPlansEqual) {
 
 TEST(GoldenPlans, ThrowsExactlyWhereThePublishedCodeFails) {
   std::set<std::pair<std::int64_t, std::int64_t>> infeasible;
-  for (const auto& pair : committed_plans().at("infeasible_plan_n_r")) {
+  const auto golden = committed_plans();  // kept alive over the loop
+  for (const auto& pair : golden.at("infeasible_plan_n_r")) {
     infeasible.insert({pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()});
   }
   for (std::int64_t r = 1; r <= 5; ++r) {
