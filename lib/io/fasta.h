@@ -13,8 +13,9 @@
 
 namespace bigbird {
 
-// The contigs that a FASTA's index lists, in file order; the FASTA itself need not exist. `path` is the FASTA
-// or its .fai. Errors: no index; malformed lines; duplicate names; empty records.
+// The contigs that a FASTA's index lists, in file order. `path` is the FASTA or its .fai; the FASTA itself
+// need not exist when its index does, and an index that is missing is built when the FASTA exists. Errors:
+// neither is there; malformed lines; duplicate names; empty records.
 std::vector<Contig> load_fai(const std::string& path);
 
 // Writes FASTA.fai (and FASTA.gzi for BGZF), each whole or not at all. CRLF line ends are indexed as samtools
@@ -50,7 +51,8 @@ class Fasta {
   std::unique_ptr<Handle> handle_;
 };
 
-// The other strand, read 5' to 3'. Keeps case; letters other than A C G T (and their IUPAC kin) become N.
+// The other strand, read 5' to 3'. Keeps case and IUPAC letters (U is read as T); bytes that are neither
+// become N.
 std::string reverse_complement(std::string_view sequence);
 
 }  // namespace bigbird

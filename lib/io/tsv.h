@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,8 @@ std::int64_t parse_integer(std::string_view text, const std::string& where, std:
 class TsvWriter {
  public:
   // Writes "##" + each comment (none wanted: empty list), then "#" + the columns.
-  TsvWriter(OutputStream& out, std::vector<std::string> columns, const std::vector<std::string>& comments);
+  TsvWriter(OutputStream& out, const std::vector<std::string>& columns,
+            const std::vector<std::string>& comments);
 
   // One row; its size must equal the columns'. Fields must hold no tab and no newline (Error{runtime}).
   void row(const std::vector<std::string>& fields);

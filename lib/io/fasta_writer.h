@@ -1,0 +1,27 @@
+// BGZF FASTA together with its .fai and .gzi, written by all threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/io/bgzf_writer.h"
+
+namespace bigbird {
+
+class FastaWriter {
+ public:
+  // PATH, PATH.fai and PATH.gzi; the path should end in .gz. Nothing appears before close().
+  explicit FastaWriter(const std::string& path);
+
+  // A record of 60 bases a line. `bases` must not be empty.
+  void add(const std::string& name, std::string_view bases);
+  void close();
+
+ private:
+  std::string path_;
+  ParallelBgzfWriter file_;
+  std::string fai_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,26 @@
+// Private to lib/io: owning handles of htslib objects, opened so that htslib itself stays silent and damage
+// is an Error.
+#pragma once
+
+#include <htslib/bgzf.h>
+
+#include <memory>
+#include <string>
+
+namespace bigbird {
+
+struct BgzfCloser {
+  void operator()(BGZF* handle) const { bgzf_close(handle); }
+};
+using BgzfHandle = std::unique_ptr<BGZF, BgzfCloser>;
+
+// Opens a path or "-" for reading: plain, gzip or BGZF by content. Error when it cannot be opened, and, for
+// BGZF in a regular file, when its end-of-file block is missing.
+BgzfHandle open_bgzf(const std::string& path);
+
+// The Error for compressed data that cannot be read.
+[[noreturn]] void throw_damaged_compression(const std::string& path);
+// The Error for compressed output that could not be written (errno says why).
+[[noreturn]] void throw_compressed_write(const std::string& path);
+
+}  // namespace bigbird
