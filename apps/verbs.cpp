@@ -6,7 +6,10 @@ namespace bigbird::apps {
 const std::vector<VerbRow>& verb_table() {
   static const std::vector<VerbRow> table = {
       {"Data", nullptr, nullptr},
+      {"simulate", "make a deterministic genome with promoters, peaks and variants", cmd_simulate},
+      {"chunk", "cut a genome into documents of sentences, for pretraining", cmd_chunk},
       {"Training and the model", nullptr, nullptr},
+      {"forward", "run a model once and write hidden states, logits, loss and gradients", cmd_forward},
       {"attention", "print an attention plan, its degrees and path lengths, and draw it", cmd_attention},
       {"Genomics", nullptr, nullptr},
       {"Shell", nullptr, nullptr},

@@ -21,7 +21,10 @@ const VerbRow* find_verb(const std::string& name);
 
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
+int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
+int cmd_forward(int argc, char** argv);
 int cmd_man(int argc, char** argv);
+int cmd_simulate(int argc, char** argv);
 
 }  // namespace bigbird::apps

@@ -1,0 +1,52 @@
+// bigbird forward: one exact call of a model on given token ids, everything written out.
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
+#include "lib/model/exact_call.h"
+
+namespace bigbird::apps {
+
+int cmd_forward(int argc, char** argv) {
+  Verb verb(
+      "forward",
+      "Run a model once on given token ids and write every hidden state, logit, loss and gradient.",
+      {"bigbird forward -m model -i batch.safetensors -o result.safetensors",
+       "bigbird forward -m model -i batch.safetensors -o result.safetensors --hidden-states --gradients"});
+  std::string model, input, output, random_mode;
+  ExactCallOptions options;
+  verb.app().add_option("-m,--model", model, "Model folder")->required();
+  verb.app()
+      .add_option(
+          "-i,--input", input,
+          "safetensors with input_ids, attention_mask, token_type_ids (B x T), labels, next_sentence_label")
+      ->required();
+  verb.app().add_option("-o,--output", output, "safetensors to write")->required();
+  verb.app().add_flag("--hidden-states", options.hidden_states,
+                      "Also write hidden_states.0 (embeddings) to .L");
+  verb.app().add_flag("--gradients", options.gradients,
+                      "Also write grad.NAME of every parameter (needs labels)");
+  verb.app().add_option("--random-mode", random_mode,
+                        "Random blocks: google, huggingface, zeros or none, instead of the model's own");
+  verb.add_threads();
+  verb.add_device();
+  if (!verb.parse(argc, argv)) return 0;
+  if (!random_mode.empty()) options.random_mode = parse_random_mode(random_mode);
+
+  std::map<std::string, std::string> metadata;
+  if (verb.provenance()) {
+    Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
+    for (const auto& [role, path] :
+         {std::pair{"model", model + "/model.safetensors"}, std::pair{"input", input}}) {
+      provenance.inputs.push_back({role, path, sha256_file(path)});
+    }
+    metadata["provenance"] = provenance_json(provenance);
+  }
+  const auto backend = kernels::make_cpu_backend();
+  const std::int64_t tokens = run_exact_call(*backend, model, input, output, options, metadata);
+  verb.set_throughput(static_cast<double>(tokens), "tokens");
+  return 0;
+}
+
+}  // namespace bigbird::apps
