@@ -30,6 +30,7 @@ if(NOT BIGBIRD_SANITIZE STREQUAL "thread")
 endif()
 if(NOT BIGBIRD_THREADING STREQUAL "OpenMP")
   target_compile_definitions(bigbird_options INTERFACE BIGBIRD_STD_THREADS)
+  target_link_libraries(bigbird_options INTERFACE Threads::Threads)
 endif()
 
 set(BIGBIRD_HAVE_ONEDNN OFF)

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The main job, end to end: genome -> documents -> vocabulary -> shards -> pretraining -> promoters -> results.
+#   bash pipelines/demo.sh                          a simulated genome; under 5 minutes on 2 cores
+#   bash pipelines/demo.sh GENOME.fa[.gz] [TSS.bed] your own genome, such as data/grch37/genome.fa.gz from fetch_grch37.sh;
+#                                                   TSS.bed defaults to promoters.tss.bed (or promoters.hg38.tss.bed with
+#                                                   hg38ToHg19.over.chain.gz) beside the genome
+# Environment: OUT (demo-output), TRAIN and VALID (chromosomes to learn from, and to hold out), STEPS, FINETUNE_STEPS.
+set -euo pipefail
+case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+out=${OUT:-demo-output}
+genome=${1:-}
+tss=${2:-}
+lift=()
+if [ -n "$genome" ]; then
+  [ -r "$genome" ] || fail "$genome cannot be read" "give the path of a FASTA file"
+  beside=$(dirname "$genome")
+  if [ -z "$tss" ] && [ -r "$beside/promoters.tss.bed" ]; then tss=$beside/promoters.tss.bed; fi
+  if [ -z "$tss" ] && [ -r "$beside/promoters.hg38.tss.bed" ]; then
+    tss=$beside/promoters.hg38.tss.bed
+    lift=(--lift "$beside/hg38ToHg19.over.chain.gz")
+  fi
+  [ -r "$tss" ] || fail "no transcription start sites for $genome" "give a BED file as the second argument"
+fi
+
+ensure_packages "${packages_base[@]}"
+configure release
+build release bigbird
+export PATH="$root/build/release/bin:$PATH"
+
+# The folder of an earlier demonstration may be replaced, anything else may not.
+if [ -e "$out" ]; then
+  [ -e "$out/demo.log" ] || fail "$out exists and is not a demonstration's output" "set OUT to another folder"
+  rm -r "$out"
+fi
+mkdir -p "$out"
+: >"$out/demo.log"
+
+SECONDS=0
+run() { # runs a command and shows it as typed
+  printf '\n$ %s\n' "$*" | tee -a "$out/demo.log" >&2
+  "$@"
+}
+run_to() { # run_to FILE COMMAND...: with its output in a file
+  local file=$1
+  shift
+  printf '\n$ %s > %s\n' "$*" "$file" | tee -a "$out/demo.log" >&2
+  "$@" >"$file"
+}
+
+printf '\n$ export PATH="%s:$PATH"\n' "$root/build/release/bin" >&2
+if [ -z "$genome" ]; then
+  run bigbird simulate -o "$out/genome" --bp 4M --chromosomes 3 --seed 1
+  genome=$out/genome/genome.fa.gz
+  tss=$out/genome/promoters.tss.bed
+  train=${TRAIN:-chr1,chr2}
+  valid=${VALID:-chr3}
+else
+  train=${TRAIN:-chr21}
+  valid=${VALID:-chr22}
+fi
+
+run bigbird chunk -f "$genome" -o "$out/train.bed.gz" --chromosomes "$train" --passes 2 --max-n 0.5
+run bigbird chunk -f "$genome" -o "$out/valid.bed.gz" --chromosomes "$valid" --passes 1 --max-n 0.5
+run bigbird train-bpe -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size 2000 --sample-bp 2M
+run bigbird tokenize -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
+run bigbird tokenize -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
+run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/pretrain" \
+  --layers 2 --width 128 --heads 2 --intermediate 512 --length 1024 --batch 8 --steps "${STEPS:-150}" \
+  --lr 1e-3 --warmup 15
+run_to "$out/evaluate.json" bigbird evaluate -m "$out/pretrain/final" --data "$out/valid" --baseline-from "$out/train"
+run bigbird promoter build --tss "$tss" -f "$genome" -o "$out/promoters" "${lift[@]}"
+run bigbird promoter finetune --data "$out/promoters" --init "$out/pretrain/final" -o "$out/finetune" \
+  --steps "${FINETUNE_STEPS:-60}" --batch 8 --lr 5e-4 --warmup 6
+run_to "$out/predictions.tsv" bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv"
+run_to "$out/promoter.json" bigbird promoter evaluate --predictions "$out/predictions.tsv"
+
+# value FILE KEY: a number from a JSON file, nested keys joined by dots.
+value() {
+  awk -v wanted="$2" '
+    { text = text $0 }
+    END {
+      while (match(text, /"([^"\\]|\\.)*"|[{}\[\],:]|[^][{}",: \t]+/)) {
+        token = substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH)
+        if (token == "{") { depth++; expects_key = 1 }
+        else if (token == "}") { depth--; expects_key = 0 }
+        else if (token == ",") expects_key = 1
+        else if (token == ":") expects_key = 0
+        else if (expects_key) { gsub(/"/, "", token); key[depth] = token; expects_key = 0 }
+        else {
+          path = key[1]; for (i = 2; i <= depth; i++) path = path "." key[i]
+          if (path == wanted) { print token; exit }
+        }
+      }
+    }' "$1"
+}
+row() { printf '  %-46s %s\n' "$1" "$2"; }
+number() { local v && v=$(value "$1" "$2") && LC_ALL=C printf '%.4f' "${v:?$2 is not in $1}"; }
+
+summary() {
+  echo "Results (held out: $valid)"
+  row "masked-token loss (nats)" "$(number "$out/evaluate.json" mlm_loss)"
+  row "masked-token accuracy" "$(number "$out/evaluate.json" mlm_accuracy)"
+  row "bits per base, model" "$(number "$out/evaluate.json" bits_per_base)"
+  row "bits per base, token unigrams" "$(number "$out/evaluate.json" baseline.unigram.bits_per_base)"
+  row "bits per base, token bigrams" "$(number "$out/evaluate.json" baseline.bigram.bits_per_base)"
+  row "next-sentence accuracy" "$(number "$out/evaluate.json" nsp_accuracy)"
+  row "promoters: F1" "$(number "$out/promoter.json" f1)"
+  row "promoters: AUROC" "$(number "$out/promoter.json" auroc)"
+  echo "Files"
+  row "pretrained model" "$out/pretrain/final"
+  row "promoter model" "$out/finetune/final"
+  row "tokenizer, documents, shards" "$out/tokenizer, $out/train.bed.gz, $out/train.bin"
+  row "promoter predictions" "$out/predictions.tsv"
+  row "numbers as JSON" "$out/evaluate.json, $out/promoter.json"
+  row "commands as typed" "$out/demo.log"
+  echo "Time: $((SECONDS / 60)) min $((SECONDS % 60)) s after the build"
+}
+echo
+summary | tee "$out/summary.txt"
