@@ -8,9 +8,9 @@
 namespace bigbird::reference {
 
 struct BlockAttentionOutput {
-  Vector output;       // (heads, length, head_size)
-  Vector log_sum_exp;  // (heads, length): log of the softmax denominator over scaled scores; 0 where nothing
-                       // is seen
+  Vector output;  // (heads, length, head_size)
+  // (heads, length): log of the softmax denominator over scaled scores; 0 where no key is seen.
+  Vector log_sum_exp;
 };
 
 BlockAttentionOutput attention_blocks_forward(const AttentionShape& shape, const AttentionPlan& plan,

@@ -69,12 +69,11 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
     corpus.push_back(letters_of(sentence));
   }
   std::vector<BpePiece> learnt;
-  std::set<std::string> known;
   while (static_cast<std::int64_t>(learnt.size()) < number_of_pieces) {
     std::vector<BpePiece> candidates;
     for (const auto& [pair, count] : count_pairs(corpus)) {
       const std::string piece = pair.first + pair.second;
-      if (static_cast<std::int64_t>(piece.size()) > max_piece_length || known.count(piece) != 0) continue;
+      if (static_cast<std::int64_t>(piece.size()) > max_piece_length) continue;
       candidates.push_back({piece, pair.first, pair.second, count});
     }
     const auto best =
@@ -84,7 +83,6 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
         });
     if (best == candidates.end() || best->count < 2) break;
     for (Symbols& symbols : corpus) symbols = merged(symbols, {best->left, best->right});
-    known.insert(best->piece);
     learnt.push_back(*best);
   }
   return learnt;

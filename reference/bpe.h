@@ -21,32 +21,31 @@ struct BpePiece {
 };
 
 // THE DEFINITION OF TRAINING.
-// Input: sentences, strings over ACGTN (any other character throws std::invalid_argument; empty sentences are
-// allowed). Every sentence starts as a list of one-letter symbols. Symbols never merge across two sentences.
-// Repeat:
+// Input: sentences, strings over ACGTN (any other character throws std::invalid_argument; empty sentences
+// are allowed). Every sentence starts as a list of one-letter symbols. Symbols never merge across two
+// sentences. Repeat:
 //  1. For every ordered pair (left piece, right piece) of adjacent symbols, count its non-overlapping
-//  occurrences, each
-//     sentence scanned from left to right: AAA holds one pair (A, A), AAAA holds two. Only a pair of equal
-//     pieces can overlap.
-//  2. Leave out the pairs whose concatenation is longer than max_piece_length letters, and those whose
-//  concatenation is a
-//     piece already (learnt earlier through another split): such a pair is never merged in training.
-//  3. Stop when no pair is left, when the highest count is below 2, or when number_of_pieces pieces have been
-//  learnt.
-//  4. Take the pair with the highest count. Ties: the shorter concatenation first, then the lexicographically
-//  smaller
-//     concatenation (by byte: A < C < G < N < T), then the shorter left piece.
+//     occurrences, each sentence scanned from left to right: AAA holds one pair (A, A), AAAA holds two.
+//     Only a pair of equal pieces can overlap.
+//  2. Leave out the pairs whose concatenation is longer than max_piece_length letters. (A pair never spells
+//     a piece learnt before through another split: between two standing symbol borders the same letters are
+//     always cut alike, so that earlier step would have merged them. A trainer that looks for it gets the
+//     same result.)
+//  3. Stop when no pair is left, when the highest count is below 2, or when number_of_pieces have been
+//     learnt.
+//  4. Take the pair with the highest count. Ties: the shorter concatenation first, then the
+//     lexicographically smaller concatenation (by byte: A < C < G < N < T), then the shorter left piece.
 //  5. Its concatenation becomes the next piece. Replace its occurrences, each sentence scanned from left to
-//  right.
+//     right.
 // Returned in the order learnt; the index is the rank.
 std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::int64_t number_of_pieces,
                                 std::int64_t max_piece_length);
 
 // THE DEFINITION OF ENCODING (SentencePiece's BPE).
 // Start from single letters; of all adjacent pairs of symbols whose concatenation is in `pieces`, by any
-// split, merge the one with the lowest index in `pieces` (the leftmost of several), one occurrence at a time,
-// until none is left. Letters are never in `pieces`. Characters outside the alphabet are symbols that never
-// merge.
+// split, merge the one with the lowest index in `pieces` (the leftmost of several), one occurrence at a
+// time, until none is left. Letters are never in `pieces`. Characters outside the alphabet are symbols that
+// never merge.
 std::vector<std::string> encode_bpe(const std::string& sentence, const std::vector<std::string>& pieces);
 
 }  // namespace bigbird::reference

@@ -6,9 +6,10 @@
 namespace bigbird::reference {
 
 enum class ScheduleVariant {
-  google,        // decay counted from step 0: base * (1 - step / total), so the rate jumps down at the end of
-                 // warm-up
-  hugging_face,  // decay counted from the end of warm-up: base * (total - step) / (total - warmup)
+  // Decay counted from step 0, base * (1 - step / total): the rate jumps down at the end of warm-up.
+  google,
+  // Decay counted from the end of warm-up: base * (total - step) / (total - warmup).
+  hugging_face,
 };
 
 // The learning rate of the update after `step` updates (step 0 is the first). During warm-up (step < warmup)
