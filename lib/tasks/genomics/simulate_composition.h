@@ -1,0 +1,51 @@
+// The plain sequence of simulated genomes: order-5 Markov chains, one for each class of local composition.
+// Integer arithmetic only, so that every machine draws the same bases.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/core/rng.h"
+
+namespace bigbird {
+
+// Isochore families by GC share, after Bernardi's L1, L2, H1, H2, H3; CpG islands are richer still and,
+// unlike the rest, not depleted of CG.
+inline constexpr std::array<int, 5> isochore_gc_percent = {36, 40, 45, 51, 57};
+inline constexpr std::size_t island_class = 5;
+inline constexpr std::size_t composition_classes = 6;
+
+class CompositionModel {
+ public:
+  // The chains of one genome: which words are frequent is drawn from the seed and shared by all classes.
+  explicit CompositionModel(std::uint64_t seed);
+
+  // Fills `bases` with a chain of the given class (0 to 5); `key` names the draw.
+  void fill(std::span<char> bases, std::size_t composition_class, std::uint64_t key) const;
+
+ private:
+  static constexpr std::size_t contexts = 4 * 4 * 4 * 4 * 4;
+  // Cumulative probabilities of A, C, G (the rest is T) in units of 1/65,536.
+  struct Row {
+    std::array<std::uint32_t, 3> below;
+  };
+  std::array<std::vector<Row>, composition_classes> rows_;
+};
+
+// A random sequence for an IUPAC consensus ("YYANWYY"): each position is drawn among the bases its letter
+// allows, and with `noise_percent` among all four.
+std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng& rng);
+
+// A copy of `sequence` with substitutions (9 of 10) and insertions and deletions of one base (1 of 10) at the
+// given rate.
+std::string diverge(std::string_view sequence, int per_mille, CounterRng& rng);
+
+// Independent bases with the given GC share.
+std::string draw_bases(std::size_t length, int gc_percent, CounterRng& rng);
+
+}  // namespace bigbird
