@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/io/file.h"
 #include "lib/io/safetensors.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {
@@ -111,10 +112,8 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
   write_text_atomic(folder + "/config.json", config_json(config));
   write_text_atomic(folder + "/README.md", model_card);
   if (tokenizer_folder.empty()) return;
-  for (const char* name : {"spiece.model", "spiece.vocab", "tokenizer_config.json", "tokenizer.json",
-                           "special_tokens_map.json"}) {
-    const std::string source = tokenizer_folder + "/" + name;
-    if (file_exists(source)) write_text_atomic(folder + "/" + name, read_file(source));
+  for (const std::string& name : tokenizer_files(tokenizer_folder)) {
+    write_text_atomic(folder + "/" + name, read_file(tokenizer_folder + "/" + name));
   }
 }
 

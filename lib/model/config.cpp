@@ -155,6 +155,7 @@ void validate(const ModelConfig& config, const std::string& where) {
   in_range("block_size", config.block_size, 1, 4'096);
   in_range("num_random_blocks", config.num_random_blocks, 0, 1'024);
   in_range("num_labels", config.num_labels, 1, 1'048'576);
+  in_range("input_length", config.input_length, 0, config.max_position_embeddings);
   in_range("pad_token_id", config.pad_token_id, 0, config.vocab_size - 1);
   probability("hidden_dropout_prob", config.hidden_dropout_prob);
   probability("attention_probs_dropout_prob", config.attention_probs_dropout_prob);
@@ -170,6 +171,10 @@ void validate(const ModelConfig& config, const std::string& where) {
   if (config.hidden_size % config.num_attention_heads != 0) {
     throw_bad_input(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
                                 config.hidden_size, config.num_attention_heads));
+  }
+  if (config.input_length % config.block_size != 0) {
+    throw_bad_input(fmt::format("{}: input_length {} is not a multiple of block_size {}", where,
+                                config.input_length, config.block_size));
   }
   if (config.max_position_embeddings % config.block_size != 0) {
     throw_bad_input(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
@@ -229,6 +234,7 @@ ModelConfig read_config(const std::string& file) {
     }
     config.random_mode = parse_in_file(parse_random_mode, ours.text("random_mode", "google"), file);
     config.norm_type = parse_in_file(parse_norm_type, ours.text("norm_type", "postnorm"), file);
+    ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
   }
   validate(config, file);
@@ -275,6 +281,7 @@ std::string config_json(const ModelConfig& config) {
   own["attention"] = name_of(config.attention);
   own["random_mode"] = name_of(config.random_mode);
   own["norm_type"] = name_of(config.norm_type);
+  own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;
   return json.dump(2) + "\n";
 }

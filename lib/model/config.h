@@ -60,6 +60,10 @@ struct ModelConfig {
   RandomMode random_mode = RandomMode::google;
   NormType norm_type = NormType::postnorm;
   HeadType head = HeadType::pretraining;
+  // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
+  // Outputs depend on the padded length (specification 1.2), so a fine-tuned model keeps the one it was
+  // trained with.
+  std::int64_t input_length = 0;
   // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when
   // unknown.
   std::string tokenizer_digest;

@@ -57,6 +57,7 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   config.random_mode = RandomMode::huggingface;
   config.norm_type = NormType::prenorm;
   config.head = HeadType::classification;
+  config.input_length = 64;
   config.tokenizer_digest = "abc";
   const ModelConfig back = read_config(write(config_json(config)));
   EXPECT_EQ(config_json(back), config_json(config));
@@ -87,6 +88,8 @@ TEST_F(ConfigFile, AbsurdValuesAreNamed) {
   EXPECT_NE(failure_with("block_size", 0).find("block_size = 0"), std::string::npos);
   EXPECT_NE(failure_with("num_attention_heads", 7).find("not a multiple"), std::string::npos);
   EXPECT_NE(failure_with("max_position_embeddings", 4097).find("not a multiple of block_size"),
+            std::string::npos);
+  EXPECT_NE(failure_with("bigbird", {{"input_length", 100}}).find("input_length 100 is not a multiple"),
             std::string::npos);
   EXPECT_NE(failure_with("hidden_dropout_prob", 1.5).find("hidden_dropout_prob"), std::string::npos);
   EXPECT_NE(failure_with("layer_norm_eps", 0).find("layer_norm_eps"), std::string::npos);
