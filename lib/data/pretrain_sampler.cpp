@@ -1,0 +1,150 @@
+// Pretraining samples out of token shards; see pretrain_sampler.h for the rules.
+#include "lib/data/pretrain_sampler.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+
+PretrainSampler::PretrainSampler(const TokenShards& shards, const SpecialIds& special,
+                                 const PretrainSamplerOptions& options)
+    : shards_(shards),
+      special_(special),
+      options_(options),
+      budget_(options.length - (options.pairs ? 3 : 2)) {
+  if (budget_ < 2) {
+    throw_usage(fmt::format("--length {}: no room for two tokens beside the special ones", options.length),
+                "use at least one block, such as --length 64");
+  }
+  for (std::uint64_t document = 0; document < shards.document_count(); ++document) cut_document(document);
+  pieces_.shrink_to_fit();
+  if (pieces_.empty()) {
+    throw_bad_input(shards.prefix() + ": no tokens to train on", "check the input of bigbird tokenize");
+  }
+  if (options.pairs && documents_.size() < 2) {
+    throw_bad_input(fmt::format("{}: {} document; a random next sentence needs another one", shards.prefix(),
+                                documents_.size()),
+                    "tokenize more documents, or leave next-sentence prediction out with --no-nsp");
+  }
+}
+
+void PretrainSampler::cut_document(std::uint64_t document) {
+  const auto budget = static_cast<std::uint32_t>(budget_);
+  const std::uint32_t least = options_.pairs ? 2 : 1;
+  const std::uint64_t first_piece = pieces_.size();
+  Piece piece;
+  const auto close = [&] {
+    if (piece.tokens >= least) pieces_.push_back(piece);
+    piece.tokens = 0;
+  };
+  const SentenceRange sentences = shards_.document(document);
+  for (std::uint64_t sentence = sentences.first; sentence < sentences.last; ++sentence) {
+    std::uint32_t left = shards_.sentence_length(sentence);
+    std::uint32_t offset = 0;
+    if (piece.tokens + static_cast<std::uint64_t>(left) > budget) close();
+    while (left > 0) {
+      if (piece.tokens == 0) {
+        piece.sentence = sentence;
+        piece.offset = offset;
+      }
+      const std::uint32_t taken = std::min(left, budget - piece.tokens);
+      piece.tokens += taken;
+      offset += taken;
+      left -= taken;
+      if (piece.tokens == budget) close();
+    }
+  }
+  close();
+  if (pieces_.size() > first_piece) documents_.push_back({document, first_piece});
+}
+
+std::size_t PretrainSampler::document_of(std::uint64_t piece) const {
+  const auto after =
+      std::upper_bound(documents_.begin(), documents_.end(), piece,
+                       [](std::uint64_t value, const UsableDocument& d) { return value < d.first_piece; });
+  return static_cast<std::size_t>(after - documents_.begin()) - 1;
+}
+
+void PretrainSampler::append_tokens(std::uint64_t sentence, std::size_t offset, std::size_t tokens,
+                                    std::vector<std::int32_t>& ids) const {
+  while (tokens > 0) {
+    const TokenView view = shards_.sentence(sentence);
+    const std::size_t taken = std::min(tokens, view.size() - offset);
+    for (std::size_t i = 0; i < taken; ++i) ids.push_back(static_cast<std::int32_t>(view[offset + i]));
+    tokens -= taken;
+    offset = 0;
+    ++sentence;
+  }
+}
+
+// Tokens of A: a sentence boundary strictly inside the piece, each as likely; without one, any inner token.
+std::size_t PretrainSampler::split_point(const Piece& piece, CounterRng& rng) const {
+  std::vector<std::size_t> boundaries;
+  std::size_t at = shards_.sentence_length(piece.sentence) - piece.offset;
+  for (std::uint64_t sentence = piece.sentence + 1; at < piece.tokens; ++sentence) {
+    const std::size_t length = shards_.sentence_length(sentence);
+    if (at > 0 && length > 0) boundaries.push_back(at);
+    at += length;
+  }
+  if (!boundaries.empty()) return boundaries[static_cast<std::size_t>(rng.below(boundaries.size()))];
+  return 1 + static_cast<std::size_t>(rng.below(piece.tokens - 1));
+}
+
+void PretrainSampler::append_random_run(std::size_t own_document, std::size_t tokens, CounterRng& rng,
+                                        std::vector<std::int32_t>& ids) const {
+  auto other = static_cast<std::size_t>(rng.below(documents_.size() - 1));
+  if (other >= own_document) ++other;
+  const SentenceRange sentences = shards_.document(documents_[other].document);
+  const std::uint64_t start = sentences.first + rng.below(sentences.size());
+  const std::size_t before = ids.size();
+  const auto take_until = [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t sentence = first; sentence < last; ++sentence) {
+      const std::size_t wanted = tokens - (ids.size() - before);
+      append_tokens(sentence, 0, std::min<std::size_t>(wanted, shards_.sentence_length(sentence)), ids);
+      if (ids.size() - before == tokens) return;
+    }
+  };
+  take_until(start, sentences.last);
+  // Only empty sentences from there on: the document has tokens before them.
+  if (ids.size() == before) take_until(sentences.first, start);
+}
+
+PretrainSample PretrainSampler::training_sample(std::uint64_t draw) const {
+  const std::uint64_t epoch = draw / size();
+  const RandomPermutation order(options_.seed, Purpose::pretrain_order, epoch, size());
+  return sample(order(draw % size()), draw);
+}
+
+PretrainSample PretrainSampler::sample(std::uint64_t piece_number, std::uint64_t draw) const {
+  const Piece& piece = pieces_[static_cast<std::size_t>(piece_number)];
+  const auto cls = static_cast<std::int32_t>(special_.cls);
+  const auto sep = static_cast<std::int32_t>(special_.sep);
+  PretrainSample sample;
+  sample.ids.reserve(static_cast<std::size_t>(options_.length));
+  sample.ids.push_back(cls);
+  append_tokens(piece.sentence, piece.offset, piece.tokens, sample.ids);
+  if (!options_.pairs) {
+    sample.ids.push_back(sep);
+    sample.types.assign(sample.ids.size(), 0);
+    return sample;
+  }
+
+  CounterRng rng(options_.seed, Purpose::pretrain_pairs, draw);
+  sample.next_label = static_cast<std::int32_t>(rng.below(2));
+  const std::size_t split = split_point(piece, rng);
+  if (sample.next_label == 1) {
+    sample.ids.resize(1 + split);
+    append_random_run(document_of(piece_number), piece.tokens - split, rng, sample.ids);
+  }
+  sample.ids.insert(sample.ids.begin() + static_cast<std::ptrdiff_t>(1 + split), sep);
+  sample.ids.push_back(sep);
+  sample.types.assign(sample.ids.size(), 1);
+  std::fill_n(sample.types.begin(), split + 2, 0);
+  return sample;
+}
+
+}  // namespace bigbird

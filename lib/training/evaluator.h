@@ -1,0 +1,44 @@
+// How well a pretrained model predicts held-out shards: MLM loss, accuracy and bits per base, NSP accuracy.
+// Deterministic: the pieces in the order of the shards, masked and paired by (seed, piece number).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/model/model.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/training/pretraining_batches.h"
+#include "lib/training/trainer.h"
+
+namespace bigbird {
+
+// One masked token: what it was, and the true token to its left (the bigram baseline's context).
+struct ScoredToken {
+  std::int32_t left = 0;
+  std::int32_t label = 0;
+};
+
+struct EvaluationResult {
+  LossSums sums;
+  std::uint64_t samples = 0;
+  std::uint64_t tokens = 0;  // of the samples, special tokens included
+  std::uint64_t bases_covered =
+      0;  // that the masked tokens stand for (Tokenizer::piece_length: bases; bytes of text)
+  std::vector<ScoredToken> scored;  // every masked token, in order
+
+  double mlm_loss() const;       // nats per masked token
+  double bits_per_base() const;  // sum of the masked tokens' bits over bases_covered
+};
+
+struct EvaluationOptions {
+  std::int64_t batch = 8;         // sequences at a time; the result does not depend on it
+  std::uint64_t max_samples = 0;  // 0: every piece; else so many, a random choice keyed by the sampler's seed
+  bool keep_scored = false;       // fill EvaluationResult::scored
+  bool progress = false;
+};
+
+// The model must have been built for batches.limits(options.batch).
+EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
+                                      const Tokenizer& tokenizer, const EvaluationOptions& options);
+
+}  // namespace bigbird

@@ -1,0 +1,90 @@
+// AdamW over the parameter arena; see optimizer.h. The arithmetic is Backend::adamw.
+#include "lib/training/optimizer.h"
+
+#include <cmath>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+
+std::string name_of(OptimizerVariant variant) {
+  return variant == OptimizerVariant::google ? "google" : "torch";
+}
+
+OptimizerVariant parse_optimizer_variant(const std::string& name) {
+  if (name == "google") return OptimizerVariant::google;
+  if (name == "torch") return OptimizerVariant::torch;
+  throw_usage("unknown optimizer '" + name + "'", "one of: google, torch");
+}
+
+Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
+                     const OptimizerOptions& options)
+    : backend_(backend), options_(options), count_(layout.count()) {
+  if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
+  for (const TensorSpec& tensor : layout.tensors()) {
+    const bool joins = !runs_.empty() && runs_.back().decay == tensor.decay &&
+                       runs_.back().offset + runs_.back().count == tensor.offset;
+    if (joins) {
+      runs_.back().count += tensor.count;
+    } else {
+      runs_.push_back({tensor.offset, tensor.count, tensor.decay});
+    }
+  }
+  const std::size_t bytes = static_cast<std::size_t>(count_) * sizeof(float);
+  first_ = static_cast<float*>(backend_.allocate(bytes));
+  try {
+    second_ = static_cast<float*>(backend_.allocate(bytes));
+  } catch (...) {
+    backend_.release(first_);
+    throw;
+  }
+  backend_.zero(first_, bytes);
+  backend_.zero(second_, bytes);
+}
+
+Optimizer::~Optimizer() {
+  backend_.release(first_);
+  backend_.release(second_);
+}
+
+double Optimizer::update(float* parameters, const float* gradients, double learning_rate,
+                         std::uint64_t update_number) {
+  const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
+  kernels::AdamWStep step;
+  step.learning_rate = static_cast<float>(learning_rate);
+  step.beta1 = static_cast<float>(options_.beta1);
+  step.beta2 = static_cast<float>(options_.beta2);
+  step.epsilon = static_cast<float>(options_.epsilon);
+  if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
+    step.gradient_scale = static_cast<float>(options_.clip_norm / norm);
+  }
+  if (options_.variant == OptimizerVariant::torch) {
+    const auto t = static_cast<double>(update_number);
+    step.correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, t));
+    step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
+  }
+  for (const Run& run : runs_) {
+    step.weight_decay = run.decay ? static_cast<float>(options_.weight_decay) : 0.0f;
+    backend_.adamw(parameters + run.offset, gradients + run.offset, first_ + run.offset, second_ + run.offset,
+                   run.count, step);
+  }
+  return norm;
+}
+
+void Optimizer::download(std::vector<float>& first, std::vector<float>& second) const {
+  const auto count = static_cast<std::size_t>(count_);
+  first.resize(count);
+  second.resize(count);
+  backend_.download(first.data(), first_, count * sizeof(float));
+  backend_.download(second.data(), second_, count * sizeof(float));
+}
+
+void Optimizer::upload_first(std::int64_t offset, const std::vector<float>& values) {
+  backend_.upload(first_ + offset, values.data(), values.size() * sizeof(float));
+}
+
+void Optimizer::upload_second(std::int64_t offset, const std::vector<float>& values) {
+  backend_.upload(second_ + offset, values.data(), values.size() * sizeof(float));
+}
+
+}  // namespace bigbird

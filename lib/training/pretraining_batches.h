@@ -1,0 +1,52 @@
+// From samples to batches: masked, ragged, each sequence padded to its own multiple of the block size.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/data/mlm_masking.h"
+#include "lib/data/pretrain_sampler.h"
+#include "lib/model/batch.h"
+#include "lib/model/config.h"
+#include "lib/model/model.h"
+
+namespace bigbird {
+
+struct PretrainingObjective {
+  bool mlm = true;
+  bool nsp = true;
+  double mask_probability = 0.15;
+};
+
+// Immutable: safe from many threads. Refers to the shards, which must outlive it.
+class PretrainingBatches {
+ public:
+  // Error{usage} when neither objective is on.
+  PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer, const ModelConfig& config,
+                     const PretrainingObjective& objective, std::int64_t length, std::uint64_t seed);
+
+  const PretrainSampler& sampler() const { return sampler_; }
+  // Draws [first, first + count) in training order.
+  Batch training_batch(std::uint64_t first, std::uint64_t count) const;
+  // Adds one piece in the order of the shards, for evaluation: its masks and pairs are drawn for the piece's
+  // number. When left_neighbours is given, it gets the true id to the left of every masked token.
+  void append_piece(std::uint64_t piece, Batch& batch, std::vector<std::int32_t>* left_neighbours) const;
+
+  // The largest batch of so many sequences.
+  BatchLimits limits(std::int64_t sequences) const;
+  static BatchLimits limits(const ModelConfig& config, const PretrainingObjective& objective,
+                            std::int64_t length, std::int64_t sequences);
+
+ private:
+  void append(PretrainSample sample, std::uint64_t draw, Batch& batch,
+              std::vector<std::int32_t>* left_neighbours) const;
+
+  ModelConfig config_;
+  PretrainingObjective objective_;
+  std::uint64_t seed_;
+  PretrainSampler sampler_;
+  MlmMasker masker_;
+};
+
+}  // namespace bigbird

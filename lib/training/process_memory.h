@@ -1,0 +1,21 @@
+// What the process holds in memory and what the machine, or the control group around the process, has left
+// (Linux).
+#pragma once
+
+#include <cstddef>
+
+namespace bigbird {
+
+struct ResidentMemory {
+  std::size_t anonymous = 0;  // bytes of heap, stacks and other memory of the program's own
+  std::size_t file = 0;       // bytes of mapped files (code, token shards): the system can take these back
+  std::size_t peak = 0;       // most bytes of both together, so far
+};
+// Zeros where /proc cannot be read.
+ResidentMemory resident_memory();
+
+// Bytes that can still be taken: the machine's available memory, cut to what the tightest memory limit of the
+// control groups around the process leaves (version 1 and 2). 0 when unknown.
+std::size_t available_memory();
+
+}  // namespace bigbird

@@ -1,0 +1,209 @@
+// The folder of a training run; see run_folder.h.
+#include "lib/training/run_folder.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/file.h"
+#include "lib/io/safetensors.h"
+#include "lib/model/checkpoint.h"
+
+namespace bigbird {
+namespace {
+
+const std::string checkpoint_prefix = "checkpoint-";
+const std::string first_moment_prefix = "exp_avg.";
+const std::string second_moment_prefix = "exp_avg_sq.";
+
+// The step in "checkpoint-<step>"; nothing for any other name, such as a temporary one.
+std::optional<std::uint64_t> step_of(const std::string& name) {
+  if (name.rfind(checkpoint_prefix, 0) != 0) return std::nullopt;
+  const char* begin = name.data() + checkpoint_prefix.size();
+  const char* end = name.data() + name.size();
+  std::uint64_t step = 0;
+  const auto parsed = std::from_chars(begin, end, step);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return step;
+}
+
+// Names that a run, or a killed one, leaves in its folder.
+bool is_leftover(const std::string& name) {
+  const bool ours = name.rfind(checkpoint_prefix, 0) == 0 || name.rfind("final", 0) == 0 ||
+                    name.rfind("metrics.tsv", 0) == 0 || name.rfind("valid.tsv", 0) == 0 ||
+                    name.rfind("config.toml", 0) == 0;
+  return ours && (name.find(".tmp") != std::string::npos || name.find(".removed") != std::string::npos ||
+                  name.find(".old") != std::string::npos);
+}
+
+bool belongs_to_run(const std::string& name) {
+  return step_of(name) || is_leftover(name) || name == "final" || name == "metrics.tsv" ||
+         name == "valid.tsv" || name == "config.toml";
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::string path, RunStart start) : path_(std::move(path)) {
+  make_folders(path_);
+  const std::vector<std::string> names = names_in(path_);
+  for (const std::string& name : names) {
+    if (start == RunStart::fresh) {
+      if (belongs_to_run(name)) {
+        throw_bad_input(path_ + ": holds a run already",
+                        "go on with it by --resume, replace it by --force, or choose another folder");
+      }
+      throw_bad_input(fmt::format("{}: not empty ({})", path_, name), "choose another folder for -o");
+    }
+    if (is_leftover(name) || (start == RunStart::overwrite && belongs_to_run(name)))
+      remove_folder(file(name));
+  }
+}
+
+std::string RunFolder::checkpoint(std::uint64_t step) const {
+  return file(checkpoint_prefix + std::to_string(step));
+}
+
+std::vector<std::uint64_t> RunFolder::checkpoints() const {
+  std::vector<std::uint64_t> steps;
+  for (const std::string& name : names_in(path_)) {
+    if (const auto step = step_of(name)) steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+void RunFolder::remove_checkpoint(std::uint64_t step) const {
+  const std::string doomed = fmt::format("{}.removed-{}", checkpoint(step), ::getpid());
+  std::filesystem::rename(checkpoint(step), doomed);
+  remove_folder(doomed);
+}
+
+void RunFolder::retain(std::uint64_t keep_last, std::uint64_t keep_best) const {
+  const std::vector<std::uint64_t> steps = checkpoints();
+  if (keep_last == 0 || steps.size() <= keep_last) return;
+  std::vector<std::pair<double, std::uint64_t>> best;
+  if (keep_best > 0) {
+    for (const std::uint64_t step : steps) {
+      if (const auto loss = read_train_state(checkpoint(step)).valid_loss) best.emplace_back(*loss, step);
+    }
+    std::sort(best.begin(), best.end());
+    if (best.size() > keep_best) best.resize(static_cast<std::size_t>(keep_best));
+  }
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep_last) < steps.size(); ++i) {
+    const bool kept =
+        std::any_of(best.begin(), best.end(), [&](const auto& b) { return b.second == steps[i]; });
+    if (!kept) remove_checkpoint(steps[i]);
+  }
+}
+
+void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
+                     const TrainState& state, const FolderExtras& extras) {
+  AtomicFolder atomic(folder, true);
+  write_model_files(atomic.path(), model.config(), model.layout(), model.host_parameters(),
+                    extras.tokenizer_folder, extras.model_card);
+  {
+    std::vector<float> first;
+    std::vector<float> second;
+    optimizer.download(first, second);
+    std::vector<TensorToWrite> tensors;
+    for (const TensorSpec& tensor : model.layout().tensors()) {
+      tensors.push_back(
+          {first_moment_prefix + tensor.name, TensorType::f32, tensor.shape, first.data() + tensor.offset});
+    }
+    for (const TensorSpec& tensor : model.layout().tensors()) {
+      tensors.push_back(
+          {second_moment_prefix + tensor.name, TensorType::f32, tensor.shape, second.data() + tensor.offset});
+    }
+    write_safetensors(atomic.file("optimizer.safetensors"), tensors);
+  }
+  nlohmann::ordered_json json;
+  json["global_step"] = state.step;
+  json["tokens"] = state.tokens;
+  json["seconds"] = state.seconds;
+  json["valid_loss"] =
+      state.valid_loss ? nlohmann::ordered_json(*state.valid_loss) : nlohmann::ordered_json(nullptr);
+  json["options"] = state.options;
+  write_text_atomic(atomic.file("trainer_state.json"), json.dump(2) + "\n");
+  atomic.commit();
+}
+
+void save_final(const std::string& folder, const Model& model, const FolderExtras& extras) {
+  AtomicFolder atomic(folder, true);
+  write_model_files(atomic.path(), model.config(), model.layout(), model.host_parameters(),
+                    extras.tokenizer_folder, extras.model_card);
+  atomic.commit();
+}
+
+TrainState read_train_state(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/trainer_state.json";
+  try {
+    const auto json = nlohmann::json::parse(read_file(path));
+    TrainState state;
+    state.step = json.at("global_step").get<std::uint64_t>();
+    state.tokens = json.at("tokens").get<std::uint64_t>();
+    state.seconds = json.at("seconds").get<double>();
+    if (!json.at("valid_loss").is_null()) state.valid_loss = json.at("valid_loss").get<double>();
+    state.options = json.at("options").get<std::map<std::string, std::string>>();
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    throw_bad_input(path + ": " + error.what(), "remove this checkpoint; --resume then takes the one before");
+  }
+}
+
+void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer) {
+  model.set_parameters(load_model(checkpoint, model.config().head, 0, model.config().num_labels).parameters);
+  const SafetensorsFile file(checkpoint + "/optimizer.safetensors");
+  const auto moment = [&](const std::string& name, const TensorSpec& tensor) {
+    std::vector<float> values = file.floats(name);
+    if (static_cast<std::int64_t>(values.size()) != tensor.count) {
+      throw_bad_input(fmt::format("{}: {} has {} values, the model has {}", file.path(), name, values.size(),
+                                  tensor.count),
+                      "the checkpoint belongs to another model");
+    }
+    return values;
+  };
+  for (const TensorSpec& tensor : model.layout().tensors()) {
+    optimizer.upload_first(tensor.offset, moment(first_moment_prefix + tensor.name, tensor));
+    optimizer.upload_second(tensor.offset, moment(second_moment_prefix + tensor.name, tensor));
+  }
+}
+
+void require_same_options(const std::string& checkpoint, const std::map<std::string, std::string>& before,
+                          const std::map<std::string, std::string>& now) {
+  std::string differences;
+  const auto note = [&](const std::string& name, const std::string& was, const std::string& is) {
+    differences += fmt::format("{}{} was {}, is {}", differences.empty() ? "" : "; ", name, was, is);
+  };
+  for (const auto& [name, value] : now) {
+    const auto found = before.find(name);
+    if (found == before.end()) {
+      note(name, "not set", value);
+    } else if (found->second != value) {
+      note(name, found->second, value);
+    }
+  }
+  for (const auto& [name, value] : before) {
+    if (now.find(name) == now.end()) note(name, value, "not set");
+  }
+  if (differences.empty()) return;
+  throw_usage(
+      fmt::format("{}: cannot go on with other options: {}", checkpoint, differences),
+      "use the options of the first part, or begin another run in another folder (--init takes its weights)");
+}
+
+}  // namespace bigbird

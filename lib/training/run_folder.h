@@ -1,0 +1,78 @@
+// The folder of a training run and its checkpoints:
+//
+//   RUN/config.toml           the options as resolved
+//   RUN/metrics.tsv           a row per step; RUN/valid.tsv a row per validation
+//   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json
+//   RUN/final/                Hugging Face folder
+//
+// A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
+// and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
+// by the next one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.h"
+#include "lib/training/optimizer.h"
+
+namespace bigbird {
+
+// trainer_state.json.
+struct TrainState {
+  std::uint64_t step = 0;                      // updates made
+  std::uint64_t tokens = 0;                    // real tokens seen
+  double seconds = 0;                          // of training, over all parts of the run
+  std::optional<double> valid_loss;            // at this step, where it was measured
+  std::map<std::string, std::string> options;  // those that decide the result: they must not change on resume
+};
+
+enum class RunStart {
+  fresh,      // the folder must hold no run
+  resume,     // go on from the newest checkpoint; begin where there is none
+  overwrite,  // remove the run that is there (and nothing else)
+};
+
+class RunFolder {
+ public:
+  // Creates the folder. Error{bad_input} when a fresh run finds one there, or files that are not ours.
+  RunFolder(std::string path, RunStart start);
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string checkpoint(std::uint64_t step) const;
+  // Steps of the checkpoints that are there, ascending.
+  std::vector<std::uint64_t> checkpoints() const;
+
+  // Removes all but the newest keep_last (0: keeps all) and the keep_best ones of lowest valid_loss.
+  void retain(std::uint64_t keep_last, std::uint64_t keep_best) const;
+
+ private:
+  void remove_checkpoint(std::uint64_t step) const;
+  std::string path_;
+};
+
+// What goes beside the weights into every model folder of a run.
+struct FolderExtras {
+  std::string tokenizer_folder;  // its files are copied; may be empty
+  std::string model_card;        // Markdown
+};
+
+void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
+                     const TrainState& state, const FolderExtras& extras);
+// The weights alone, as RUN/final: replaces what is there in one step.
+void save_final(const std::string& folder, const Model& model, const FolderExtras& extras);
+
+// Error{bad_input} naming the file when a field is missing.
+TrainState read_train_state(const std::string& checkpoint);
+// Weights and moments. Error{bad_input} naming the file and tensor when something does not fit the model.
+void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);
+
+// Throws Error{usage} naming every option whose value differs.
+void require_same_options(const std::string& checkpoint, const std::map<std::string, std::string>& before,
+                          const std::map<std::string, std::string>& now);
+
+}  // namespace bigbird

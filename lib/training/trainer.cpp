@@ -1,0 +1,190 @@
+// The training loop; see trainer.h.
+#include "lib/training/trainer.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/progress.h"
+#include "lib/core/rng.h"
+#include "lib/training/metrics_log.h"
+
+namespace bigbird {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string ratio(double sum, std::int64_t count) {
+  return count == 0 ? "NA" : fmt::format("{:.7g}", sum / static_cast<double>(count));
+}
+
+std::vector<std::string> loss_columns(const TrainerOptions& options) {
+  std::vector<std::string> columns = {"step", "loss"};
+  if (options.mlm_columns) columns.insert(columns.end(), {"mlm_loss", "mlm_accuracy"});
+  if (!options.sequence_name.empty()) {
+    columns.insert(columns.end(), {options.sequence_name + "_loss", options.sequence_name + "_accuracy"});
+  }
+  return columns;
+}
+
+std::vector<std::string> loss_fields(const LossSums& sums, const TrainerOptions& options) {
+  std::vector<std::string> fields = {fmt::format("{:.7g}", sums.loss())};
+  if (options.mlm_columns) {
+    fields.push_back(ratio(sums.mlm_loss, sums.mlm_count));
+    fields.push_back(ratio(static_cast<double>(sums.mlm_correct), sums.mlm_count));
+  }
+  if (!options.sequence_name.empty()) {
+    fields.push_back(ratio(sums.sequence_loss, sums.sequence_count));
+    fields.push_back(ratio(static_cast<double>(sums.sequence_correct), sums.sequence_count));
+  }
+  return fields;
+}
+
+// 2^20 micro-batches a step and 2^44 steps do not collide.
+std::uint64_t dropout_seed(std::uint64_t seed, std::uint64_t step, std::size_t micro_batch) {
+  return CounterRng(seed, Purpose::dropout, (step << 20) + micro_batch).next_u64();
+}
+
+struct Update {
+  LossSums sums;
+  std::uint64_t tokens = 0;  // real ones
+  double gradient_norm = 0;
+  double learning_rate = 0;
+};
+
+// One update of the weights. Nothing when a stop was asked for: the weights are then as before.
+std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const TrainingTask& task,
+                                     const TrainerOptions& options, std::uint64_t step) {
+  const std::vector<Batch> batches = task.batches(step);
+  std::size_t masked = 0;
+  std::size_t labelled = 0;
+  for (const Batch& batch : batches) {
+    masked += batch.masked_rows.size();
+    labelled += batch.sequence_labels.size();
+  }
+  LossScale scale;
+  if (masked > 0) scale.mlm = 1.0f / static_cast<float>(masked);
+  if (labelled > 0) scale.sequence = 1.0f / static_cast<float>(labelled);
+
+  Update update;
+  model.zero_gradients();
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (cancel_signal() != 0) return std::nullopt;
+    ForwardOptions forward;
+    forward.training = true;
+    forward.dropout_seed = dropout_seed(options.seed, step, i);
+    update.sums.add(model.forward(batches[i], forward));
+    model.backward(scale);
+    for (const std::int64_t length : batches[i].lengths) update.tokens += static_cast<std::uint64_t>(length);
+  }
+  if (!std::isfinite(update.sums.loss())) {
+    throw_runtime(fmt::format("step {}: the loss is not finite", step + 1),
+                  "lower --lr, lengthen --warmup or set --clip-norm 1; the checkpoints before are intact");
+  }
+  update.learning_rate = options.schedule.rate(step);
+  update.gradient_norm =
+      optimizer.update(model.parameters(), model.gradients(), update.learning_rate, step + 1);
+  if (!std::isfinite(update.gradient_norm)) {
+    throw_runtime(fmt::format("step {}: the gradient is not finite", step + 1),
+                  "lower --lr, lengthen --warmup or set --clip-norm 1; the checkpoints before are intact");
+  }
+  return update;
+}
+
+bool due(std::uint64_t step, std::uint64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+}  // namespace
+
+void LossSums::add(const ForwardResult& result) {
+  mlm_loss += result.mlm_loss_sum;
+  mlm_count += result.mlm_count;
+  mlm_correct += result.mlm_correct;
+  sequence_loss += result.sequence_loss_sum;
+  sequence_count += result.sequence_count;
+  sequence_correct += result.sequence_correct;
+}
+
+double LossSums::loss() const {
+  double loss = 0;
+  if (mlm_count > 0) loss += mlm_loss / static_cast<double>(mlm_count);
+  if (sequence_count > 0) loss += sequence_loss / static_cast<double>(sequence_count);
+  return loss;
+}
+
+TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
+                      const TrainerOptions& options, TrainState state) {
+  std::vector<std::string> columns = loss_columns(options);
+  std::optional<MetricsLog> valid_log;
+  if (options.eval_every > 0) valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
+  columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds"});
+  MetricsLog metrics(run.file("metrics.tsv"), columns, options.comments, state.step);
+
+  state.options = options.identity;
+  const Clock::time_point start = Clock::now();
+  const double seconds_before = state.seconds;
+  const std::uint64_t tokens_before = state.tokens;
+  std::uint64_t saved_step = state.step;
+  TrainingSummary summary;
+  Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
+
+  const auto save = [&] {
+    save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras);
+    saved_step = state.step;
+    run.retain(options.keep_last, options.keep_best);
+  };
+
+  while (state.step < options.steps) {
+    const Clock::time_point step_start = Clock::now();
+    const std::optional<Update> update =
+        cancel_signal() == 0 ? update_weights(model, optimizer, task, options, state.step) : std::nullopt;
+    if (!update) {
+      if (state.step != saved_step) save();
+      throw Error(ErrorKind::interrupted,
+                  fmt::format("stopped after step {} of {}", state.step, options.steps),
+                  fmt::format("everything is saved in {}; --resume goes on from there", run.path()));
+    }
+    state.step += 1;
+    state.tokens += update->tokens;
+    state.seconds = seconds_before + seconds_since(start);
+    state.valid_loss.reset();
+    summary.loss = update->sums.loss();
+
+    const double rate = static_cast<double>(update->tokens) / seconds_since(step_start);
+    std::vector<std::string> fields = loss_fields(update->sums, options);
+    fields.push_back(fmt::format("{:.7g}", update->learning_rate));
+    fields.push_back(fmt::format("{:.7g}", update->gradient_norm));
+    fields.push_back(std::to_string(state.tokens));
+    fields.push_back(fmt::format("{:.1f}", rate));
+    fields.push_back(fmt::format("{:.3f}", state.seconds));
+    metrics.row(state.step, fields);
+    progress.advance(1, fmt::format("loss {:.4f}, {:.0f} tokens/s", summary.loss, rate));
+
+    const bool saving = due(state.step, options.save_every);
+    if (due(state.step, options.eval_every) || (saving && options.keep_best > 0)) {
+      if (const std::optional<LossSums> valid = task.validate(model)) {
+        state.valid_loss = valid->loss();
+        if (valid_log) valid_log->row(state.step, loss_fields(*valid, options));
+        log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
+      }
+    }
+    if (saving) save();
+  }
+
+  save_final(run.file("final"), model, options.extras);
+  summary.steps = state.step;
+  summary.tokens = state.tokens - tokens_before;
+  summary.seconds = seconds_since(start);
+  return summary;
+}
+
+}  // namespace bigbird
