@@ -47,7 +47,8 @@ TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
 }
 
 TEST(Layout, OnlyMatricesDecay) {
-  for (const TensorSpec& spec : ParameterLayout(ModelConfig{}).tensors()) {
+  const ParameterLayout layout(ModelConfig{});
+  for (const TensorSpec& spec : layout.tensors()) {
     EXPECT_EQ(spec.decay, spec.shape.size() == 2) << spec.name;
   }
 }
@@ -78,7 +79,9 @@ TEST(InitialParameters, AreCutNormalWithAZeroPadRowAndAFunctionOfTheSeedAlone) {
   double sum = 0, squares = 0;
   for (std::int64_t i = 0; i < words.count; ++i) {
     const float value = one[static_cast<std::size_t>(words.offset + i)];
-    if (i < config.hidden_size) EXPECT_EQ(value, 0.0f) << "pad row";
+    if (i < config.hidden_size) {
+      EXPECT_EQ(value, 0.0f) << "pad row";
+    }
     EXPECT_LE(std::fabs(value), 0.04f);
     sum += value;
     squares += static_cast<double>(value) * value;
