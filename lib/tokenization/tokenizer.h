@@ -11,6 +11,8 @@
 
 namespace bigbird {
 
+struct SentencePieceModel;
+
 // Ids of the special pieces. They never come out of encode(), except `unknown`.
 struct SpecialIds {
   std::uint32_t pad = 0;
@@ -50,8 +52,9 @@ class Tokenizer {
   const std::string& digest() const { return digest_; }
 
  protected:
-  Tokenizer() = default;
+  Tokenizer(const SentencePieceModel& model, const SpecialIds& special, std::string digest);
 
+ private:
   std::vector<std::string> pieces_;
   std::vector<std::uint32_t> piece_lengths_;
   std::vector<std::uint8_t> special_flags_;
@@ -64,7 +67,15 @@ class Tokenizer {
 // does not parse, special pieces that it lacks.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
-// The files that make up a tokenizer, in the order in which they are copied beside a model's weights.
+// The two kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model
+// file, `where` its name for messages. The first needs model.is_dna_bpe().
+std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
+                                              const std::string& bytes);
+std::unique_ptr<Tokenizer> make_library_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
+                                                  const std::string& bytes, const std::string& where);
+
+// Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
+// weights.
 std::vector<std::string> tokenizer_files(const std::string& folder);
 
 }  // namespace bigbird

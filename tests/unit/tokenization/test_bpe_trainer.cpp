@@ -30,7 +30,7 @@ std::vector<std::string> train_reference(const std::vector<std::string>& sentenc
 // Sentences full of what makes training hard: homopolymers, tandem repeats, copies, N runs, tiny alphabets.
 std::vector<std::string> difficult_sentences(std::uint64_t index) {
   CounterRng rng(7, Purpose::test, index);
-  const std::uint64_t letters = rng.between(1, 5);
+  const std::uint64_t letters = 1 + rng.below(5);
   std::vector<std::string> sentences(static_cast<std::size_t>(rng.between(1, 6)));
   for (std::string& sentence : sentences) {
     const auto target = static_cast<std::size_t>(rng.between(0, 90));

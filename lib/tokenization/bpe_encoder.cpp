@@ -1,0 +1,265 @@
+// BPE encoding; see bpe_encoder.h for the rule and the reasoning.
+#include "lib/tokenization/bpe_encoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+
+BpeEncoder::BpeEncoder(const std::vector<std::string>& pieces) {
+  letter_of_byte_.fill(no_letter);
+  lengths_.reserve(pieces.size());
+  for (std::size_t number = 0; number < pieces.size(); ++number) {
+    const std::string& piece = pieces[number];
+    lengths_.push_back(static_cast<std::uint32_t>(piece.size()));
+    if (piece.size() != 1) continue;
+    if (letter_pieces_.size() == max_letters) throw_bad_input("a BPE vocabulary over more than 8 letters");
+    letter_of_byte_[static_cast<unsigned char>(piece[0])] = static_cast<std::uint8_t>(letter_pieces_.size());
+    letter_pieces_.push_back(static_cast<std::uint32_t>(number));
+  }
+  build_trie(pieces);
+  build_pairs(pieces);
+  build_merge_trees(pieces);
+  build_prefixes(pieces);
+}
+
+void BpeEncoder::build_trie(const std::vector<std::string>& pieces) {
+  const auto add_node = [&] {
+    trie_.emplace_back();
+    trie_.back().next.fill(none);
+    return static_cast<std::uint32_t>(trie_.size() - 1);
+  };
+  add_node();
+  for (std::size_t number = 0; number < pieces.size(); ++number) {
+    std::uint32_t node = 0;
+    for (const char byte : pieces[number]) {
+      const std::uint8_t letter = letter_of_byte_[static_cast<unsigned char>(byte)];
+      if (letter == no_letter)
+        throw_bad_input("piece '" + pieces[number] + "' holds a letter that is no piece");
+      if (trie_[node].next[letter] == none) {
+        const std::uint32_t added = add_node();
+        trie_[node].next[letter] = added;
+      }
+      node = trie_[node].next[letter];
+    }
+    trie_[node].piece = static_cast<std::uint32_t>(number);
+  }
+}
+
+void BpeEncoder::build_pairs(const std::vector<std::string>& pieces) {
+  const auto find = [&](std::string_view text) {
+    std::uint32_t node = 0;
+    for (const char byte : text) {
+      node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(byte)]];
+      if (node == none) return none;
+    }
+    return trie_[node].piece;
+  };
+  std::vector<PairSlot> found;
+  for (std::size_t number = 0; number < pieces.size(); ++number) {
+    const std::string_view piece = pieces[number];
+    std::uint32_t node = 0;
+    for (std::size_t split = 1; split < piece.size(); ++split) {
+      node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(piece[split - 1])]];
+      const std::uint32_t left = trie_[node].piece;
+      if (left == none) continue;
+      const std::uint32_t right = find(piece.substr(split));
+      if (right == none) continue;
+      found.push_back({(std::uint64_t{left} << 32) | right, static_cast<std::uint32_t>(number)});
+    }
+  }
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(found.size() * 2, 16));
+  pair_shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
+  pairs_.assign(size, {});
+  for (const PairSlot& slot : found) {
+    std::size_t at = (slot.key * 0x9E3779B97F4A7C15ull) >> pair_shift_;
+    while (pairs_[at].piece != none) at = (at + 1) & (size - 1);
+    pairs_[at] = slot;
+  }
+}
+
+std::uint32_t BpeEncoder::joined(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t key = (std::uint64_t{left} << 32) | right;
+  std::size_t at = (key * 0x9E3779B97F4A7C15ull) >> pair_shift_;
+  while (pairs_[at].piece != none) {
+    if (pairs_[at].key == key) return pairs_[at].piece;
+    at = (at + 1) & (pairs_.size() - 1);
+  }
+  return none;
+}
+
+void BpeEncoder::build_merge_trees(const std::vector<std::string>& pieces) {
+  merges_.resize(pieces.size());
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t number = 0; number < pieces.size(); ++number) {
+    numbers.clear();
+    const Merge last = reduce(pieces[number], numbers);
+    if (numbers.size() != 1) continue;  // no text encodes to this piece
+    std::uint32_t node = 0;
+    for (const char byte : pieces[number])
+      node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(byte)]];
+    trie_[node].reachable = static_cast<std::uint32_t>(number);
+    merges_[number] = last;
+    for (const std::uint32_t part : {last.left, last.right}) {
+      if (part != none && lengths_[part] > 1 && part > number) regular_ = false;
+    }
+  }
+}
+
+void BpeEncoder::build_prefixes(const std::vector<std::string>& pieces) {
+  shorter_match_.assign(pieces.size(), none);
+  for (std::size_t number = 0; number < pieces.size(); ++number) {
+    std::uint32_t node = 0;
+    const std::string& piece = pieces[number];
+    for (std::size_t i = 0; i + 1 < piece.size(); ++i) {
+      node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(piece[i])]];
+      if (trie_[node].reachable != none) shorter_match_[number] = trie_[node].reachable;
+    }
+  }
+}
+
+// The rule itself on letters only. Appends the pieces and returns the merge done last.
+BpeEncoder::Merge BpeEncoder::reduce(std::string_view letters, std::vector<std::uint32_t>& numbers) const {
+  struct Symbol {
+    std::uint32_t piece;
+    std::uint32_t previous;
+    std::uint32_t next;
+  };
+  struct Candidate {
+    std::uint32_t piece;
+    std::uint32_t left;
+    std::uint32_t right;
+    std::uint32_t length;  // of both symbols: tells a stale candidate
+    bool operator<(const Candidate& other) const {
+      return piece != other.piece ? piece > other.piece : left > other.left;
+    }
+  };
+  if (letters.size() >= none) throw_bad_input("a sequence of more than 4.29 Gb cannot be encoded at once");
+  const auto size = static_cast<std::uint32_t>(letters.size());
+  std::vector<Symbol> symbols(size);
+  std::priority_queue<Candidate> heap;
+  const auto consider = [&](std::uint32_t left, std::uint32_t right) {
+    if (left == none || right == none) return;
+    const std::uint32_t piece = joined(symbols[left].piece, symbols[right].piece);
+    if (piece != none) heap.push({piece, left, right, lengths_[piece]});
+  };
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::uint8_t letter = letter_of_byte_[static_cast<unsigned char>(letters[i])];
+    symbols[i] = {letter_pieces_[letter], i == 0 ? none : i - 1, i + 1 == size ? none : i + 1};
+  }
+  for (std::uint32_t i = 0; i + 1 < size; ++i) consider(i, i + 1);
+  Merge last;
+  while (!heap.empty()) {
+    const Candidate top = heap.top();
+    heap.pop();
+    Symbol& left = symbols[top.left];
+    Symbol& right = symbols[top.right];
+    if (left.piece == none || right.piece == none ||
+        lengths_[left.piece] + lengths_[right.piece] != top.length) {
+      continue;
+    }
+    last = {left.piece, right.piece};
+    left.piece = top.piece;
+    left.next = right.next;
+    right.piece = none;
+    if (left.next != none) symbols[left.next].previous = top.left;
+    consider(left.previous, top.left);
+    consider(top.left, left.next);
+  }
+  for (std::uint32_t i = 0; i != none && size != 0; i = symbols[i].next) numbers.push_back(symbols[i].piece);
+  return last;
+}
+
+// Whether the encoding of the two pieces' text is the two pieces: no merge across the border comes before the
+// merges that take its two sides away. Undoes the merges on both sides of the border, latest first.
+bool BpeEncoder::stay_apart(std::uint32_t left, std::uint32_t right) const {
+  // Merges across the border that rank below this come too late: one side has been merged away before.
+  std::uint32_t limit = none;
+  for (;;) {
+    const std::uint32_t across = joined(left, right);
+    if (across < limit) return false;
+    const bool left_is_letter = merges_[left].right == none;
+    const bool right_is_letter = merges_[right].left == none;
+    if (left_is_letter && right_is_letter) return true;
+    // Of equal ranks the left one merges first, so the right one is undone first; and a merge across the
+    // border of the same rank as one on its right would come before that one, as it starts further left.
+    if (right_is_letter || (!left_is_letter && left > right)) {
+      limit = left;
+      left = merges_[left].right;
+    } else {
+      limit = right + 1;
+      right = merges_[right].left;
+    }
+  }
+}
+
+std::uint32_t BpeEncoder::longest_match(std::string_view text, std::size_t position) const {
+  std::uint32_t node = 0;
+  std::uint32_t found = none;
+  for (; position < text.size(); ++position) {
+    node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(text[position])]];
+    if (node == none) break;
+    if (trie_[node].reachable != none) found = trie_[node].reachable;
+  }
+  return found;
+}
+
+void BpeEncoder::encode_letters(std::string_view letters, std::vector<std::uint32_t>& numbers) const {
+  if (!regular_) {
+    reduce(letters, numbers);
+    return;
+  }
+  const std::size_t first = numbers.size();
+  std::vector<std::uint8_t> given_up(letters.size() + 1);
+  std::size_t position = 0;
+  std::uint32_t piece = longest_match(letters, 0);
+  while (position < letters.size()) {
+    const std::size_t end = position + lengths_[piece];
+    if (given_up[end] == 0 && (numbers.size() == first || stay_apart(numbers.back(), piece))) {
+      numbers.push_back(piece);
+      position = end;
+      piece = longest_match(letters, position);
+      continue;
+    }
+    piece = shorter_match_[piece];
+    while (piece == none) {  // nothing fits here: go one piece back and take a shorter one there
+      given_up[position] = 1;
+      const std::uint32_t last = numbers.back();
+      numbers.pop_back();
+      position -= lengths_[last];
+      piece = shorter_match_[last];
+    }
+  }
+}
+
+template <typename EncodeLetters>
+void BpeEncoder::split_at_unknown(std::string_view text, std::vector<std::uint32_t>& numbers,
+                                  const EncodeLetters& encode_run) const {
+  const auto is_letter = [&](std::size_t i) {
+    return letter_of_byte_[static_cast<unsigned char>(text[i])] != no_letter;
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const bool letters = is_letter(begin);
+    std::size_t end = begin + 1;
+    while (end < text.size() && is_letter(end) == letters) ++end;
+    if (letters) {
+      encode_run(text.substr(begin, end - begin));
+    } else {
+      numbers.push_back(unknown);
+    }
+    begin = end;
+  }
+}
+
+void BpeEncoder::encode(std::string_view text, std::vector<std::uint32_t>& numbers) const {
+  split_at_unknown(text, numbers, [&](std::string_view letters) { encode_letters(letters, numbers); });
+}
+
+void BpeEncoder::encode_by_rule(std::string_view text, std::vector<std::uint32_t>& numbers) const {
+  split_at_unknown(text, numbers, [&](std::string_view letters) { reduce(letters, numbers); });
+}
+
+}  // namespace bigbird
