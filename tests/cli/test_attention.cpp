@@ -1,0 +1,63 @@
+// bigbird attention: JSON, text and picture of a plan; infeasible lengths.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/support.h"
+
+namespace bigbird::testing {
+namespace {
+
+TEST(AttentionVerb, JsonHoldsTheListsAndTheFacts) {
+  const RunResult run = run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", "-"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json.at("blocks"), 12);
+  ASSERT_EQ(json.at("heads").size(), 2u);
+  EXPECT_EQ(json.at("heads")[0].at("rows")[5],
+            (std::vector<int>{0, 4, 5, 6, 8, 1, 2, 11}));  // specification 1.8
+  EXPECT_EQ(json.at("heads")[0].at("star_centres"), (std::vector<int>{0, 11}));
+  EXPECT_EQ(json.at("heads")[1].at("paths").at("longest"), 2);
+  EXPECT_TRUE(json.contains("provenance"));
+  const RunResult bare = run_bigbird({"attention", "--length", "768", "--json", "-", "--no-provenance"});
+  EXPECT_FALSE(nlohmann::json::parse(bare.out).contains("provenance"));
+}
+
+TEST(AttentionVerb, LastBlockListedTwiceAt1024KeepsTheRepeat) {
+  const RunResult run = run_bigbird({"attention", "--length", "1k", "--json", "-"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json.at("blocks"), 16);  // 1k is 1000 tokens, rounded up to 1024
+  int repeats = 0;
+  for (const auto& head : json.at("heads")) {
+    repeats += head.at("degrees").at("listed").get<int>() - head.at("degrees").at("distinct").get<int>();
+  }
+  EXPECT_GT(repeats, 0);  // block 15 is a candidate of the published plan and the last global block
+}
+
+TEST(AttentionVerb, TextAndPicture) {
+  const TemporaryFolder folder;
+  const std::string svg = (folder / "plan.svg").string();
+  const RunResult run = run_bigbird({"attention", "--length", "24", "--block-size", "2", "--random-blocks",
+                                     "1", "--heads", "1", "--lists", "--svg", svg});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("\n0\t0\t0 1 2 3 4 5 6 7 8 9 10 11\n"), std::string::npos);
+  EXPECT_EQ(read_text(svg).find("<svg"), 0u);
+}
+
+TEST(AttentionVerb, AnInfeasibleLengthIsOneErrorAndOneHint) {
+  const RunResult run = run_bigbird({"attention", "--length", "576", "-q"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find("9 blocks with 3 random"), std::string::npos);
+  EXPECT_NE(run.err.find("hint: 12 blocks or more"), std::string::npos);
+  EXPECT_TRUE(run.out.empty());
+}
+
+TEST(AttentionVerb, WrongWordsAreUsageErrors) {
+  EXPECT_EQ(run_bigbird({"attention", "--length", "768", "--random-mode", "googel"}).status, 2);
+  EXPECT_EQ(run_bigbird({"attention", "--length", "768", "--head", "12"}).status, 2);
+  EXPECT_EQ(run_bigbird({"attention"}).status, 2);
+}
+
+}  // namespace
+}  // namespace bigbird::testing
