@@ -1,0 +1,53 @@
+// Embeddings, and rows picked out and put back.
+#include <cstring>
+
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/partition.h"
+
+namespace bigbird::kernels {
+
+void CpuBackend::embedding_forward(const std::int32_t* ids, const std::int32_t* types,
+                                   const std::int32_t* positions, const float* word, const float* type,
+                                   const float* position, float word_scale, float* y, Index tokens,
+                                   Index width) {
+  parallel_pieces(tokens, rows_per_task(width), [&](Index first, Index count) {
+    for (Index t = first; t < first + count; ++t) {
+      level_.sum_of_three(word + ids[t] * width, word_scale, type + types[t] * width,
+                          position + positions[t] * width, y + t * width, width);
+    }
+  });
+}
+
+void CpuBackend::embedding_backward(const float* dy, const std::int32_t* ids, const std::int32_t* types,
+                                    const std::int32_t* positions, float word_scale, float* dword,
+                                    float* dtype, float* dposition, Index tokens, Index width, Index, Index,
+                                    Index) {
+  // A task owns some columns of all three tables and walks the tokens in order: no two tasks write the same
+  // place, and every sum has one order.
+  parallel_pieces(width, columns_per_task, [&](Index first, Index count) {
+    for (Index t = 0; t < tokens; ++t) {
+      const float* gradient = dy + t * width + first;
+      level_.add_scaled(gradient, word_scale, dword + ids[t] * width + first, count);
+      level_.add_scaled(gradient, 1.0f, dtype + types[t] * width + first, count);
+      level_.add_scaled(gradient, 1.0f, dposition + positions[t] * width + first, count);
+    }
+  });
+}
+
+void CpuBackend::gather_rows(const float* x, const std::int32_t* rows, float* y, Index count, Index width) {
+  parallel_pieces(count, rows_per_task(width), [&](Index first, Index number) {
+    for (Index i = first; i < first + number; ++i) {
+      std::memcpy(y + i * width, x + rows[i] * width, static_cast<std::size_t>(width) * sizeof(float));
+    }
+  });
+}
+
+void CpuBackend::scatter_add_rows(const float* dy, const std::int32_t* rows, float* dx, Index count,
+                                  Index width) {
+  parallel_pieces(count, rows_per_task(width), [&](Index first, Index number) {
+    for (Index i = first; i < first + number; ++i)
+      level_.add_scaled(dy + i * width, 1.0f, dx + rows[i] * width, width);
+  });
+}
+
+}  // namespace bigbird::kernels

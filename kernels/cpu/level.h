@@ -1,0 +1,127 @@
+// The single-threaded inner kernels, compiled once per instruction set level (x86-64-v2, -v3, -v4; generic
+// elsewhere); level_choice.h picks one at run time. What a thread does with one piece of work is here; how
+// work is cut into pieces is in the other files of this folder.
+//
+// levels/*.cpp are compiled several times with different -march, so they must not instantiate inline
+// functions shared with the rest of the program (the linker would keep any one copy): they use no standard
+// library but its types.
+#pragma once
+
+#include "kernels/types.h"
+
+namespace bigbird::kernels {
+
+// One head of one sequence. Pointers are at row 0 of the sequence, column 0 of the head.
+struct AttentionHead {
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  Index q_stride = 0;
+  Index k_stride = 0;
+  Index v_stride = 0;
+  Index head_size = 0;
+  Index block_size = 0;
+  Index blocks = 0;
+  Index length = 0;                           // real tokens
+  const std::int32_t* row_offsets = nullptr;  // [blocks + 1], of this head
+  const std::int32_t* key_blocks = nullptr;   // of the whole plan, indexed by row_offsets
+  float scale = 1.0f;
+  float drop_probability = 0.0f;
+  std::uint64_t dropout_seed = 0;
+  std::uint64_t dropout_stream = 0;
+  std::uint64_t dropout_first = 0;  // element index of (query row 0, key row 0) of the sequence
+  std::uint64_t dropout_row = 0;    // from one query row to the next
+};
+
+struct AttentionHeadGradients {
+  const float* out = nullptr;
+  const float* dout = nullptr;
+  const float* log_sum_exp = nullptr;  // [blocks * block_size]
+  float* dq = nullptr;
+  float* dk = nullptr;
+  float* dv = nullptr;
+  Index out_stride = 0;
+  Index dout_stride = 0;
+  Index dq_stride = 0;
+  Index dk_stride = 0;
+  Index dv_stride = 0;
+};
+
+// Strided operands of c[m, n] (+)= a[m, k] b[k, n]. Element (i, p) of a is a[i * a_row + p * a_column], and
+// so on; rows of c are contiguous.
+struct Product {
+  Index m = 0;
+  Index n = 0;
+  Index k = 0;
+  const float* a = nullptr;
+  Index a_row = 0;
+  Index a_column = 0;
+  const float* b = nullptr;
+  Index b_row = 0;
+  Index b_column = 0;
+  float* c = nullptr;
+  Index c_row = 0;
+  bool accumulate = false;
+};
+
+// AdamW with everything that does not depend on the element worked out (backend.h, AdamWStep).
+struct AdamWConstants {
+  float gradient_scale = 1.0f;
+  float beta1 = 0.0f;
+  float beta2 = 0.0f;
+  float epsilon = 0.0f;
+  float step_size = 0.0f;            // learning rate / correction1
+  float inverse_correction2 = 1.0f;  // 1 / correction2
+  float decay = 0.0f;                // learning rate * weight decay
+};
+
+// Every function works on contiguous arrays on the calling thread. Scratch is 64-byte aligned, owned by the
+// caller, and at least as many floats as the function beside it says.
+struct Level {
+  const char* name;
+
+  // Any sizes; n over about 1000 and m over about 500 should be cut into several calls.
+  void (*gemm)(const Product& product, float* scratch);
+  Index (*gemm_scratch)(Index n);
+
+  void (*attention_forward_block)(const AttentionHead& head, Index query_block, float* out, Index out_stride,
+                                  float* log_sum_exp, float* scratch);
+  Index (*attention_forward_scratch)(Index block_size, Index head_size);
+  // All query blocks of the head, in order; overwrites dq, dk and dv of the whole sequence.
+  void (*attention_backward_head)(const AttentionHead& head, const AttentionHeadGradients& gradients,
+                                  float* scratch);
+  Index (*attention_backward_scratch)(Index block_size, Index head_size);
+
+  // One row. y may be x.
+  void (*layernorm_row)(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+                        float* mean, float* rstd, Index width);
+  // One row; dgamma and dbeta accumulate. dx may be dy.
+  void (*layernorm_backward_row)(const float* dy, const float* x, const float* gamma, float mean, float rstd,
+                                 float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
+  // y[j] = a[j] * scale + b[j] + c[j]
+  void (*sum_of_three)(const float* a, float scale, const float* b, const float* c, float* y, Index count);
+  // y[j] += x[j] * scale
+  void (*add_scaled)(const float* x, float scale, float* y, Index count);
+  // sums[j] += sum over rows of x[row * stride + j], j < width
+  void (*add_column_sums)(const float* x, Index rows, Index stride, float* sums, Index width);
+
+  // x += bias; pre = x unless null; y = gelu(x). y may be x.
+  void (*add_bias_gelu)(const float* x, const float* bias, float* pre, float* y, Index count);
+  void (*gelu_backward)(const float* pre, const float* dy, float* dx, Index count);
+  void (*tanh_forward)(const float* x, float* y, Index count);
+  void (*tanh_backward)(const float* y, const float* dy, float* dx, Index count);
+
+  // y = (residual +) dropout(x); residual may be null; `first` is the element index of x[0], a multiple of 4.
+  void (*dropout)(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
+                  float probability, std::uint64_t seed, std::uint64_t stream);
+
+  // Largest element, its lowest index, and the sum of exp(x - largest).
+  void (*softmax_statistics)(const float* x, Index count, float* largest, Index* index, float* sum);
+  // y = exp(x - shift) * scale. y may be x.
+  void (*exp_scaled)(const float* x, float shift, float scale, float* y, Index count);
+
+  double (*sum_of_squares)(const float* x, Index count);
+  void (*adamw)(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+};
+
+}  // namespace bigbird::kernels

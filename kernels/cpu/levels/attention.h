@@ -1,0 +1,69 @@
+// What attention forward and backward share. Scores are kept transposed, (keys, queries), with queries in the
+// lanes: then softmax reduces down columns without shuffles, and of the seven products none needs a repacked
+// K or V; only the query block is packed, once for all its key blocks.
+#pragma once
+
+#include "kernels/cpu/levels/philox_lanes.h"
+#include "kernels/cpu/levels/tile.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+BIGBIRD_INLINE Index smaller(Index a, Index b) {
+  return a < b ? a : b;
+}
+
+// Real tokens of a block.
+BIGBIRD_INLINE Index tokens_in_block(const AttentionHead& head, Index block) {
+  const Index left = head.length - block * head.block_size;
+  return left < 0 ? 0 : smaller(left, head.block_size);
+}
+
+// The factors of attention-probability dropout, 1 / (1 - p) or 0, for one key row and `lanes` query rows at a
+// time; keys must be visited in ascending order within a block. Four neighbouring elements share one Philox
+// call, which is kept.
+struct ProbabilityDropout {
+  uint64_t seed;
+  uint64_t stream;
+  uint64_t first;  // element index of (first query row of the lanes, key row 0)
+  uint64_t row;
+  uint32_t threshold;
+  float scale;
+  bool have = false;
+  PhiloxLanes bits = {};
+
+  BIGBIRD_INLINE_MEMBER Floats factors(Index key) {
+    const bool aligned = (row & 3) == 0;  // all lanes then pass to the next call together
+    const uint64_t base = first + static_cast<uint64_t>(key);
+    if (!have || !aligned || (base & 3) == 0) {
+      uint32_t low[lanes];
+      uint32_t high[lanes];
+      for (Index lane = 0; lane < lanes; ++lane) {
+        const uint64_t counter = (base + static_cast<uint64_t>(lane) * row) >> 2;
+        low[lane] = static_cast<uint32_t>(counter);
+        high[lane] = static_cast<uint32_t>(counter >> 32);
+      }
+      Words c0, c1;
+      __builtin_memcpy(&c0, low, sizeof c0);
+      __builtin_memcpy(&c1, high, sizeof c1);
+      bits = philox_rounds(seed, c0, c1, stream);
+      have = true;
+    }
+    float value[lanes];
+    for (Index lane = 0; lane < lanes; ++lane) {
+      const uint64_t word = (base + static_cast<uint64_t>(lane) * row) & 3;
+      value[lane] = (bits.word[word][lane] >> 8) >= threshold ? scale : 0.0f;
+    }
+    return load(value);
+  }
+};
+
+BIGBIRD_INLINE ProbabilityDropout dropout_of(const AttentionHead& head, Index query) {
+  return {head.dropout_seed,
+          head.dropout_stream,
+          head.dropout_first + static_cast<uint64_t>(query) * head.dropout_row,
+          head.dropout_row,
+          keep_threshold(head.drop_probability),
+          1.0f / (1.0f - head.drop_probability)};
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,0 +1,124 @@
+// Gradients of attention for one head of one sequence (Dao et al. 2022, algorithm 4, over block lists):
+// probabilities are recomputed from log-sum-exp, and dq, dk, dv are made in one pass over the query blocks,
+// in order, so that every sum has one order. Five products for each listed block; a pass of its own for dk
+// and dv would need seven.
+#include "kernels/cpu/levels/attention.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+namespace {
+
+void zero_rows(float* rows, Index stride, Index count, Index width) {
+  for (Index row = 0; row < count; ++row) {
+    for (Index i = 0; i < width; ++i) rows[row * stride + i] = 0.0f;
+  }
+}
+
+// to[row][0..padded) = from[row] * scale, zeros behind.
+void copy_rows(const float* from, Index stride, Index rows, Index columns, float scale, float* to,
+               Index padded) {
+  for (Index row = 0; row < rows; ++row) {
+    for (Index i = 0; i < columns; ++i) to[row * padded + i] = from[row * stride + i] * scale;
+    for (Index i = columns; i < padded; ++i) to[row * padded + i] = 0.0f;
+  }
+}
+
+// scores -> probabilities as they multiplied the values; gradient of the probabilities -> gradient of the
+// scores.
+void softmax_backward(const AttentionHead& head, Index first_query, Index first_key, Index rows, Index width,
+                      const float* shift, const float* delta, float* scores, float* gradients) {
+  const bool dropping = head.drop_probability > 0.0f;
+  for (Index j = 0; j < width; j += lanes) {
+    ProbabilityDropout drop = dropout_of(head, first_query + j);
+    const Floats log_sum = load(shift + j);
+    const Floats mean = load(delta + j);
+    for (Index row = 0; row < rows; ++row) {
+      float* score = scores + row * width + j;
+      float* gradient = gradients + row * width + j;
+      const Floats probability = exp2(load(score) - log_sum);
+      if (dropping) {
+        const Floats factor = drop.factors(first_key + row);
+        store(gradient, probability * (load(gradient) * factor - mean));
+        store(score, probability * factor);
+      } else {
+        store(gradient, probability * (load(gradient) - mean));
+        store(score, probability);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Index attention_backward_scratch(Index block_size, Index head_size) {
+  const Index width = round_up_to_lanes(block_size);
+  const Index padded = round_up_to_lanes(head_size);
+  return width * (3 * head_size + 2 * block_size + 2) + 2 * block_size * padded;
+}
+
+void attention_backward_head(const AttentionHead& head, const AttentionHeadGradients& gradients,
+                             float* scratch) {
+  const Index block_size = head.block_size;
+  const Index depth = head.head_size;
+  const Index width = round_up_to_lanes(block_size);
+  const Index padded = round_up_to_lanes(depth);
+  const Index tokens = head.blocks * block_size;
+  zero_rows(gradients.dq, gradients.dq_stride, tokens, depth);
+  zero_rows(gradients.dk, gradients.dk_stride, tokens, depth);
+  zero_rows(gradients.dv, gradients.dv_stride, tokens, depth);
+
+  float* const q_columns = scratch;  // [depth][width], scaled so that scores are powers of two
+  float* const dout_columns = q_columns + depth * width;  // [depth][width]
+  float* const dq_columns = dout_columns + depth * width;
+  float* const scores = dq_columns + depth * width;  // [keys of a block][width]
+  float* const score_gradients = scores + block_size * width;
+  float* const shift = score_gradients + block_size * width;  // [width]
+  float* const delta = shift + width;                         // [width], sum of dout * out
+  float* const q_rows = delta + width;                        // [queries][padded], times the scale
+  float* const dout_rows = q_rows + block_size * padded;
+
+  for (Index query_block = 0; query_block < head.blocks; ++query_block) {
+    const Index queries = tokens_in_block(head, query_block);
+    if (queries == 0) break;
+    const Index first_query = query_block * block_size;
+    const float* q = head.q + first_query * head.q_stride;
+    const float* dout = gradients.dout + first_query * gradients.dout_stride;
+    const float* out = gradients.out + first_query * gradients.out_stride;
+    transpose(q, head.q_stride, queries, depth, head.scale * log2_e, q_columns, width, width);
+    transpose(dout, gradients.dout_stride, queries, depth, 1.0f, dout_columns, width, width);
+    copy_rows(q, head.q_stride, queries, depth, head.scale, q_rows, padded);
+    copy_rows(dout, gradients.dout_stride, queries, depth, 1.0f, dout_rows, padded);
+    for (Index i = 0; i < depth * width; ++i) dq_columns[i] = 0.0f;
+    for (Index row = 0; row < width; ++row) {
+      // Lanes without a query have zeros in q and dout, so that they add nothing below.
+      shift[row] = row < queries ? gradients.log_sum_exp[first_query + row] * log2_e : 0.0f;
+      float sum = 0.0f;
+      for (Index d = 0; d < depth && row < queries; ++d) {
+        sum += dout[row * gradients.dout_stride + d] * out[row * gradients.out_stride + d];
+      }
+      delta[row] = sum;
+    }
+    for (Index at = head.row_offsets[query_block]; at < head.row_offsets[query_block + 1]; ++at) {
+      const Index key_block = head.key_blocks[at];
+      const Index keys = tokens_in_block(head, key_block);
+      if (keys == 0) continue;
+      const Index first_key = key_block * block_size;
+      const float* k = head.k + first_key * head.k_stride;
+      const float* v = head.v + first_key * head.v_stride;
+      multiply({keys, width, depth, k, head.k_stride, 1, q_columns, width, scores, width, false});
+      multiply({keys, width, depth, v, head.v_stride, 1, dout_columns, width, score_gradients, width, false});
+      softmax_backward(head, first_query, first_key, keys, width, shift, delta, scores, score_gradients);
+      multiply({keys, depth, queries, scores, width, 1, dout_rows, padded,
+                gradients.dv + first_key * gradients.dv_stride, gradients.dv_stride, true});
+      multiply({keys, depth, queries, score_gradients, width, 1, q_rows, padded,
+                gradients.dk + first_key * gradients.dk_stride, gradients.dk_stride, true});
+      multiply({depth, width, keys, k, 1, head.k_stride, score_gradients, width, dq_columns, width, true});
+    }
+    for (Index row = 0; row < queries; ++row) {
+      float* dq = gradients.dq + (first_query + row) * gradients.dq_stride;
+      for (Index d = 0; d < depth; ++d) dq[d] = dq_columns[d * width + row] * head.scale;
+    }
+  }
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,0 +1,77 @@
+// Cache-blocked matrix product over the register tile (Goto and van de Geijn 2008): a slice of b is packed
+// into panels as wide as the tile, a is packed when its rows are not contiguous.
+#include "kernels/cpu/levels/tile.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+namespace {
+
+constexpr Index depth =
+    256;  // of one slice: a panel of b (depth x tile_columns) stays in the first-level cache
+constexpr Index row_block = 16 * tile_rows;
+
+Index panels(Index n) {
+  return (n + tile_columns - 1) / tile_columns;
+}
+
+void pack_b(const Product& x, Index first, Index k, float* packed) {
+  for (Index j = 0; j < x.n; j += tile_columns) {
+    const Index columns = x.n - j < tile_columns ? x.n - j : tile_columns;
+    const float* from = x.b + first * x.b_row + j * x.b_column;
+    if (x.b_column == 1) {
+      for (Index p = 0; p < k; ++p) {
+        for (Index c = 0; c < columns; ++c) packed[p * tile_columns + c] = from[p * x.b_row + c];
+        for (Index c = columns; c < tile_columns; ++c) packed[p * tile_columns + c] = 0.0f;
+      }
+    } else {
+      // b is a transpose: its columns are the contiguous direction (b_row == 1).
+      transpose(from, x.b_column, columns, k, 1.0f, packed, tile_columns, tile_columns);
+    }
+    packed += k * tile_columns;
+  }
+}
+
+void pack_a(const Product& x, Index row, Index rows, Index first, Index k, float* packed) {
+  for (Index i = 0; i < rows; i += tile_rows) {
+    const Index count = rows - i < tile_rows ? rows - i : tile_rows;
+    const float* from = x.a + (row + i) * x.a_row + first * x.a_column;
+    for (Index p = 0; p < k; ++p) {
+      for (Index r = 0; r < count; ++r) packed[p * tile_rows + r] = from[p * x.a_column + r * x.a_row];
+    }
+    packed += k * tile_rows;
+  }
+}
+
+}  // namespace
+
+Index gemm_scratch(Index n) {
+  return depth * tile_columns * panels(n) + depth * row_block;
+}
+
+void gemm(const Product& x, float* scratch) {
+  float* packed_b = scratch;
+  float* packed_a = scratch + depth * tile_columns * panels(x.n);
+  const bool contiguous_rows = x.a_column == 1;
+  for (Index first = 0; first < x.k || first == 0; first += depth) {
+    const Index k = x.k - first < depth ? x.k - first : depth;
+    const bool accumulate = x.accumulate || first > 0;
+    pack_b(x, first, k, packed_b);
+    for (Index row = 0; row < x.m; row += row_block) {
+      const Index rows = x.m - row < row_block ? x.m - row : row_block;
+      if (!contiguous_rows) pack_a(x, row, rows, first, k, packed_a);
+      for (Index j = 0; j < x.n; j += tile_columns) {
+        const Index columns = x.n - j < tile_columns ? x.n - j : tile_columns;
+        const float* panel = packed_b + j * k;
+        for (Index i = 0; i < rows; i += tile_rows) {
+          const int count = static_cast<int>(rows - i < tile_rows ? rows - i : tile_rows);
+          const float* a = contiguous_rows ? x.a + (row + i) * x.a_row + first : packed_a + i * k;
+          multiply_tile_of(
+              count, {k, a, contiguous_rows ? x.a_row : 1, contiguous_rows ? 1 : Index{tile_rows}, panel,
+                      tile_columns, x.c + (row + i) * x.c_row + j, x.c_row, columns, accumulate});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,0 +1,206 @@
+// Rows and element-wise work: LayerNorm, gelu, tanh, softmax statistics, sums.
+#include "kernels/cpu/levels/simd.h"
+#include "kernels/gelu.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+namespace {
+
+// Sums over a row: body(get, offset) gives a vector whose missing lanes must be zero.
+struct RowSum {
+  Floats lanes_sum = {};
+  BIGBIRD_INLINE_MEMBER void add(Floats value) { lanes_sum += value; }
+  BIGBIRD_INLINE_MEMBER float total() const { return sum_of_lanes(lanes_sum); }
+};
+
+// sigmoid(2u) of gelu.h
+BIGBIRD_INLINE Floats gelu_gate(Floats x) {
+  const Floats twice_u = splat(2.0f * gelu_slope) * (x + splat(gelu_cubic) * x * x * x);
+  return splat(1.0f) / (splat(1.0f) + exp(-twice_u));
+}
+
+BIGBIRD_INLINE Floats tanh(Floats x) {
+  const Floats magnitude = x < Floats{} ? -x : x;
+  // Near zero 1 - 2 / (e^2x + 1) would cancel; the odd polynomial is Cephes tanhf.
+  const Floats square = x * x;
+  Floats p = splat(-5.70498872745e-3f);
+  p = p * square + splat(2.06390887954e-2f);
+  p = p * square + splat(-5.37397155531e-2f);
+  p = p * square + splat(1.33314422036e-1f);
+  p = p * square + splat(-3.33332819422e-1f);
+  const Floats near_zero = p * square * x + x;
+  const Floats far = splat(1.0f) - splat(2.0f) / (exp(magnitude + magnitude) + splat(1.0f));
+  const Floats far_signed = x < Floats{} ? -far : far;
+  return magnitude < splat(0.625f) ? near_zero : far_signed;
+}
+
+}  // namespace
+
+void layernorm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+                   float* mean, float* rstd, Index width) {
+  RowSum sum;
+  for_each_vector(width, [&](Index i, auto part) { sum.add(part.get(x + i)); });
+  const float average = sum.total() / static_cast<float>(width);
+  RowSum squares;
+  for (Index i = 0; i + lanes <= width; i += lanes) {
+    const Floats difference = load(x + i) - splat(average);
+    squares.add(difference * difference);
+  }
+  float variance = squares.total();
+  for (Index i = width / lanes * lanes; i < width; ++i) variance += (x[i] - average) * (x[i] - average);
+  variance /= static_cast<float>(width);
+  const float inverse = 1.0f / __builtin_sqrtf(variance + epsilon);
+  for_each_vector(width, [&](Index i, auto part) {
+    part.put(y + i,
+             (part.get(x + i) - splat(average)) * splat(inverse) * part.get(gamma + i) + part.get(beta + i));
+  });
+  if (mean != nullptr) *mean = average;
+  if (rstd != nullptr) *rstd = inverse;
+}
+
+void layernorm_backward_row(const float* dy, const float* x, const float* gamma, float mean, float rstd,
+                            float* dx, bool accumulate, float* dgamma, float* dbeta, Index width) {
+  RowSum sum_dy;
+  RowSum sum_dy_x;
+  for_each_vector(width, [&](Index i, auto part) {
+    const Floats gradient = part.get(dy + i);
+    const Floats normal = (part.get(x + i) - splat(mean)) * splat(rstd);
+    part.put(dgamma + i, part.get(dgamma + i) + gradient * normal);
+    part.put(dbeta + i, part.get(dbeta + i) + gradient);
+    const Floats scaled = gradient * part.get(gamma + i);
+    sum_dy.add(scaled);
+    sum_dy_x.add(scaled * normal);  // missing lanes: scaled is zero
+  });
+  const float mean_dy = sum_dy.total() / static_cast<float>(width);
+  const float mean_dy_x = sum_dy_x.total() / static_cast<float>(width);
+  for_each_vector(width, [&](Index i, auto part) {
+    const Floats normal = (part.get(x + i) - splat(mean)) * splat(rstd);
+    const Floats scaled = part.get(dy + i) * part.get(gamma + i);
+    const Floats value = (scaled - splat(mean_dy) - normal * splat(mean_dy_x)) * splat(rstd);
+    part.put(dx + i, accumulate ? part.get(dx + i) + value : value);
+  });
+}
+
+void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count) {
+  for_each_vector(count, [&](Index i, auto part) {
+    part.put(y + i, part.get(a + i) * splat(scale) + part.get(b + i) + part.get(c + i));
+  });
+}
+
+void add_scaled(const float* x, float scale, float* y, Index count) {
+  for_each_vector(
+      count, [&](Index i, auto part) { part.put(y + i, part.get(y + i) + part.get(x + i) * splat(scale)); });
+}
+
+void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width) {
+  // Sums of 64 rows first: the rounding error then grows with rows / 64 + 64, not with rows.
+  constexpr Index group = 64;
+  for_each_vector(width, [&](Index j, auto part) {
+    Floats total = {};
+    for (Index first = 0; first < rows; first += group) {
+      const Index last = first + group < rows ? first + group : rows;
+      Floats sum = {};
+      for (Index row = first; row < last; ++row) sum += part.get(x + row * stride + j);
+      total += sum;
+    }
+    part.put(sums + j, part.get(sums + j) + total);
+  });
+}
+
+void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count) {
+  for_each_vector(count, [&](Index i, auto part) {
+    Floats value = part.get(x + i);
+    if (bias != nullptr) value += part.get(bias + i);
+    if (pre != nullptr) part.put(pre + i, value);
+    part.put(y + i, value * gelu_gate(value));
+  });
+}
+
+void gelu_backward(const float* pre, const float* dy, float* dx, Index count) {
+  for_each_vector(count, [&](Index i, auto part) {
+    const Floats x = part.get(pre + i);
+    const Floats gate = gelu_gate(x);
+    const Floats twice_slope = splat(2.0f * gelu_slope) * (splat(1.0f) + splat(3.0f * gelu_cubic) * x * x);
+    const Floats derivative = gate + x * gate * (splat(1.0f) - gate) * twice_slope;
+    part.put(dx + i, part.get(dy + i) * derivative);
+  });
+}
+
+void tanh_forward(const float* x, float* y, Index count) {
+  for_each_vector(count, [&](Index i, auto part) { part.put(y + i, tanh(part.get(x + i))); });
+}
+
+void tanh_backward(const float* y, const float* dy, float* dx, Index count) {
+  for_each_vector(count, [&](Index i, auto part) {
+    const Floats value = part.get(y + i);
+    part.put(dx + i, part.get(dy + i) * (splat(1.0f) - value * value));
+  });
+}
+
+void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum) {
+  Floats best = splat(x[0]);
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) best = larger(load(x + i), best);
+  float top = largest_of_lanes(best);
+  for (; i < count; ++i) top = x[i] > top ? x[i] : top;
+  *largest = top;
+  *index = 0;
+  for (i = 0; i < count; ++i) {
+    if (x[i] == top) {
+      *index = i;
+      break;
+    }
+  }
+  Floats sums[4] = {};
+  i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 4; ++j) sums[j] += exp(load(x + i + j * lanes) - splat(top));
+  }
+  float total = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i < count; i += lanes) {
+    const Index left = count - i < lanes ? count - i : lanes;
+    const Floats value = exp((left == lanes ? load(x + i) : load_part(x + i, left)) - splat(top));
+    for (Index lane = 0; lane < left; ++lane) total += value[lane];
+  }
+  *sum = total;
+}
+
+void exp_scaled(const float* x, float shift, float scale, float* y, Index count) {
+  for_each_vector(count, [&](Index i, auto part) {
+    part.put(y + i, exp(part.get(x + i) - splat(shift)) * splat(scale));
+  });
+}
+
+double sum_of_squares(const float* x, Index count) {
+  constexpr Index width = 8;
+  typedef double Doubles __attribute__((vector_size(64)));
+  typedef float Eight __attribute__((vector_size(32)));
+  Doubles sums = {};
+  Index i = 0;
+  for (; i + width <= count; i += width) {
+    Eight part;
+    __builtin_memcpy(&part, x + i, sizeof part);
+    const Doubles value = __builtin_convertvector(part, Doubles);
+    sums += value * value;
+  }
+  double total = 0.0;
+  for (Index lane = 0; lane < width; ++lane) total += sums[lane];
+  for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return total;
+}
+
+void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants) {
+  const AdamWConstants c = constants;
+  for (Index i = 0; i < count; ++i) {
+    const float gradient = g[i] * c.gradient_scale;
+    const float first = c.beta1 * m[i] + (1.0f - c.beta1) * gradient;
+    const float second = c.beta2 * v[i] + (1.0f - c.beta2) * gradient * gradient;
+    m[i] = first;
+    v[i] = second;
+    const float denominator = __builtin_sqrtf(second * c.inverse_correction2) + c.epsilon;
+    p[i] -= c.step_size * first / denominator + c.decay * p[i];
+  }
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,0 +1,138 @@
+// Vectors of floats as wide as the level's registers, in the vector extension that gcc and clang share, and
+// exp2. BIGBIRD_LEVEL (namespace), BIGBIRD_LEVEL_NAME and BIGBIRD_LANES come from CMake.
+#pragma once
+
+#include <stdint.h>
+
+#include "kernels/cpu/level.h"
+
+#define BIGBIRD_INLINE static inline __attribute__((always_inline))
+#define BIGBIRD_INLINE_MEMBER inline __attribute__((always_inline))
+#if defined(__clang__)
+#define BIGBIRD_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define BIGBIRD_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+constexpr Index lanes = BIGBIRD_LANES;
+typedef float Floats __attribute__((vector_size(BIGBIRD_LANES * 4)));
+typedef int32_t Ints __attribute__((vector_size(BIGBIRD_LANES * 4)));
+
+BIGBIRD_INLINE Floats load(const float* from) {
+  Floats value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+BIGBIRD_INLINE void store(float* to, Floats value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+BIGBIRD_INLINE Floats splat(float value) {
+  return value - Floats{};
+}
+BIGBIRD_INLINE Floats as_floats(Ints bits) {
+  Floats value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+BIGBIRD_INLINE Ints as_ints(Floats value) {
+  Ints bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+BIGBIRD_INLINE Floats larger(Floats a, Floats b) {
+  return a > b ? a : b;
+}
+
+BIGBIRD_INLINE float sum_of_lanes(Floats value) {
+  float total = 0.0f;
+  for (Index lane = 0; lane < lanes; ++lane) total += value[lane];
+  return total;
+}
+BIGBIRD_INLINE float largest_of_lanes(Floats value) {
+  float largest = value[0];
+  for (Index lane = 1; lane < lanes; ++lane) largest = value[lane] > largest ? value[lane] : largest;
+  return largest;
+}
+
+BIGBIRD_INLINE Index round_up_to_lanes(Index count) {
+  return (count + lanes - 1) / lanes * lanes;
+}
+
+// The first `count` < lanes floats; the other lanes are zero.
+BIGBIRD_INLINE Floats load_part(const float* from, Index count) {
+  float part[lanes] = {};
+  for (Index i = 0; i < count; ++i) part[i] = from[i];
+  return load(part);
+}
+BIGBIRD_INLINE void store_part(float* to, Floats value, Index count) {
+  float part[lanes];
+  store(part, value);
+  for (Index i = 0; i < count; ++i) to[i] = part[i];
+}
+
+// Runs body(offset, Whole or Part) over count elements, so that loops name their work once.
+struct Whole {
+  BIGBIRD_INLINE_MEMBER Floats get(const float* from) const { return load(from); }
+  BIGBIRD_INLINE_MEMBER void put(float* to, Floats value) const { store(to, value); }
+};
+struct Part {
+  Index count;
+  BIGBIRD_INLINE_MEMBER Floats get(const float* from) const { return load_part(from, count); }
+  BIGBIRD_INLINE_MEMBER void put(float* to, Floats value) const { store_part(to, value, count); }
+};
+template <typename Body>
+BIGBIRD_INLINE void for_each_vector(Index count, const Body& body) {
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) body(i, Whole{});
+  if (i < count) body(i, Part{count - i});
+}
+
+constexpr float log2_e = 1.44269504088896341f;
+constexpr float ln_2 = 0.693147180559945309f;
+
+// 2^x to a relative error of about 1e-7; 0 below -126.5, infinity above 127.5; NaN stays.
+BIGBIRD_INLINE Floats exp2(Floats x) {
+  const Floats low = splat(-127.0f);
+  const Floats high = splat(128.0f);
+  x = x < low ? low : x;
+  x = x > high ? high : x;
+  // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the low bits.
+  const Floats shifted = x + splat(12582912.0f);
+  const Floats fraction = x - (shifted - splat(12582912.0f));  // in [-1/2, 1/2]
+  // Interpolates 2^f at the Chebyshev nodes of [-1/2, 1/2]: within 3e-9.
+  Floats p = splat(1.546144470e-04f);
+  p = p * fraction + splat(1.340042818e-03f);
+  p = p * fraction + splat(9.618056679e-03f);
+  p = p * fraction + splat(5.550327227e-02f);
+  p = p * fraction + splat(2.402265092e-01f);
+  p = p * fraction + splat(6.931472067e-01f);
+  p = p * fraction + splat(1.0f);
+  const Ints exponent = (as_ints(shifted) - 0x4B400000 + 127) << 23;
+  return p * as_floats(exponent);
+}
+
+// e^x to a relative error of about 1e-7; 0 below -87.7, infinity above 88.4; NaN stays. Unlike exp2(x *
+// log2_e) it keeps its precision for large |x|, because ln(2) is subtracted in two parts (Cody and Waite).
+BIGBIRD_INLINE Floats exp(Floats x) {
+  const Floats low = splat(-88.0f);
+  const Floats high = splat(89.0f);
+  x = x < low ? low : x;
+  x = x > high ? high : x;
+  const Floats shifted = x * splat(log2_e) + splat(12582912.0f);
+  const Floats whole = shifted - splat(12582912.0f);
+  Floats r = x - whole * splat(0.693359375f);
+  r = r - whole * splat(-2.12194440e-4f);
+  Floats p = splat(1.9875691500e-4f);  // Cephes expf
+  p = p * r + splat(1.3981999507e-3f);
+  p = p * r + splat(8.3334519073e-3f);
+  p = p * r + splat(4.1665795894e-2f);
+  p = p * r + splat(1.6666665459e-1f);
+  p = p * r + splat(5.0000001201e-1f);
+  p = p * r * r + r + splat(1.0f);
+  const Ints exponent = (as_ints(shifted) - 0x4B400000 + 127) << 23;
+  return p * as_floats(exponent);
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

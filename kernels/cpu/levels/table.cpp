@@ -1,0 +1,54 @@
+// The level's entry in the list of level_choice.cpp.
+#include "kernels/cpu/levels/simd.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+void gemm(const Product& product, float* scratch);
+Index gemm_scratch(Index n);
+void attention_forward_block(const AttentionHead& head, Index query_block, float* out, Index out_stride,
+                             float* log_sum_exp, float* scratch);
+Index attention_forward_scratch(Index block_size, Index head_size);
+void attention_backward_head(const AttentionHead& head, const AttentionHeadGradients& gradients,
+                             float* scratch);
+Index attention_backward_scratch(Index block_size, Index head_size);
+void layernorm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+                   float* mean, float* rstd, Index width);
+void layernorm_backward_row(const float* dy, const float* x, const float* gamma, float mean, float rstd,
+                            float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
+void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count);
+void add_scaled(const float* x, float scale, float* y, Index count);
+void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width);
+void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count);
+void gelu_backward(const float* pre, const float* dy, float* dx, Index count);
+void tanh_forward(const float* x, float* y, Index count);
+void tanh_backward(const float* y, const float* dy, float* dx, Index count);
+void dropout(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
+             float probability, std::uint64_t seed, std::uint64_t stream);
+void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
+void exp_scaled(const float* x, float shift, float scale, float* y, Index count);
+double sum_of_squares(const float* x, Index count);
+void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+
+extern const Level level;
+const Level level = {BIGBIRD_LEVEL_NAME,
+                     gemm,
+                     gemm_scratch,
+                     attention_forward_block,
+                     attention_forward_scratch,
+                     attention_backward_head,
+                     attention_backward_scratch,
+                     layernorm_row,
+                     layernorm_backward_row,
+                     sum_of_three,
+                     add_scaled,
+                     add_column_sums,
+                     add_bias_gelu,
+                     gelu_backward,
+                     tanh_forward,
+                     tanh_backward,
+                     dropout,
+                     softmax_statistics,
+                     exp_scaled,
+                     sum_of_squares,
+                     adamw};
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,0 +1,146 @@
+// The register-blocked product that everything stands on: c[m, n] (+)= a[m, k] b[k, n] for operands that are
+// in the caches. a may have any strides (its elements are broadcast); rows of b are contiguous and readable
+// up to the next multiple of `lanes` columns (what stands there does not matter); rows of c are contiguous
+// and written exactly.
+#pragma once
+
+#include "kernels/cpu/levels/simd.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+
+// Registers: tile_rows * tile_vectors sums, one row of b, one broadcast.
+#if BIGBIRD_LANES == 16
+constexpr unsigned tile_rows = 6;
+constexpr unsigned tile_vectors = 4;
+#elif BIGBIRD_LANES == 8
+constexpr unsigned tile_rows = 6;
+constexpr unsigned tile_vectors = 2;
+#else
+constexpr unsigned tile_rows = 4;
+constexpr unsigned tile_vectors = 2;
+#endif
+constexpr Index tile_columns = tile_vectors * lanes;
+
+struct TileOperands {
+  Index k;
+  const float* a;
+  Index a_row;
+  Index a_column;
+  const float* b;
+  Index b_row;
+  float* c;
+  Index c_row;
+  Index columns;  // written; at most Vectors * lanes
+  bool accumulate;
+};
+
+template <unsigned RowCount, unsigned VectorCount>
+static void multiply_tile(const TileOperands& t) {
+  Floats sum[RowCount][VectorCount];
+  BIGBIRD_UNROLL
+  for (unsigned r = 0; r < RowCount; ++r) {
+    BIGBIRD_UNROLL
+    for (unsigned j = 0; j < VectorCount; ++j) sum[r][j] = Floats{};
+  }
+  const float* a = t.a;
+  const float* b = t.b;
+  const Index a_row = t.a_row;
+  for (Index p = 0; p < t.k; ++p) {
+    Floats row[VectorCount];
+    BIGBIRD_UNROLL
+    for (unsigned j = 0; j < VectorCount; ++j) row[j] = load(b + j * lanes);
+    BIGBIRD_UNROLL
+    for (unsigned r = 0; r < RowCount; ++r) {
+      const Floats factor = splat(a[r * a_row]);
+      BIGBIRD_UNROLL
+      for (unsigned j = 0; j < VectorCount; ++j) sum[r][j] += factor * row[j];
+    }
+    a += t.a_column;
+    b += t.b_row;
+  }
+  const bool full = t.columns == VectorCount * lanes;
+  BIGBIRD_UNROLL
+  for (unsigned r = 0; r < RowCount; ++r) {
+    float* c = t.c + r * t.c_row;
+    BIGBIRD_UNROLL
+    for (unsigned j = 0; j < VectorCount; ++j) {
+      if (full || (j + 1) * lanes <= t.columns) {
+        store(c + j * lanes, t.accumulate ? load(c + j * lanes) + sum[r][j] : sum[r][j]);
+      } else if (j * lanes < t.columns) {
+        const Index count = t.columns - j * lanes;
+        store_part(c + j * lanes, t.accumulate ? load_part(c + j * lanes, count) + sum[r][j] : sum[r][j],
+                   count);
+      }
+    }
+  }
+}
+
+template <unsigned VectorCount>
+static void multiply_rows(int rows, const TileOperands& t) {
+  switch (rows) {
+    case 1:
+      return multiply_tile<1, VectorCount>(t);
+    case 2:
+      return multiply_tile<2, VectorCount>(t);
+    case 3:
+      return multiply_tile<3, VectorCount>(t);
+#if BIGBIRD_LANES > 4
+    case 4:
+      return multiply_tile<4, VectorCount>(t);
+    case 5:
+      return multiply_tile<5, VectorCount>(t);
+#endif
+    default:
+      return multiply_tile<tile_rows, VectorCount>(t);
+  }
+}
+
+BIGBIRD_INLINE void multiply_tile_of(int rows, const TileOperands& t) {
+  const Index vectors = (t.columns + lanes - 1) / lanes;
+#if BIGBIRD_LANES == 16
+  if (vectors == 4) return multiply_rows<4>(rows, t);
+  if (vectors == 3) return multiply_rows<3>(rows, t);
+#endif
+  if (vectors == 2) return multiply_rows<2>(rows, t);
+  return multiply_rows<1>(rows, t);
+}
+
+struct SmallProduct {
+  Index m;
+  Index n;
+  Index k;
+  const float* a;
+  Index a_row;
+  Index a_column;
+  const float* b;
+  Index b_row;
+  float* c;
+  Index c_row;
+  bool accumulate;
+};
+
+static inline void multiply(const SmallProduct& x) {
+  for (Index j = 0; j < x.n; j += tile_columns) {
+    const Index columns = x.n - j < tile_columns ? x.n - j : tile_columns;
+    for (Index i = 0; i < x.m; i += tile_rows) {
+      const int rows = static_cast<int>(x.m - i < tile_rows ? x.m - i : tile_rows);
+      multiply_tile_of(rows, {x.k, x.a + i * x.a_row, x.a_row, x.a_column, x.b + j, x.b_row,
+                              x.c + i * x.c_row + j, x.c_row, columns, x.accumulate});
+    }
+  }
+}
+
+// to[column * to_row + row] = from[row * from_row + column] * scale; columns of `to` from `rows` to `padded`
+// are zeros.
+static inline void transpose(const float* from, Index from_row, Index rows, Index columns, float scale,
+                             float* to, Index to_row, Index padded) {
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < columns; ++column)
+      to[column * to_row + row] = from[row * from_row + column] * scale;
+  }
+  for (Index column = 0; column < columns && rows < padded; ++column) {
+    for (Index row = rows; row < padded; ++row) to[column * to_row + row] = 0.0f;
+  }
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

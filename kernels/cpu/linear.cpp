@@ -1,0 +1,104 @@
+// Linear layers: the three matrix products, and bias and gelu on each tile while it is in the cache.
+#include <algorithm>
+
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/partition.h"
+
+namespace bigbird::kernels {
+
+namespace {
+
+struct TileSize {
+  Index rows;
+  Index columns;
+};
+
+// Large tiles lose less to packing; small products are cut finer so that there is work for several threads.
+TileSize tile_size(Index m, Index n) {
+  constexpr Index wanted_tasks = 16;
+  TileSize tile{512, 768};
+  while (pieces(m, tile.rows) * pieces(n, tile.columns) < wanted_tasks &&
+         (tile.rows > 128 || tile.columns > 96)) {
+    const bool halve_columns = tile.columns > 96 && (tile.columns >= tile.rows || tile.rows <= 128);
+    Index& side = halve_columns ? tile.columns : tile.rows;
+    side /= 2;
+  }
+  return tile;
+}
+
+}  // namespace
+
+void CpuBackend::multiply(const Product& product, float* scratch) const {
+  if (use_onednn_ && product.k > 0) {
+    onednn_multiply(product);
+  } else {
+    level_.gemm(product, scratch);
+  }
+}
+
+Index CpuBackend::multiply_scratch(Index n) const {
+  return use_onednn_ ? 0 : level_.gemm_scratch(n);
+}
+
+template <typename After>
+void CpuBackend::multiply_tiles(const Product& whole, const After& after) {
+  if (whole.m == 0 || whole.n == 0) return;
+  const TileSize tile = tile_size(whole.m, whole.n);
+  const Index row_tiles = pieces(whole.m, tile.rows);
+  const Index column_tiles = pieces(whole.n, tile.columns);
+  const Index scratch_size = multiply_scratch(std::min(tile.columns, whole.n));
+  float* const scratch = scratch_.reserve(scratch_size * thread_count());
+  parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
+    const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
+    const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
+    Product part = whole;
+    part.m = std::min(tile.rows, whole.m - row);
+    part.n = std::min(tile.columns, whole.n - column);
+    part.a += row * whole.a_row;
+    part.b += column * whole.b_column;
+    part.c += row * whole.c_row + column;
+    multiply(part, scratch + scratch_size * worker);
+    after(row, part.m, column, part.n);
+  });
+}
+
+void CpuBackend::linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
+                                Index k) {
+  multiply_tiles({m, n, k, x, k, 1, w, 1, k, y, n, false},
+                 [&](Index row, Index rows, Index column, Index columns) {
+                   if (bias == nullptr) return;
+                   for (Index i = row; i < row + rows; ++i)
+                     level_.add_scaled(bias + column, 1.0f, y + i * n + column, columns);
+                 });
+}
+
+void CpuBackend::linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y,
+                                     Index m, Index n, Index k) {
+  float* const product = pre != nullptr ? pre : y;
+  multiply_tiles({m, n, k, x, k, 1, w, 1, k, product, n, false}, [&](Index row, Index rows, Index column,
+                                                                     Index columns) {
+    const float* tile_bias = bias != nullptr ? bias + column : nullptr;
+    for (Index i = row; i < row + rows; ++i) {
+      const Index at = i * n + column;
+      level_.add_bias_gelu(product + at, tile_bias, pre != nullptr ? pre + at : nullptr, y + at, columns);
+    }
+  });
+}
+
+void CpuBackend::linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
+                                       bool accumulate) {
+  multiply_tiles({m, k, n, dy, n, 1, w, k, 1, dx, k, accumulate}, [](Index, Index, Index, Index) {});
+}
+
+void CpuBackend::linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m,
+                                        Index n, Index k) {
+  if (m == 0) return;
+  multiply_tiles({n, k, m, dy, 1, n, x, k, 1, dw, k, true}, [](Index, Index, Index, Index) {});
+  if (dbias == nullptr) return;
+  parallel_pieces(n, columns_per_task, [&](Index first, Index count) {
+    level_.add_column_sums(dy + first, m, n, dbias + first, count);
+  });
+}
+
+}  // namespace bigbird::kernels

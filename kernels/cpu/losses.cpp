@@ -1,0 +1,66 @@
+// Losses on logits, with their gradients in the same pass.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/partition.h"
+
+namespace bigbird::kernels {
+
+namespace {
+
+constexpr std::int32_t ignored_label = -100;
+
+}  // namespace
+
+void CpuBackend::cross_entropy(const float* logits, const std::int32_t* labels, float* losses,
+                               std::int32_t* predictions, float* dlogits, float scale, Index rows,
+                               Index classes) {
+  parallel_pieces(rows, rows_per_task(classes), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {
+      const float* const x = logits + row * classes;
+      float* const dx = dlogits != nullptr ? dlogits + row * classes : nullptr;
+      float largest = 0.0f;
+      float sum = 0.0f;
+      Index index = 0;
+      level_.softmax_statistics(x, classes, &largest, &index, &sum);
+      if (predictions != nullptr) predictions[row] = static_cast<std::int32_t>(index);
+      const std::int32_t label = labels[row];
+      if (label == ignored_label) {
+        losses[row] = 0.0f;
+        if (dx != nullptr) std::fill(dx, dx + classes, 0.0f);
+        continue;
+      }
+      losses[row] = std::log(sum) - (x[label] - largest);
+      if (dx != nullptr) {
+        level_.exp_scaled(x, largest, scale / sum, dx, classes);
+        dx[label] -= scale;
+      }
+    }
+  });
+}
+
+void CpuBackend::binary_cross_entropy(const float* logits, const float* targets, float positive_weight,
+                                      float* losses, float* dlogits, float scale, Index rows, Index classes) {
+  parallel_pieces(rows, rows_per_task(classes), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {
+      double loss = 0.0;
+      for (Index i = row * classes; i < (row + 1) * classes; ++i) {
+        // -(w t log s(x) + (1 - t) log(1 - s(x))) = (1 - t) x + weight softplus(-x), without overflow for any
+        // x.
+        const double x = static_cast<double>(logits[i]);
+        const double target = static_cast<double>(targets[i]);
+        const double weight = 1.0 + (static_cast<double>(positive_weight) - 1.0) * target;
+        const double small = std::exp(-std::abs(x));
+        loss += (1.0 - target) * x + weight * (std::log1p(small) + std::max(-x, 0.0));
+        if (dlogits != nullptr) {
+          const double negative = (x < 0.0 ? 1.0 : small) / (1.0 + small);  // s(-x)
+          dlogits[i] = static_cast<float>(((1.0 - target) - weight * negative) * static_cast<double>(scale));
+        }
+      }
+      losses[row] = static_cast<float>(loss);
+    }
+  });
+}
+
+}  // namespace bigbird::kernels

@@ -1,0 +1,110 @@
+// The CPU backend: how each operation of kernels/backend.h is cut into tasks for the threads. The cut depends
+// on the shapes alone and every task writes its own part of the result, so no result depends on the number of
+// threads.
+#pragma once
+
+#include <string>
+
+#include "kernels/backend.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/level.h"
+
+namespace bigbird::kernels {
+
+// 64-byte aligned floats that grow and are kept; contents do not survive growth.
+class ScratchBuffer {
+ public:
+  ScratchBuffer() = default;
+  ~ScratchBuffer();
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+  float* reserve(Index floats);
+
+ private:
+  float* data_ = nullptr;
+  Index capacity_ = 0;
+};
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuOptions& options);
+
+  // device.cpp
+  std::string description() const override;
+  std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const override;
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void upload(void* device, const void* host, std::size_t bytes) override;
+  void download(void* host, const void* device, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void zero(void* device, std::size_t bytes) override;
+  void synchronize() override {}
+
+  // linear.cpp
+  void linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
+                      Index k) override;
+  void linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y, Index m,
+                           Index n, Index k) override;
+  void linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
+                             bool accumulate) override;
+  void linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m, Index n,
+                              Index k) override;
+
+  // embedding.cpp
+  void embedding_forward(const std::int32_t* ids, const std::int32_t* types, const std::int32_t* positions,
+                         const float* word, const float* type, const float* position, float word_scale,
+                         float* y, Index tokens, Index width) override;
+  void embedding_backward(const float* dy, const std::int32_t* ids, const std::int32_t* types,
+                          const std::int32_t* positions, float word_scale, float* dword, float* dtype,
+                          float* dposition, Index tokens, Index width, Index vocabulary, Index type_count,
+                          Index position_count) override;
+  void gather_rows(const float* x, const std::int32_t* rows, float* y, Index count, Index width) override;
+  void scatter_add_rows(const float* dy, const std::int32_t* rows, float* dx, Index count,
+                        Index width) override;
+
+  // rows.cpp
+  void layernorm_forward(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+                         float* mean, float* rstd, Index rows, Index width) override;
+  void layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
+                          const float* rstd, float* dx, bool accumulate, float* dgamma, float* dbeta,
+                          Index rows, Index width) override;
+  void gelu_backward(const float* pre, const float* dy, float* dx, Index count) override;
+  void tanh_forward(const float* x, float* y, Index count) override;
+  void tanh_backward(const float* y, const float* dy, float* dx, Index count) override;
+  void dropout(const float* x, float* y, Index count, const Dropout& dropout) override;
+  void dropout_add(const float* x, const float* residual, float* y, Index count,
+                   const Dropout& dropout) override;
+  void add(const float* x, float* y, Index count) override;
+
+  // attention.cpp
+  void attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, Rows out,
+                         float* log_sum_exp) override;
+  void attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
+                          const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk, Rows dv) override;
+
+  // losses.cpp
+  void cross_entropy(const float* logits, const std::int32_t* labels, float* losses,
+                     std::int32_t* predictions, float* dlogits, float scale, Index rows,
+                     Index classes) override;
+  void binary_cross_entropy(const float* logits, const float* targets, float positive_weight, float* losses,
+                            float* dlogits, float scale, Index rows, Index classes) override;
+
+  // optimizer.cpp
+  double sum_of_squares(const float* x, Index count) override;
+  void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) override;
+
+ private:
+  // One product on the calling thread.
+  void multiply(const Product& product, float* scratch) const;
+  Index multiply_scratch(Index n) const;
+  // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
+  // tile.
+  template <typename After>
+  void multiply_tiles(const Product& product, const After& after);
+
+  const Level& level_;
+  const bool use_onednn_;
+  ScratchBuffer scratch_;
+};
+
+}  // namespace bigbird::kernels

@@ -1,0 +1,33 @@
+// The gradient norm and AdamW.
+#include <vector>
+
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/partition.h"
+
+namespace bigbird::kernels {
+
+double CpuBackend::sum_of_squares(const float* x, Index count) {
+  std::vector<double> partial(static_cast<std::size_t>(pieces(count, elements_per_task)));
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    partial[static_cast<std::size_t>(first / elements_per_task)] = level_.sum_of_squares(x + first, number);
+  });
+  double total = 0.0;
+  for (const double part : partial) total += part;
+  return total;
+}
+
+void CpuBackend::adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) {
+  AdamWConstants constants;
+  constants.gradient_scale = step.gradient_scale;
+  constants.beta1 = step.beta1;
+  constants.beta2 = step.beta2;
+  constants.epsilon = step.epsilon;
+  constants.step_size = step.learning_rate / step.correction1;
+  constants.inverse_correction2 = 1.0f / step.correction2;
+  constants.decay = step.learning_rate * step.weight_decay;
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.adamw(p + first, g + first, m + first, v + first, number, constants);
+  });
+}
+
+}  // namespace bigbird::kernels

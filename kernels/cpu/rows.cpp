@@ -1,0 +1,78 @@
+// LayerNorm, activations, dropout: rows or elements, cut into equal pieces.
+#include <algorithm>
+
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/partition.h"
+
+namespace bigbird::kernels {
+
+void CpuBackend::layernorm_forward(const float* x, const float* gamma, const float* beta, float epsilon,
+                                   float* y, float* mean, float* rstd, Index rows, Index width) {
+  parallel_pieces(rows, rows_per_task(width), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {
+      level_.layernorm_row(x + row * width, gamma, beta, epsilon, y + row * width,
+                           mean != nullptr ? mean + row : nullptr, rstd != nullptr ? rstd + row : nullptr,
+                           width);
+    }
+  });
+}
+
+void CpuBackend::layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
+                                    const float* rstd, float* dx, bool accumulate, float* dgamma,
+                                    float* dbeta, Index rows, Index width) {
+  // Every piece of rows sums its own dgamma and dbeta; the partial sums are then added in order.
+  const Index size = std::max<Index>(16, pieces(rows, 32));
+  const Index parts = pieces(rows, size);
+  float* const partial = scratch_.reserve(parts * 2 * width);
+  parallel_pieces(rows, size, [&](Index first, Index count) {
+    float* const part_dgamma = partial + first / size * 2 * width;
+    float* const part_dbeta = part_dgamma + width;
+    std::fill(part_dgamma, part_dgamma + 2 * width, 0.0f);
+    for (Index row = first; row < first + count; ++row) {
+      const Index at = row * width;
+      level_.layernorm_backward_row(dy + at, x + at, gamma, mean[row], rstd[row], dx + at, accumulate,
+                                    part_dgamma, part_dbeta, width);
+    }
+  });
+  level_.add_column_sums(partial, parts, 2 * width, dgamma, width);
+  level_.add_column_sums(partial + width, parts, 2 * width, dbeta, width);
+}
+
+void CpuBackend::gelu_backward(const float* pre, const float* dy, float* dx, Index count) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.gelu_backward(pre + first, dy + first, dx + first, number);
+  });
+}
+
+void CpuBackend::tanh_forward(const float* x, float* y, Index count) {
+  parallel_pieces(count, elements_per_task,
+                  [&](Index first, Index number) { level_.tanh_forward(x + first, y + first, number); });
+}
+
+void CpuBackend::tanh_backward(const float* y, const float* dy, float* dx, Index count) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.tanh_backward(y + first, dy + first, dx + first, number);
+  });
+}
+
+void CpuBackend::dropout(const float* x, float* y, Index count, const Dropout& dropout) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.dropout(x + first, nullptr, y + first, number, static_cast<std::uint64_t>(first),
+                   dropout.probability, dropout.seed, dropout.stream);
+  });
+}
+
+void CpuBackend::dropout_add(const float* x, const float* residual, float* y, Index count,
+                             const Dropout& dropout) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.dropout(x + first, residual + first, y + first, number, static_cast<std::uint64_t>(first),
+                   dropout.probability, dropout.seed, dropout.stream);
+  });
+}
+
+void CpuBackend::add(const float* x, float* y, Index count) {
+  parallel_pieces(count, elements_per_task,
+                  [&](Index first, Index number) { level_.add_scaled(x + first, 1.0f, y + first, number); });
+}
+
+}  // namespace bigbird::kernels

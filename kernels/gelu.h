@@ -1,0 +1,27 @@
+// The tanh form of gelu ("gelu_new", specification 2.1; Hendrycks and Gimpel 2016) as inline host and device
+// code. gelu(x) = x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3): the second form
+// needs only one exp.
+#pragma once
+
+#include <math.h>
+
+#include "kernels/philox.h"  // BIGBIRD_HOST_DEVICE
+
+namespace bigbird::kernels {
+
+inline constexpr float gelu_slope = 0.7978845608028654f;  // sqrt(2 / pi)
+inline constexpr float gelu_cubic = 0.044715f;
+
+BIGBIRD_HOST_DEVICE inline float gelu(float x) {
+  const float twice_u = 2.0f * gelu_slope * (x + gelu_cubic * x * x * x);
+  return x / (1.0f + expf(-twice_u));
+}
+
+BIGBIRD_HOST_DEVICE inline float gelu_derivative(float x) {
+  const float twice_u = 2.0f * gelu_slope * (x + gelu_cubic * x * x * x);
+  const float gate = 1.0f / (1.0f + expf(-twice_u));
+  const float twice_slope = 2.0f * gelu_slope * (1.0f + 3.0f * gelu_cubic * x * x);
+  return gate + x * gate * (1.0f - gate) * twice_slope;
+}
+
+}  // namespace bigbird::kernels

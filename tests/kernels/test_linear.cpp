@@ -1,0 +1,118 @@
+// The linear layers against reference/, over odd shapes, for every level and with oneDNN.
+#include "reference/layers.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace bigbird::kernels {
+namespace {
+
+struct Shape {
+  Index m, n, k;
+};
+
+// One row, one column, sizes around the register tile, several tiles of the partition, several slices of
+// depth.
+const Shape shapes[] = {{1, 1, 1},     {1, 7, 3},       {3, 2, 70},    {5, 33, 17},
+                        {13, 64, 65},  {64, 63, 64},    {97, 129, 31}, {200, 100, 300},
+                        {520, 70, 40}, {600, 257, 513}, {130, 800, 33}};
+
+std::size_t area(Index rows, Index columns) {
+  return static_cast<std::size_t>(rows * columns);
+}
+
+class LinearKernel : public KernelTest {};
+
+TEST_P(LinearKernel, ForwardEqualsReference) {
+  for (const Shape& s : shapes) {
+    SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
+    const Floats x = random_floats(area(s.m, s.k), 1);
+    const Floats w = random_floats(area(s.n, s.k), 2);
+    const Floats bias = random_floats(area(s.n, 1), 3);
+    for (const bool with_bias : {true, false}) {
+      const auto out = run([&](Backend& backend) {
+        Guarded y(area(s.m, s.n));
+        backend.linear_forward(x.data(), w.data(), with_bias ? bias.data() : nullptr, y.data(), s.m, s.n,
+                               s.k);
+        return std::vector<Floats>{y.take()};
+      });
+      const auto expected = reference::linear_forward(matrix(x, s.m, s.k), doubles(w),
+                                                      with_bias ? doubles(bias) : reference::Vector());
+      EXPECT_LT(relative_error(out[0], expected.values), forward_tolerance);
+    }
+  }
+}
+
+TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
+  for (const Shape& s : shapes) {
+    SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
+    const Floats x = random_floats(area(s.m, s.k), 4);
+    const Floats w = random_floats(area(s.n, s.k), 5, 0.25f);
+    const Floats bias = random_floats(area(s.n, 1), 6);
+    const auto expected_pre = reference::linear_forward(matrix(x, s.m, s.k), doubles(w), doubles(bias));
+    const auto expected = reference::gelu_forward(expected_pre);
+    const auto kept = run([&](Backend& backend) {
+      Guarded pre(area(s.m, s.n));
+      Guarded y(area(s.m, s.n));
+      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), pre.data(), y.data(), s.m, s.n, s.k);
+      return std::vector<Floats>{pre.take(), y.take()};
+    });
+    EXPECT_LT(relative_error(kept[0], expected_pre.values), forward_tolerance);
+    EXPECT_LT(relative_error(kept[1], expected.values), forward_tolerance);
+    const auto only = run([&](Backend& backend) {
+      Guarded y(area(s.m, s.n));
+      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), nullptr, y.data(), s.m, s.n, s.k);
+      return std::vector<Floats>{y.take()};
+    });
+    EXPECT_EQ(only[0], kept[1]);
+  }
+}
+
+TEST_P(LinearKernel, BackwardEqualsReferenceAndAddsWhereItShould) {
+  for (const Shape& s : shapes) {
+    SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
+    const Floats x = random_floats(area(s.m, s.k), 7);
+    const Floats w = random_floats(area(s.n, s.k), 8);
+    const Floats dy = random_floats(area(s.m, s.n), 9);
+    const Floats dx_before = random_floats(area(s.m, s.k), 10);
+    const Floats dw_before = random_floats(area(s.n, s.k), 11);
+    const Floats dbias_before = random_floats(area(s.n, 1), 12);
+    const auto out = run([&](Backend& backend) {
+      Guarded dx(area(s.m, s.k));
+      Guarded dx_added(dx_before);
+      Guarded dw(dw_before);
+      Guarded dw_only(dw_before);
+      Guarded dbias(dbias_before);
+      backend.linear_backward_input(dy.data(), w.data(), dx.data(), s.m, s.n, s.k, false);
+      backend.linear_backward_input(dy.data(), w.data(), dx_added.data(), s.m, s.n, s.k, true);
+      backend.linear_backward_weight(dy.data(), x.data(), dw.data(), dbias.data(), s.m, s.n, s.k);
+      backend.linear_backward_weight(dy.data(), x.data(), dw_only.data(), nullptr, s.m, s.n, s.k);
+      EXPECT_EQ(dw.take(), dw_only.take());
+      return std::vector<Floats>{dx.take(), dx_added.take(), dw.take(), dbias.take()};
+    });
+    const auto expected = reference::linear_backward(matrix(x, s.m, s.k), doubles(w), matrix(dy, s.m, s.n));
+    EXPECT_LT(relative_error(out[0], expected.x.values), gradient_tolerance);
+    EXPECT_LT(relative_error(out[1], reference::sum(expected.x.values, doubles(dx_before))),
+              gradient_tolerance);
+    EXPECT_LT(relative_error(out[2], reference::sum(expected.weight, doubles(dw_before))),
+              gradient_tolerance);
+    EXPECT_LT(relative_error(out[3], reference::sum(expected.bias, doubles(dbias_before))),
+              gradient_tolerance);
+  }
+}
+
+TEST_P(LinearKernel, NoRowsChangeNothing) {
+  const Floats w = random_floats(6, 13);
+  const auto out = run([&](Backend& backend) {
+    Guarded y(0);
+    Guarded dw(w);
+    backend.linear_forward(y.data(), w.data(), nullptr, y.data(), 0, 2, 3);
+    backend.linear_backward_input(y.data(), w.data(), y.data(), 0, 2, 3, false);
+    backend.linear_backward_weight(y.data(), y.data(), dw.data(), nullptr, 0, 2, 3);
+    return std::vector<Floats>{y.take(), dw.take()};
+  });
+  EXPECT_EQ(out[1], w);
+}
+
+BIGBIRD_KERNEL_TESTS(LinearKernel);
+
+}  // namespace
+}  // namespace bigbird::kernels
