@@ -119,6 +119,24 @@ std::string unknown_option(const CLI::App& app) {
   throw_usage(name + ": " + first_line(error.what()), see);
 }
 
+std::string config_file(const CLI::App& app) {
+  const std::vector<std::string>& given = app.get_config_ptr()->results();
+  return given.empty() ? "--config" : given.front();
+}
+
+[[noreturn]] void throw_config_error(const CLI::App& app, const std::string& name,
+                                     const CLI::ConfigError& error) {
+  const std::string see =
+      "keys are long option names without the dashes; `bigbird " + name + " --help` lists them";
+  const std::string prefix = "INI was not able to parse ";  // CLI11's words for a key that no option has
+  const std::string text = first_line(error.what());
+  if (text.rfind(prefix, 0) != 0) throw_bad_input(config_file(app) + ": " + text, see);
+  const std::string key = text.substr(prefix.size());
+  const std::string near = nearest("--" + key, option_words(app));
+  throw_bad_input(config_file(app) + ": there is no option '" + key + "'",
+                  near.rfind("--", 0) == 0 ? "did you mean " + near.substr(2) + "? " + see : see);
+}
+
 }  // namespace
 
 Verb::Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples)
@@ -182,13 +200,11 @@ bool Verb::parse(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     std::cout << verb_help(app_, name_, examples_);
     return false;
-  } catch (const CLI::FileError& error) {
-    throw_bad_input(name_ + ": --config: " + first_line(error.what()),
-                    "give an existing TOML file of `option = value` lines");
+  } catch (const CLI::FileError&) {
+    throw_bad_input(config_file(app_) + ": the configuration cannot be read",
+                    "--config takes an existing TOML file of `option = value` lines");
   } catch (const CLI::ConfigError& error) {
-    throw_bad_input(
-        name_ + ": --config: " + first_line(error.what()),
-        "keys are long option names without the dashes; `bigbird " + name_ + " --help` lists them");
+    throw_config_error(app_, name_, error);
   } catch (const CLI::ParseError& error) {
     throw_usage_error(app_, name_, error);
   }

@@ -1,0 +1,221 @@
+// The conventions that every verb shares: streams, exit statuses, suggestions, help, configuration,
+// interruption.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/support.h"
+
+namespace bigbird::testing {
+namespace {
+
+// For redirections that run_bigbird cannot make. "$bigbird" is the program.
+RunResult run_shell(const std::string& script) {
+  return run_program({"sh", "-c", "bigbird='" + bigbird_binary() + "'\n" + script});
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(CommandLine, AloneItPrintsTheVerbsOnStderrWithStatusTwo) {
+  const RunResult result = run_bigbird({});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(contains(result.err, "\nData\n  simulate"));
+  EXPECT_TRUE(contains(result.err, "\nGenomics\n  promoter build"));
+}
+
+TEST(CommandLine, HelpGoesToStdout) {
+  for (const std::vector<std::string>& ask : {std::vector<std::string>{"--help"}, {"-h"}, {"help"}}) {
+    const RunResult result = run_bigbird(ask);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_TRUE(contains(result.out, "Usage: bigbird VERB"));
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+TEST(CommandLine, VersionStartsWithTheNameAndVersionOnlyIsBare) {
+  EXPECT_EQ(run_bigbird({"--version"}).out.rfind("bigbird " BIGBIRD_VERSION, 0), 0u);
+  EXPECT_EQ(run_bigbird({"--version-only"}).out, BIGBIRD_VERSION "\n");
+}
+
+TEST(CommandLine, VerbHelpOpensWithASentenceAndExamples) {
+  const RunResult by_option = run_bigbird({"chunk", "--help"});
+  EXPECT_EQ(by_option.status, 0);
+  EXPECT_EQ(by_option.err, "");
+  const std::size_t first_line = by_option.out.find('\n');
+  EXPECT_EQ(by_option.out[first_line - 1], '.');
+  EXPECT_EQ(by_option.out.find("\nExamples:\n  bigbird chunk"), first_line + 1);
+  EXPECT_TRUE(contains(by_option.out, "--passes"));
+  EXPECT_EQ(run_bigbird({"help", "chunk"}).out, by_option.out);
+  EXPECT_EQ(run_bigbird({"help", "promoter", "build"}).out, run_bigbird({"promoter", "build", "-h"}).out);
+}
+
+TEST(CommandLine, EveryVerbHasHelpAndAManualPage) {
+  const RunResult overview = run_bigbird({"--help"});
+  std::size_t verbs = 0;
+  for (std::size_t at = 0; (at = overview.out.find("\n  ", at)) != std::string::npos; ++at) {
+    const std::size_t start = at + 3;
+    std::string verb = overview.out.substr(start, overview.out.find("  ", start) - start);
+    std::vector<std::string> words{verb};
+    if (const std::size_t space = verb.find(' '); space != std::string::npos) {
+      words = {verb.substr(0, space), verb.substr(space + 1)};
+    }
+    std::vector<std::string> ask_help = words;
+    ask_help.push_back("--help");
+    const RunResult help = run_bigbird(ask_help);
+    EXPECT_EQ(help.status, 0) << verb;
+    EXPECT_TRUE(contains(help.out, "Usage: bigbird " + verb)) << verb;
+    words.insert(words.begin(), "man");
+    const RunResult page = run_bigbird(words);
+    EXPECT_EQ(page.status, 0) << verb;
+    EXPECT_EQ(page.out.rfind(".TH \"bigbird-", 0), 0u) << verb;
+    EXPECT_TRUE(contains(page.out, ".B \\-h,\\-\\-help")) << verb;
+    ++verbs;
+  }
+  EXPECT_GE(verbs, 10u);
+}
+
+TEST(CommandLine, AWrongVerbSuggestsTheNearest) {
+  const RunResult result = run_bigbird({"chnuk"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(
+      result.err.rfind("bigbird: error: there is no verb 'chnuk'\nhint: did you mean `bigbird chunk`?", 0),
+      0u);
+  EXPECT_EQ(line_count(result.err), 2u);
+  EXPECT_TRUE(contains(run_bigbird({"promoter", "biuld"}).err, "did you mean `bigbird promoter build`?"));
+}
+
+TEST(CommandLine, AFamilyOfVerbsAsksForTheSecondWord) {
+  const RunResult result = run_bigbird({"promoter"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_TRUE(contains(result.err, "promoter build"));
+}
+
+TEST(CommandLine, AWrongOptionSuggestsTheNearestEvenWhenARequiredOneIsMissing) {
+  const RunResult result = run_bigbird({"chunk", "--fasta-rfe", "x.fa"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_TRUE(contains(result.err, "unknown option '--fasta-rfe'"));
+  EXPECT_TRUE(contains(result.err, "did you mean --fasta-ref?"));
+}
+
+TEST(CommandLine, UsageErrorsOfTheParserHaveStatusTwo) {
+  EXPECT_EQ(run_bigbird({"chunk"}).status, 2);                                   // required options
+  EXPECT_EQ(run_bigbird({"man", "chunk", "and", "more"}).status, 2);             // too many words
+  EXPECT_EQ(run_bigbird({"completion", "klingon"}).status, 2);                   // not one of the set
+  EXPECT_EQ(run_bigbird({"simulate", "-o", "x", "--bp", "5X"}).status, 2);       // not a count
+  EXPECT_EQ(run_bigbird({"simulate", "-o", "x", "--threads", "-1"}).status, 2);  // out of range
+  EXPECT_EQ(run_bigbird({"simulate", "-o", "x", "--seed"}).status, 2);           // without its value
+}
+
+TEST(CommandLine, AFullDiskOnStdoutIsNoticed) {
+  const RunResult result = run_shell("\"$bigbird\" completion bash > /dev/full");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(contains(result.err, "bigbird: error: standard output"));
+  EXPECT_TRUE(contains(result.err, "\nhint: "));
+}
+
+TEST(CommandLine, TheClosingLineGivesVersionTimesAndMemoryUnlessQuiet) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "genome";
+  const RunResult result = run_bigbird({"simulate", "-o", out, "--bp", "100K", "--chromosomes", "1"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::string last = result.err.substr(result.err.rfind('\n', result.err.size() - 2) + 1);
+  EXPECT_EQ(last.rfind("[simulate] bigbird " BIGBIRD_VERSION ": ", 0), 0u) << last;
+  for (const char* part : {"s wall", "s CPU", "MB peak memory", "bp/s"})
+    EXPECT_TRUE(contains(last, part)) << last;
+  const RunResult quiet = run_bigbird(
+      {"simulate", "-o", (folder / "quiet").string(), "--bp", "100K", "--chromosomes", "1", "-q"});
+  EXPECT_EQ(quiet.status, 0);
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST(CommandLine, TheCommandLineWinsOverTheFileAndTheFileOverTheEnvironment) {
+  const TemporaryFolder folder;
+  const std::string config = folder / "options.toml";
+  write_text(config, "seed = 7\nchromosomes = 1\nbp = \"50K\"\n");
+  const auto genome = [&](const std::string& name, const std::string& before, const std::string& options) {
+    const std::string out = folder / name;
+    const RunResult result =
+        run_shell(before + " \"$bigbird\" simulate -q --no-provenance -o '" + out + "' " + options);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return read_text(std::filesystem::path(out) / "genome.fa.gz");
+  };
+  const std::string seed_7 = genome("a", "", "--bp 50K --chromosomes 1 --seed 7");
+  const std::string seed_8 = genome("b", "", "--bp 50K --chromosomes 1 --seed 8");
+  ASSERT_NE(seed_7, seed_8);
+  EXPECT_EQ(genome("c", "BIGBIRD_SEED=8", "--bp 50K --chromosomes 1"), seed_8);
+  EXPECT_EQ(genome("d", "BIGBIRD_SEED=8", "--config '" + config + "'"), seed_7);
+  EXPECT_EQ(genome("e", "BIGBIRD_SEED=7", "--config '" + config + "' --seed 8"), seed_8);
+}
+
+TEST(CommandLine, AConfigFileThatIsWrongIsNamed) {
+  const TemporaryFolder folder;
+  const RunResult missing = run_bigbird({"simulate", "-o", folder / "x", "--config", folder / "absent.toml"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_TRUE(contains(missing.err, "absent.toml"));
+  write_text(folder / "odd.toml", "sede = 7\n");
+  const RunResult odd = run_bigbird({"simulate", "-o", folder / "x", "--config", folder / "odd.toml"});
+  EXPECT_EQ(odd.status, 1);
+  EXPECT_TRUE(contains(odd.err, "odd.toml"));
+  EXPECT_TRUE(contains(odd.err, "sede"));
+  EXPECT_TRUE(contains(odd.err, "did you mean seed?"));
+}
+
+TEST(CommandLine, TheLogFileKeepsTheMessages) {
+  const TemporaryFolder folder;
+  const std::string log = folder / "run.log";
+  const RunResult result = run_bigbird(
+      {"simulate", "-q", "-o", (folder / "g").string(), "--bp", "50K", "--chromosomes", "1", "--log", log});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(contains(read_text(log), "[simulate] "));
+  const RunResult bad =
+      run_bigbird({"simulate", "-o", (folder / "h").string(), "--log", "/dev/null/run.log"});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_TRUE(contains(bad.err, "/dev/null/run.log"));
+}
+
+TEST(CommandLine, ADeviceThatIsNotThereIsAMatterOfTheEnvironment) {
+  const RunResult result =
+      run_bigbird({"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cuda"});
+  EXPECT_EQ(result.status, 3) << result.err;
+  EXPECT_TRUE(contains(result.err, "hint: "));
+}
+
+TEST(CommandLine, ASignalStopsTheWorkAndLeavesNothingHalfWritten) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "genome";
+  for (const auto& [name, status] : {std::pair<std::string, int>{"INT", 130}, {"TERM", 143}}) {
+    const RunResult result =
+        run_program({"timeout", "--preserve-status", "--signal", name, "--kill-after", "60", "0.5",
+                     bigbird_binary(), "simulate", "-o", out, "--bp", "3G"});
+    EXPECT_EQ(result.status, status) << result.err;
+    EXPECT_TRUE(contains(result.err, "stopped by SIG" + name)) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST(CommandLine, CompletionIsAScriptThatOffersVerbsAndOptions) {
+  const auto complete = [](const std::string& words, int at) {
+    const RunResult result =
+        run_program({"bash", "-c",
+                     "eval \"$('" + bigbird_binary() + "' completion bash)\"; COMP_WORDS=(" + words +
+                         "); COMP_CWORD=" + std::to_string(at) + "; _bigbird; echo \"${COMPREPLY[*]}\""});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.err, "");
+    return result.out;
+  };
+  EXPECT_EQ(complete("bigbird chu", 1), "chunk\n");
+  EXPECT_EQ(complete("bigbird promoter bui", 2), "build\n");
+  EXPECT_EQ(complete("bigbird chunk --pas", 2), "--passes\n");
+  EXPECT_EQ(complete("bigbird promoter build --ts", 3), "--tss\n");
+}
+
+}  // namespace
+}  // namespace bigbird::testing

@@ -1,0 +1,296 @@
+// Line-by-line checks over comment-free code; see policy.h.
+#include "tests/policy/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+namespace bigbird::policy {
+namespace {
+
+constexpr std::size_t line_limit = 600;
+
+// Each room may include itself and everything to its right.
+constexpr std::array<std::string_view, 8> rooms_of_lib = {"report", "tasks",        "training", "model",
+                                                          "data",   "tokenization", "io",       "core"};
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Whether `word` stands in `line` as a whole word; as a call, it must be followed by '('.
+bool has_word(std::string_view line, std::string_view word, bool as_call = false) {
+  for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const bool starts = at == 0 || !is_word(line[at - 1]);
+    std::size_t end = at + word.size();
+    if (!starts || (end < line.size() && is_word(line[end]))) continue;
+    if (!as_call) return true;
+    while (end < line.size() && line[end] == ' ') ++end;
+    const bool member = at > 0 && (line[at - 1] == '.' || line[at - 1] == '>');
+    if (end < line.size() && line[end] == '(' && !member) return true;
+  }
+  return false;
+}
+
+// The position of a lib room, 0 the outermost; -1 when the path is not in lib.
+int room_rank(std::string_view path) {
+  if (!starts_with(path, "lib/")) return -1;
+  for (std::size_t rank = 0; rank < rooms_of_lib.size(); ++rank) {
+    if (starts_with(path.substr(4), std::string(rooms_of_lib[rank]) + "/")) return static_cast<int>(rank);
+  }
+  return -1;
+}
+
+bool is_kernel_interface(std::string_view path) {
+  return starts_with(path, "kernels/") && path.find('/', 8) == std::string_view::npos &&
+         ends_with(path, ".h");
+}
+
+// Empty when `file` may include "target" (our own headers), else why not.
+std::string forbidden_own_include(std::string_view file, std::string_view target) {
+  const bool test = starts_with(file, "tests/");
+  if (starts_with(target, "tests/")) return test ? "" : "only tests include tests/";
+  if (starts_with(target, "reference/"))
+    return test || starts_with(file, "reference/") ? "" : "only tests include reference/";
+  if (starts_with(file, "reference/")) return "reference/ includes the standard library and itself only";
+  if (test) return "";
+  if (starts_with(target, "apps/")) return starts_with(file, "apps/") ? "" : "only apps include apps/";
+  if (starts_with(target, "lib/")) {
+    if (starts_with(file, "apps/")) return "";
+    if (starts_with(file, "kernels/")) return "kernels/ includes kernels/ only";
+    if (room_rank(target) < 0) return "there is no such room in lib/";
+    return room_rank(file) <= room_rank(target) ? "" : "the arrow between these rooms points the other way";
+  }
+  if (starts_with(target, "kernels/")) {
+    if (!is_kernel_interface(target)) {
+      const std::string_view folder = target.substr(0, target.rfind('/') + 1);
+      const bool registry = starts_with(file, "kernels/") && file.find('/', 8) == std::string_view::npos;
+      return starts_with(file, folder) || registry
+                 ? ""
+                 : "only the interface kernels/*.h may be included from here";
+    }
+    const bool everywhere = target == "kernels/philox.h" || target == "kernels/parallel.h";
+    const bool user = starts_with(file, "apps/") || starts_with(file, "kernels/") ||
+                      starts_with(file, "lib/model/") || starts_with(file, "lib/training/");
+    return everywhere || user ? "" : "the kernel interface is for lib/model, lib/training and apps";
+  }
+  return "write includes of our own headers from the repository's root";
+}
+
+struct Confinement {
+  std::string_view header;  // prefix of what stands between the brackets
+  std::string_view room;    // prefix of the paths that may include it, besides tests/
+};
+constexpr std::array<Confinement, 10> confinements = {{{"CLI/", "apps/"},
+                                                       {"spdlog/", "apps/"},
+                                                       {"htslib/", "lib/io/"},
+                                                       {"zlib.h", "lib/io/"},
+                                                       {"sentencepiece", "lib/tokenization/"},
+                                                       {"oneapi/", "kernels/cpu/"},
+                                                       {"dnnl", "kernels/cpu/"},
+                                                       {"cuda", "kernels/cuda/"},
+                                                       {"cublas", "kernels/cuda/"},
+                                                       {"gtest/", "tests/"}}};
+
+std::string forbidden_system_include(std::string_view file, std::string_view header) {
+  for (const Confinement& rule : confinements) {
+    if (starts_with(header, rule.header) && !starts_with(file, rule.room) && !starts_with(file, "tests/")) {
+      return "<" + std::string(header) + "> belongs to " + std::string(rule.room) + " only";
+    }
+  }
+  if (starts_with(header, "nlohmann/") && ends_with(file, ".h"))
+    return "nlohmann/json is for .cpp files only";
+  if (header == "iostream" && !starts_with(file, "apps/") && !starts_with(file, "tests/"))
+    return "only apps print";
+  if (starts_with(file, "reference/") && header.find('/') != std::string_view::npos) {
+    return "reference/ includes the standard library and itself only";
+  }
+  return "";
+}
+
+// The few files that may use what the rest may not, each for a reason.
+struct Exemption {
+  std::string_view file;
+  std::string_view name;
+};
+constexpr std::array<Exemption, 2> exemptions = {{
+    {"lib/core/numpy_random.h",
+     "std::mt19937"},  // NumPy's own generator, for plans that equal the published ones
+    {"lib/tokenization/sentencepiece_bpe_trainer.cpp", "std::thread"},  // a clock while the library computes
+}};
+
+bool is_exempt(std::string_view file, std::string_view name) {
+  return std::any_of(exemptions.begin(), exemptions.end(),
+                     [&](const Exemption& one) { return one.file == file && one.name == name; });
+}
+
+// "" or the reason why this line of code (no comments, no literals) may not stand in this file.
+std::string forbidden_code(std::string_view file, std::string_view line) {
+  const bool library =
+      starts_with(file, "lib/") || starts_with(file, "kernels/") || starts_with(file, "reference/");
+  if (library) {
+    for (const std::string_view call :
+         {"printf", "fprintf", "vprintf", "vfprintf", "puts", "fputs", "putchar", "perror"}) {
+      if (has_word(line, call, true)) return "the library never prints: " + std::string(call);
+    }
+    for (const std::string_view call : {"exit", "_exit", "quick_exit", "abort", "terminate"}) {
+      if (has_word(line, call, true)) return "the library never ends the process: " + std::string(call);
+    }
+    for (const std::string_view stream : {"std::cout", "std::cerr", "std::clog", "stderr"}) {
+      if (has_word(line, stream)) return "the library never prints: " + std::string(stream);
+    }
+    // lib/io owns "-" as a file name.
+    if (has_word(line, "stdout") && !starts_with(file, "lib/io/")) return "the library never prints: stdout";
+  }
+  if (!starts_with(file, "tests/")) {
+    for (const std::string_view generator :
+         {"std::mt19937", "std::mt19937_64", "std::random_device", "std::shuffle"}) {
+      if (has_word(line, generator) && !is_exempt(file, generator)) {
+        return "random numbers come from lib/core/rng.h: " + std::string(generator);
+      }
+    }
+    if (has_word(line, "rand", true)) return "random numbers come from lib/core/rng.h: rand";
+    if (line.find("_distribution<") != std::string_view::npos)
+      return "distributions of the standard library differ by platform";
+    bool threads = line.find("#pragma omp") != std::string_view::npos;
+    for (const std::string_view source : {"std::thread", "std::jthread", "std::async"}) {
+      threads = threads || (has_word(line, source) && !is_exempt(file, source));
+    }
+    if (threads && file != "kernels/parallel.h") return "threads come from kernels/parallel.h";
+  }
+  return "";
+}
+
+// Words that admit something unfinished, and tests that cannot fail. Spelt in two parts: this file is judged
+// as well.
+std::string forbidden_text(std::string_view file, std::string_view line) {
+  for (const std::string_view word : {"TO"
+                                      "DO",
+                                      "FIX"
+                                      "ME",
+                                      "XX"
+                                      "X",
+                                      "HA"
+                                      "CK"}) {
+    if (has_word(line, word)) return "finish it or leave it out: " + std::string(word);
+  }
+  if (!starts_with(file, "tests/")) return "";
+  for (const std::string_view empty : {"EXPECT_TRUE"
+                                       "(true)",
+                                       "ASSERT_TRUE"
+                                       "(true)",
+                                       "SUC"
+                                       "CEED()",
+                                       "DIS"
+                                       "ABLED_"}) {
+    if (line.find(empty) != std::string_view::npos) return "a test that cannot fail";
+  }
+  return "";
+}
+
+// What an #include line names: the opening delimiter and the header; empty for other lines.
+std::string included(std::string_view line) {
+  std::size_t at = line.find_first_not_of(' ');
+  if (at == std::string_view::npos || line[at] != '#') return {};
+  at = line.find_first_not_of(' ', at + 1);
+  if (at == std::string_view::npos || !starts_with(line.substr(at), "include")) return {};
+  at = line.find_first_of("<\"", at);
+  if (at == std::string_view::npos) return {};
+  const std::size_t end = line.find_first_of(">\"", at + 1);
+  return end == std::string_view::npos ? std::string() : std::string(line.substr(at, end - at));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+std::string code_only(const std::string& text) {
+  std::string out = text;
+  const auto blank = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to && i < out.size(); ++i) {
+      if (out[i] != '\n') out[i] = ' ';
+    }
+  };
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::size_t end = i + 1;
+    if (text.compare(i, 2, "//") == 0) {
+      end = std::min(text.find('\n', i), text.size());
+      blank(i, end);
+    } else if (text.compare(i, 2, "/*") == 0) {
+      end = text.find("*/", i + 2);
+      end = end == std::string::npos ? text.size() : end + 2;
+      blank(i, end);
+    } else if (text.compare(i, 2, "R\"") == 0 && (i == 0 || !is_word(text[i - 1]))) {
+      const std::size_t open = text.find('(', i);
+      const std::string closing = ")" + text.substr(i + 2, open - i - 2) + "\"";
+      end = text.find(closing, open);
+      end = end == std::string::npos ? text.size() : end + closing.size();
+      blank(i, end);
+    } else if (text[i] == '"' || (text[i] == '\'' && (i == 0 || !is_word(text[i - 1])))) {  // not 10'000
+      while (end < text.size() && text[end] != text[i] && text[end] != '\n')
+        end += text[end] == '\\' ? 2u : 1u;
+      blank(i + 1, end);
+      end = std::min(end + 1, text.size());
+    }
+    i = end;
+  }
+  return out;
+}
+
+std::vector<std::string> violations(const std::string& path, const std::string& text) {
+  std::vector<std::string> found;
+  const auto report = [&](std::size_t line, const std::string& reason) {
+    if (!reason.empty()) found.push_back(path + ":" + std::to_string(line) + ": " + reason);
+  };
+  const std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string> code = lines_of(code_only(text));
+  if (lines.empty() || !starts_with(lines[0], "//"))
+    report(1, "a file opens with a comment that says what it is for");
+  if (lines.size() > line_limit) report(lines.size(), "over 600 lines: two rooms in one");
+  if (ends_with(path, ".h") && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
+    report(1, "a header needs #pragma once");
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool commented_out = included(code[i]).empty() && code[i].find('#') == std::string::npos;
+    const std::string header = commented_out ? std::string() : included(lines[i]);
+    if (!header.empty()) {
+      const std::string_view name = std::string_view(header).substr(1);
+      report(i + 1,
+             header[0] == '"' ? forbidden_own_include(path, name) : forbidden_system_include(path, name));
+    }
+    report(i + 1, forbidden_code(path, code[i]));
+    report(i + 1, forbidden_text(path, lines[i]));
+  }
+  return found;
+}
+
+std::vector<std::string> source_files(const std::filesystem::path& root) {
+  std::vector<std::string> files;
+  for (const char* room : {"apps", "kernels", "lib", "reference", "tests"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {
+      const std::string extension = entry.path().extension().string();
+      if (entry.is_regular_file() && (extension == ".h" || extension == ".cpp")) {
+        files.push_back(std::filesystem::relative(entry.path(), root).generic_string());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace bigbird::policy

@@ -1,0 +1,131 @@
+// What the documents and scripts tell a user to type exists: verbs, and the options of each.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+struct TypedCommand {
+  std::string verb;                  // "promoter build"
+  std::vector<std::string> options;  // "--tss", "-f"
+  std::string line;
+};
+
+// Verbs as `bigbird` alone lists them: lines that start with two blanks.
+std::set<std::string> known_verbs() {
+  std::set<std::string> verbs;
+  std::istringstream overview(testing::run_bigbird({"--help"}).out);
+  for (std::string line; std::getline(overview, line);) {
+    if (line.rfind("  ", 0) == 0) verbs.insert(line.substr(2, line.find("  ", 2) - 2));
+  }
+  return verbs;
+}
+
+// Every command line that begins with `bigbird ` (after a prompt, a pipe, run or run_to FILE), with
+// continuation lines.
+std::vector<TypedCommand> typed_commands(const std::string& text, const std::set<std::string>& verbs) {
+  std::vector<TypedCommand> commands;
+  std::string whole = text;
+  for (std::size_t at = 0; (at = whole.find("\\\n", at)) != std::string::npos;) whole.replace(at, 2, " ");
+  std::istringstream in(whole);
+  bool in_block = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("```", 0) == 0) in_block = !in_block;
+    const std::size_t start = line.find("bigbird ");
+    const std::string before = line.substr(0, start == std::string::npos ? 0 : start);
+    const bool script = before == "run " || (before.rfind("run_to ", 0) == 0);
+    const bool typed =
+        in_block && (before.empty() || before == "$ " || (!before.empty() && before.back() == '('));
+    if (start == std::string::npos || !(script || typed)) continue;
+    std::istringstream words(line.substr(start + 8));
+    std::string first, second;
+    words >> first >> second;
+    TypedCommand command{verbs.count(first + " " + second) > 0 ? first + " " + second : first, {}, line};
+    if (command.verb == first)
+      words = std::istringstream(second + line.substr(line.find(first, start) + first.size()));
+    for (std::string word; words >> word && word != "|" && word != ">" && word[0] != '#';) {
+      if (word.size() > 1 && word[0] == '-' &&
+          (std::isalpha(word[1]) != 0 || word[1] == '-' || word[1] == '@')) {
+        command.options.push_back(word.substr(0, word.find('=')));
+      }
+    }
+    commands.push_back(command);
+  }
+  return commands;
+}
+
+// The commands of a file that do not exist as typed.
+std::vector<std::string> broken_commands(const std::string& text) {
+  const std::set<std::string> verbs = known_verbs();
+  std::vector<std::string> broken;
+  for (const TypedCommand& command : typed_commands(text, verbs)) {
+    if (command.verb[0] == '-') continue;  // bigbird --version
+    if (command.verb == "help") continue;
+    if (verbs.count(command.verb) == 0) {
+      broken.push_back("no such verb: " + command.line);
+      continue;
+    }
+    std::vector<std::string> ask;
+    std::istringstream words(command.verb);
+    for (std::string word; words >> word;) ask.push_back(word);
+    ask.push_back("--help");
+    const std::string help = testing::run_bigbird(ask).out;
+    for (const std::string& option : command.options) {
+      bool known = false;
+      for (const char* end : {",", " ", "\n"}) {
+        known = known || help.find("  " + option + end) != std::string::npos ||
+                help.find("," + option + end) != std::string::npos;
+      }
+      if (!known) broken.push_back("no option " + option + ": " + command.line);
+    }
+  }
+  return broken;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(Documents, ACommandThatDoesNotExistIsFound) {
+  EXPECT_EQ(joined(broken_commands("```\nbigbird man completion\n```\n")), "");
+  EXPECT_EQ(broken_commands("```\nbigbird frobnicate -x\n```\n").size(), 1u);
+  EXPECT_EQ(broken_commands("run bigbird man --frobnicate completion\n").size(), 1u);
+  EXPECT_EQ(broken_commands("```\n$ bigbird man \\\n  --frobnicate completion\n```\n").size(), 1u);
+}
+
+TEST(Documents, EveryCommandOfTheReadmeExists) {
+  const std::string readme = testing::read_text(testing::source_dir() / "README.md");
+  EXPECT_FALSE(typed_commands(readme, known_verbs()).empty());
+  EXPECT_EQ(joined(broken_commands(readme)), "");
+}
+
+TEST(Documents, EveryCommandOfTheDemonstrationExists) {
+  const std::string demo = testing::read_text(testing::source_dir() / "pipelines/demo.sh");
+  EXPECT_GE(typed_commands(demo, known_verbs()).size(), 8u);
+  EXPECT_EQ(joined(broken_commands(demo)), "");
+}
+
+TEST(Documents, EveryVerbStandsInTheReadme) {
+  const std::string readme = testing::read_text(testing::source_dir() / "README.md");
+  for (const std::string& verb : known_verbs()) {
+    EXPECT_NE(readme.find("`" + verb + "`"), std::string::npos)
+        << "README.md does not name the verb " << verb;
+  }
+}
+
+TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {
+  std::istringstream readme(testing::read_text(testing::source_dir() / "README.md"));
+  std::string first_screen, line;
+  for (int i = 0; i < 40 && std::getline(readme, line); ++i) first_screen += line + "\n";
+  EXPECT_NE(first_screen.find("bash pipelines/demo.sh"), std::string::npos);
+  EXPECT_NE(first_screen.find("bash tests/run.sh"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bigbird

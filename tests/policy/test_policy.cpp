@@ -1,0 +1,143 @@
+// The rules of the house over the whole tree, and each rule over a small bad file, so that the checker is
+// known to bite.
+#include <gtest/gtest.h>
+
+#include "tests/policy/policy.h"
+#include "tests/support/support.h"
+
+namespace bigbird::policy {
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// A header that breaks nothing but what `line` breaks.
+std::vector<std::string> judge(const std::string& path, const std::string& line) {
+  return violations(path, "// What this is for.\n#pragma once\n" + line + "\n");
+}
+
+void expect_bad(const std::string& path, const std::string& line) {
+  const std::vector<std::string> found = judge(path, line);
+  ASSERT_EQ(found.size(), 1u) << path << " with: " << line << "\n" << joined(found);
+  EXPECT_EQ(found[0].rfind(path + ":3: ", 0), 0u) << found[0];
+}
+
+void expect_good(const std::string& path, const std::string& line) {
+  EXPECT_EQ(joined(judge(path, line)), "") << path << " with: " << line;
+}
+
+TEST(Policy, TheTreeKeepsEveryRule) {
+  const std::vector<std::string> files = source_files(testing::source_dir());
+  ASSERT_GT(files.size(), 20u);
+  std::vector<std::string> all;
+  for (const std::string& file : files) {
+    for (const std::string& violation : violations(file, testing::read_text(testing::source_dir() / file))) {
+      all.push_back(violation);
+    }
+  }
+  EXPECT_EQ(joined(all), "");
+}
+
+TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
+  expect_bad("lib/io/x.h", "#include \"lib/data/documents.h\"");
+  expect_bad("lib/core/x.cpp", "#include \"lib/io/file.h\"");
+  expect_bad("lib/training/x.cpp", "#include \"lib/tasks/metrics.h\"");
+  expect_bad("lib/report/x.cpp", "#include \"apps/command_line.h\"");
+  expect_bad("lib/io/x.cpp", "#include \"lib/attic/old.h\"");
+  expect_good("lib/tasks/genomics/x.cpp", "#include \"lib/training/trainer.h\"");
+  expect_good("lib/data/x.cpp", "#include \"lib/data/documents.h\"");
+  expect_good("apps/x.cpp", "#include \"lib/report/card.h\"");
+}
+
+TEST(Policy, KernelsStandAlone) {
+  expect_bad("kernels/cpu/x.cpp", "#include \"lib/core/error.h\"");
+  expect_bad("kernels/cpu/x.cpp", "#include \"kernels/cuda/x.h\"");
+  expect_bad("lib/model/x.cpp", "#include \"kernels/cpu/gemm.h\"");
+  expect_bad("lib/io/x.cpp", "#include \"kernels/backend.h\"");
+  expect_good("lib/model/x.cpp", "#include \"kernels/backend.h\"");
+  expect_good("lib/core/x.cpp", "#include \"kernels/philox.h\"");
+  expect_good("lib/data/x.cpp", "#include \"kernels/parallel.h\"");
+  expect_good("kernels/cpu/x.cpp", "#include \"kernels/cpu/gemm.h\"");
+  expect_good("kernels/registry.cpp", "#include \"kernels/cpu/backend.h\"");
+}
+
+TEST(Policy, ReferenceIsForTestsAndKnowsOnlyItself) {
+  expect_bad("lib/model/x.cpp", "#include \"reference/encoder.h\"");
+  expect_bad("apps/x.cpp", "#include \"reference/encoder.h\"");
+  expect_bad("reference/x.cpp", "#include \"lib/core/rng.h\"");
+  expect_bad("reference/x.cpp", "#include \"kernels/philox.h\"");
+  expect_bad("reference/x.cpp", "#include <fmt/format.h>");
+  expect_good("tests/gradients/x.cpp", "#include \"reference/encoder.h\"");
+  expect_good("reference/x.cpp", "#include \"reference/tensor.h\"");
+}
+
+TEST(Policy, IncludesAreWrittenFromTheRoot) {
+  expect_bad("lib/io/x.cpp", "#include \"file.h\"");
+}
+
+TEST(Policy, ThirdPartyLibrariesStayInTheirRooms) {
+  expect_bad("lib/core/x.cpp", "#include <CLI/CLI.hpp>");
+  expect_bad("lib/core/x.cpp", "#include <spdlog/spdlog.h>");
+  expect_bad("lib/data/x.cpp", "#include <htslib/faidx.h>");
+  expect_bad("apps/x.cpp", "#include <zlib.h>");
+  expect_bad("lib/data/x.cpp", "#include <sentencepiece_processor.h>");
+  expect_bad("lib/model/x.cpp", "#include <oneapi/dnnl/dnnl.hpp>");
+  expect_bad("lib/io/x.h", "#include <nlohmann/json.hpp>");
+  expect_bad("lib/io/x.cpp", "#include <gtest/gtest.h>");
+  expect_good("lib/io/x.cpp", "#include <nlohmann/json.hpp>");
+  expect_good("lib/io/x.cpp", "#include <htslib/faidx.h>");
+  expect_good("lib/core/x.cpp", "#include <fmt/format.h>");
+}
+
+TEST(Policy, TheLibraryNeitherPrintsNorEndsTheProcess) {
+  expect_bad("lib/core/x.cpp", "#include <iostream>");
+  expect_bad("lib/core/x.cpp", "std::cerr << 1;");
+  expect_bad("kernels/cpu/x.cpp", "std::printf(\"%d\", 1);");
+  expect_bad("lib/data/x.cpp", "fprintf (out, \"x\");");
+  expect_bad("lib/data/x.cpp", "std::fputs(text, file);");
+  expect_bad("reference/x.cpp", "if (bad) std::exit(1);");
+  expect_bad("lib/data/x.cpp", "abort();");
+  expect_good("lib/data/x.cpp", "std::snprintf(buffer, 8, \"x\");");
+  expect_good("lib/data/x.cpp", "const bool stop = guard.exit();");
+  expect_good("lib/data/x.cpp", "// Unlike std::cerr, abort() and printf(), this throws.");
+  expect_good("lib/data/x.cpp", "throw_runtime(\"printf( and exit( are only words here\");");
+  expect_good("apps/x.cpp", "std::cerr << 1;");
+}
+
+TEST(Policy, RandomNumbersAndThreadsHaveOneSource) {
+  expect_bad("lib/data/x.cpp", "std::mt19937 generator(1);");
+  expect_bad("apps/x.cpp", "const int r = rand();");
+  expect_bad("lib/data/x.cpp", "std::uniform_int_distribution<int> pick(0, 1);");
+  expect_bad("lib/data/x.cpp", "std::thread worker(run);");
+  expect_bad("kernels/cpu/x.cpp", "#pragma omp parallel for");
+  expect_good("kernels/parallel.h", "std::thread worker(run);");
+  expect_good("tests/unit/core/x.cpp", "std::thread worker(run);");
+}
+
+TEST(Policy, NothingUnfinishedStaysBehind) {
+  expect_bad("lib/data/x.cpp", std::string("// TO") + "DO: later");
+  expect_bad("tests/unit/core/x.cpp", std::string("EXPECT_TRUE") + "(true);");
+  expect_good("lib/data/x.cpp", "// Mastodon is one word.");
+}
+
+TEST(Policy, FilesOpenWithACommentStayShortAndGuardTheirHeaders) {
+  EXPECT_EQ(violations("lib/core/x.cpp", "#include <string>\n").size(), 1u);
+  EXPECT_EQ(violations("lib/core/x.cpp", "").size(), 1u);
+  EXPECT_EQ(violations("lib/core/x.h", "// What for.\nint f();\n").size(), 1u);
+  std::string longest = "// What for.\n";
+  for (int i = 1; i < 600; ++i) longest += "\n";
+  EXPECT_EQ(joined(violations("lib/core/x.cpp", longest)), "");
+  EXPECT_EQ(violations("lib/core/x.cpp", longest + "\n").size(), 1u);
+}
+
+TEST(Policy, CommentsAndLiteralsAreNotCode) {
+  EXPECT_EQ(code_only("a /* b\nc */ d // e\nf"), "a     \n     d     \nf");
+  EXPECT_EQ(code_only("f(\"a\\\"b\", 'c', 1'000);"), "f(\"    \", ' ', 1'000);");
+  EXPECT_EQ(code_only("x = R\"(a\"b)\"; y"), "x =         ; y");
+}
+
+}  // namespace
+}  // namespace bigbird::policy
