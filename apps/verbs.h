@@ -23,8 +23,12 @@ const VerbRow* find_verb(const std::string& name);
 int cmd_attention(int argc, char** argv);
 int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
+int cmd_evaluate(int argc, char** argv);
 int cmd_forward(int argc, char** argv);
 int cmd_man(int argc, char** argv);
+int cmd_pretrain(int argc, char** argv);
+int cmd_promoter_build(int argc, char** argv);
+int cmd_promoter_evaluate(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
 
 }  // namespace bigbird::apps

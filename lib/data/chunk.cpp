@@ -28,23 +28,6 @@ namespace {
 constexpr std::size_t units_per_batch = 16;
 constexpr std::size_t texts_per_batch = 64;
 
-// Name under which a contig's documents are drawn: the same for chr1, 1 and NC_000001.10.
-std::string canonical_name(const std::string& name) {
-  const int number = chromosome_number(name);
-  switch (number) {
-    case 0:
-      return name;
-    case 23:
-      return "X";
-    case 24:
-      return "Y";
-    case 25:
-      return "MT";
-    default:
-      return std::to_string(number);
-  }
-}
-
 std::vector<std::size_t> choose_chromosomes(const ChunkOptions& options, const ContigNames& names) {
   std::vector<std::size_t> chosen;
   if (options.chromosomes.empty()) {
@@ -245,9 +228,9 @@ ChunkSummary chunk_genome(const ChunkOptions& options) {
       unit.chosen = (first + i) / passes;
       unit.pass = static_cast<int>((first + i) % passes);
       const Contig& contig = names[chosen[unit.chosen]];
-      unit.documents = filter_documents(
-          draw_documents(canonical_name(contig.name), contig.length, unit.pass, options.seed, options.recipe),
-          filters[unit.chosen], unit.dropped);
+      unit.documents = filter_documents(draw_documents(canonical_contig_name(contig.name), contig.length,
+                                                       unit.pass, options.seed, options.recipe),
+                                        filters[unit.chosen], unit.dropped);
     });
     for (Unit& unit : units) {
       unit.first_number = summary.documents + 1;

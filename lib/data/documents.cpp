@@ -6,20 +6,11 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/hash.h"
 #include "lib/core/rng.h"
 
 namespace bigbird {
 namespace {
-
-// FNV-1a, 64 bits: a chromosome's number for the random stream that depends on its name alone.
-std::uint64_t name_hash(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char letter : name) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3ull;
-  }
-  return hash;
-}
 
 bool above_share(std::int64_t part, std::int64_t whole, double share) {
   return static_cast<double>(part) > share * static_cast<double>(whole);
@@ -47,8 +38,7 @@ void check_recipe(const DocumentRecipe& recipe) {
 
 std::vector<Document> draw_documents(std::string_view canonical_name, std::int64_t length, int pass,
                                      std::uint64_t seed, const DocumentRecipe& recipe) {
-  CounterRng rng(seed, Purpose::chunk_documents,
-                 name_hash(canonical_name) + static_cast<std::uint64_t>(pass));
+  CounterRng rng(seed, Purpose::chunk_documents, fnv1a_64(canonical_name) + static_cast<std::uint64_t>(pass));
   std::vector<Document> documents;
   std::int64_t position = rng.between(0, recipe.max_start);
   while (position < length) {

@@ -96,6 +96,14 @@ int chromosome_number(std::string_view name) {
   return number >= 1 && number <= 22 ? number : 0;
 }
 
+std::string canonical_contig_name(std::string_view name) {
+  const int number = chromosome_number(name);
+  if (number == 0) return std::string(name);
+  if (number == chromosome_x) return "X";
+  if (number == chromosome_y) return "Y";
+  return number == mitochondrion ? "MT" : std::to_string(number);
+}
+
 ContigNames::ContigNames(std::vector<Contig> contigs) : contigs_(std::move(contigs)) {
   for (std::size_t i = 0; i < contigs_.size(); ++i) {
     by_name_.emplace(contigs_[i].name, i);

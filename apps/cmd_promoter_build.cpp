@@ -1,0 +1,74 @@
+// `bigbird promoter build`: labelled windows around transcription start sites.
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/log.h"
+#include "lib/tasks/genomics/promoter_build.h"
+
+namespace bigbird::apps {
+
+int cmd_promoter_build(int argc, char** argv) {
+  Verb verb("promoter build", "Cut windows around transcription start sites and make a negative for each.",
+            {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
+             "bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
+             "hg38ToHg19.over.chain.gz -o promoters",
+             "bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
+             "--split kfold:5"});
+  PromoterBuildOptions options;
+  std::string negatives = "random";
+  std::string split = "promoter";
+  CLI::App& app = verb.app();
+  app.add_option("--tss", options.tss,
+                 "TSS BED: 6 columns, one base wide; or EPDnew's 8 columns, TSS from the thick range")
+      ->required()
+      ->type_name("BED");
+  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
+  app.add_option("-o,--output", options.output,
+                 "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--lift", options.chain,
+                 "Lift the TSS to the genome's assembly with this UCSC chain file first")
+      ->type_name("CHAIN");
+  app.add_option("--left", options.left, "Bases before the TSS, on the sense strand")
+      ->transform(count_suffix());
+  app.add_option("--right", options.right, "Bases from the TSS on")->transform(count_suffix());
+  app.add_option("--max-n", options.max_n, "Drop windows with a larger share of N");
+  app.add_option("--negatives", negatives,
+                 "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
+                 "their places; "
+                 "dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the same chromosome "
+                 "without a TSS")
+      ->type_name("KIND");
+  app.add_option(
+         "--split", split,
+         "promoter, gene, chromosome (80/10/10) or kfold:K; what stays on one side with its negatives")
+      ->type_name("UNIT");
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.negatives = parse_negative_kind(negatives);
+  options.split = parse_split(split);
+  options.seed = verb.seed();
+  options.replace = verb.force();
+  options.with_provenance = verb.provenance();
+  options.provenance = {
+      bigbird_version(), verb.command(), verb.seed(), options.fasta, {{"tss", options.tss, ""}}};
+  const PromoterBuildSummary summary = build_promoters(options);
+  log_info(fmt::format("{} of {} TSS give a window; as many negatives ({})", summary.promoters, summary.rows,
+                       negatives));
+  for (const auto& [reason, count] : summary.dropped) log_info(fmt::format("dropped {}: {}", count, reason));
+  for (const auto& sides : summary.sides) {
+    std::string line;
+    for (const auto& [side, count] : sides)
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, count);
+    log_info("promoters by split: " + line);
+  }
+  verb.set_throughput(static_cast<double>(summary.promoters), "promoters");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,87 @@
+// Reading and writing of promoter examples; see promoter_examples.h.
+#include "lib/tasks/genomics/promoter_examples.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+const std::vector<std::string>& column_names() {
+  static const std::vector<std::string> names = {"id",     "chrom", "start", "end",
+                                                 "strand", "label", "split", "sequence"};
+  return names;
+}
+
+int parse_label(std::string_view text, const std::string& where) {
+  if (text == "0" || text == "1") return text[0] - '0';
+  throw_bad_input(fmt::format("{}: label '{}' is neither 0 nor 1", where, text),
+                  "labels are 1 for promoters, else 0");
+}
+
+}  // namespace
+
+PromoterExampleWriter::PromoterExampleWriter(const std::string& path,
+                                             const std::vector<std::string>& provenance)
+    : out_(path), table_(out_, column_names(), provenance) {}
+
+void PromoterExampleWriter::write(const PromoterExample& example) {
+  table_.row({example.id, example.chrom, std::to_string(example.start), std::to_string(example.end),
+              std::string(1, example.strand), std::to_string(example.label), example.split,
+              example.sequence});
+}
+
+void PromoterExampleWriter::close() {
+  out_.close();
+}
+
+PromoterExampleReader::PromoterExampleReader(const std::string& path) : table_(path) {
+  for (const std::string& name : column_names()) columns_.push_back(table_.column(name));
+}
+
+bool PromoterExampleReader::next(PromoterExample& example) {
+  if (!table_.next(fields_)) return false;
+  const auto field = [&](std::size_t column) { return fields_[columns_[column]]; };
+  example.id = field(0);
+  example.chrom = field(1);
+  example.start = parse_integer(field(2), where(), "start");
+  example.end = parse_integer(field(3), where(), "end");
+  if (field(4) != "+" && field(4) != "-") {
+    throw_bad_input(fmt::format("{}: strand '{}' is neither + nor -", where(), field(4)));
+  }
+  example.strand = field(4)[0];
+  example.label = parse_label(field(5), where());
+  example.split = field(6);
+  example.sequence = field(7);
+  if (example.sequence.empty()) throw_bad_input(where() + ": the sequence is empty");
+  for (char& base : example.sequence) {
+    base = static_cast<char>(std::toupper(static_cast<unsigned char>(base)));
+    if (std::string_view("ACGTN").find(base) == std::string_view::npos) {
+      throw_bad_input(fmt::format("{}: '{}' in the sequence is none of A C G T N", where(), base));
+    }
+  }
+  return true;
+}
+
+LabelledScores read_predictions(const std::string& path) {
+  TsvReader table(path);
+  if (!table.has_column("label") || !table.has_column("score")) {
+    throw_bad_input(path + ": needs a `label` and a `score` column",
+                    "labels come from `bigbird promoter predict --data`, which keeps those of the examples");
+  }
+  const std::size_t label = table.column("label");
+  const std::size_t score = table.column("score");
+  LabelledScores result;
+  std::vector<std::string_view> fields;
+  while (table.next(fields)) {
+    result.labels.push_back(parse_label(fields[label], table.where()));
+    result.scores.push_back(parse_number(fields[score], table.where(), "score"));
+  }
+  if (result.labels.empty()) throw_bad_input(path + ": no predictions in it", "give at least one row");
+  return result;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,36 @@
+// Negative examples for promoters, made from a positive window or taken from the genome.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/core/rng.h"
+
+namespace bigbird {
+
+// random: 12 of 20 blocks replaced by uniform random bases (Oubounyt et al. 2019 as its public
+// re-implementation reads it). permute: 12 of 20 blocks permuted among their own places, so that composition
+// stays (GENA-LM's reading); far harder. dinucleotide: the whole window shuffled, every dinucleotide count
+// kept. genomic: another window of the same chromosome.
+enum class NegativeKind { random, permute, dinucleotide, genomic };
+
+inline constexpr std::size_t negative_blocks = 20;
+inline constexpr std::size_t negative_blocks_changed = 12;
+
+// "random", ...; Error{usage} for another word.
+NegativeKind parse_negative_kind(std::string_view word);
+const char* negative_kind_name(NegativeKind kind);
+
+// The window is cut into 20 equal blocks; what is left over when the length is not a multiple of 20 stays as
+// it is at the 3' end. Which 12 blocks change, and how, is drawn from `rng`; the other 8 stay in place.
+// Permuting draws a uniform permutation of the 12 (a block may by chance stay); one that leaves the window as
+// it was is drawn again, up to 100 times.
+std::string replace_blocks(std::string_view window, CounterRng& rng);
+std::string permute_blocks(std::string_view window, CounterRng& rng);
+
+// A uniform draw among the sequences with the same dinucleotide counts and the same first and last letter
+// (Altschul and Erickson 1985: a random Euler path).
+std::string shuffle_dinucleotides(std::string_view window, CounterRng& rng);
+
+}  // namespace bigbird

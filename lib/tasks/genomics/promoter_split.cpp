@@ -1,0 +1,131 @@
+// Seeded splits of promoters; see promoter_split.h.
+#include "lib/tasks/genomics/promoter_split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <numeric>
+
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+
+namespace bigbird {
+namespace {
+
+// The representative of a group in a union of groups.
+std::size_t find_root(std::vector<std::size_t>& parent, std::size_t at) {
+  while (parent[at] != at) at = parent[at] = parent[parent[at]];
+  return at;
+}
+
+}  // namespace
+
+SplitPlan parse_split(std::string_view word) {
+  if (word == "promoter") return {SplitUnit::promoter, 0};
+  if (word == "gene") return {SplitUnit::gene, 0};
+  if (word == "chromosome") return {SplitUnit::chromosome, 0};
+  constexpr std::string_view kfold = "kfold:";
+  if (word.starts_with(kfold)) {
+    const std::string_view digits = word.substr(kfold.size());
+    int folds = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), folds);
+    if (error == std::errc() && end == digits.data() + digits.size() && folds >= 3 && folds <= 100) {
+      return {SplitUnit::promoter, folds};
+    }
+  }
+  throw_usage(fmt::format("split '{}' is not known", word),
+              "choose promoter, gene, chromosome or kfold:K with K from 3 to 100");
+}
+
+std::string split_name(const SplitPlan& plan) {
+  if (plan.folds > 0) return "kfold:" + std::to_string(plan.folds);
+  switch (plan.unit) {
+    case SplitUnit::promoter:
+      return "promoter";
+    case SplitUnit::gene:
+      return "gene";
+    case SplitUnit::chromosome:
+      return "chromosome";
+  }
+  return "";
+}
+
+std::vector<std::size_t> group_promoters(std::span<const PromoterPlace> places, SplitUnit unit) {
+  std::vector<std::size_t> parent(places.size());
+  std::iota(parent.begin(), parent.end(), std::size_t{0});
+  std::map<std::string, std::size_t> first;  // the first promoter with a key
+  const auto join = [&](const std::string& key, std::size_t i) {
+    const auto [entry, is_new] = first.emplace(key, i);
+    if (!is_new) parent[find_root(parent, i)] = find_root(parent, entry->second);
+  };
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const PromoterPlace& place = places[i];
+    if (unit == SplitUnit::chromosome) {
+      join(place.chrom, i);
+    } else {
+      join(fmt::format("{}\t{}\t{}", place.chrom, place.tss, place.strand), i);
+      if (unit == SplitUnit::gene) join("gene\t" + place.gene, i);
+    }
+  }
+  std::vector<std::size_t> groups(places.size());
+  std::map<std::size_t, std::size_t> number;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    groups[i] = number.emplace(find_root(parent, i), number.size()).first->second;
+  }
+  return groups;
+}
+
+std::vector<std::vector<std::string>> split_promoters(std::span<const std::size_t> groups,
+                                                      const SplitPlan& plan, std::uint64_t seed) {
+  const std::size_t group_count = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1;
+  const auto folds = static_cast<std::size_t>(plan.folds);
+  if (group_count < std::max<std::size_t>(3, folds)) {
+    throw_bad_input(fmt::format("{} groups are too few to split by {}", group_count, split_name(plan)),
+                    "split by promoter, or give more promoters");
+  }
+  std::vector<std::size_t> sizes(group_count, 0);
+  for (const std::size_t group : groups) ++sizes[group];
+  std::vector<std::size_t> order(group_count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  CounterRng rng(seed, Purpose::promoter_split, 0);
+  shuffle(order, rng);
+
+  std::vector<std::vector<std::string>> splits;
+  if (folds == 0) {
+    std::vector<std::string> side(group_count, "train");
+    std::size_t next = 0;
+    // Each takes groups until it holds its tenth, but leaves at least one for every side after it.
+    const auto fill = [&](const char* name, std::size_t left_over) {
+      for (std::size_t held = 0; held * 10 < groups.size() && next + left_over < group_count; ++next) {
+        side[order[next]] = name;
+        held += sizes[order[next]];
+      }
+    };
+    fill("test", 2);
+    fill("valid", 1);
+    std::vector<std::string>& split = splits.emplace_back();
+    for (const std::size_t group : groups) split.push_back(side[group]);
+    return splits;
+  }
+  std::vector<std::size_t> fold_of(group_count);
+  std::vector<std::size_t> fold_size(folds, 0);
+  for (const std::size_t group : order) {
+    const auto smallest =
+        static_cast<std::size_t>(std::min_element(fold_size.begin(), fold_size.end()) - fold_size.begin());
+    fold_of[group] = smallest;
+    fold_size[smallest] += sizes[group];
+  }
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    std::vector<std::string>& split = splits.emplace_back();
+    for (const std::size_t group : groups) {
+      split.push_back(fold_of[group] == fold                 ? "test"
+                      : fold_of[group] == (fold + 1) % folds ? "valid"
+                                                             : "train");
+    }
+  }
+  return splits;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,117 @@
+// Classification of token sequences; see window_classifier.h.
+#include "lib/tasks/genomics/window_classifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+
+namespace bigbird {
+namespace {
+
+void append(Batch& batch, const ModelConfig& config, const ClassifiedSequence& sequence) {
+  batch.append(sequence.ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
+               config.input_length);
+}
+
+}  // namespace
+
+EncodedWindows encode_labelled_windows(const std::string& tsv, const Tokenizer& tokenizer,
+                                       std::int64_t max_tokens, std::int64_t num_labels) {
+  const auto reader = read_tsv_windows(tsv);
+  EncodedWindows encoded;
+  Window window;
+  while (reader->next(window)) {
+    throw_if_cancelled();
+    if (window.label < 0)
+      throw_bad_input(tsv + ": there is no label column", "use a TSV of `bigbird promoter build`");
+    if (window.label >= num_labels) {
+      throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", tsv, window.id,
+                                  window.label, num_labels));
+    }
+    ClassifiedSequence sequence;
+    sequence.label = window.label;
+    encoded.shortened += encode_window(tokenizer, window.sequence, max_tokens, sequence.ids) ? 1 : 0;
+    encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(sequence.ids.size()));
+    encoded.sequences.push_back(std::move(sequence));
+  }
+  if (encoded.sequences.empty()) throw_bad_input(tsv + ": there are no examples");
+  return encoded;
+}
+
+ClassificationTask::ClassificationTask(const ModelConfig& config,
+                                       const std::vector<ClassifiedSequence>& train,
+                                       const std::vector<ClassifiedSequence>& valid,
+                                       const ClassificationBatches& batches)
+    : config_(config), train_(train), valid_(valid), options_(batches) {}
+
+std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
+  std::vector<Batch> result;
+  const std::uint64_t size = train_.size();
+  const std::uint64_t first = step * static_cast<std::uint64_t>(options_.batch);
+  std::optional<RandomPermutation> order;
+  std::uint64_t order_epoch = 0;
+  for (std::int64_t i = 0; i < options_.batch; ++i) {
+    const std::uint64_t draw = first + static_cast<std::uint64_t>(i);
+    const std::uint64_t epoch = draw / size;
+    if (!order || epoch != order_epoch) order.emplace(options_.seed, Purpose::finetune_order, epoch, size);
+    order_epoch = epoch;
+    const ClassifiedSequence& sequence = train_[static_cast<std::size_t>((*order)(draw % size))];
+    if (i % options_.micro_batch == 0) result.emplace_back();
+    append(result.back(), config_, sequence);
+    result.back().sequence_labels.push_back(sequence.label);
+  }
+  return result;
+}
+
+std::optional<LossSums> ClassificationTask::validate(Model& model) const {
+  if (valid_.empty()) return std::nullopt;
+  LossSums sums;
+  Batch batch;
+  for (std::size_t i = 0; i < valid_.size(); ++i) {
+    append(batch, config_, valid_[i]);
+    batch.sequence_labels.push_back(valid_[i].label);
+    if (batch.sequences() == options_.micro_batch || i + 1 == valid_.size()) {
+      sums.add(model.forward(batch, {}));
+      batch.clear();
+    }
+  }
+  return sums;
+}
+
+BatchLimits classification_limits(const ModelConfig& config, std::int64_t sequences) {
+  return {sequences * config.input_length, sequences, 0, config.input_length};
+}
+
+std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
+                             std::int64_t micro_batch) {
+  const ModelConfig& config = model.config();
+  const std::size_t classes = static_cast<std::size_t>(config.num_labels);
+  std::vector<double> probabilities;
+  probabilities.reserve(sequences.size() * classes);
+  Batch batch;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    append(batch, config, sequences[i]);
+    if (batch.sequences() < micro_batch && i + 1 < sequences.size()) continue;
+    throw_if_cancelled();
+    model.forward(batch, {});
+    const std::vector<float> logits = model.sequence_logits();
+    for (std::size_t row = 0; row < logits.size(); row += classes) {
+      const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row);
+      const double highest = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
+      double sum = 0.0;
+      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[row + c] - highest);
+      for (std::size_t c = 0; c < classes; ++c)
+        probabilities.push_back(std::exp(logits[row + c] - highest) / sum);
+    }
+    batch.clear();
+  }
+  return probabilities;
+}
+
+}  // namespace bigbird

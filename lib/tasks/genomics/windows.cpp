@@ -1,0 +1,112 @@
+// Readers of windows; see windows.h.
+#include "lib/tasks/genomics/windows.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/bed.h"
+#include "lib/io/contig_names.h"
+#include "lib/io/fasta.h"
+#include "lib/tasks/genomics/promoter_examples.h"
+
+namespace bigbird {
+namespace {
+
+class TsvWindows : public WindowReader {
+ public:
+  explicit TsvWindows(const std::string& path) : reader_(path) {}
+
+  bool next(Window& window) override {
+    if (!reader_.next(example_)) return false;
+    window = {example_.id,     example_.chrom, example_.start,   example_.end,
+              example_.strand, example_.label, example_.sequence};
+    return true;
+  }
+
+ private:
+  PromoterExampleReader reader_;
+  PromoterExample example_;
+};
+
+class FastaWindows : public WindowReader {
+ public:
+  explicit FastaWindows(const std::string& path) : fasta_(path) {}
+
+  bool next(Window& window) override {
+    if (next_ == fasta_.contigs().size()) return false;
+    const Contig& contig = fasta_.contigs()[next_];
+    window = {contig.name, contig.name, 0, contig.length, '+', -1, fasta_.fetch(next_, 0, contig.length)};
+    ++next_;
+    return true;
+  }
+
+ private:
+  Fasta fasta_;
+  std::size_t next_ = 0;
+};
+
+class BedWindows : public WindowReader {
+ public:
+  BedWindows(const std::string& bed, const std::string& fasta)
+      : reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()) {}
+
+  bool next(Window& window) override {
+    if (!reader_.next(record_)) return false;
+    const std::size_t contig = names_.require(record_.chrom, reader_.where());
+    if (record_.begin == record_.end) throw_bad_input(reader_.where() + ": the window is empty");
+    if (record_.end > names_[contig].length) {
+      throw_bad_input(
+          fmt::format("{}: {}-{} reaches beyond {} ({} bp)", reader_.where(), record_.begin, record_.end,
+                      record_.chrom, names_[contig].length),
+          "cut the windows to the contigs of this genome, or check that it is the right assembly");
+    }
+    const char strand = record_.strand == '-' ? '-' : '+';
+    std::string sequence = fasta_.fetch(contig, record_.begin, record_.end);
+    if (strand == '-') sequence = reverse_complement(sequence);
+    const std::string id = record_.name == "."
+                               ? fmt::format("{}:{}-{}", record_.chrom, record_.begin + 1, record_.end)
+                               : record_.name;
+    window = {id, record_.chrom, record_.begin, record_.end, strand, -1, std::move(sequence)};
+    return true;
+  }
+
+ private:
+  BedReader reader_;
+  Fasta fasta_;
+  ContigNames names_;
+  BedRecord record_;
+};
+
+}  // namespace
+
+std::unique_ptr<WindowReader> read_tsv_windows(const std::string& path) {
+  return std::make_unique<TsvWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
+  return std::make_unique<FastaWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta) {
+  return std::make_unique<BedWindows>(bed, fasta);
+}
+
+bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
+                   std::vector<std::int32_t>& ids) {
+  std::vector<std::uint32_t> tokens;
+  tokenizer.encode(sequence, tokens);
+  const std::size_t room = static_cast<std::size_t>(max_tokens - 2);
+  const bool cut = tokens.size() > room;
+  if (cut) tokens.resize(room);
+  ids.clear();
+  ids.reserve(tokens.size() + 2);
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
+  for (const std::uint32_t token : tokens) ids.push_back(static_cast<std::int32_t>(token));
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
+  return cut;
+}
+
+}  // namespace bigbird
