@@ -2,7 +2,6 @@
 #include "lib/io/htslib_handles.h"
 
 #include <fmt/format.h>
-#include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
 

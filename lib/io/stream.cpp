@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
-#include <htslib/hfile.h>
 #include <unistd.h>
 
 #include <cerrno>
