@@ -129,8 +129,9 @@ int finish_output(int status) {
 int report(const Error& error) {
   if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
     const int number = cancel_signal();
-    std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM") << ": "
-              << error.message() << "\n";
+    std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM");
+    if (error.message() != "interrupted") std::cerr << ": " << error.message();
+    std::cerr << "\n";
     return 128 + number;
   }
   std::cerr << "bigbird: error: " << error.message() << "\n";

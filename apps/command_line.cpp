@@ -149,6 +149,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
       ->group("General")
       ->type_name("FILE");
   app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
+  app_.allow_config_extras(CLI::config_extras_mode::error);
   app_.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
       ->group("General");
 }

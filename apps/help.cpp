@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace bigbird::apps {
 namespace {
 
@@ -11,17 +13,22 @@ HelpForm& chosen_form() {
   return form;
 }
 
-// CLI11's layout, without the environment variable on every line: all follow one rule, stated once below the
-// options.
+// CLI11's layout with plainer marks: "--threads INT=0", "-O {bed12,text}=bed12". Ranges and the environment
+// variable are left out; a wrong value is told its range, and all variables follow one rule, stated once
+// below the options.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
-    std::string text = CLI::Formatter::make_option_opts(option);
-    const std::string variable = " (" + get_label("Env") + ":" + option->get_envname() + ")";
-    const std::size_t at = text.find(variable);
-    if (at != std::string::npos) text.erase(at, variable.size());
-    const std::size_t no_default = text.find("=[]");
-    if (no_default != std::string::npos) text.erase(no_default, 3);
+    if (option->get_type_size() == 0) return "";  // a flag
+    std::string type = option->get_type_name();
+    const std::size_t check = type.find(':');
+    if (check != std::string::npos)
+      type = type[check + 1] == '{' ? type.substr(check + 1) : type.substr(0, check);
+    std::string text = " " + type;
+    const std::string& value = option->get_default_str();
+    if (!value.empty() && value != "[]") text += "=" + value;
+    if (option->get_expected_max() > 1) text += " ...";
+    if (option->get_required()) text += " (required)";
     return text;
   }
   std::string make_option_usage(const CLI::Option* option) const override {
@@ -39,7 +46,16 @@ std::string help_text(const CLI::App& app, const std::string& verb,
   for (const std::string& example : examples) text += "  " + example + "\n";
   text += "\n" + formatter.make_usage(&app, "bigbird " + verb);
   text += formatter.make_positionals(&app);
-  text += formatter.make_groups(&app, CLI::AppFormatMode::Normal);
+  std::vector<std::string> groups = app.get_groups();
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const std::string& group) { return group != "General"; });
+  for (const std::string& group : groups) {
+    const auto in_group = [&](const CLI::Option* option) {
+      return option->get_group() == group && option->nonpositional();
+    };
+    const std::vector<const CLI::Option*> options = app.get_options(in_group);
+    if (!options.empty()) text += formatter.make_group(group, false, options);
+  }
   text +=
       "\nAn option may also come from the environment (--threads from BIGBIRD_THREADS) or from --config "
       "FILE;\n";
