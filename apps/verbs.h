@@ -28,7 +28,11 @@ int cmd_forward(int argc, char** argv);
 int cmd_man(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);
 int cmd_promoter_build(int argc, char** argv);
+int cmd_promoter_finetune(int argc, char** argv);
+int cmd_promoter_predict(int argc, char** argv);
 int cmd_promoter_evaluate(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
+int cmd_tokenize(int argc, char** argv);
+int cmd_train_bpe(int argc, char** argv);
 
 }  // namespace bigbird::apps

@@ -80,8 +80,8 @@ class TokenShards {
   TokenView sentence(std::uint64_t s) const;
   std::uint32_t sentence_length(std::uint64_t s) const;
 
-  // Error{bad_input} when the shards were made with another tokenizer, or hold ids beyond the vocabulary.
-  // Looks at every id: once per run.
+  // Error{bad_input} when the shards were made with another tokenizer. Where no P.json says with which, every
+  // id is compared with the vocabulary's size instead.
   void require_tokenizer(const std::string& digest, std::size_t vocab_size) const;
 
  private:
@@ -99,7 +99,7 @@ class TokenShards {
   };
 
   static Shard open_shard(const std::string& stem);
-  std::vector<std::string> read_description(const std::string& path);
+  std::vector<std::string> find_stems();
   const Shard& shard_of_sentence(std::uint64_t s) const;
   const Shard& shard_of_document(std::uint64_t d) const;
 
