@@ -27,18 +27,41 @@ TileSize tile_size(Index m, Index n) {
   return tile;
 }
 
+// oneDNN's sgemm takes another path, with another order of sums, for fewer rows of a plain left matrix: such
+// rows are computed among this many, so that a row's result does not depend on how many rows are beside it.
+constexpr Index onednn_least_rows = 16;
+
+void onednn_multiply_few_rows(const Product& product, float* scratch) {
+  float* const a = scratch;
+  float* const c = scratch + onednn_least_rows * product.k;
+  std::fill(a, c, 0.0f);
+  for (Index i = 0; i < product.m; ++i) {
+    std::copy_n(product.a + i * product.a_row, product.k, a + i * product.k);
+  }
+  Product padded = product;
+  padded.m = onednn_least_rows;
+  padded.a = a;
+  padded.a_row = product.k;
+  padded.c = c;
+  padded.c_row = product.n;
+  onednn_multiply(padded);
+  for (Index i = 0; i < product.m; ++i)
+    std::copy_n(c + i * product.n, product.n, product.c + i * product.c_row);
+}
+
 }  // namespace
 
 void CpuBackend::multiply(const Product& product, float* scratch) const {
   if (use_onednn_ && product.k > 0) {
-    onednn_multiply(product);
+    const bool few_rows = product.m < onednn_least_rows && product.a_column == 1 && !product.accumulate;
+    few_rows ? onednn_multiply_few_rows(product, scratch) : onednn_multiply(product);
   } else {
     level_.gemm(product, scratch);
   }
 }
 
-Index CpuBackend::multiply_scratch(Index n) const {
-  return use_onednn_ ? 0 : level_.gemm_scratch(n);
+Index CpuBackend::multiply_scratch(Index n, Index k) const {
+  return use_onednn_ ? onednn_least_rows * (n + k) : level_.gemm_scratch(n);
 }
 
 template <typename After>
@@ -47,7 +70,7 @@ void CpuBackend::multiply_tiles(const Product& whole, const After& after) {
   const TileSize tile = tile_size(whole.m, whole.n);
   const Index row_tiles = pieces(whole.m, tile.rows);
   const Index column_tiles = pieces(whole.n, tile.columns);
-  const Index scratch_size = multiply_scratch(std::min(tile.columns, whole.n));
+  const Index scratch_size = multiply_scratch(std::min(tile.columns, whole.n), whole.k);
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
   parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
     const Index row = static_cast<Index>(task) / column_tiles * tile.rows;

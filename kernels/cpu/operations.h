@@ -31,7 +31,6 @@ class CpuBackend final : public Backend {
 
   // device.cpp
   std::string description() const override;
-  std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
@@ -77,6 +76,7 @@ class CpuBackend final : public Backend {
   void add(const float* x, float* y, Index count) override;
 
   // attention.cpp
+  std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const override;
   void attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, Rows out,
                          float* log_sum_exp) override;
   void attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
@@ -96,7 +96,7 @@ class CpuBackend final : public Backend {
  private:
   // One product on the calling thread.
   void multiply(const Product& product, float* scratch) const;
-  Index multiply_scratch(Index n) const;
+  Index multiply_scratch(Index n, Index k) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>

@@ -1,0 +1,282 @@
+// The base-size model against its own matrix products alone: forward and training step, as ratios, and the
+// peak memory. The products run through oneDNN in the same process, multi-threaded, in the faster of its two
+// usual forms (sgemm and the matmul primitive on plain layouts). Options: see usage().
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+#include "lib/model/model.h"
+
+#if defined(BIGBIRD_HAVE_ONEDNN)
+#include <dnnl.hpp>
+#endif
+
+namespace bigbird {
+namespace {
+
+struct Options {
+  std::map<std::string, std::int64_t> values{{"layers", 12},  {"width", 768},   {"heads", 12},
+                                             {"inner", 3072}, {"length", 4096}, {"vocabulary", 32000},
+                                             {"masked", 614}, {"block", 64},    {"random", 3},
+                                             {"repeats", 3},  {"threads", 0},   {"checkpoint", 0}};
+  std::int64_t operator[](const std::string& name) const { return values.at(name); }
+};
+
+void usage(const Options& options) {
+  std::printf("bench_encoder [--NAME VALUE]...\n");
+  for (const auto& [name, value] : options.values)
+    std::printf("  --%s %lld\n", name.c_str(), static_cast<long long>(value));
+  std::printf(
+      "forward at most 2x its products and a training step at most 2.5x three times those is the aim at the "
+      "defaults\n");
+}
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The best of `repeats` after one run to warm up.
+double best_seconds(std::int64_t repeats, const std::function<void()>& work) {
+  work();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < repeats; ++i) best = std::min(best, seconds(work));
+  return best;
+}
+
+double peak_gigabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e9;
+}
+
+ModelConfig config_of(const Options& options) {
+  ModelConfig config;
+  config.num_hidden_layers = options["layers"];
+  config.hidden_size = options["width"];
+  config.num_attention_heads = options["heads"];
+  config.intermediate_size = options["inner"];
+  config.vocab_size = options["vocabulary"];
+  config.block_size = options["block"];
+  config.num_random_blocks = options["random"];
+  config.max_position_embeddings = std::max(options["length"], std::int64_t{4096});
+  validate(config, "bench_encoder");
+  return config;
+}
+
+Batch one_sequence(const ModelConfig& config, const Options& options) {
+  CounterRng rng(1, Purpose::test, 0);
+  std::vector<std::int32_t> ids;
+  for (std::int64_t i = 0; i < options["length"]; ++i) {
+    ids.push_back(static_cast<std::int32_t>(rng.between(5, config.vocab_size - 1)));
+  }
+  Batch batch;
+  batch.append(ids, {}, config.block_size, 0);
+  const std::int64_t masked = std::min(options["masked"], options["length"]);
+  for (std::int64_t i = 0; i < masked; ++i) {
+    const std::int64_t row = i * options["length"] / masked;
+    batch.masked_rows.push_back(static_cast<std::int32_t>(row));
+    batch.masked_labels.push_back(ids[static_cast<std::size_t>(row)]);
+  }
+  batch.sequence_labels.push_back(0);
+  return batch;
+}
+
+// y[batch][m, n] = x[batch][m, k] w[batch][n, k]^T, `count` times.
+struct Product {
+  const char* name;
+  std::int64_t count, batch, m, n, k;
+  double flops() const {
+    return 2.0 * static_cast<double>(count) * static_cast<double>(batch) * static_cast<double>(m) *
+           static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+
+std::vector<Product> linear_products(const ModelConfig& config, const Batch& batch) {
+  const std::int64_t tokens = batch.tokens(), width = config.hidden_size, layers = config.num_hidden_layers;
+  const std::int64_t masked = static_cast<std::int64_t>(batch.masked_rows.size());
+  return {{"query, key, value", layers, 1, tokens, 3 * width, width},
+          {"attention output", layers, 1, tokens, width, width},
+          {"feed-forward in", layers, 1, tokens, config.intermediate_size, width},
+          {"feed-forward out", layers, 1, tokens, width, config.intermediate_size},
+          {"masked-token transform", 1, 1, masked, width, width},
+          {"masked-token decoder", 1, 1, masked, config.vocab_size, width}};
+}
+
+// As many (query block, key block) pairs as the plans of all layers hold, in tiles of one query block by
+// eight key blocks.
+std::vector<Product> attention_products(const ModelConfig& config, const Batch& batch) {
+  PlanCache plans(config);
+  std::int64_t pairs = 0;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const kernels::BlockPlanView& view = plans.plan(layer, batch.tokens() / config.block_size).view();
+    pairs += view.row_offsets[view.heads * view.blocks];
+  }
+  const std::int64_t tiles = pairs / 8 / config.num_hidden_layers, b = config.block_size,
+                     d = config.head_size();
+  return {{"attention scores", config.num_hidden_layers, tiles, b, 8 * b, d},
+          {"attention values", config.num_hidden_layers, tiles, b, d, 8 * b}};
+}
+
+#if defined(BIGBIRD_HAVE_ONEDNN)
+double product_seconds(const Product& of, std::int64_t repeats) {
+  std::vector<float> x(static_cast<std::size_t>(of.batch * of.m * of.k), 0.5f);
+  std::vector<float> w(static_cast<std::size_t>(of.batch * of.n * of.k), 0.25f);
+  std::vector<float> y(static_cast<std::size_t>(of.batch * of.m * of.n));
+  using dnnl::memory;
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::stream stream(engine);
+  const memory::desc x_shape({of.batch, of.m, of.k}, memory::data_type::f32, memory::format_tag::abc);
+  const memory::desc w_shape({of.batch, of.k, of.n}, memory::data_type::f32, memory::format_tag::acb);
+  const memory::desc y_shape({of.batch, of.m, of.n}, memory::data_type::f32, memory::format_tag::abc);
+  const dnnl::matmul matmul(
+      dnnl::matmul::primitive_desc(dnnl::matmul::desc(x_shape, w_shape, y_shape), engine));
+  memory x_memory(x_shape, engine, x.data()), w_memory(w_shape, engine, w.data()),
+      y_memory(y_shape, engine, y.data());
+  double best = best_seconds(repeats, [&] {
+    matmul.execute(stream,
+                   {{DNNL_ARG_SRC, x_memory}, {DNNL_ARG_WEIGHTS, w_memory}, {DNNL_ARG_DST, y_memory}});
+    stream.wait();
+  });
+  if (of.batch == 1) {
+    best = std::min(best, best_seconds(repeats, [&] {
+                      dnnl_sgemm('N', 'T', of.m, of.n, of.k, 1.0f, x.data(), of.k, w.data(), of.k, 0.0f,
+                                 y.data(), of.n);
+                    }));
+  }
+  return best * static_cast<double>(of.count);
+}
+#endif
+
+// Prints each product and returns the sum of their times; 0 without oneDNN.
+double report_products(const std::vector<Product>& products, std::int64_t repeats) {
+  double sum = 0.0;
+  for (const Product& product : products) {
+#if defined(BIGBIRD_HAVE_ONEDNN)
+    const double time = product_seconds(product, repeats);
+    std::printf("  %-24s %9.3f s  %8.1f GFLOP  %7.1f GFLOP/s\n", product.name, time, product.flops() / 1e9,
+                product.flops() / 1e9 / time);
+    sum += time;
+#else
+    (void)repeats;
+    std::printf("  %-24s %8.1f GFLOP\n", product.name, product.flops() / 1e9);
+#endif
+  }
+  return sum;
+}
+
+double time_forward(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+                    const BatchLimits& limits, std::int64_t repeats) {
+  Model model(backend, config, limits, {});
+  model.set_parameters(initial_parameters(model.layout(), config, 1));
+  return best_seconds(repeats, [&] { model.forward(batch, {}); });
+}
+
+// Forward, backward and AdamW, dropout on. Returns the whole and prints the parts.
+double time_step(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+                 const BatchLimits& limits, bool grad_checkpoint, std::int64_t repeats) {
+  Model model(backend, config, limits, {.training = true, .grad_checkpoint = grad_checkpoint});
+  model.set_parameters(initial_parameters(model.layout(), config, 1));
+  const std::int64_t count = model.layout().count();
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+  float* moments[2];
+  for (float*& moment : moments) {
+    moment = static_cast<float*>(backend.allocate(bytes));
+    backend.zero(moment, bytes);
+  }
+  double forward = 0, backward = 0, optimizer = 0, best = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i <= repeats; ++i) {
+    ForwardResult result;
+    const double f = seconds([&] {
+      result = model.forward(
+          batch, {.training = true, .dropout_seed = static_cast<std::uint64_t>(i), .hidden_state = {}});
+    });
+    const double b = seconds([&] {
+      model.zero_gradients();
+      model.backward({1.0f / static_cast<float>(result.mlm_count), 1.0f});
+    });
+    const double o = seconds([&] {
+      backend.adamw(model.parameters(), model.gradients(), moments[0], moments[1], count,
+                    {.learning_rate = 1e-5f});
+    });
+    if (i > 0 && f + b + o < best) {
+      best = f + b + o;
+      forward = f;
+      backward = b;
+      optimizer = o;
+    }
+  }
+  for (float* moment : moments) backend.release(moment);
+  std::printf("  forward %.3f s, backward %.3f s, AdamW %.3f s\n", forward, backward, optimizer);
+  return best;
+}
+
+void run(const Options& options) {
+  kernels::set_thread_count(static_cast<int>(options["threads"]));
+  const ModelConfig config = config_of(options);
+  const Batch batch = one_sequence(config, options);
+  const BatchLimits limits{batch.tokens(), 1, static_cast<std::int64_t>(batch.masked_rows.size()),
+                           batch.tokens()};
+  const auto backend = kernels::make_cpu_backend();
+  std::printf("%s\n%lld layers, width %lld, %lld tokens, vocabulary %lld, %lld masked\n",
+              backend->description().c_str(), static_cast<long long>(config.num_hidden_layers),
+              static_cast<long long>(config.hidden_size), static_cast<long long>(batch.tokens()),
+              static_cast<long long>(config.vocab_size), static_cast<long long>(limits.masked_tokens));
+
+  const double forward = time_forward(*backend, config, batch, limits, options["repeats"]);
+  std::printf("forward        %9.3f s\n", forward);
+  const double step =
+      time_step(*backend, config, batch, limits, options["checkpoint"] != 0, options["repeats"]);
+  std::printf("training step  %9.3f s\n", step);
+  std::printf("peak memory of the process %.2f GB\n", peak_gigabytes());
+
+  std::printf("products of the linear layers, forward:\n");
+  const double linear = report_products(linear_products(config, batch), options["repeats"]);
+  std::printf("products of attention, forward:\n");
+  const double attention = report_products(attention_products(config, batch), options["repeats"]);
+  if (linear <= 0) {
+    std::printf("built without oneDNN: nothing to compare with\n");
+    return;
+  }
+  std::printf("linear products %.3f s, with attention %.3f s\n", linear, linear + attention);
+  std::printf("forward / products                 %.2f   with attention products %.2f   (aim 2.0)\n",
+              forward / linear, forward / (linear + attention));
+  std::printf("training step / (3 x products)     %.2f   with attention products %.2f   (aim 2.5)\n",
+              step / (3 * linear), step / (3 * (linear + attention)));
+}
+
+}  // namespace
+}  // namespace bigbird
+
+int main(int argc, char** argv) {
+  bigbird::Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    const auto found = name.rfind("--", 0) == 0 ? options.values.find(name.substr(2)) : options.values.end();
+    if (found == options.values.end() || i + 1 == argc) {
+      bigbird::usage(options);
+      return 2;
+    }
+    found->second = std::atoll(argv[i + 1]);
+  }
+  try {
+    bigbird::run(options);
+  } catch (const bigbird::Error& error) {
+    std::fprintf(stderr, "bench_encoder: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

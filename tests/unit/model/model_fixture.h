@@ -1,0 +1,43 @@
+// Tiny models, batches and their translation for the double-precision reference; shared by the model tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/model.h"
+#include "reference/encoder.h"
+
+namespace bigbird::testing {
+
+// Width 24, 2 heads, 2 layers, blocks of 4, vocabulary 37, dropout off.
+ModelConfig tiny_config();
+
+// Weights, biases and LayerNorm parameters all away from their initial values, so that every term counts.
+std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed);
+
+// Sequences of these lengths with random ids and types, masked rows with labels (pretraining) and sequence
+// labels.
+Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed);
+
+BatchLimits limits_of(const Batch& batch);
+
+std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+                                  const ModelOptions& options, const std::vector<float>& parameters);
+
+// Means over the labels that count, as Hugging Face's loss.
+LossScale mean_scale(const ForwardResult& result);
+double scaled_loss(const ForwardResult& result, const LossScale& scale);
+
+// The same for the reference.
+reference::EncoderConfig reference_config(const ModelConfig& config);
+reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters);
+reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch);
+
+// Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
+double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);
+double largest_magnitude(const std::vector<double>& values);
+
+}  // namespace bigbird::testing
