@@ -31,6 +31,9 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART;  // library calls need not know about EINTR
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A file over the size limit (ulimit -f) then fails as a full disk does: with an error that is noticed.
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, nullptr);
 }
 
 std::string overview() {

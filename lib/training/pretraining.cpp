@@ -229,6 +229,7 @@ std::string model_card(const PretrainOptions& options, const ModelConfig& config
 
 TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backend) {
   check_numbers(options);
+  RunFolder::check(options.run, options.start);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
   const ModelConfig config = complete_config(options, *tokenizer);
   const TokenShards train_shards(options.train);

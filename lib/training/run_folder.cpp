@@ -58,17 +58,21 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path, RunStart start) : path_(std::move(path)) {
-  make_folders(path_);
-  const std::vector<std::string> names = names_in(path_);
-  for (const std::string& name : names) {
-    if (start == RunStart::fresh) {
-      if (belongs_to_run(name)) {
-        throw_bad_input(path_ + ": holds a run already",
-                        "go on with it by --resume, replace it by --force, or choose another folder");
-      }
-      throw_bad_input(fmt::format("{}: not empty ({})", path_, name), "choose another folder for -o");
+void RunFolder::check(const std::string& path, RunStart start) {
+  if (start != RunStart::fresh || !folder_exists(path)) return;
+  for (const std::string& name : names_in(path)) {
+    if (belongs_to_run(name)) {
+      throw_bad_input(path + ": holds a run already",
+                      "go on with it by --resume, replace it by --force, or choose another folder");
     }
+    throw_bad_input(fmt::format("{}: not empty ({})", path, name), "choose another folder for -o");
+  }
+}
+
+RunFolder::RunFolder(std::string path, RunStart start) : path_(std::move(path)) {
+  check(path_, start);
+  make_folders(path_);
+  for (const std::string& name : names_in(path_)) {
     if (is_leftover(name) || (start == RunStart::overwrite && belongs_to_run(name)))
       remove_folder(file(name));
   }

@@ -40,6 +40,8 @@ class RunFolder {
  public:
   // Creates the folder. Error{bad_input} when a fresh run finds one there, or files that are not ours.
   RunFolder(std::string path, RunStart start);
+  // The same Error, before anything is created or removed: to fail before long work.
+  static void check(const std::string& path, RunStart start);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }

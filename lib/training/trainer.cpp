@@ -169,8 +169,10 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     metrics.row(state.step, fields);
     progress.advance(1, fmt::format("loss {:.4f}, {:.0f} tokens/s", summary.loss, rate));
 
-    const bool saving = due(state.step, options.save_every);
-    if (due(state.step, options.eval_every) || (saving && options.keep_best > 0)) {
+    const bool last = state.step == options.steps;
+    const bool saving = last || due(state.step, options.save_every);
+    const bool validating = options.eval_every > 0 && (last || due(state.step, options.eval_every));
+    if (validating || (saving && options.keep_best > 0)) {
       if (const std::optional<LossSums> valid = task.validate(model)) {
         state.valid_loss = valid->loss();
         if (valid_log) valid_log->row(state.step, loss_fields(*valid, options));

@@ -1,0 +1,168 @@
+// `bigbird evaluate`: how well a model predicts held-out shards, beside n-gram baselines.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/data/token_shards.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
+#include "lib/model/checkpoint.h"
+#include "lib/model/model.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/training/evaluator.h"
+#include "lib/training/ngram_baselines.h"
+
+namespace bigbird::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  std::string data;
+  std::string baseline_from;
+  std::int64_t length = 0;
+  EvaluationOptions evaluation;
+  std::uint64_t baseline_tokens = 20'000'000;
+  PretrainingObjective objective;
+};
+
+const char* const bits_definition =
+    "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
+    "count; "
+    "[UNK] and special pieces are never masked)";
+
+Json baseline_json(double nats, const EvaluationResult& result) {
+  Json json;
+  json["bits_per_base"] = nats / std::log(2.0) / static_cast<double>(result.bases_covered);
+  json["mlm_loss"] = nats / static_cast<double>(result.sums.mlm_count);
+  return json;
+}
+
+Json baselines(const Options& options, const Tokenizer& tokenizer, const EvaluationResult& result,
+               std::uint64_t seed) {
+  const TokenShards shards(options.baseline_from);
+  shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
+  const NgramModel ngrams(shards, tokenizer, options.baseline_tokens, seed);
+  const BaselineScores scores = score_baselines(ngrams, result.scored);
+  Json json;
+  json["unigram"] = baseline_json(scores.unigram, result);
+  json["unigram"]["smoothing"] = "add-one over the ordinary pieces";
+  json["bigram"] = baseline_json(scores.bigram, result);
+  json["bigram"]["smoothing"] = fmt::format(
+      "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
+      "true token, "
+      "which the model may not see",
+      ngrams.bigram_prior());
+  json["tokens"] = ngrams.tokens();
+  json["from"] = options.baseline_from;
+  return json;
+}
+
+Json result_json(const EvaluationResult& result, const PretrainingObjective& objective) {
+  Json json;
+  json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
+  json["mlm_accuracy"] =
+      objective.mlm
+          ? Json(static_cast<double>(result.sums.mlm_correct) / static_cast<double>(result.sums.mlm_count))
+          : Json(nullptr);
+  json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
+  json["bits_per_base"] = objective.mlm ? Json(result.bits_per_base()) : Json(nullptr);
+  json["bits_per_base_definition"] = bits_definition;
+  const auto sequences = static_cast<double>(result.sums.sequence_count);
+  json["nsp_loss"] = objective.nsp ? Json(result.sums.sequence_loss / sequences) : Json(nullptr);
+  json["nsp_accuracy"] =
+      objective.nsp ? Json(static_cast<double>(result.sums.sequence_correct) / sequences) : Json(nullptr);
+  json["samples"] = result.samples;
+  json["tokens"] = result.tokens;
+  json["masked_tokens"] = result.sums.mlm_count;
+  json["bases_covered"] = result.bases_covered;
+  return json;
+}
+
+}  // namespace
+
+int cmd_evaluate(int argc, char** argv) {
+  Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON on stdout.",
+            {"bigbird evaluate -m run/final --data held_out --baseline-from train",
+             "bigbird evaluate -m run/checkpoint-5000 --data held_out --samples 200 --no-nsp"});
+  Options options;
+  bool no_nsp = false;
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", options.model, "Model folder")->required()->type_name("MODEL");
+  app.add_option("--data", options.data, "Prefix of the held-out token shards")->required()->type_name("P");
+  app.add_option("--baseline-from", options.baseline_from,
+                 "Prefix of the training shards, to fit n-gram baselines")
+      ->type_name("P");
+  app.add_option("--length", options.length, "Most tokens of a sample; 0 is the model's number of positions")
+      ->transform(count_suffix());
+  app.add_option("--batch", options.evaluation.batch, "Sequences at a time; the result does not depend on it")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all")
+      ->transform(count_suffix());
+  app.add_option("--mask-probability", options.objective.mask_probability, "Share of tokens to predict");
+  app.add_option("--baseline-tokens", options.baseline_tokens,
+                 "Training tokens to count for the baselines; 0 is all")
+      ->transform(count_suffix());
+  app.add_flag("--no-nsp", no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]");
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_device();
+  if (!verb.parse(argc, argv)) return 0;
+
+  const LoadedModel loaded = load_model(options.model, HeadType::pretraining, verb.seed());
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
+  check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer->vocab_size()),
+                         tokenizer->digest(), options.model, options.model);
+  const TokenShards shards(options.data);
+  shards.require_tokenizer(tokenizer->digest(), tokenizer->vocab_size());
+  if (options.length == 0) options.length = loaded.config.max_position_embeddings;
+  if (options.length > loaded.config.max_position_embeddings) {
+    throw_usage(fmt::format("--length {}: {} has {} positions", options.length, options.model,
+                            loaded.config.max_position_embeddings),
+                "leave --length out");
+  }
+  // A random next sentence needs a second document.
+  options.objective.nsp = !no_nsp && shards.document_count() > 1;
+
+  const PretrainingBatches batches(shards, *tokenizer, loaded.config, options.objective, options.length,
+                                   verb.seed());
+  options.evaluation.batch =
+      std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
+  options.evaluation.keep_scored = !options.baseline_from.empty();
+  options.evaluation.progress = true;
+  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
+  model.set_parameters(loaded.parameters);
+  const EvaluationResult result = evaluate_pretraining(model, batches, *tokenizer, options.evaluation);
+
+  Json json = result_json(result, options.objective);
+  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, *tokenizer, result, verb.seed());
+  if (verb.provenance()) {
+    Provenance provenance;
+    provenance.version = bigbird_version();
+    provenance.command = verb.command();
+    provenance.seed = verb.seed();
+    provenance.inputs.push_back({"model", options.model, sha256_file(options.model + "/model.safetensors")});
+    provenance.inputs.push_back({"data", options.data, ""});
+    json["provenance"] = Json::parse(provenance_json(provenance));
+  }
+  OutputStream out("-");
+  out.write(json.dump(2) + "\n");
+  out.close();
+  verb.set_throughput(static_cast<double>(result.tokens), "tokens");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,185 @@
+// `bigbird pretrain`: masked tokens and next sentences on token shards.
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/training_options.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/provenance.h"
+#include "lib/model/config.h"
+#include "lib/training/pretraining.h"
+
+namespace bigbird::apps {
+namespace {
+
+// Options as typed; which of them were given is known to CLI11.
+struct Typed {
+  ModelConfig config;
+  std::int64_t intermediate = 0;  // 0: 4 x width
+  double dropout = 0.1;
+  double attention_dropout = 0.1;
+  std::string attention = "bigbird";
+  std::string random_mode = "google";
+  std::string norm = "postnorm";
+  TypedSchedule schedule;
+  bool no_mlm = false;
+  bool no_nsp = false;
+  bool resume = false;
+};
+
+void add_model_options(CLI::App& app, Typed& typed) {
+  const char* group = "Model";
+  ModelConfig& config = typed.config;
+  app.add_option("--layers", config.num_hidden_layers, "Encoder layers")->group(group);
+  app.add_option("--width", config.hidden_size, "Width of the hidden states")->group(group);
+  app.add_option("--heads", config.num_attention_heads, "Attention heads")->group(group);
+  app.add_option("--intermediate", typed.intermediate,
+                 "Inner width of the feed-forward layers; 0 is 4 x width")
+      ->group(group);
+  app.add_option("--block-size", config.block_size, "Tokens of an attention block")->group(group);
+  app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")->group(group);
+  app.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random")
+      ->group(group);
+  app.add_option("--random-mode", typed.random_mode,
+                 "Where random blocks come from: google, huggingface, zeros or none")
+      ->group(group);
+  app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
+      ->group(group);
+  app.add_option("--dropout", typed.dropout, "Dropout of the hidden states")
+      ->check(CLI::Range(0.0, 0.999))
+      ->group(group);
+  app.add_option("--attention-dropout", typed.attention_dropout,
+                 "Dropout of attention probabilities (full attention only)")
+      ->check(CLI::Range(0.0, 0.999))
+      ->group(group);
+  app.add_option("--max-positions", config.max_position_embeddings,
+                 "Rows of the position table; 0 is --length")
+      ->transform(count_suffix())
+      ->group(group);
+}
+
+void add_training_options(CLI::App& app, Typed& typed, PretrainOptions& options) {
+  const char* group = "Training";
+  app.add_option("--length", options.length, "Most tokens of a sample, special ones included")
+      ->transform(count_suffix())
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30))
+      ->group(group);
+  app.add_option("--batch", options.batch, "Sequences of one update")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
+      ->group(group);
+  app.add_option("--steps", options.steps, "Updates")->transform(count_suffix())->group(group);
+  add_optimizer_options(app, typed.schedule, options.learning_rate, options.optimizer);
+  app.add_option("--mask-probability", options.objective.mask_probability, "Share of tokens to predict")
+      ->group(group);
+  app.add_flag("--no-nsp", typed.no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]")
+      ->group(group);
+  app.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out")->group(group);
+  add_memory_options(app, options.grad_checkpoint, options.memory_limit);
+  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
+                         "Steps between validations; 0 is never", typed.resume);
+  app.add_option("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
+      ->transform(count_suffix())
+      ->group("Checkpoints and validation");
+}
+
+// The model folder's config with what was typed on top; the shape of its weights cannot change.
+ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, const Typed& typed) {
+  ModelConfig config = read_config(folder + "/config.json");
+  const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
+    if (app.count(option) > 0 && typed_value != value) {
+      throw_usage(fmt::format("{} {}: the model in {} has {}", option, typed_value, folder, value),
+                  fmt::format("leave {} out with --init", option));
+    }
+  };
+  fixed("--layers", typed.config.num_hidden_layers, config.num_hidden_layers);
+  fixed("--width", typed.config.hidden_size, config.hidden_size);
+  fixed("--heads", typed.config.num_attention_heads, config.num_attention_heads);
+  fixed("--intermediate", typed.intermediate, config.intermediate_size);
+  fixed("--max-positions", typed.config.max_position_embeddings, config.max_position_embeddings);
+  if (app.count("--norm") > 0 && parse_norm_type(typed.norm) != config.norm_type) {
+    throw_usage(
+        fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
+        "leave --norm out with --init");
+  }
+  if (app.count("--block-size") > 0) config.block_size = typed.config.block_size;
+  if (app.count("--random-blocks") > 0) config.num_random_blocks = typed.config.num_random_blocks;
+  if (app.count("--attention") > 0) config.attention = parse_attention_pattern(typed.attention);
+  if (app.count("--random-mode") > 0) config.random_mode = parse_random_mode(typed.random_mode);
+  if (app.count("--dropout") > 0) config.hidden_dropout_prob = typed.dropout;
+  if (app.count("--attention-dropout") > 0) config.attention_probs_dropout_prob = typed.attention_dropout;
+  return config;
+}
+
+ModelConfig fresh_config(const Typed& typed) {
+  ModelConfig config = typed.config;
+  config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
+  config.attention = parse_attention_pattern(typed.attention);
+  config.random_mode = parse_random_mode(typed.random_mode);
+  config.norm_type = parse_norm_type(typed.norm);
+  config.hidden_dropout_prob = typed.dropout;
+  config.attention_probs_dropout_prob = typed.attention_dropout;
+  return config;
+}
+
+}  // namespace
+
+int cmd_pretrain(int argc, char** argv) {
+  Verb verb("pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+            {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length "
+             "1024 --batch 16 "
+             "--steps 10k",
+             "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
+             "--steps 1M --resume",
+             "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
+  Typed typed;
+  typed.config.max_position_embeddings = 0;
+  PretrainOptions options;
+  CLI::App& app = verb.app();
+  app.add_option("--train", options.train, "Prefix of the token shards to train on")
+      ->required()
+      ->type_name("P");
+  app.add_option("--valid", options.valid, "Prefix of token shards to validate on")->type_name("P");
+  app.add_option("-m,--tokenizer", options.tokenizer, "Tokenizer folder the shards were made with")
+      ->required()
+      ->type_name("TOKENIZER");
+  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
+  app.add_option("--init", options.init, "Begin from the weights of this model folder")->type_name("MODEL");
+  add_model_options(app, typed);
+  add_training_options(app, typed, options);
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_device();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, app, typed);
+  options.schedule = parse_schedule_form(typed.schedule.schedule);
+  options.optimizer.variant = parse_optimizer_variant(typed.schedule.optimizer);
+  options.objective.mlm = !typed.no_mlm;
+  options.objective.nsp = !typed.no_nsp;
+  options.warmup = typed_warmup(app, typed.schedule);
+  options.seed = verb.seed();
+  options.start = run_start(typed.resume, verb.force());
+  options.config_toml = verb.resolved_toml();
+  if (verb.provenance()) {
+    options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
+    options.command = verb.command();
+  }
+
+  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  log_info(backend->description());
+  const TrainingSummary summary = pretrain(options, *backend);
+  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
+                       summary.loss, options.run));
+  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
+  return 0;
+}
+
+}  // namespace bigbird::apps

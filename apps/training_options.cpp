@@ -1,0 +1,76 @@
+// Shared training options; see training_options.h.
+#include "apps/training_options.h"
+
+#include "apps/command_line.h"
+#include "lib/core/error.h"
+
+namespace bigbird::apps {
+namespace {
+constexpr const char* training_group = "Training";
+constexpr const char* checkpoint_group = "Checkpoints and validation";
+}  // namespace
+
+void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning_rate,
+                           OptimizerOptions& optimizer) {
+  app.add_option("--lr", learning_rate, "Highest learning rate")->group(training_group);
+  app.add_option("--warmup", typed.warmup, "Steps of warm-up; default 10 % of the steps, at most 10000")
+      ->transform(count_suffix())
+      ->default_str("")
+      ->group(training_group);
+  app.add_option("--schedule", typed.schedule,
+                 "Linear decay from step 0 (google) or from the end of warm-up (huggingface)")
+      ->group(training_group);
+  app.add_option("--optimizer", typed.optimizer, "AdamW without (google) or with bias correction (torch)")
+      ->group(training_group);
+  app.add_option("--beta1", optimizer.beta1, "Decay of the first moment")
+      ->check(CLI::Range(0.0, 0.9999999))
+      ->group(training_group);
+  app.add_option("--beta2", optimizer.beta2, "Decay of the second moment")
+      ->check(CLI::Range(0.0, 0.9999999))
+      ->group(training_group);
+  app.add_option("--epsilon", optimizer.epsilon,
+                 "Of AdamW; 0 is the optimizer's own: 1e-6 (google), 1e-8 (torch)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(training_group);
+  app.add_option("--weight-decay", optimizer.weight_decay, "Decoupled; not for biases and LayerNorm")
+      ->check(CLI::NonNegativeNumber)
+      ->group(training_group);
+  app.add_option("--clip-norm", optimizer.clip_norm, "Cut the gradient to this norm; 0 never (as published)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(training_group);
+}
+
+void add_memory_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit) {
+  app.add_flag("--grad-checkpoint", grad_checkpoint, "Recompute activations in backward: slower, less memory")
+      ->group(training_group);
+  app.add_option("--memory-limit", memory_limit, "Bytes the run may take; 0 is what is free")
+      ->transform(count_suffix())
+      ->group(training_group);
+}
+
+void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
+                            std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,
+                            bool& resume) {
+  app.add_option("--save-every", save_every, "Steps between checkpoints; the last step is always saved")
+      ->transform(count_suffix())
+      ->group(checkpoint_group);
+  app.add_option("--keep-last", keep_last, "Newest checkpoints to keep; 0 keeps all")
+      ->group(checkpoint_group);
+  app.add_option("--keep-best", keep_best, "Checkpoints of lowest validation loss to keep beside them")
+      ->group(checkpoint_group);
+  app.add_option("--eval-every", eval_every, eval_help)->transform(count_suffix())->group(checkpoint_group);
+  app.add_flag("--resume", resume, "Go on from the newest checkpoint in the output folder, exactly")
+      ->group(checkpoint_group);
+}
+
+std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed) {
+  return app.count("--warmup") > 0 ? std::optional<std::uint64_t>(typed.warmup) : std::nullopt;
+}
+
+RunStart run_start(bool resume, bool force) {
+  if (resume && force) throw_usage("--resume and --force contradict each other", "keep one of them");
+  if (resume) return RunStart::resume;
+  return force ? RunStart::overwrite : RunStart::fresh;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,39 @@
+// Options that every fine-tuning and training verb takes under the same names and in the same groups.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lib/training/optimizer.h"
+#include "lib/training/run_folder.h"
+#include "lib/training/schedule.h"
+
+namespace bigbird::apps {
+
+// Bound to the fields of a verb's own options by add_optimizer_options() and add_run_options(), with those
+// fields' values as defaults; read after parsing.
+struct TypedSchedule {
+  std::string schedule = "google";
+  std::string optimizer = "google";
+  std::uint64_t warmup = 0;
+};
+
+// --lr, --warmup, --schedule, --optimizer, --beta1, --beta2, --epsilon, --weight-decay, --clip-norm.
+void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning_rate,
+                           OptimizerOptions& optimizer);
+// --grad-checkpoint, --memory-limit.
+void add_memory_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit);
+// --save-every, --keep-last, --keep-best, --eval-every, --resume.
+void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
+                            std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,
+                            bool& resume);
+
+// --warmup, when it was given.
+std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed);
+// Error{usage} when --resume and --force come together.
+RunStart run_start(bool resume, bool force);
+
+}  // namespace bigbird::apps

@@ -1,0 +1,122 @@
+// `bigbird evaluate`: the keys of its JSON, baselines beside the model, and bad input.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/support.h"
+#include "tests/support/tiny_training_data.h"
+
+namespace bigbird {
+namespace {
+
+using testing::run_bigbird;
+using testing::RunResult;
+
+class Evaluate : public ::testing::Test {
+ protected:
+  Evaluate() {
+    testing::write_tiny_tokenizer(folder_ / "tokenizer");
+    testing::write_tiny_shards(path("train"), folder_ / "tokenizer", {40, 20, 20, 1});
+    testing::write_tiny_shards(path("valid"), folder_ / "tokenizer", {6, 20, 20, 2});
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  RunResult pretrain(const std::string& steps) const {
+    return run_bigbird({"pretrain",
+                        "--train",
+                        path("train"),
+                        "-m",
+                        path("tokenizer"),
+                        "-o",
+                        path("run"),
+                        "--layers",
+                        "2",
+                        "--width",
+                        "64",
+                        "--heads",
+                        "2",
+                        "--length",
+                        "128",
+                        "--block-size",
+                        "16",
+                        "--random-blocks",
+                        "1",
+                        "--batch",
+                        "16",
+                        "--lr",
+                        "3e-3",
+                        "--dropout",
+                        "0",
+                        "--steps",
+                        steps});
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(Evaluate, ATrainedModelBeatsTheUnigramBaseline) {
+  ASSERT_EQ(pretrain("200").status, 0);
+  const RunResult result = run_bigbird(
+      {"evaluate", "-m", path("run") + "/final", "--data", path("valid"), "--baseline-from", path("train")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  const double bits = json.at("bits_per_base");
+  const double unigram = json.at("baseline").at("unigram").at("bits_per_base");
+  const double bigram = json.at("baseline").at("bigram").at("bits_per_base");
+  EXPECT_LT(bits, 0.9 * unigram);
+  EXPECT_LT(bigram, unigram);
+  EXPECT_NEAR(json.at("mlm_loss").get<double>() * json.at("masked_tokens").get<double>() / std::log(2.0) /
+                  json.at("bases_covered").get<double>(),
+              bits, 1e-9);
+  EXPECT_NEAR(json.at("perplexity").get<double>(), std::exp(json.at("mlm_loss").get<double>()), 1e-9);
+  EXPECT_GT(json.at("mlm_accuracy").get<double>(), 0.2);
+  EXPECT_GE(json.at("nsp_accuracy").get<double>(), 0.0);
+  EXPECT_EQ(json.at("provenance").at("seed"), 1);
+  EXPECT_FALSE(json.at("bits_per_base_definition").get<std::string>().empty());
+
+  const RunResult again =
+      run_bigbird({"evaluate", "-m", path("run") + "/final", "--data", path("valid"), "--no-nsp", "--batch",
+                   "3", "--samples", "5", "--no-provenance", "-@", "1"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  const auto short_json = nlohmann::json::parse(again.out);
+  EXPECT_TRUE(short_json.at("nsp_accuracy").is_null());
+  EXPECT_EQ(short_json.at("samples"), 5);
+  EXPECT_FALSE(short_json.contains("provenance"));
+  EXPECT_FALSE(short_json.contains("baseline"));
+}
+
+TEST_F(Evaluate, OneDocumentHasNoNextSentenceTask) {
+  ASSERT_EQ(pretrain("1").status, 0);
+  testing::write_tiny_shards(path("single"), folder_ / "tokenizer", {1, 20, 20, 2});
+  const RunResult result = run_bigbird({"evaluate", "-m", path("run") + "/final", "--data", path("single")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(nlohmann::json::parse(result.out).at("nsp_accuracy").is_null());
+}
+
+TEST_F(Evaluate, ShardsOfAnotherTokenizerAreRefused) {
+  ASSERT_EQ(pretrain("1").status, 0);
+  testing::write_tiny_tokenizer(folder_ / "other", 12);
+  testing::write_tiny_shards(path("strange"), folder_ / "other");
+  const RunResult result = run_bigbird({"evaluate", "-m", path("run") + "/final", "--data", path("strange")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("hint: "), std::string::npos) << result.err;
+  EXPECT_TRUE(result.out.empty());
+}
+
+TEST_F(Evaluate, AModelFolderWhoseTokenizerWasExchangedIsRefused) {
+  ASSERT_EQ(pretrain("1").status, 0);
+  testing::write_tiny_tokenizer(folder_ / "run/final", 12);
+  const RunResult result = run_bigbird({"evaluate", "-m", path("run") + "/final", "--data", path("valid")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("hint: "), std::string::npos) << result.err;
+}
+
+TEST_F(Evaluate, AFailedWriteIsNoticed) {
+  ASSERT_EQ(pretrain("1").status, 0);
+  const RunResult result =
+      testing::run_program({"bash", "-c", "exec \"$@\" > /dev/full", "bash", testing::bigbird_binary(),
+                            "evaluate", "-m", path("run") + "/final", "--data", path("valid")});
+  EXPECT_EQ(result.status, 1) << result.err;
+}
+
+}  // namespace
+}  // namespace bigbird

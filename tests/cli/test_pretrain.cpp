@@ -1,0 +1,299 @@
+// `bigbird pretrain` as a user runs it: the run folder, memory as planned, stops and kills, and bad input.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <thread>
+
+#include "lib/core/rng.h"
+#include "lib/io/file.h"
+#include "lib/io/safetensors.h"
+#include "lib/io/tsv.h"
+#include "lib/model/checkpoint.h"
+#include "lib/training/run_folder.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_training_data.h"
+
+namespace bigbird {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::run_bigbird;
+using testing::RunResult;
+
+class Pretrain : public ::testing::Test {
+ protected:
+  Pretrain() {
+    testing::write_tiny_tokenizer(folder_ / "tokenizer");
+    testing::write_tiny_shards(path("train"), folder_ / "tokenizer");
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // A model that trains in milliseconds a step.
+  std::vector<std::string> arguments(const std::string& run,
+                                     const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = {"pretrain",
+                                    "--train",
+                                    path("train"),
+                                    "-m",
+                                    path("tokenizer"),
+                                    "-o",
+                                    path(run),
+                                    "--layers",
+                                    "1",
+                                    "--width",
+                                    "32",
+                                    "--heads",
+                                    "2",
+                                    "--length",
+                                    "64",
+                                    "--block-size",
+                                    "16",
+                                    "--random-blocks",
+                                    "1",
+                                    "--batch",
+                                    "2",
+                                    "-@",
+                                    "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Starts the program and returns at once.
+  static pid_t start(const std::vector<std::string>& arguments) {
+    std::vector<std::string> words = {testing::bigbird_binary()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    return child;
+  }
+  static int wait_for(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  // True once a checkpoint is there.
+  bool wait_for_checkpoint(const std::string& run) const {
+    for (int i = 0; i < 3000; ++i) {
+      if (folder_exists(path(run)) && !RunFolder(path(run), RunStart::resume).checkpoints().empty())
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+void expect_error(const RunResult& result, int status, const std::string& words) {
+  EXPECT_EQ(result.status, status) << result.err;
+  EXPECT_NE(result.err.find("bigbird: error: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("hint: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+}
+
+TEST_F(Pretrain, WritesTheRunFolder) {
+  testing::write_tiny_shards(path("valid"), folder_ / "tokenizer", {4, 10, 20, 2});
+  const RunResult result = run_bigbird(
+      arguments("run", {"--steps", "6", "--save-every", "2", "--valid", path("valid"), "--eval-every", "3"}));
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(result.out.empty());
+  for (const char* file :
+       {"metrics.tsv", "valid.tsv", "config.toml", "final/config.json", "final/model.safetensors",
+        "final/spiece.model", "final/README.md", "checkpoint-6/trainer_state.json",
+        "checkpoint-6/optimizer.safetensors", "checkpoint-6/model.safetensors"}) {
+    EXPECT_TRUE(fs::exists(folder_ / "run" / file)) << file;
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "checkpoint-2"));  // two newest stay, and the best
+  TsvReader metrics(path("run") + "/metrics.tsv");
+  EXPECT_EQ(metrics.columns(),
+            (std::vector<std::string>{"step", "loss", "mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy",
+                                      "lr", "grad_norm", "tokens", "tokens_per_second", "seconds"}));
+  EXPECT_NE(result.err.find("memory planned"), std::string::npos);
+  EXPECT_LT(result.err.find("memory planned"), result.err.find("the model is"));
+}
+
+TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {
+  ASSERT_EQ(run_bigbird(arguments("one", {"--steps", "4"})).status, 0);
+  ASSERT_EQ(run_bigbird(arguments("two", {"--steps", "4", "-@", "2"})).status, 0);
+  EXPECT_EQ(testing::read_text(folder_ / "one/final/model.safetensors"),
+            testing::read_text(folder_ / "two/final/model.safetensors"));
+}
+
+// The program's own memory and the sanitizers' would hide the model's: a model of some 200 MB.
+TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep memory of their own";
+#endif
+  testing::write_tiny_shards(path("long"), folder_ / "tokenizer", {8, 60, 40, 1});
+  for (const bool checkpointing : {false, true}) {
+    const std::string run = checkpointing ? "recomputed" : "kept";
+    std::vector<std::string> words = {"pretrain", "--train", path("long"), "-m",       path("tokenizer"),
+                                      "-o",       path(run), "--layers",   "4",        "--width",
+                                      "384",      "--heads", "6",          "--length", "1024",
+                                      "--batch",  "2",       "--steps",    "2"};
+    if (checkpointing) words.push_back("--grad-checkpoint");
+    const RunResult result = run_bigbird(words);
+    ASSERT_EQ(result.status, 0) << result.err;
+    std::smatch planned;
+    ASSERT_TRUE(std::regex_search(result.err, planned, std::regex("peak to expect +([0-9.]+) MiB")))
+        << result.err;
+    std::smatch measured;
+    ASSERT_TRUE(std::regex_search(result.err, measured, std::regex("peak (?:memory )?([0-9.]+) ([MG])i?B")))
+        << result.err;
+    const double peak = std::stod(measured[1]) * (measured[2] == "G" ? 1024.0 : 1.0);
+    EXPECT_NEAR(std::stod(planned[1]) / peak, 1.0, 0.1) << result.err;
+  }
+}
+
+TEST_F(Pretrain, TermSavesAndExits143AndResumeFinishes) {
+  const std::vector<std::string> words =
+      arguments("run", {"--steps", "1500", "--save-every", "10", "--lr", "1e-3"});
+  const pid_t child = start(words);
+  ASSERT_TRUE(wait_for_checkpoint("run"));
+  kill(child, SIGTERM);
+  EXPECT_EQ(wait_for(child), 143);
+  const std::uint64_t saved = RunFolder(path("run"), RunStart::resume).checkpoints().back();
+  EXPECT_LT(saved, 1500u);
+  // The rows end where the checkpoint does: nothing that was done is lost.
+  TsvReader metrics(path("run") + "/metrics.tsv");
+  std::vector<std::string_view> fields;
+  std::int64_t last = 0;
+  while (metrics.next(fields)) last = parse_integer(fields[0], "", "step");
+  EXPECT_EQ(static_cast<std::uint64_t>(last), saved);
+
+  std::vector<std::string> again = words;
+  again.push_back("--resume");
+  const RunResult result = run_bigbird(again);
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("going on from"), std::string::npos);
+  std::size_t rows = 0;
+  TsvReader all(path("run") + "/metrics.tsv");
+  while (all.next(fields)) EXPECT_EQ(fields[0], std::to_string(++rows));
+  EXPECT_EQ(rows, 1500u);
+}
+
+TEST_F(Pretrain, TwentyKillsWhileSavingAlwaysLeaveAWholeCheckpoint) {
+  // A checkpoint after every step: most of the time goes into saving.
+  std::vector<std::string> words =
+      arguments("run", {"--steps", "1000000", "--save-every", "1", "--warmup", "10", "--keep-last", "1"});
+  words.push_back("--resume");
+  CounterRng rng(1, Purpose::test, 0);
+  std::uint64_t newest = 0;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = start(words);
+    if (round == 0) {
+      ASSERT_TRUE(wait_for_checkpoint("run"));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(250 + rng.below(150)));
+    kill(child, SIGKILL);
+    ASSERT_EQ(wait_for(child), 128 + SIGKILL);
+    // Read without clearing anything: every folder with a checkpoint's name is whole.
+    std::uint64_t last = 0;
+    for (const auto& entry : fs::directory_iterator(path("run"))) {
+      const std::string name = entry.path().filename().string();
+      if (!std::regex_match(name, std::regex("checkpoint-[0-9]+"))) continue;
+      const TrainState state = read_train_state(entry.path().string());
+      EXPECT_EQ(name, "checkpoint-" + std::to_string(state.step));
+      const LoadedModel model = load_model(entry.path().string(), HeadType::pretraining, 1);
+      const SafetensorsFile moments(entry.path().string() + "/optimizer.safetensors");
+      EXPECT_EQ(moments.tensors().size(), 2 * ParameterLayout(model.config).tensors().size());
+      last = std::max(last, state.step);
+    }
+    ASSERT_GE(last, newest) << "round " << round;
+    newest = last;
+  }
+  EXPECT_GT(newest, 20u);
+}
+
+TEST_F(Pretrain, AFolderThatHoldsARunNeedsResumeOrForce) {
+  ASSERT_EQ(run_bigbird(arguments("run", {"--steps", "2"})).status, 0);
+  expect_error(run_bigbird(arguments("run", {"--steps", "2"})), 1, "holds a run");
+  EXPECT_EQ(run_bigbird(arguments("run", {"--steps", "3", "--force"})).status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "run/checkpoint-3"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoint-2"));
+  expect_error(run_bigbird(arguments("run", {"--steps", "4", "--resume"})), 2, "--steps was 3, is 4");
+  expect_error(run_bigbird(arguments("run", {"--steps", "4", "--resume", "--force"})), 2, "contradict");
+}
+
+TEST_F(Pretrain, AShardCutShortIsNamed) {
+  const fs::path bin = folder_ / "train.bin";
+  fs::resize_file(bin, fs::file_size(bin) - 100);
+  expect_error(run_bigbird(arguments("run")), 1, "train.bin");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+TEST_F(Pretrain, ATokenizerThatDidNotMakeTheShardsIsRefused) {
+  testing::write_tiny_tokenizer(folder_ / "other", 12);
+  std::vector<std::string> words = arguments("run");
+  words[4] = path("other");
+  expect_error(run_bigbird(words), 1, "tokenizer");
+}
+
+TEST_F(Pretrain, ATokenizerOtherThanTheModelsIsRefused) {
+  ASSERT_EQ(run_bigbird(arguments("run", {"--steps", "1"})).status, 0);
+  testing::write_tiny_tokenizer(folder_ / "other", 12);
+  testing::write_tiny_shards(path("other_train"), folder_ / "other");
+  expect_error(run_bigbird({"pretrain", "--train", path("other_train"), "-m", path("other"), "--init",
+                            path("run") + "/final", "-o", path("second"), "--length", "64", "--batch", "2",
+                            "--steps", "1"}),
+               1, "vocabulary");
+}
+
+TEST_F(Pretrain, ABrokenConfigOfTheInitialModelIsNamed) {
+  ASSERT_EQ(run_bigbird(arguments("run", {"--steps", "1"})).status, 0);
+  const fs::path config = folder_ / "run/final/config.json";
+  const std::string good = testing::read_text(config);
+  const auto init = [&] {
+    return run_bigbird({"pretrain", "--train", path("train"), "-m", path("tokenizer"), "--init",
+                        path("run") + "/final", "-o", path("second"), "--length", "64", "--batch", "2",
+                        "--steps", "1"});
+  };
+  testing::write_text(config, std::regex_replace(good, std::regex("\"hidden_size\": 32,"), ""));
+  expect_error(init(), 1, "hidden_size");
+  testing::write_text(config,
+                      std::regex_replace(good, std::regex("\"hidden_size\": 32,"), "\"hidden_size\": -32,"));
+  expect_error(init(), 1, "hidden_size");
+  testing::write_text(config, good);
+  EXPECT_EQ(init().status, 0);
+}
+
+TEST_F(Pretrain, ImpossibleOptionsAreUsageErrors) {
+  expect_error(run_bigbird(arguments("run", {"--accumulate", "3"})), 2, "--accumulate");
+  expect_error(run_bigbird(arguments("run", {"--lr", "0"})), 2, "--lr");
+  expect_error(run_bigbird(arguments("run", {"--optimizer", "lamb"})), 2, "lamb");
+  expect_error(run_bigbird(arguments("run", {"--no-mlm", "--no-nsp"})), 2, "--no-mlm");
+  expect_error(run_bigbird(arguments("run", {"--memory-limit", "10M", "--steps", "1"})), 3, "memory");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+// Every file may be 200 kB: the optimizer's moments do not fit, as on a full disk.
+TEST_F(Pretrain, AFullDiskIsNoticedAndTheLastCheckpointStays) {
+  const std::vector<std::string> words =
+      arguments("run", {"--steps", "4", "--save-every", "2", "--keep-last", "0"});
+  std::vector<std::string> command = {"bash", "-c", "ulimit -f 100; exec \"$@\"", "bash",
+                                      testing::bigbird_binary()};
+  command.insert(command.end(), words.begin(), words.end());
+  const RunResult result = testing::run_program(command);
+  expect_error(result, 1, "optimizer.safetensors");
+  for (const auto& entry : fs::directory_iterator(path("run"))) {
+    EXPECT_EQ(entry.path().filename().string().find("checkpoint"), std::string::npos) << entry.path();
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "run/final"));
+}
+
+}  // namespace
+}  // namespace bigbird

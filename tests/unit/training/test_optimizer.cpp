@@ -1,0 +1,124 @@
+// Learning-rate schedules and AdamW against their plain definitions in reference/.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+#include "lib/model/layout.h"
+#include "lib/training/optimizer.h"
+#include "lib/training/schedule.h"
+#include "reference/adamw.h"
+#include "reference/schedule.h"
+
+namespace bigbird {
+namespace {
+
+TEST(Schedule, EqualsTheReferenceAtEveryStep) {
+  for (const std::uint64_t warmup : {0u, 1u, 10u, 40u}) {
+    for (const bool google : {true, false}) {
+      const Schedule schedule{google ? ScheduleForm::google : ScheduleForm::huggingface, 3e-4, warmup, 40};
+      const auto variant =
+          google ? reference::ScheduleVariant::google : reference::ScheduleVariant::hugging_face;
+      for (std::uint64_t step = 0; step <= 45; ++step) {
+        EXPECT_DOUBLE_EQ(schedule.rate(step),
+                         reference::learning_rate(variant, 3e-4, static_cast<std::int64_t>(step),
+                                                  static_cast<std::int64_t>(warmup), 40));
+      }
+    }
+  }
+}
+
+TEST(Schedule, WarmUpIsTenPercentAtMostTenThousand) {
+  EXPECT_EQ(default_warmup(1000000), 10000u);
+  EXPECT_EQ(default_warmup(711), 71u);
+  EXPECT_EQ(default_warmup(5), 0u);
+}
+
+ModelConfig tiny_config() {
+  ModelConfig config;
+  config.vocab_size = 26;
+  config.hidden_size = 16;
+  config.num_hidden_layers = 1;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 32;
+  config.max_position_embeddings = 64;
+  config.block_size = 16;
+  return config;
+}
+
+class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};
+
+TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
+  const auto backend = kernels::make_cpu_backend();
+  const ParameterLayout layout(tiny_config());
+  const auto count = static_cast<std::size_t>(layout.count());
+  OptimizerOptions options;
+  options.variant = GetParam();
+  options.weight_decay = 0.1;
+  options.clip_norm = 2.0;
+  Optimizer optimizer(*backend, layout, options);
+  std::vector<float> parameters(count);
+  CounterRng rng(1, Purpose::test, 0);
+  for (float& p : parameters) p = static_cast<float>(rng.normal());
+
+  reference::AdamWOptions plain;
+  plain.variant = GetParam() == OptimizerVariant::google ? reference::AdamWVariant::google
+                                                         : reference::AdamWVariant::torch;
+  plain.epsilon = GetParam() == OptimizerVariant::google ? 1e-6 : 1e-8;
+  std::vector<reference::Vector> expected;
+  std::vector<reference::AdamWState> states(layout.tensors().size());
+  for (const TensorSpec& tensor : layout.tensors()) {
+    expected.emplace_back(parameters.begin() + tensor.offset,
+                          parameters.begin() + tensor.offset + tensor.count);
+  }
+
+  for (std::uint64_t update = 1; update <= 10; ++update) {
+    const double size = update % 2 == 0 ? 0.001 : 1.0;  // norms on both sides of the clip
+    std::vector<float> gradients(count);
+    double squares = 0;
+    for (float& g : gradients) {
+      g = static_cast<float>(size * rng.normal());
+      squares += static_cast<double>(g) * static_cast<double>(g);
+    }
+    const double norm = optimizer.update(parameters.data(), gradients.data(), 1e-2, update);
+    EXPECT_NEAR(norm, std::sqrt(squares), 1e-9 * norm);
+    const double scale = norm > 2.0 ? 2.0 / norm : 1.0;
+    for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+      const TensorSpec& tensor = layout.tensors()[t];
+      plain.weight_decay = tensor.decay ? 0.1 : 0.0;
+      reference::Vector gradient(gradients.begin() + tensor.offset,
+                                 gradients.begin() + tensor.offset + tensor.count);
+      for (double& g : gradient) g *= scale;
+      reference::adamw_update(plain, 1e-2, gradient, expected[t], states[t]);
+    }
+  }
+  for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+    const TensorSpec& tensor = layout.tensors()[t];
+    for (std::size_t i = 0; i < expected[t].size(); ++i) {
+      ASSERT_NEAR(parameters[static_cast<std::size_t>(tensor.offset) + i], expected[t][i], 2e-5)
+          << tensor.name << " " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothVariants, AdamW,
+                         ::testing::Values(OptimizerVariant::google, OptimizerVariant::torch),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST(AdamWNames, UnknownNamesListTheKnownOnes) {
+  EXPECT_EQ(parse_optimizer_variant("torch"), OptimizerVariant::torch);
+  EXPECT_EQ(parse_schedule_form("huggingface"), ScheduleForm::huggingface);
+  try {
+    parse_optimizer_variant("lamb");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.hint().find("google, torch"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace bigbird

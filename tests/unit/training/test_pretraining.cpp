@@ -1,0 +1,238 @@
+// Whole pretraining runs of a tiny model: learning, exact resume, stop, refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/tsv.h"
+#include "lib/training/process_memory.h"
+#include "tests/unit/training/training_fixture.h"
+
+namespace bigbird {
+namespace {
+
+namespace fs = std::filesystem;
+using Pretraining = TrainingTest;
+
+// The same batch at every step.
+class OneBatch : public TrainingTask {
+ public:
+  explicit OneBatch(Batch batch) : batch_(std::move(batch)) {}
+  std::vector<Batch> batches(std::uint64_t) const override { return {batch_}; }
+
+ private:
+  Batch batch_;
+};
+
+TEST_F(Pretraining, OneBatchIsLearntByHeart) {
+  ModelConfig config = tiny_config();
+  config.hidden_size = 64;
+  config.intermediate_size = 128;
+  config.hidden_dropout_prob = 0.0;
+  config.attention_probs_dropout_prob = 0.0;
+  const auto tokenizer = load_tokenizer(path("tokenizer"));
+  const TokenShards shards(path("train"));
+  const PretrainingBatches batches(shards, *tokenizer, config, {}, 128, 1);
+  Model model(*backend_, config, batches.limits(4), {true, false});
+  model.set_parameters(initial_parameters(model.layout(), config, 1));
+  Optimizer optimizer(*backend_, model.layout(), {});
+  TrainerOptions trainer;
+  trainer.steps = 300;
+  trainer.schedule = {ScheduleForm::google, 3e-3, 20, 300};
+  trainer.sequence_name = "nsp";
+  trainer.extras.tokenizer_folder = path("tokenizer");
+  const RunFolder run(path("run"), RunStart::fresh);
+  const TrainingSummary summary =
+      train(model, optimizer, OneBatch(batches.training_batch(0, 4)), run, trainer, {});
+  EXPECT_LT(summary.loss, 0.05);
+  EXPECT_TRUE(fs::exists(path("run") + "/final/model.safetensors"));
+}
+
+TEST_F(Pretraining, TenStepsEqualFiveAndASaveAndALoadAndFive) {
+  PretrainOptions whole = options("whole");
+  pretrain(whole, *backend_);
+
+  PretrainOptions parts = options("parts");
+  stop_after(5);
+  try {
+    pretrain(parts, *backend_);
+    FAIL() << "was not interrupted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+  }
+  run_on();
+  ASSERT_TRUE(fs::exists(path("parts") + "/checkpoint-5/optimizer.safetensors"));
+  ASSERT_FALSE(fs::exists(path("parts") + "/final"));
+  parts.start = RunStart::resume;
+  pretrain(parts, *backend_);
+
+  for (const char* file : {"/final/model.safetensors", "/checkpoint-10/model.safetensors",
+                           "/checkpoint-10/optimizer.safetensors"}) {
+    const std::vector<float> expected = tensors(path("whole") + file);
+    ASSERT_GT(expected.size(), 20000u);
+    EXPECT_EQ(tensors(path("parts") + file), expected) << file;
+  }
+
+  // Each step stands once in both logs, with the same losses.
+  TsvReader one(path("whole") + "/metrics.tsv");
+  TsvReader two(path("parts") + "/metrics.tsv");
+  const std::size_t deterministic = one.column("tokens") + 1;
+  std::vector<std::string_view> a, b;
+  for (int step = 1; step <= 10; ++step) {
+    ASSERT_TRUE(one.next(a) && two.next(b));
+    EXPECT_EQ(a[0], std::to_string(step));
+    for (std::size_t i = 0; i < deterministic; ++i) EXPECT_EQ(a[i], b[i]) << one.columns()[i];
+  }
+  EXPECT_FALSE(two.next(b));
+}
+
+TEST_F(Pretraining, AFinishedRunIsLeftAsItIsByResume) {
+  PretrainOptions all = options("run");
+  pretrain(all, *backend_);
+  const std::vector<float> before = tensors(path("run") + "/final/model.safetensors");
+  all.start = RunStart::resume;
+  const TrainingSummary summary = pretrain(all, *backend_);
+  EXPECT_EQ(summary.tokens, 0u);
+  EXPECT_EQ(summary.steps, 10u);
+  EXPECT_EQ(tensors(path("run") + "/final/model.safetensors"), before);
+}
+
+TEST_F(Pretraining, CuttingTheBatchChangesRoundingOnly) {
+  PretrainOptions whole = options("whole");
+  whole.steps = 3;
+  whole.config.hidden_dropout_prob = 0.0;
+  whole.config.attention_probs_dropout_prob = 0.0;
+  pretrain(whole, *backend_);
+  PretrainOptions cut = whole;
+  cut.run = path("cut");
+  cut.accumulate = 3;  // 2 + 2 sequences
+  pretrain(cut, *backend_);
+  const std::vector<float> a = tensors(path("whole") + "/final/model.safetensors");
+  const std::vector<float> b = tensors(path("cut") + "/final/model.safetensors");
+  ASSERT_EQ(a.size(), b.size());
+  TsvReader one(path("whole") + "/metrics.tsv");
+  TsvReader two(path("cut") + "/metrics.tsv");
+  std::vector<std::string_view> x, y;
+  while (one.next(x)) {
+    ASSERT_TRUE(two.next(y));
+    EXPECT_EQ(x[one.column("tokens")], y[two.column("tokens")]);
+    for (const char* column : {"loss", "grad_norm"}) {
+      const double value = parse_number(x[one.column(column)], "", column);
+      EXPECT_NEAR(parse_number(y[two.column(column)], "", column), value, 1e-4 * value) << column;
+    }
+  }
+}
+
+TEST_F(Pretraining, TheLossFallsAndValidationIsKept) {
+  PretrainOptions run = options("run");
+  run.valid = path("valid");
+  run.steps = 60;
+  run.learning_rate = 5e-3;
+  run.save_every = 20;
+  run.eval_every = 20;
+  run.keep_last = 1;
+  run.keep_best = 1;
+  pretrain(run, *backend_);
+  TsvReader valid(path("run") + "/valid.tsv");
+  std::vector<std::string_view> fields;
+  std::vector<double> losses;
+  while (valid.next(fields)) losses.push_back(parse_number(fields[valid.column("mlm_loss")], "", "mlm_loss"));
+  ASSERT_EQ(losses.size(), 3u);
+  EXPECT_LT(losses.back(), std::log(21.0));  // better than guessing among the 21 ordinary pieces
+  EXPECT_TRUE(fs::exists(path("run") + "/checkpoint-60"));
+  EXPECT_EQ(read_train_state(path("run") + "/checkpoint-60").valid_loss.has_value(), true);
+}
+
+TEST_F(Pretraining, OnlyOneObjectiveLeavesNAsInItsColumns) {
+  PretrainOptions run = options("run");
+  run.steps = 1;
+  run.objective.nsp = false;
+  pretrain(run, *backend_);
+  TsvReader metrics(path("run") + "/metrics.tsv");
+  std::vector<std::string_view> fields;
+  ASSERT_TRUE(metrics.next(fields));
+  EXPECT_EQ(fields[metrics.column("nsp_loss")], "NA");
+  EXPECT_NE(fields[metrics.column("mlm_loss")], "NA");
+  run.objective.mlm = false;
+  run.run = path("nothing");
+  EXPECT_THROW(pretrain(run, *backend_), Error);
+  run.objective.nsp = true;
+  pretrain(run, *backend_);
+  TsvReader only_nsp(path("nothing") + "/metrics.tsv");
+  ASSERT_TRUE(only_nsp.next(fields));
+  EXPECT_EQ(fields[only_nsp.column("mlm_accuracy")], "NA");
+}
+
+TEST_F(Pretraining, ResumeRefusesOtherOptionsAndNamesThem) {
+  PretrainOptions first = options("run");
+  first.steps = 2;
+  pretrain(first, *backend_);
+  first.start = RunStart::resume;
+  first.learning_rate = 2e-3;
+  first.config.hidden_dropout_prob = 0.2;
+  try {
+    pretrain(first, *backend_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.message().find("--lr was 0.001, is 0.002"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("hidden_dropout_prob was 0.1, is 0.2"), std::string::npos)
+        << error.message();
+  }
+}
+
+TEST_F(Pretraining, AWarmStartBeginsFromTheGivenWeights) {
+  PretrainOptions first = options("first");
+  first.steps = 2;
+  pretrain(first, *backend_);
+  PretrainOptions second = options("second");
+  second.init = path("first") + "/final";
+  second.config = read_config(second.init + "/config.json");
+  second.config.attention = AttentionPattern::full;
+  second.steps = 1;
+  second.warmup = 1;  // the rate of the first update is 0
+  pretrain(second, *backend_);
+  EXPECT_EQ(tensors(path("second") + "/final/model.safetensors"),
+            tensors(path("first") + "/final/model.safetensors"));
+  EXPECT_EQ(read_config(path("second") + "/final/config.json").attention, AttentionPattern::full);
+}
+
+TEST_F(Pretraining, ATokenizerThatDidNotMakeTheShardsIsRefused) {
+  testing::write_tiny_tokenizer(folder_ / "other", 12);
+  PretrainOptions run = options("run");
+  run.tokenizer = path("other");
+  try {
+    pretrain(run, *backend_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+  }
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
+TEST_F(Pretraining, TooLittleMemoryNamesSizesThatFit) {
+  PretrainOptions run = options("run");
+  run.batch = 64;
+  std::vector<std::string> table;
+  set_log_sink([&](LogLevel, const std::string& message) { table.push_back(message); });
+  const ResidentMemory resident = resident_memory();
+  run.memory_limit = resident.anonymous + (24u << 20);
+  try {
+    pretrain(run, *backend_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_NE(error.hint().find("--accumulate"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("--grad-checkpoint"), std::string::npos) << error.hint();
+  }
+  set_log_sink({});
+  EXPECT_FALSE(fs::exists(path("run")));
+  std::size_t rows = 0;
+  for (const std::string& line : table) rows += line.find("MiB") != std::string::npos ? 1u : 0u;
+  EXPECT_GT(rows, 5u);
+}
+
+}  // namespace
+}  // namespace bigbird

@@ -1,0 +1,138 @@
+// The run folder: what may be begun where, which checkpoints stay, and files that grow by a row a step.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "lib/core/error.h"
+#include "lib/training/metrics_log.h"
+#include "lib/training/run_folder.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+using testing::read_text;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+void make_checkpoint(const RunFolder& run, std::uint64_t step, const std::string& valid_loss) {
+  std::filesystem::create_directories(run.checkpoint(step));
+  write_text(run.checkpoint(step) + "/trainer_state.json",
+             "{\"global_step\": " + std::to_string(step) +
+                 ", \"tokens\": 1, \"seconds\": 1.5, \"valid_loss\": " + valid_loss +
+                 ", \"options\": {\"--lr\": \"0.1\"}}");
+}
+
+TEST(RunFolder, AFreshRunTakesOnlyAnEmptyFolder) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "run").string();
+  { const RunFolder run(path, RunStart::fresh); }
+  EXPECT_NO_THROW(RunFolder(path, RunStart::fresh));
+  std::filesystem::create_directories(path + "/checkpoint-5");
+  try {
+    RunFolder(path, RunStart::fresh);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_NE(error.message().find("holds a run"), std::string::npos);
+    EXPECT_NE(error.hint().find("--resume"), std::string::npos);
+    EXPECT_NE(error.hint().find("--force"), std::string::npos);
+  }
+}
+
+TEST(RunFolder, OverwritingRemovesTheRunAndNothingElse) {
+  const TemporaryFolder folder;
+  for (const char* name : {"checkpoint-5", "final", "checkpoint-7.tmp-123"})
+    std::filesystem::create_directories(folder / name);
+  for (const char* name : {"metrics.tsv", "notes.txt", "finally.txt"}) write_text(folder / name, "x");
+  const RunFolder run(folder.path().string(), RunStart::overwrite);
+  EXPECT_TRUE(run.checkpoints().empty());
+  EXPECT_FALSE(std::filesystem::exists(folder / "final"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-7.tmp-123"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "metrics.tsv"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "finally.txt"));
+}
+
+TEST(RunFolder, ResumingClearsWhatAKilledProcessLeft) {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"checkpoint-5", "checkpoint-6.tmp-99", "checkpoint-4.removed-99", "final.old-99"}) {
+    std::filesystem::create_directories(folder / name);
+  }
+  const RunFolder run(folder.path().string(), RunStart::resume);
+  EXPECT_EQ(run.checkpoints(), std::vector<std::uint64_t>{5});
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-6.tmp-99"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-4.removed-99"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "final.old-99"));
+}
+
+TEST(RunFolder, TheLastAndTheBestCheckpointsStay) {
+  const TemporaryFolder folder;
+  const RunFolder run((folder / "run").string(), RunStart::fresh);
+  make_checkpoint(run, 10, "3.0");
+  make_checkpoint(run, 20, "1.0");
+  make_checkpoint(run, 30, "null");
+  make_checkpoint(run, 40, "2.0");
+  make_checkpoint(run, 100, "2.5");
+  run.retain(0, 1);
+  EXPECT_EQ(run.checkpoints(), (std::vector<std::uint64_t>{10, 20, 30, 40, 100}));
+  run.retain(2, 1);
+  EXPECT_EQ(run.checkpoints(), (std::vector<std::uint64_t>{20, 40, 100}));
+  run.retain(1, 2);
+  EXPECT_EQ(run.checkpoints(), (std::vector<std::uint64_t>{20, 40, 100}));
+  run.retain(1, 0);
+  EXPECT_EQ(run.checkpoints(), std::vector<std::uint64_t>{100});
+}
+
+TEST(RunFolder, TrainerStateIsReadBackAndDamageIsNamed) {
+  const TemporaryFolder folder;
+  const RunFolder run((folder / "run").string(), RunStart::fresh);
+  make_checkpoint(run, 10, "3.25");
+  const TrainState state = read_train_state(run.checkpoint(10));
+  EXPECT_EQ(state.step, 10u);
+  EXPECT_EQ(state.valid_loss, 3.25);
+  EXPECT_EQ(state.options.at("--lr"), "0.1");
+  write_text(run.checkpoint(10) + "/trainer_state.json", "{\"global_step\": 10}");
+  try {
+    read_train_state(run.checkpoint(10));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("trainer_state.json"), std::string::npos);
+    EXPECT_NE(error.message().find("tokens"), std::string::npos);
+  }
+}
+
+TEST(RunFolder, OtherOptionsAreRefusedByName) {
+  EXPECT_NO_THROW(require_same_options("c", {{"--lr", "1"}}, {{"--lr", "1"}}));
+  try {
+    require_same_options("c", {{"--lr", "1"}, {"--seed", "1"}, {"--batch", "4"}},
+                         {{"--lr", "2"}, {"--seed", "1"}, {"--batch", "8"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.message().find("--lr was 1, is 2"), std::string::npos);
+    EXPECT_NE(error.message().find("--batch was 4, is 8"), std::string::npos);
+    EXPECT_EQ(error.message().find("--seed"), std::string::npos);
+  }
+}
+
+TEST(MetricsLog, RowsAfterTheCheckpointAndATornLineAreCut) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "metrics.tsv").string();
+  {
+    MetricsLog log(path, {"step", "loss"}, {"bigbird_version=1"}, 0);
+    for (std::uint64_t step = 1; step <= 5; ++step) log.row(step, {std::to_string(step * 10)});
+  }
+  std::ofstream(path, std::ios::app) << "6\t6";
+  {
+    MetricsLog log(path, {"step", "loss"}, {"bigbird_version=1"}, 3);
+    log.row(4, {"again"});
+  }
+  EXPECT_EQ(read_text(path), "##bigbird_version=1\n#step\tloss\n1\t10\n2\t20\n3\t30\n4\tagain\n");
+}
+
+}  // namespace
+}  // namespace bigbird

@@ -1,0 +1,92 @@
+// A tiny model, tokenizer and shards, and what the training tests do with them again and again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/core/cancel.h"
+#include "lib/core/progress.h"
+#include "lib/io/safetensors.h"
+#include "lib/training/pretraining.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_training_data.h"
+
+namespace bigbird {
+
+class TrainingTest : public ::testing::Test {
+ protected:
+  TrainingTest() : backend_(kernels::make_cpu_backend()) {
+    testing::write_tiny_tokenizer(folder_ / "tokenizer");
+    testing::write_tiny_shards(path("train"), folder_ / "tokenizer");
+    testing::TinyShards valid;
+    valid.documents = 4;
+    valid.seed = 2;
+    testing::write_tiny_shards(path("valid"), folder_ / "tokenizer", valid);
+  }
+  ~TrainingTest() override {
+    set_progress_sink({});
+    clear_cancel();
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Eight blocks of 16 tokens: sparse attention with one random block.
+  static ModelConfig tiny_config() {
+    ModelConfig config;
+    config.vocab_size = 26;
+    config.hidden_size = 32;
+    config.num_hidden_layers = 2;
+    config.num_attention_heads = 2;
+    config.intermediate_size = 64;
+    config.max_position_embeddings = 128;
+    config.block_size = 16;
+    config.num_random_blocks = 1;
+    return config;
+  }
+
+  PretrainOptions options(const std::string& run) const {
+    PretrainOptions options;
+    options.train = path("train");
+    options.tokenizer = path("tokenizer");
+    options.run = path(run);
+    options.config = tiny_config();
+    options.length = 128;
+    options.batch = 4;
+    options.steps = 10;
+    options.learning_rate = 1e-3;
+    options.warmup = 2;
+    options.save_every = 0;
+    return options;
+  }
+
+  // Asks for a stop, as a signal would, once so many updates of the next run are done.
+  static void stop_after(std::uint64_t updates) {
+    set_progress_sink([updates](const ProgressEvent& event) {
+      if (event.task == "pretrain" && event.done == updates) request_cancel(15);
+    });
+  }
+  static void run_on() {
+    set_progress_sink({});
+    clear_cancel();
+  }
+
+  // Weights of a model folder, or the moments of a checkpoint, tensor after tensor.
+  static std::vector<float> tensors(const std::string& file) {
+    const SafetensorsFile opened(file);
+    std::vector<float> all;
+    for (const TensorInfo& tensor : opened.tensors()) {
+      const std::vector<float> values = opened.floats(tensor.name);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  testing::TemporaryFolder folder_;
+  std::unique_ptr<kernels::Backend> backend_;
+};
+
+}  // namespace bigbird
