@@ -286,4 +286,19 @@ std::string config_json(const ModelConfig& config) {
   return json.dump(2) + "\n";
 }
 
+std::map<std::string, std::string> config_fields(const ModelConfig& config) {
+  std::map<std::string, std::string> fields;
+  const auto flatten = [&](const auto& self, const std::string& prefix, const Json& object) -> void {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object()) {
+        self(self, prefix + key + ".", value);
+      } else {
+        fields[prefix + key] = value.dump();
+      }
+    }
+  };
+  flatten(flatten, "model.", Json::parse(config_json(config)));
+  return fields;
+}
+
 }  // namespace bigbird

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace bigbird {
@@ -80,6 +81,8 @@ void validate(const ModelConfig& config, const std::string& where);
 // under "bigbird").
 ModelConfig read_config(const std::string& file);
 std::string config_json(const ModelConfig& config);
+// Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
+std::map<std::string, std::string> config_fields(const ModelConfig& config);
 
 // Names as typed on the command line and stored in files; parse_* throw Error{usage} listing the names.
 std::string name_of(AttentionPattern pattern);

@@ -1,0 +1,72 @@
+// `bigbird promoter finetune`: a pretrained encoder becomes a promoter classifier.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/training_options.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/log.h"
+#include "lib/io/provenance.h"
+#include "lib/tasks/genomics/promoter_finetune.h"
+
+namespace bigbird::apps {
+
+int cmd_promoter_finetune(int argc, char** argv) {
+  Verb verb(
+      "promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
+      {"bigbird promoter finetune --data promoters --init run/final -o promoter-run",
+       "bigbird promoter finetune --data promoters --init run/final -o promoter-run --steps 711 --batch 256 "
+       "--accumulate 32 --resume"});
+  PromoterFinetuneOptions options;
+  TypedSchedule typed;
+  bool resume = false;
+  CLI::App& app = verb.app();
+  app.add_option("--data", options.data, "Folder of promoter build")->required()->type_name("DIR");
+  app.add_option("--init", options.init, "Model folder to begin from")->required()->type_name("MODEL");
+  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
+  const char* group = "Training";
+  app.add_option("--length", options.length,
+                 "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks")
+      ->transform(count_suffix())
+      ->group(group);
+  app.add_option("--batch", options.batch, "Windows of one update")->transform(count_suffix())->group(group);
+  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
+      ->group(group);
+  app.add_option("--epochs", options.epochs, "Passes over the training windows")->group(group);
+  app.add_option("--steps", options.steps, "Updates; 0 is --epochs")->transform(count_suffix())->group(group);
+  app.add_option("--dropout", options.dropout, "Dropout of the hidden states; negative is the model's own")
+      ->check(CLI::Range(-1.0, 0.999))
+      ->group(group);
+  add_optimizer_options(app, typed, options.learning_rate, options.optimizer);
+  add_memory_options(app, options.grad_checkpoint, options.memory_limit);
+  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
+                         "Steps between validations; 0 is once an epoch", resume);
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_device();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+
+  options.start = run_start(resume, verb.force());
+  options.schedule = parse_schedule_form(typed.schedule);
+  options.optimizer.variant = parse_optimizer_variant(typed.optimizer);
+  options.warmup = typed_warmup(app, typed);
+  options.seed = verb.seed();
+  options.config_toml = verb.resolved_toml();
+  if (verb.provenance()) {
+    options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
+    options.command = verb.command();
+  }
+  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  log_info(backend->description());
+  const TrainingSummary summary = promoter_finetune(options, *backend);
+  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
+                       summary.loss, options.run));
+  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,83 @@
+// `bigbird promoter predict`: promoter probabilities of windows, as TSV.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
+#include "lib/io/tsv.h"
+#include "lib/tasks/genomics/promoter_predict.h"
+
+namespace bigbird::apps {
+
+int cmd_promoter_predict(int argc, char** argv) {
+  Verb verb("promoter predict", "Score windows with a fine-tuned promoter model; TSV on stdout.",
+            {"bigbird promoter predict -m run/final windows.fa",
+             "bigbird promoter predict -m run/final -f genome.fa.gz -R windows.bed -o scores.tsv",
+             "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv"});
+  std::string model, records, fasta, regions, data;
+  std::string output = "-";
+  std::int64_t batch = 8;
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", model, "Model folder of promoter finetune")->required()->type_name("MODEL");
+  app.add_option("FASTA", records, "Every record is one window, on the forward strand");
+  app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
+  app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented")->type_name("BED");
+  app.add_option("--data", data, "Example file of promoter build; its labels are carried over")
+      ->type_name("TSV");
+  app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
+  app.add_option("--batch", batch, "Windows run at once; the scores do not depend on it")
+      ->check(CLI::Range(1, 65536));
+  verb.add_threads();
+  verb.add_device();
+  if (!verb.parse(argc, argv)) return 0;
+
+  const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (data.empty() ? 0 : 1);
+  if (sources != 1 || regions.empty() != fasta.empty()) {
+    throw_usage("give the windows in one way", "a FASTA, or --fasta-ref with --regions-file, or --data TSV");
+  }
+  const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
+                                                : !regions.empty() ? read_bed_windows(regions, fasta)
+                                                                   : read_tsv_windows(data);
+  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  PromoterPredictor predictor(model, batch, *backend);
+
+  std::vector<std::string> comments;
+  if (verb.provenance()) {
+    comments = provenance_lines({bigbird_version(),
+                                 verb.command(),
+                                 std::nullopt,
+                                 fasta,
+                                 {{"model", model, sha256_file(model + "/model.safetensors")}}});
+  }
+  OutputStream out(output);
+  std::vector<std::string> columns = {"id", "chrom", "start", "end", "strand"};
+  if (!data.empty()) columns.emplace_back("label");
+  columns.emplace_back("score");
+  TsvWriter table(out, columns, comments);
+  std::vector<std::string> fields;
+  const std::int64_t count = predictor.predict(*windows, [&](const Window& window, double score) {
+    fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
+              std::string(1, window.strand)};
+    if (!data.empty()) fields.push_back(std::to_string(window.label));
+    fields.push_back(fmt::format("{:.6g}", score));
+    table.row(fields);
+  });
+  if (count == 0) {
+    throw_bad_input(fmt::format("{}: no windows", !records.empty()   ? records
+                                                  : !regions.empty() ? regions
+                                                                     : data));
+  }
+  out.close();
+  verb.set_throughput(static_cast<double>(count), "windows");
+  return 0;
+}
+
+}  // namespace bigbird::apps

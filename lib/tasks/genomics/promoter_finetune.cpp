@@ -1,0 +1,212 @@
+// Fine-tuning of the promoter classifier; see promoter_finetune.h.
+#include "lib/tasks/genomics/promoter_finetune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/file.h"
+#include "lib/model/checkpoint.h"
+#include "lib/model/model.h"
+#include "lib/tasks/genomics/window_classifier.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/training/memory_plan.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::int64_t classes = 2;
+
+void check_numbers(const PromoterFinetuneOptions& options) {
+  const char* help = "see bigbird promoter finetune --help";
+  if (options.batch == 0) throw_usage("--batch 0: must be at least 1", help);
+  if (options.accumulate == 0 || options.accumulate > options.batch) {
+    throw_usage(
+        fmt::format("--accumulate {}: must lie between 1 and --batch {}", options.accumulate, options.batch),
+        help);
+  }
+  if (options.steps == 0 && !(options.epochs > 0 && options.epochs < 1e6)) {
+    throw_usage(fmt::format("--epochs {}: must be above 0", options.epochs), help);
+  }
+  if (!(options.learning_rate > 0.0 && options.learning_rate < 1.0)) {
+    throw_usage(fmt::format("--lr {}: must lie between 0 and 1", options.learning_rate), help);
+  }
+}
+
+std::int64_t micro_batch(const PromoterFinetuneOptions& options) {
+  return static_cast<std::int64_t>((options.batch + options.accumulate - 1) / options.accumulate);
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+// The length every window will have: as asked for, or the longest training window, in whole blocks.
+std::int64_t choose_length(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                           std::int64_t longest) {
+  const std::int64_t most = config.max_position_embeddings;
+  if (options.length == 0) return std::min(round_up(longest, config.block_size), most);
+  if (options.length < 3 || options.length > most) {
+    throw_usage(
+        fmt::format("--length {}: must lie between 3 and the model's {} positions", options.length, most));
+  }
+  return round_up(options.length, config.block_size);
+}
+
+void say_shortened(const std::string& file, const EncodedWindows& windows, std::int64_t length) {
+  if (windows.shortened == 0) return;
+  log_warning(fmt::format("{}: {} of {} windows are longer than {} tokens and are cut at their right end",
+                          file, windows.shortened, windows.sequences.size(), length));
+}
+
+void plan_memory(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                 const kernels::Backend& backend) {
+  const ResidentMemory resident = resident_memory();
+  const auto plan = [&](std::int64_t sequences, bool grad_checkpoint) {
+    return plan_training_memory(config, classification_limits(config, sequences), {true, grad_checkpoint},
+                                backend, resident);
+  };
+  std::vector<SmallerRun> more_parts, checkpointed;
+  for (std::int64_t sequences = micro_batch(options); sequences > 0; --sequences) {
+    const std::uint64_t parts =
+        (options.batch + static_cast<std::uint64_t>(sequences) - 1) / static_cast<std::uint64_t>(sequences);
+    const std::string text = fmt::format("--accumulate {} ({} windows at a time)", parts, sequences);
+    more_parts.push_back({text, [=] { return plan(sequences, options.grad_checkpoint); }});
+    checkpointed.push_back({"--grad-checkpoint " + text, [=] { return plan(sequences, true); }});
+  }
+  const MemoryPlan wanted = plan(micro_batch(options), options.grad_checkpoint);
+  const std::size_t available = available_memory();
+  const std::size_t limit = options.memory_limit > 0 ? options.memory_limit
+                            : available > 0          ? available + resident.anonymous
+                                                     : 0;
+  for (const std::string& line : memory_table(wanted, limit)) log_info(line);
+  require_memory(wanted, limit, {more_parts, checkpointed});
+}
+
+// Every option that decides the weights, as text: what must be the same when a run goes on.
+std::map<std::string, std::string> identity(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                                            const Schedule& schedule, const EncodedWindows& train) {
+  std::map<std::string, std::string> all = config_fields(config);
+  all["--data (training windows)"] = std::to_string(train.sequences.size());
+  all["--init"] = options.init;
+  all["--batch"] = std::to_string(options.batch);
+  all["--accumulate"] = std::to_string(options.accumulate);
+  all["--steps"] = std::to_string(schedule.total);
+  all["--seed"] = std::to_string(options.seed);
+  all["--lr"] = fmt::format("{}", options.learning_rate);
+  all["--warmup"] = std::to_string(schedule.warmup);
+  all["--schedule"] = name_of(options.schedule);
+  all["--optimizer"] = name_of(options.optimizer.variant);
+  all["--weight-decay"] = fmt::format("{}", options.optimizer.weight_decay);
+  all["--clip-norm"] = fmt::format("{}", options.optimizer.clip_norm);
+  return all;
+}
+
+std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                       const Schedule& schedule, const EncodedWindows& train) {
+  std::string card =
+      "---\nlibrary_name: transformers\ntags: [bigbird, dna, promoter]\n---\n"
+      "# BigBird promoter classifier, fine-tuned by bigbird\n\n| training | |\n|---|---|\n";
+  card += fmt::format("| begun from | {} |\n| windows | {} (promoters and their negatives) |\n", options.init,
+                      train.sequences.size());
+  card += fmt::format("| tokens of a window | {}, padded or cut at the right end |\n", config.input_length);
+  card += fmt::format("| batch, steps, rate | {}, {}, {:g} |\n| seed | {} |\n", options.batch, schedule.total,
+                      options.learning_rate, options.seed);
+  if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
+  card +=
+      "\nClass 1 is a promoter. Use: `bigbird promoter predict -m FOLDER windows.fa`. The score is the "
+      "probability of class "
+      "1; it is calibrated to the share of promoters in the training windows, not in a genome.\n";
+  return card;
+}
+
+}  // namespace
+
+TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
+  check_numbers(options);
+  RunFolder::check(options.run, options.start);
+  LoadedModel loaded = load_model(options.init, HeadType::classification, options.seed, classes);
+  ModelConfig& config = loaded.config;
+  if (config.num_labels != classes) {
+    throw_bad_input(fmt::format("{}: this classifier has {} classes, promoters have {}", options.init,
+                                config.num_labels, classes),
+                    "begin from a pretrained model");
+  }
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
+  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
+                         options.init, options.init);
+  if (options.dropout >= 0) config.hidden_dropout_prob = options.dropout;
+
+  const std::string train_file = options.data + "/train.tsv", valid_file = options.data + "/valid.tsv";
+  const std::int64_t most =
+      options.length > 0 ? choose_length(options, config, 0) : config.max_position_embeddings;
+  const EncodedWindows train_windows = encode_labelled_windows(train_file, *tokenizer, most, classes);
+  config.input_length = choose_length(options, config, train_windows.longest);
+  validate(config, "the options of the model");
+  const EncodedWindows valid_windows =
+      encode_labelled_windows(valid_file, *tokenizer, config.input_length, classes);
+  say_shortened(train_file, train_windows, config.input_length);
+  say_shortened(valid_file, valid_windows, config.input_length);
+
+  const double per_epoch =
+      static_cast<double>(train_windows.sequences.size()) / static_cast<double>(options.batch);
+  Schedule schedule{options.schedule, options.learning_rate, 0, options.steps};
+  if (schedule.total == 0) schedule.total = static_cast<std::uint64_t>(std::ceil(options.epochs * per_epoch));
+  schedule.warmup = options.warmup.value_or(default_warmup(schedule.total));
+  if (schedule.warmup > schedule.total) {
+    throw_usage(
+        fmt::format("--warmup {}: longer than the {} steps of the run", schedule.warmup, schedule.total));
+  }
+  log_info(fmt::format("{} training and {} validation windows of {} tokens; {} steps are {:.2f} epochs",
+                       train_windows.sequences.size(), valid_windows.sequences.size(), config.input_length,
+                       schedule.total, static_cast<double>(schedule.total) / per_epoch));
+
+  TrainerOptions trainer;
+  trainer.steps = schedule.total;
+  trainer.schedule = schedule;
+  trainer.seed = options.seed;
+  trainer.save_every = options.save_every;
+  trainer.eval_every = options.eval_every > 0
+                           ? options.eval_every
+                           : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(per_epoch)));
+  trainer.keep_last = options.keep_last;
+  trainer.keep_best = options.keep_best;
+  trainer.task_name = "promoter finetune";
+  trainer.sequence_name = "class";
+  trainer.mlm_columns = false;
+  trainer.comments = options.comments;
+  trainer.identity = identity(options, config, schedule, train_windows);
+  trainer.extras = {options.init, model_card(options, config, schedule, train_windows)};
+
+  plan_memory(options, config, backend);
+  const RunFolder run(options.run, options.start);
+  const std::vector<std::uint64_t> checkpoints = run.checkpoints();
+  const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
+  TrainState state;
+  if (!checkpoint.empty()) {
+    state = read_train_state(checkpoint);
+    require_same_options(checkpoint, state.options, trainer.identity);
+  }
+  Model model(backend, config, classification_limits(config, micro_batch(options)),
+              {true, options.grad_checkpoint});
+  Optimizer optimizer(backend, model.layout(), options.optimizer);
+  if (checkpoint.empty()) {
+    model.set_parameters(loaded.parameters);
+  } else {
+    load_checkpoint(checkpoint, model, optimizer);
+    log_info(fmt::format("going on from {}", checkpoint));
+  }
+  write_text_atomic(run.file("config.toml"), options.config_toml);
+
+  const ClassificationTask task(
+      config, train_windows.sequences, valid_windows.sequences,
+      {static_cast<std::int64_t>(options.batch), micro_batch(options), options.seed});
+  return train(model, optimizer, task, run, trainer, state);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,54 @@
+// Fine-tuning a pretrained encoder into a promoter classifier: from options to RUN/final (BigBird appendix
+// F.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/training/optimizer.h"
+#include "lib/training/run_folder.h"
+#include "lib/training/schedule.h"
+#include "lib/training/trainer.h"
+
+namespace bigbird {
+
+struct PromoterFinetuneOptions {
+  std::string data;  // folder of `promoter build`: train.tsv and valid.tsv are read
+  std::string init;  // pretrained or fine-tuned model folder
+  std::string run;   // folder to write
+
+  std::int64_t length = 0;       // tokens every window is padded or cut to; 0: the longest training window
+  std::uint64_t batch = 32;      // windows of one update,
+  std::uint64_t accumulate = 1;  // run in so many micro-batches of ceil(batch / accumulate) windows
+  double epochs = 3;             // passes over the training windows, when steps is 0
+  std::uint64_t steps = 0;
+  std::uint64_t seed = 1;
+  double dropout = -1;  // negative: the model's own
+  double learning_rate = 1e-4;
+  std::optional<std::uint64_t> warmup;  // default_warmup(steps) when not given
+  ScheduleForm schedule = ScheduleForm::google;
+  OptimizerOptions optimizer;
+  bool grad_checkpoint = false;
+
+  RunStart start = RunStart::fresh;
+  std::uint64_t save_every = 500;
+  std::uint64_t eval_every = 0;  // 0: once an epoch
+  std::uint64_t keep_last = 2;
+  std::uint64_t keep_best = 1;
+  std::size_t memory_limit = 0;  // bytes; 0: what the machine or the control group has left
+
+  std::string config_toml;            // becomes RUN/config.toml
+  std::string command;                // for the model card; empty: left out
+  std::vector<std::string> comments;  // provenance lines of metrics.tsv
+};
+
+// Softmax cross entropy over the two classes, which is the paper's binary cross entropy on the difference of
+// the logits. Errors: {bad_input} example files, model and tokenizer that do not belong together, an output
+// folder that holds a run; {usage} options out of range or other than those of the run that is resumed;
+// {environment} too little memory; {interrupted} after a signal, with everything saved.
+TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend);
+
+}  // namespace bigbird
