@@ -1,6 +1,7 @@
 // What the documents and scripts tell a user to type exists: verbs, and the options of each.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <set>
 #include <sstream>
 
@@ -41,15 +42,15 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
     const bool typed =
         in_block && (before.empty() || before == "$ " || (!before.empty() && before.back() == '('));
     if (start == std::string::npos || !(script || typed)) continue;
-    std::istringstream words(line.substr(start + 8));
-    std::string first, second;
-    words >> first >> second;
-    TypedCommand command{verbs.count(first + " " + second) > 0 ? first + " " + second : first, {}, line};
-    if (command.verb == first)
-      words = std::istringstream(second + line.substr(line.find(first, start) + first.size()));
+    std::istringstream first_words(line.substr(start + 8));
+    std::string verb, second;
+    first_words >> verb >> second;
+    if (verbs.count(verb + " " + second) > 0) verb += " " + second;
+    TypedCommand command{verb, {}, line};
+    std::istringstream words(line.substr(line.find(verb, start) + verb.size()));
     for (std::string word; words >> word && word != "|" && word != ">" && word[0] != '#';) {
       if (word.size() > 1 && word[0] == '-' &&
-          (std::isalpha(word[1]) != 0 || word[1] == '-' || word[1] == '@')) {
+          (std::isalpha(static_cast<unsigned char>(word[1])) != 0 || word[1] == '-' || word[1] == '@')) {
         command.options.push_back(word.substr(0, word.find('=')));
       }
     }

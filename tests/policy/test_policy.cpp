@@ -57,7 +57,9 @@ TEST(Policy, KernelsStandAlone) {
   expect_bad("kernels/cpu/x.cpp", "#include \"kernels/cuda/x.h\"");
   expect_bad("lib/model/x.cpp", "#include \"kernels/cpu/gemm.h\"");
   expect_bad("lib/io/x.cpp", "#include \"kernels/backend.h\"");
+  expect_bad("lib/data/x.cpp", "#include \"kernels/backend.h\"");
   expect_good("lib/model/x.cpp", "#include \"kernels/backend.h\"");
+  expect_good("lib/tasks/genomics/x.h", "#include \"kernels/backend.h\"");
   expect_good("lib/core/x.cpp", "#include \"kernels/philox.h\"");
   expect_good("lib/data/x.cpp", "#include \"kernels/parallel.h\"");
   expect_good("kernels/cpu/x.cpp", "#include \"kernels/cpu/gemm.h\"");
