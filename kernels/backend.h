@@ -32,8 +32,8 @@ struct Dropout {
 
 struct AdamWStep {
   float learning_rate = 0.0f;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
+  double beta1 = 0.9;  // double, because 1 - beta2 would lose five digits in float
+  double beta2 = 0.999;
   float epsilon = 1e-6f;
   float weight_decay = 0.0f;    // decoupled
   float gradient_scale = 1.0f;  // applied to the gradient first (clipping)

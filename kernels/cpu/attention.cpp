@@ -39,56 +39,122 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, C
   return view;
 }
 
+// Heads that are copied and worked on together in the forward pass: enough tasks for many threads.
+Index heads_in_group(Index blocks) {
+  return std::max<Index>(1, 256 / std::max<Index>(1, blocks));
+}
+
+void copy_rows(const float* from, Index from_stride, float* to, Index to_stride, Index rows, Index width) {
+  for (Index row = 0; row < rows; ++row) {
+    std::memcpy(to + row * to_stride, from + row * from_stride,
+                static_cast<std::size_t>(width) * sizeof(float));
+  }
+}
+
+Index longest_sequence(const AttentionBatch& batch) {
+  Index longest = 0;
+  for (Index s = 0; s < batch.sequences; ++s) {
+    longest = std::max(longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
+  }
+  return longest;
+}
+
 }  // namespace
+
+std::size_t CpuBackend::scratch_bytes(Index blocks, Index block_size, Index head_size) const {
+  const Index head_floats = blocks * block_size * head_size;
+  const Index forward = heads_in_group(blocks) * 2 * head_floats +
+                        thread_count() * level_.attention_forward_scratch(block_size, head_size);
+  const Index backward =
+      thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
+  return static_cast<std::size_t>(std::max(forward, backward)) * sizeof(float);
+}
 
 void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
                                    Rows out, float* log_sum_exp) {
   const Index tokens = batch.token_offsets[batch.sequences];
-  const Index blocks = tokens / batch.block_size;  // of all sequences
-  const Index scratch_size = level_.attention_forward_scratch(batch.block_size, batch.head_size);
-  float* const scratch = scratch_.reserve(scratch_size * thread_count());
-  parallel_for_worker(static_cast<std::size_t>(batch.heads * blocks), [&](std::size_t task, int worker) {
-    const Index head = static_cast<Index>(task) / blocks;
-    const Index first_row = static_cast<Index>(task) % blocks * batch.block_size;
-    const Index* const after =
-        std::upper_bound(batch.token_offsets, batch.token_offsets + batch.sequences + 1, first_row);
-    const Index sequence = after - batch.token_offsets - 1;
+  const Index head_size = batch.head_size;
+  const Index scratch_size = level_.attention_forward_scratch(batch.block_size, head_size);
+  const Index longest = longest_sequence(batch);
+  const Index most_heads = std::min(batch.heads, heads_in_group(longest / batch.block_size));
+  float* const scratch =
+      scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
+  float* const packed = scratch + scratch_size * thread_count();
+  for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
     const Index start = batch.token_offsets[sequence];
-    level_.attention_forward_block(view_of(batch, sequence, head, q, k, v),
-                                   (first_row - start) / batch.block_size,
-                                   out.data + start * out.stride + head * batch.head_size, out.stride,
-                                   log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
-                                   scratch + scratch_size * worker);
-  });
+    const Index blocks = batch.plans[sequence]->blocks;
+    const Index length = batch.lengths[sequence];
+    const Index head_floats = length * head_size;
+    for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
+      const Index heads = std::min(most_heads, batch.heads - first_head);
+      parallel_pieces(length, batch.block_size, [&](Index first, Index rows) {
+        for (Index head = 0; head < heads; ++head) {
+          const Index column = (first_head + head) * head_size;
+          float* const to = packed + head * 2 * head_floats + first * head_size;
+          copy_rows(k.data + (start + first) * k.stride + column, k.stride, to, head_size, rows, head_size);
+          copy_rows(v.data + (start + first) * v.stride + column, v.stride, to + head_floats, head_size, rows,
+                    head_size);
+        }
+      });
+      parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
+        const Index head = static_cast<Index>(task) % heads;
+        // The last block is as long as the first when it is global: it comes second, so that no thread is
+        // left with it.
+        const Index order = static_cast<Index>(task) / heads;
+        const Index block = order == 0 ? 0 : (order == 1 ? blocks - 1 : order - 1);
+        AttentionHead view = view_of(batch, sequence, first_head + head, q, k, v);
+        view.k = packed + head * 2 * head_floats;
+        view.v = view.k + head_floats;
+        view.k_stride = head_size;
+        view.v_stride = head_size;
+        level_.attention_forward_block(
+            view, block, out.data + start * out.stride + (first_head + head) * head_size, out.stride,
+            log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
+            scratch + scratch_size * worker);
+      });
+    }
+  }
 }
 
 void CpuBackend::attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
                                     ConstRows out, const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk,
                                     Rows dv) {
   const Index tokens = batch.token_offsets[batch.sequences];
-  const Index scratch_size = level_.attention_backward_scratch(batch.block_size, batch.head_size);
+  const Index head_size = batch.head_size;
+  const Index most_floats = longest_sequence(batch) * head_size;
+  const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + 4 * most_floats;
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
-  parallel_for_worker(static_cast<std::size_t>(batch.sequences * batch.heads),
-                      [&](std::size_t task, int worker) {
-                        const Index sequence = static_cast<Index>(task) / batch.heads;
-                        const Index head = static_cast<Index>(task) % batch.heads;
-                        const Index start = batch.token_offsets[sequence];
-                        const Index column = head * batch.head_size;
-                        AttentionHeadGradients gradients;
-                        gradients.out = out.data + start * out.stride + column;
-                        gradients.dout = dout.data + start * dout.stride + column;
-                        gradients.log_sum_exp = log_sum_exp + head * tokens + start;
-                        gradients.dq = dq.data + start * dq.stride + column;
-                        gradients.dk = dk.data + start * dk.stride + column;
-                        gradients.dv = dv.data + start * dv.stride + column;
-                        gradients.out_stride = out.stride;
-                        gradients.dout_stride = dout.stride;
-                        gradients.dq_stride = dq.stride;
-                        gradients.dk_stride = dk.stride;
-                        gradients.dv_stride = dv.stride;
-                        level_.attention_backward_head(view_of(batch, sequence, head, q, k, v), gradients,
-                                                       scratch + scratch_size * worker);
-                      });
+  parallel_for_worker(
+      static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
+        const Index sequence = static_cast<Index>(task) / batch.heads;
+        const Index head = static_cast<Index>(task) % batch.heads;
+        const Index start = batch.token_offsets[sequence];
+        const Index rows = batch.token_offsets[sequence + 1] - start;
+        const Index column = head * head_size;
+        float* const packed = scratch + scratch_size * worker;
+        AttentionHead view = view_of(batch, sequence, head, q, k, v);
+        copy_rows(view.k, k.stride, packed, head_size, view.length, head_size);
+        copy_rows(view.v, v.stride, packed + most_floats, head_size, view.length, head_size);
+        view.k = packed;
+        view.v = packed + most_floats;
+        view.k_stride = head_size;
+        view.v_stride = head_size;
+        AttentionHeadGradients gradients;
+        gradients.out = out.data + start * out.stride + column;
+        gradients.dout = dout.data + start * dout.stride + column;
+        gradients.log_sum_exp = log_sum_exp + head * tokens + start;
+        gradients.dq = dq.data + start * dq.stride + column;
+        gradients.dk = packed + 2 * most_floats;
+        gradients.dv = packed + 3 * most_floats;
+        gradients.out_stride = out.stride;
+        gradients.dout_stride = dout.stride;
+        gradients.dq_stride = dq.stride;
+        gradients.dk_stride = head_size;
+        gradients.dv_stride = head_size;
+        level_.attention_backward_head(view, gradients, packed + 4 * most_floats);
+        copy_rows(gradients.dk, head_size, dk.data + start * dk.stride + column, dk.stride, rows, head_size);
+        copy_rows(gradients.dv, head_size, dv.data + start * dv.stride + column, dv.stride, rows, head_size);
+      });
 }
 
 }  // namespace bigbird::kernels

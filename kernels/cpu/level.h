@@ -69,6 +69,8 @@ struct AdamWConstants {
   float gradient_scale = 1.0f;
   float beta1 = 0.0f;
   float beta2 = 0.0f;
+  float gradient_share = 0.0f;  // 1 - beta1
+  float square_share = 0.0f;    // 1 - beta2
   float epsilon = 0.0f;
   float step_size = 0.0f;            // learning rate / correction1
   float inverse_correction2 = 1.0f;  // 1 / correction2

@@ -19,8 +19,10 @@ double CpuBackend::sum_of_squares(const float* x, Index count) {
 void CpuBackend::adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) {
   AdamWConstants constants;
   constants.gradient_scale = step.gradient_scale;
-  constants.beta1 = step.beta1;
-  constants.beta2 = step.beta2;
+  constants.beta1 = static_cast<float>(step.beta1);
+  constants.beta2 = static_cast<float>(step.beta2);
+  constants.gradient_share = static_cast<float>(1.0 - step.beta1);
+  constants.square_share = static_cast<float>(1.0 - step.beta2);
   constants.epsilon = step.epsilon;
   constants.step_size = step.learning_rate / step.correction1;
   constants.inverse_correction2 = 1.0f / step.correction2;

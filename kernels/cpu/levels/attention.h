@@ -18,6 +18,16 @@ BIGBIRD_INLINE Index tokens_in_block(const AttentionHead& head, Index block) {
   return left < 0 ? 0 : smaller(left, head.block_size);
 }
 
+// to[row][0..padded) = from[row] * scale, zeros behind.
+static inline void copy_rows(const float* from, Index stride, Index rows, Index columns, float scale,
+                             float* to, Index padded) {
+  for (Index row = 0; row < rows; ++row) {
+    for_each_vector(columns, [&](Index i, auto part) {
+      store(to + row * padded + i, part.get(from + row * stride + i) * splat(scale));
+    });
+  }
+}
+
 // The factors of attention-probability dropout, 1 / (1 - p) or 0, for one key row and `lanes` query rows at a
 // time; keys must be visited in ascending order within a block. Four neighbouring elements share one Philox
 // call, which is kept.

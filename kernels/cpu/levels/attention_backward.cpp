@@ -14,15 +14,6 @@ void zero_rows(float* rows, Index stride, Index count, Index width) {
   }
 }
 
-// to[row][0..padded) = from[row] * scale, zeros behind.
-void copy_rows(const float* from, Index stride, Index rows, Index columns, float scale, float* to,
-               Index padded) {
-  for (Index row = 0; row < rows; ++row) {
-    for (Index i = 0; i < columns; ++i) to[row * padded + i] = from[row * stride + i] * scale;
-    for (Index i = columns; i < padded; ++i) to[row * padded + i] = 0.0f;
-  }
-}
-
 // scores -> probabilities as they multiplied the values; gradient of the probabilities -> gradient of the
 // scores.
 void softmax_backward(const AttentionHead& head, Index first_query, Index first_key, Index rows, Index width,

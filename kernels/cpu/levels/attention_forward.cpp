@@ -48,7 +48,8 @@ void drop_probabilities(const AttentionHead& head, Index first_query, Index firs
 
 Index attention_forward_scratch(Index block_size, Index head_size) {
   const Index width = round_up_to_lanes(block_size);
-  return width * (2 * head_size + blocks_per_chunk(block_size) * block_size + 3);
+  return width * (2 * head_size + blocks_per_chunk(block_size) * block_size + 3) +
+         block_size * round_up_to_lanes(head_size);
 }
 
 void attention_forward_block(const AttentionHead& head, Index query_block, float* out, Index out_stride,

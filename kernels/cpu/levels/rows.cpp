@@ -176,16 +176,20 @@ double sum_of_squares(const float* x, Index count) {
   constexpr Index width = 8;
   typedef double Doubles __attribute__((vector_size(64)));
   typedef float Eight __attribute__((vector_size(32)));
-  Doubles sums = {};
+  Doubles sums[4] = {};
   Index i = 0;
-  for (; i + width <= count; i += width) {
-    Eight part;
-    __builtin_memcpy(&part, x + i, sizeof part);
-    const Doubles value = __builtin_convertvector(part, Doubles);
-    sums += value * value;
+  for (; i + 4 * width <= count; i += 4 * width) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      Eight part;
+      __builtin_memcpy(&part, x + i + j * width, sizeof part);
+      const Doubles value = __builtin_convertvector(part, Doubles);
+      sums[j] += value * value;
+    }
   }
+  const Doubles all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   double total = 0.0;
-  for (Index lane = 0; lane < width; ++lane) total += sums[lane];
+  for (Index lane = 0; lane < width; ++lane) total += all[lane];
   for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return total;
 }
@@ -194,8 +198,8 @@ void adamw(float* p, const float* g, float* m, float* v, Index count, const Adam
   const AdamWConstants c = constants;
   for (Index i = 0; i < count; ++i) {
     const float gradient = g[i] * c.gradient_scale;
-    const float first = c.beta1 * m[i] + (1.0f - c.beta1) * gradient;
-    const float second = c.beta2 * v[i] + (1.0f - c.beta2) * gradient * gradient;
+    const float first = c.beta1 * m[i] + c.gradient_share * gradient;
+    const float second = c.beta2 * v[i] + c.square_share * gradient * gradient;
     m[i] = first;
     v[i] = second;
     const float denominator = __builtin_sqrtf(second * c.inverse_correction2) + c.epsilon;

@@ -1,0 +1,231 @@
+// Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64, F
+// = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with the own matrix product, beside
+// oneDNN's plain product.
+//   bench_kernels [threads]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/parallel.h"
+#if defined(BIGBIRD_HAVE_ONEDNN)
+#include <dnnl.h>
+#endif
+
+namespace {
+
+using bigbird::kernels::Index;
+
+constexpr Index tokens = 4096;
+constexpr Index width = 768;
+constexpr Index inner = 3072;
+constexpr Index heads = 12;
+constexpr Index head_size = 64;
+constexpr Index block = 64;
+constexpr Index blocks = tokens / block;
+constexpr Index vocabulary = 32000;
+constexpr Index masked = 614;  // 15 % of the tokens
+
+// Seconds of the fastest of five runs, after one that warms up.
+template <typename Body>
+double fastest(const Body& body) {
+  body();
+  double best = 1e30;
+  for (int run = 0; run < 5; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+std::vector<float> random_floats(Index count) {
+  std::mt19937 generator(7);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = static_cast<float>(generator() % 2001u) / 1000.0f - 1.0f;
+  return values;
+}
+
+void print(const std::string& name, double seconds, double flops, double bytes = 0.0) {
+  std::printf("  %-34s %9.2f ms", name.c_str(), seconds * 1e3);
+  if (flops > 0.0) std::printf("  %7.1f GFLOP/s", flops / seconds * 1e-9);
+  if (bytes > 0.0) std::printf("  %7.1f GB/s", bytes / seconds * 1e-9);
+  std::printf("\n");
+}
+
+// BigBird-ITC with three random blocks in every middle row.
+struct Plan {
+  std::vector<std::int32_t> row_offsets{0};
+  std::vector<std::int32_t> key_blocks;
+  bigbird::kernels::BlockPlanView view;
+
+  Plan() {
+    std::mt19937 generator(3);
+    for (Index head = 0; head < heads; ++head) {
+      for (Index row = 0; row < blocks; ++row) {
+        if (row == 0 || row == blocks - 1) {
+          for (Index key = 0; key < blocks; ++key) key_blocks.push_back(static_cast<std::int32_t>(key));
+        } else {
+          std::vector<Index> keys{0, blocks - 1, row};
+          if (row > 1) keys.push_back(row - 1);
+          if (row < blocks - 2) keys.push_back(row + 1);
+          for (int random = 0; random < 3; ++random)
+            keys.push_back(1 + static_cast<Index>(generator() % 15u));
+          for (const Index key : keys) key_blocks.push_back(static_cast<std::int32_t>(key));
+        }
+        row_offsets.push_back(static_cast<std::int32_t>(key_blocks.size()));
+      }
+    }
+    view.heads = heads;
+    view.blocks = blocks;
+    view.row_offsets = row_offsets.data();
+    view.key_blocks = key_blocks.data();
+  }
+};
+
+void bench_linear(bigbird::kernels::Backend& backend, Index n, Index k) {
+  const auto x = random_floats(tokens * k), w = random_floats(n * k), bias = random_floats(n);
+  auto y = random_floats(tokens * n), dw = random_floats(n * k), dx = x, dbias = bias;
+  const double flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
+  const std::string shape = " " + std::to_string(n) + " x " + std::to_string(k);
+  print("linear_forward" + shape,
+        fastest([&] { backend.linear_forward(x.data(), w.data(), bias.data(), y.data(), tokens, n, k); }),
+        flops);
+  print("linear_backward_input" + shape,
+        fastest([&] { backend.linear_backward_input(y.data(), w.data(), dx.data(), tokens, n, k, false); }),
+        flops);
+  print("linear_backward_weight" + shape, fastest([&] {
+          backend.linear_backward_weight(y.data(), x.data(), dw.data(), dbias.data(), tokens, n, k);
+        }),
+        flops);
+#if defined(BIGBIRD_HAVE_ONEDNN)
+  print("  oneDNN's product alone" + shape, fastest([&] {
+          dnnl_sgemm('N', 'T', tokens, n, k, 1.0f, x.data(), k, w.data(), k, 0.0f, y.data(), n);
+        }),
+        flops);
+#endif
+}
+
+void bench_attention(bigbird::kernels::Backend& backend) {
+  const Plan plan;
+  const bigbird::kernels::BlockPlanView* const views[] = {&plan.view};
+  const Index offsets[] = {0, tokens};
+  const Index lengths[] = {tokens};
+  bigbird::kernels::AttentionBatch batch;
+  batch.sequences = 1;
+  batch.heads = heads;
+  batch.head_size = head_size;
+  batch.block_size = block;
+  batch.token_offsets = offsets;
+  batch.lengths = lengths;
+  batch.plans = views;
+  batch.scale = 0.125f;
+  const auto qkv = random_floats(tokens * 3 * width), dout = random_floats(tokens * width);
+  auto out = dout, gradients = qkv;
+  std::vector<float> log_sum_exp(static_cast<std::size_t>(heads * tokens));
+  const Index stride = 3 * width;
+  const bigbird::kernels::ConstRows q{qkv.data(), stride}, k{qkv.data() + width, stride},
+      v{qkv.data() + 2 * width, stride};
+  const double product = 2.0 * static_cast<double>(plan.key_blocks.size()) * block * block * head_size;
+  print("attention_forward", fastest([&] {
+          backend.attention_forward(batch, q, k, v, {out.data(), width}, log_sum_exp.data());
+        }),
+        2.0 * product);
+  print("attention_backward", fastest([&] {
+          backend.attention_backward(batch, q, k, v, {out.data(), width}, log_sum_exp.data(),
+                                     {dout.data(), width}, {gradients.data(), stride},
+                                     {gradients.data() + width, stride},
+                                     {gradients.data() + 2 * width, stride});
+        }),
+        5.0 * product);
+}
+
+void bench_rows(bigbird::kernels::Backend& backend) {
+  const auto x = random_floats(tokens * inner);
+  auto y = x, z = x;
+  const auto gamma = random_floats(width), beta = gamma;
+  auto dgamma = gamma, dbeta = gamma;
+  std::vector<float> mean(static_cast<std::size_t>(tokens)), rstd(mean);
+  const double narrow = 4.0 * static_cast<double>(tokens) * static_cast<double>(width);
+  const double wide = 4.0 * static_cast<double>(tokens) * static_cast<double>(inner);
+  print("layernorm_forward", fastest([&] {
+          backend.layernorm_forward(x.data(), gamma.data(), beta.data(), 1e-12f, y.data(), mean.data(),
+                                    rstd.data(), tokens, width);
+        }),
+        0.0, 2.0 * narrow);
+  print("layernorm_backward", fastest([&] {
+          backend.layernorm_backward(x.data(), y.data(), gamma.data(), mean.data(), rstd.data(), z.data(),
+                                     false, dgamma.data(), dbeta.data(), tokens, width);
+        }),
+        0.0, 3.0 * narrow);
+  print("gelu_backward",
+        fastest([&] { backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner); }), 0.0,
+        3.0 * wide);
+  print("dropout_add", fastest([&] {
+          backend.dropout_add(x.data(), y.data(), z.data(), tokens * width, {0.1f, 11, 12});
+        }),
+        0.0, 3.0 * narrow);
+  print("add", fastest([&] { backend.add(x.data(), y.data(), tokens * width); }), 0.0, 3.0 * narrow);
+
+  auto logits = random_floats(masked * vocabulary);
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(masked), 5), predictions(labels);
+  print("cross_entropy of 614 rows, in place", fastest([&] {
+          backend.cross_entropy(logits.data(), labels.data(), mean.data(), predictions.data(), logits.data(),
+                                1.0f, masked, vocabulary);
+        }),
+        0.0, 2.0 * 4.0 * static_cast<double>(masked * vocabulary));
+
+  const Index parameters = vocabulary * width;
+  auto p = random_floats(parameters), m = p;
+  const auto g = p;
+  std::vector<float> v(p.size(), 1.0f);
+  print("adamw of the word table", fastest([&] {
+          backend.adamw(p.data(), g.data(), m.data(), v.data(), parameters,
+                        {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
+        }),
+        0.0, 7.0 * 4.0 * static_cast<double>(parameters));
+  print("sum_of_squares of the word table", fastest([&] { backend.sum_of_squares(p.data(), parameters); }),
+        0.0, 4.0 * static_cast<double>(parameters));
+
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens)), types(ids), positions(ids);
+  for (Index t = 0; t < tokens; ++t) {
+    ids[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t * 7919 % vocabulary);
+    positions[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t);
+  }
+  auto dtype = random_floats(2 * width), dposition = random_floats(tokens * width);
+  print("embedding_forward", fastest([&] {
+          backend.embedding_forward(ids.data(), types.data(), positions.data(), p.data(), dtype.data(),
+                                    dposition.data(), 1.0f, y.data(), tokens, width);
+        }),
+        0.0, 3.0 * narrow);
+  print("embedding_backward", fastest([&] {
+          backend.embedding_backward(x.data(), ids.data(), types.data(), positions.data(), 1.0f, m.data(),
+                                     dtype.data(), dposition.data(), tokens, width, vocabulary, 2, tokens);
+        }),
+        0.0, 3.0 * narrow);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bigbird::kernels::set_thread_count(argc > 1 ? std::atoi(argv[1]) : 0);
+  for (const bool use_onednn : {true, false}) {
+    if (use_onednn && !bigbird::kernels::has_onednn()) continue;
+    const auto backend = bigbird::kernels::make_cpu_backend({nullptr, use_onednn});
+    std::printf("%s\n", backend->description().c_str());
+    bench_linear(*backend, width, width);
+    bench_linear(*backend, 3 * width, width);
+    bench_linear(*backend, inner, width);
+    bench_linear(*backend, width, inner);
+    if (use_onednn || !bigbird::kernels::has_onednn()) {
+      bench_attention(*backend);
+      bench_rows(*backend);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,161 @@
+// Losses, the gradient norm and AdamW against reference/, for every level.
+#include "reference/adamw.h"
+#include "reference/losses.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace bigbird::kernels {
+namespace {
+
+class LossKernel : public KernelTest {};
+
+TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
+  for (const Index classes : {1, 2, 17, 64, 1000, 32000}) {
+    SCOPED_TRACE(classes);
+    const Index rows = 7;
+    const std::size_t count = static_cast<std::size_t>(rows * classes);
+    const Floats logits = random_floats(count, 81, 20.0f);
+    std::vector<std::int32_t> labels;
+    for (Index row = 0; row < rows; ++row) {
+      labels.push_back(row == 3 ? -100 : static_cast<std::int32_t>(row * 12345 % classes));
+    }
+    const float scale = 0.125f;
+    const auto got = run([&](Backend& backend) {
+      Guarded losses(static_cast<std::size_t>(rows)), dlogits(count), in_place(logits),
+          quiet(static_cast<std::size_t>(rows));
+      std::vector<std::int32_t> predictions(static_cast<std::size_t>(rows), -1);
+      backend.cross_entropy(logits.data(), labels.data(), losses.data(), predictions.data(), dlogits.data(),
+                            scale, rows, classes);
+      backend.cross_entropy(logits.data(), labels.data(), quiet.data(), nullptr, nullptr, scale, rows,
+                            classes);
+      EXPECT_EQ(quiet.take(), losses.take());
+      backend.cross_entropy(in_place.data(), labels.data(), quiet.data(), nullptr, in_place.data(), scale,
+                            rows, classes);
+      EXPECT_EQ(in_place.take(), dlogits.take());
+      for (Index row = 0; row < rows; ++row) {
+        const auto begin = logits.begin() + row * classes;
+        EXPECT_EQ(predictions[static_cast<std::size_t>(row)],
+                  std::max_element(begin, begin + classes) - begin);
+      }
+      return std::vector<Floats>{losses.take(), dlogits.take()};
+    });
+    reference::Vector losses, gradient;
+    for (Index row = 0; row < rows; ++row) {
+      const Floats one(logits.begin() + row * classes, logits.begin() + (row + 1) * classes);
+      const auto expected =
+          reference::softmax_cross_entropy(matrix(one, 1, classes), {labels[static_cast<std::size_t>(row)]});
+      losses.push_back(expected.loss);
+      for (const double value : expected.gradient.values)
+        gradient.push_back(value * static_cast<double>(scale));
+    }
+    EXPECT_LT(relative_error(got[0], losses), forward_tolerance);
+    EXPECT_LT(relative_error(got[1], gradient), gradient_tolerance);
+    EXPECT_EQ(got[0][3], 0.0f);
+  }
+}
+
+TEST_P(LossKernel, TheLowestIndexWinsATie) {
+  for (const std::size_t first : {0u, 1u, 15u, 16u, 40u, 69u}) {
+    run([&](Backend& backend) {
+      Floats logits(70, -1.0f);
+      logits[first] = 2.0f;
+      logits[69] = 2.0f;
+      const std::int32_t label = 0;
+      std::int32_t prediction = -1;
+      float loss = 0.0f;
+      backend.cross_entropy(logits.data(), &label, &loss, &prediction, nullptr, 1.0f, 1, 70);
+      EXPECT_EQ(prediction, static_cast<std::int32_t>(first));
+      return std::vector<Floats>{{loss}};
+    });
+  }
+}
+
+TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
+  const Index rows = 5, classes = 9;
+  const std::size_t count = static_cast<std::size_t>(rows * classes);
+  const Floats logits = random_floats(count, 82, 50.0f);
+  Floats targets(count), positive(count);
+  for (std::size_t i = 0; i < count; ++i) targets[i] = i % 3 == 0 ? 1.0f : 0.0f;
+  const auto got = run([&](Backend& backend) {
+    Guarded losses(5), dlogits(count), weighted(5), weighted_gradient(logits);
+    backend.binary_cross_entropy(logits.data(), targets.data(), 1.0f, losses.data(), dlogits.data(), 0.5f,
+                                 rows, classes);
+    backend.binary_cross_entropy(weighted_gradient.data(), targets.data(), 3.0f, weighted.data(),
+                                 weighted_gradient.data(), 0.5f, rows, classes);
+    return std::vector<Floats>{losses.take(), dlogits.take(), weighted.take(), weighted_gradient.take()};
+  });
+  reference::Vector losses, gradient, weighted, weighted_gradient;
+  for (Index row = 0; row < rows; ++row) {
+    double total = 0.0, weighted_total = 0.0;
+    for (Index i = row * classes; i < (row + 1) * classes; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      const auto one = reference::binary_cross_entropy_with_logits(matrix({logits[at]}, 1, 1),
+                                                                   matrix({targets[at]}, 1, 1));
+      const double weight = targets[at] == 1.0f ? 3.0 : 1.0;
+      total += one.loss;
+      weighted_total += weight * one.loss;
+      gradient.push_back(0.5 * one.gradient.values[0]);
+      weighted_gradient.push_back(0.5 * weight * one.gradient.values[0]);
+    }
+    losses.push_back(total);
+    weighted.push_back(weighted_total);
+  }
+  EXPECT_LT(relative_error(got[0], losses), forward_tolerance);
+  EXPECT_LT(relative_error(got[1], gradient), gradient_tolerance);
+  EXPECT_LT(relative_error(got[2], weighted), forward_tolerance);
+  EXPECT_LT(relative_error(got[3], weighted_gradient), gradient_tolerance);
+}
+
+TEST_P(LossKernel, SumOfSquaresIsMadeInDouble) {
+  for (const Index count : {0, 1, 7, 16384, 50001}) {
+    const Floats x = random_floats(static_cast<std::size_t>(count), 83);
+    double expected = 0.0;
+    for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
+    double got = 0.0;
+    run([&](Backend& backend) {
+      got = backend.sum_of_squares(x.data(), count);
+      return std::vector<Floats>{{static_cast<float>(got), static_cast<float>(got - expected)}};
+    });
+    EXPECT_NEAR(got, expected, 1e-12 * (1.0 + expected));
+  }
+}
+
+TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
+  const std::size_t count = 40007;
+  for (const auto variant : {reference::AdamWVariant::google, reference::AdamWVariant::torch}) {
+    const Floats start = random_floats(count, 84);
+    reference::AdamWOptions options;
+    options.variant = variant;
+    options.weight_decay = 0.01;
+    reference::Vector expected = doubles(start);
+    reference::AdamWState state;
+    for (std::uint32_t step = 1; step <= 3; ++step) {
+      reference::Vector gradient = doubles(random_floats(count, 90 + step));
+      for (double& value : gradient) value *= 0.5;
+      reference::adamw_update(options, 1e-2, gradient, expected, state);
+    }
+    const auto got = run([&](Backend& backend) {
+      Guarded p(start), m(count, 0.0f), v(count, 0.0f);
+      for (std::uint32_t step = 1; step <= 3; ++step) {
+        const Floats gradient = random_floats(count, 90 + step);
+        AdamWStep constants;
+        constants.learning_rate = 1e-2f;
+        constants.weight_decay = 0.01f;
+        constants.gradient_scale = 0.5f;
+        if (variant == reference::AdamWVariant::torch) {
+          constants.correction1 = static_cast<float>(1.0 - std::pow(0.9, step));
+          constants.correction2 = static_cast<float>(1.0 - std::pow(0.999, step));
+        }
+        backend.adamw(p.data(), gradient.data(), m.data(), v.data(), static_cast<Index>(count), constants);
+      }
+      return std::vector<Floats>{p.take(), m.take(), v.take()};
+    });
+    EXPECT_LT(relative_error(got[0], expected), forward_tolerance);
+    EXPECT_LT(relative_error(got[1], state.first_moment), forward_tolerance);
+    EXPECT_LT(relative_error(got[2], state.second_moment), forward_tolerance);
+  }
+}
+
+BIGBIRD_KERNEL_TESTS(LossKernel);
+
+}  // namespace
+}  // namespace bigbird::kernels

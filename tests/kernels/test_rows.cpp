@@ -1,0 +1,221 @@
+// LayerNorm, activations, dropout, embeddings and row moves against reference/, for every level.
+#include "kernels/gelu.h"
+#include "kernels/philox.h"
+#include "reference/layers.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace bigbird::kernels {
+namespace {
+
+class RowKernel : public KernelTest {};
+
+const Index widths[] = {1, 7, 16, 63, 64, 100, 768};
+
+TEST_P(RowKernel, LayerNormEqualsReferenceForwardAndBackward) {
+  for (const Index width : widths) {
+    for (const Index rows : {1, 5, 129}) {
+      SCOPED_TRACE(::testing::Message() << rows << " x " << width);
+      const std::size_t count = static_cast<std::size_t>(rows * width);
+      const std::size_t columns = static_cast<std::size_t>(width);
+      const Floats x = random_floats(count, 31, 3.0f), dy = random_floats(count, 32);
+      const Floats gamma = random_floats(columns, 33), beta = random_floats(columns, 34);
+      const Floats dgamma_before = random_floats(columns, 35), dbeta_before = random_floats(columns, 36);
+      const Floats dx_before = random_floats(count, 37);
+      const float epsilon = 1e-3f;
+      const auto got = run([&](Backend& backend) {
+        Guarded y(count), y_only(count), mean(static_cast<std::size_t>(rows)),
+            rstd(static_cast<std::size_t>(rows));
+        backend.layernorm_forward(x.data(), gamma.data(), beta.data(), epsilon, y.data(), mean.data(),
+                                  rstd.data(), rows, width);
+        backend.layernorm_forward(x.data(), gamma.data(), beta.data(), epsilon, y_only.data(), nullptr,
+                                  nullptr, rows, width);
+        EXPECT_EQ(y.take(), y_only.take());
+        Guarded dx(count), in_place(dy), added(dx_before), dgamma(dgamma_before), dbeta(dbeta_before);
+        Guarded more_dgamma(dgamma_before), more_dbeta(dbeta_before);
+        backend.layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), dx.data(),
+                                   false, dgamma.data(), dbeta.data(), rows, width);
+        backend.layernorm_backward(in_place.data(), x.data(), gamma.data(), mean.data(), rstd.data(),
+                                   in_place.data(), false, more_dgamma.data(), more_dbeta.data(), rows,
+                                   width);
+        EXPECT_EQ(dx.take(), in_place.take());
+        backend.layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), added.data(),
+                                   true, more_dgamma.data(), more_dbeta.data(), rows, width);
+        return std::vector<Floats>{y.take(), dx.take(), added.take(), dgamma.take(), dbeta.take()};
+      });
+      const double eps = static_cast<double>(epsilon);
+      const auto y =
+          reference::layer_norm_forward(matrix(x, rows, width), doubles(gamma), doubles(beta), eps);
+      const auto gradients = reference::layer_norm_backward(matrix(x, rows, width), doubles(gamma), eps,
+                                                            matrix(dy, rows, width));
+      EXPECT_LT(relative_error(got[0], y.values), forward_tolerance);
+      // One column is its own mean: the gradient is rounding alone.
+      if (width > 1) {
+        EXPECT_LT(relative_error(got[1], gradients.x.values), gradient_tolerance);
+      }
+      EXPECT_LT(relative_error(got[2], reference::sum(gradients.x.values, doubles(dx_before))),
+                gradient_tolerance);
+      EXPECT_LT(relative_error(got[3], reference::sum(gradients.gamma, doubles(dgamma_before))),
+                gradient_tolerance);
+      EXPECT_LT(relative_error(got[4], reference::sum(gradients.beta, doubles(dbeta_before))),
+                gradient_tolerance);
+    }
+  }
+}
+
+// From deep in one tail to deep in the other, with zero and the seams of the approximations.
+Floats activation_inputs() {
+  Floats x{0.0f, -0.0f, 0.625f, -0.625f, 1e-8f, -1e-8f, 30.0f, -30.0f, 200.0f, -200.0f};
+  for (int i = -4000; i <= 4000; ++i) x.push_back(static_cast<float>(i) / 400.0f);
+  return x;
+}
+
+TEST_P(RowKernel, ActivationsEqualReference) {
+  const Floats x = activation_inputs();
+  const Index count = static_cast<Index>(x.size());
+  const Floats dy = random_floats(x.size(), 41);
+  const auto got = run([&](Backend& backend) {
+    Guarded gelu_dx(x.size()), tanh_y(x.size()), tanh_dx(dy), gelu_y(x.size());
+    backend.gelu_backward(x.data(), dy.data(), gelu_dx.data(), count);
+    backend.tanh_forward(x.data(), tanh_y.data(), count);
+    backend.tanh_backward(tanh_y.data(), tanh_dx.data(), tanh_dx.data(), count);
+    // gelu itself, through a linear layer that only copies.
+    const float one = 1.0f;
+    backend.linear_gelu_forward(x.data(), &one, nullptr, nullptr, gelu_y.data(), count, 1, 1);
+    return std::vector<Floats>{gelu_dx.take(), tanh_y.take(), tanh_dx.take(), gelu_y.take()};
+  });
+  const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
+  EXPECT_LT(relative_error(got[0], reference::gelu_backward(input, gradient).values), 3e-6);
+  const auto tanh_expected = reference::tanh_forward(input);
+  EXPECT_LT(relative_error(got[1], tanh_expected.values), 1e-6);
+  EXPECT_LT(relative_error(got[2], reference::tanh_backward(input, gradient).values), 1e-6);
+  const auto gelu_expected = reference::gelu_forward(input);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(got[3][i]), gelu_expected.values[i],
+                3e-7 * (1.0 + std::abs(gelu_expected.values[i])));
+    EXPECT_NEAR(static_cast<double>(gelu(x[i])), gelu_expected.values[i],
+                3e-7 * (1.0 + std::abs(gelu_expected.values[i])));
+    EXPECT_NEAR(static_cast<double>(gelu_derivative(x[i]) * dy[i]), static_cast<double>(got[0][i]), 2e-6);
+    // Element by element: tanh is as precise near zero as elsewhere.
+    EXPECT_NEAR(static_cast<double>(got[1][i]), tanh_expected.values[i],
+                4e-7 * std::abs(tanh_expected.values[i]));
+  }
+}
+
+TEST_P(RowKernel, NotANumberIsNotHidden) {
+  const Floats x(33, std::nanf(""));
+  const auto got = run([&](Backend& backend) {
+    Guarded y(x.size(), 0.0f), dx(x.size(), 0.0f);
+    backend.tanh_forward(x.data(), y.data(), 33);
+    backend.gelu_backward(x.data(), x.data(), dx.data(), 33);
+    return std::vector<Floats>{y.take(), dx.take()};
+  });
+  for (const Floats& values : got) {
+    for (const float value : values) EXPECT_TRUE(std::isnan(value));
+  }
+}
+
+TEST_P(RowKernel, DropoutFollowsTheMask) {
+  for (const Index count : {1, 6, 63, 64, 65, 40003}) {
+    for (const float probability : {0.0f, 0.1f, 0.5f}) {
+      SCOPED_TRACE(::testing::Message() << count << " elements, p = " << probability);
+      const std::size_t size = static_cast<std::size_t>(count);
+      const Floats x = random_floats(size, 51), residual = random_floats(size, 52);
+      const Dropout site{probability, 0x0123456789abcdefull, 0xfedcba9876543210ull};
+      const auto got = run([&](Backend& backend) {
+        Guarded y(size), in_place(x), sum(size), over_residual(residual);
+        backend.dropout(x.data(), y.data(), count, site);
+        backend.dropout(in_place.data(), in_place.data(), count, site);
+        backend.dropout_add(x.data(), residual.data(), sum.data(), count, site);
+        backend.dropout_add(x.data(), over_residual.data(), over_residual.data(), count, site);
+        EXPECT_EQ(y.take(), in_place.take());
+        EXPECT_EQ(sum.take(), over_residual.take());
+        return std::vector<Floats>{y.take(), sum.take()};
+      });
+      const float scale = 1.0f / (1.0f - probability);
+      for (std::size_t i = 0; i < size; ++i) {
+        const bool keep = dropout_keep(site.seed, site.stream, i, probability);
+        ASSERT_EQ(got[0][i], keep ? x[i] * scale : 0.0f) << "element " << i;
+        ASSERT_NEAR(got[1][i], residual[i] + (keep ? x[i] * scale : 0.0f), 3e-7f) << "element " << i;
+      }
+    }
+  }
+}
+
+TEST_P(RowKernel, AddAdds) {
+  const Floats x = random_floats(20001, 53), y = random_floats(20001, 54);
+  const auto got = run([&](Backend& backend) {
+    Guarded sum(y);
+    backend.add(x.data(), sum.data(), 20001);
+    return std::vector<Floats>{sum.take()};
+  });
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[0][i], x[i] + y[i]);
+}
+
+TEST_P(RowKernel, EmbeddingsEqualReferenceForwardAndBackward) {
+  for (const Index width : {5, 64, 150}) {
+    SCOPED_TRACE(width);
+    const Index tokens = 203, vocabulary = 17, type_count = 2, position_count = 50;
+    std::vector<std::int32_t> ids, types, positions;
+    for (Index t = 0; t < tokens; ++t) {
+      ids.push_back(static_cast<std::int32_t>(t * t % vocabulary));
+      types.push_back(static_cast<std::int32_t>(t / 100 % type_count));
+      positions.push_back(static_cast<std::int32_t>(t % position_count));
+    }
+    const auto table = [&](Index rows, std::uint32_t seed) {
+      return random_floats(static_cast<std::size_t>(rows * width), seed);
+    };
+    const Floats word = table(vocabulary, 61), type = table(type_count, 62),
+                 position = table(position_count, 63);
+    const Floats dy = table(tokens, 64);
+    const Floats dword = table(vocabulary, 65), dtype = table(type_count, 66),
+                 dposition = table(position_count, 67);
+    const auto got = run([&](Backend& backend) {
+      Guarded y(dy.size()), dw(dword), dt(dtype), dp(dposition);
+      backend.embedding_forward(ids.data(), types.data(), positions.data(), word.data(), type.data(),
+                                position.data(), 2.5f, y.data(), tokens, width);
+      backend.embedding_backward(dy.data(), ids.data(), types.data(), positions.data(), 2.5f, dw.data(),
+                                 dt.data(), dp.data(), tokens, width, vocabulary, type_count, position_count);
+      return std::vector<Floats>{y.take(), dw.take(), dt.take(), dp.take()};
+    });
+    const std::vector<std::size_t> i(ids.begin(), ids.end()), j(types.begin(), types.end()),
+        k(positions.begin(), positions.end());
+    const auto words = matrix(word, vocabulary, width), kinds = matrix(type, type_count, width),
+               places = matrix(position, position_count, width);
+    const auto expected = reference::embedding_forward(words, kinds, places, 2.5, i, j, k);
+    const auto gradients =
+        reference::embedding_backward(words, kinds, places, 2.5, i, j, k, matrix(dy, tokens, width));
+    EXPECT_LT(relative_error(got[0], expected.values), forward_tolerance);
+    EXPECT_LT(relative_error(got[1], reference::sum(gradients.word.values, doubles(dword))),
+              gradient_tolerance);
+    EXPECT_LT(relative_error(got[2], reference::sum(gradients.type.values, doubles(dtype))),
+              gradient_tolerance);
+    EXPECT_LT(relative_error(got[3], reference::sum(gradients.position.values, doubles(dposition))),
+              gradient_tolerance);
+  }
+}
+
+TEST_P(RowKernel, RowsAreGatheredAndAddedBack) {
+  const Index width = 37;
+  const std::vector<std::int32_t> rows{4, 0, 9, 7};
+  const Floats x = random_floats(10 * 37, 71), dy = random_floats(4 * 37, 72);
+  const auto got = run([&](Backend& backend) {
+    Guarded y(4 * 37), dx(x);
+    backend.gather_rows(x.data(), rows.data(), y.data(), 4, width);
+    backend.scatter_add_rows(dy.data(), rows.data(), dx.data(), 4, width);
+    return std::vector<Floats>{y.take(), dx.take()};
+  });
+  Floats expected = x;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t c = 0; c < 37; ++c) {
+      const std::size_t from = static_cast<std::size_t>(rows[i]) * 37 + c;
+      EXPECT_EQ(got[0][i * 37 + c], x[from]);
+      expected[from] += dy[i * 37 + c];
+    }
+  }
+  EXPECT_EQ(got[1], expected);
+}
+
+BIGBIRD_KERNEL_TESTS(RowKernel);
+
+}  // namespace
+}  // namespace bigbird::kernels
