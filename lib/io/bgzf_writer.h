@@ -1,5 +1,5 @@
-// BGZF written by all threads: for outputs so large that one compressor would be what takes the time
-// (genomes, whole-genome document lists). lib/io/file.h's OutputStream serves everything else.
+// BGZF written by all threads, because one compressor would take most of the time of a large output.
+// OutputStream (lib/io/file.h) uses it for every path that ends in .gz.
 #pragma once
 
 #include <cstdint>

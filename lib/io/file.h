@@ -102,9 +102,8 @@ class AtomicFile {
 };
 
 // Buffered text or binary output to a path (through AtomicFile) or to the standard output ("-"). A path
-// ending in .gz is written as BGZF, always by one compressor with the same level, so that the bytes depend on
-// the content only. Failed writes (disk full) throw Error{runtime} naming the file. Nothing appears at the
-// path until close().
+// ending in .gz is written as BGZF by all threads (bgzf_writer.h); its bytes depend on the content only.
+// Failed writes (disk full) throw Error{runtime} naming the file. Nothing appears at the path until close().
 class OutputStream {
  public:
   explicit OutputStream(const std::string& path);

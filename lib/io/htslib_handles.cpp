@@ -49,12 +49,4 @@ void throw_damaged_compression(const std::string& path) {
                   "copy or download the file again");
 }
 
-void throw_compressed_write(const std::string& path) {
-  const int error = errno;
-  throw_runtime(
-      fmt::format("{}: cannot write: {}", path, error != 0 ? system_text(error) : "compression failed"),
-      error == ENOSPC ? "free some space or choose another output place; nothing was left half-written"
-                      : "check that the folder exists and that you may write in it");
-}
-
 }  // namespace bigbird

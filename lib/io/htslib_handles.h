@@ -20,7 +20,5 @@ BgzfHandle open_bgzf(const std::string& path);
 
 // The Error for compressed data that cannot be read.
 [[noreturn]] void throw_damaged_compression(const std::string& path);
-// The Error for compressed output that could not be written (errno says why).
-[[noreturn]] void throw_compressed_write(const std::string& path);
 
 }  // namespace bigbird

@@ -1,5 +1,4 @@
-// Sequential input and output through htslib's BGZF layer; see file.h.
-#include <fcntl.h>
+// Sequential input and output, BGZF and gzip seen through; see file.h.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/io/bgzf_writer.h"
 #include "lib/io/file.h"
 #include "lib/io/htslib_handles.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t buffer_size = 1 << 18;
 // zlib's own default: the bytes of a BGZF depend on it, so it is part of reproducibility.
-constexpr const char* bgzf_write_mode = "w6";
+constexpr int bgzf_level = 6;
 
 }  // namespace
 
@@ -96,8 +96,8 @@ bool LineReader::next(std::string_view& line) {
 }
 
 struct OutputStream::Handle {
-  std::unique_ptr<AtomicFile> file;  // null for the standard output
-  BgzfHandle bgzf;                   // null for plain output
+  std::unique_ptr<AtomicFile> file;            // for any other path
+  std::unique_ptr<ParallelBgzfWriter> packed;  // for a path ending in .gz
   std::string buffer;
 };
 
@@ -121,12 +121,10 @@ void write_standard_output(const char* data, std::size_t size) {
 OutputStream::OutputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
   handle_->buffer.reserve(buffer_size * 2);
   if (path == "-") return;
-  handle_->file = std::make_unique<AtomicFile>(path);
   if (has_suffix(path, ".gz")) {
-    // htslib closes its own copy of the descriptor; AtomicFile keeps the one that it syncs and renames.
-    const int copy = fcntl(handle_->file->descriptor(), F_DUPFD_CLOEXEC, 0);
-    if (copy >= 0) handle_->bgzf.reset(bgzf_dopen(copy, bgzf_write_mode));
-    if (!handle_->bgzf) throw_runtime(fmt::format("{}: cannot start BGZF compression", path));
+    handle_->packed = std::make_unique<ParallelBgzfWriter>(path, bgzf_level);
+  } else {
+    handle_->file = std::make_unique<AtomicFile>(path);
   }
 }
 
@@ -140,9 +138,8 @@ void OutputStream::write(std::string_view text) {
 
 void OutputStream::flush() {
   Handle& handle = *handle_;
-  if (handle.bgzf) {
-    const ssize_t count = bgzf_write(handle.bgzf.get(), handle.buffer.data(), handle.buffer.size());
-    if (count < 0 || static_cast<std::size_t>(count) != handle.buffer.size()) throw_compressed_write(path_);
+  if (handle.packed) {
+    handle.packed->write(handle.buffer);
   } else if (handle.file) {
     handle.file->write(handle.buffer.data(), handle.buffer.size());
   } else {
@@ -154,9 +151,8 @@ void OutputStream::flush() {
 void OutputStream::close() {
   Handle& handle = *handle_;
   flush();
-  if (handle.bgzf && bgzf_close(handle.bgzf.release()) != 0) throw_compressed_write(path_);
+  if (handle.packed) handle.packed->close();
   if (handle.file) handle.file->commit();
-  handle.file.reset();
 }
 
 }  // namespace bigbird

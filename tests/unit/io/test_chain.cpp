@@ -124,9 +124,9 @@ TEST(ChainBadInput, FilesThatLie) {
       {"chain 1 a 10 + 0 5 b 10 + 5 10 1\n2 1 1\n", "ends inside a chain"},
       {"chain 1 a 10 + 0 5 b 10 + 5 10 1\n5\n\nchain 1 a 11 + 0 5 b 10 + 5 10 1\n5\n", "two lengths"},
   };
-  for (const auto& [text, what] : cases) {
-    SCOPED_TRACE(text);
-    expect_bad_input(error_of([&] { parse(text); }), "x.chain", what);
+  for (const auto& bad : cases) {
+    SCOPED_TRACE(bad.first);
+    expect_bad_input(error_of([&] { parse(bad.first); }), "x.chain", bad.second);
   }
 }
 

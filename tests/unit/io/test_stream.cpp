@@ -1,5 +1,7 @@
 // Streams and lines: plain, gzip, BGZF; damage; full disks.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -129,6 +131,19 @@ TEST(Stream, FullDiskIsNoticed) {
   const auto packed = error_of([&] { write_stream(folder / "full.gz", "text"); });
   expect_message(packed, "full.gz", "cannot write");
   EXPECT_EQ(packed->kind(), ErrorKind::runtime);
+}
+
+TEST(Stream, DashReadsTheStandardInputAlsoWhenCompressed) {
+  const TemporaryFolder folder;
+  write_stream(folder / "x.gz", some_text(1000));
+  const int saved = dup(STDIN_FILENO);
+  const int file = open((folder / "x.gz").c_str(), O_RDONLY);
+  ASSERT_GE(dup2(file, STDIN_FILENO), 0);
+  close(file);
+  const std::string text = InputStream("-").read_all();
+  dup2(saved, STDIN_FILENO);
+  close(saved);
+  EXPECT_EQ(text, some_text(1000));
 }
 
 TEST(Stream, NothingIsLeftWithoutClose) {
