@@ -51,17 +51,21 @@ void onednn_multiply_few_rows(const Product& product, float* scratch) {
 
 }  // namespace
 
-void CpuBackend::multiply(const Product& product, float* scratch) const {
-  if (use_onednn_ && product.k > 0) {
-    const bool few_rows = product.m < onednn_least_rows && product.a_column == 1 && !product.accumulate;
-    few_rows ? onednn_multiply_few_rows(product, scratch) : onednn_multiply(product);
-  } else {
-    level_.gemm(product, scratch);
-  }
+// oneDNN packs a transposed a slowly for tiles of weight gradients (rows a multiple of the page size apart):
+// it reached 100-140 GFLOP/s where the own product reached 130-150 on one core (bench_kernels, Sapphire
+// Rapids).
+bool CpuBackend::by_onednn(const Product& product) const {
+  return use_onednn_ && product.a_column == 1 && product.k > 0;
 }
 
-Index CpuBackend::multiply_scratch(Index n, Index k) const {
-  return use_onednn_ ? onednn_least_rows * (n + k) : level_.gemm_scratch(n);
+void CpuBackend::multiply(const Product& product, float* scratch) const {
+  if (!by_onednn(product)) return level_.gemm(product, scratch);
+  const bool few_rows = product.m < onednn_least_rows && !product.accumulate;
+  few_rows ? onednn_multiply_few_rows(product, scratch) : onednn_multiply(product);
+}
+
+Index CpuBackend::multiply_scratch(const Product& product, Index n) const {
+  return by_onednn(product) ? onednn_least_rows * (n + product.k) : level_.gemm_scratch(n);
 }
 
 template <typename After>
@@ -70,7 +74,7 @@ void CpuBackend::multiply_tiles(const Product& whole, const After& after) {
   const TileSize tile = tile_size(whole.m, whole.n);
   const Index row_tiles = pieces(whole.m, tile.rows);
   const Index column_tiles = pieces(whole.n, tile.columns);
-  const Index scratch_size = multiply_scratch(std::min(tile.columns, whole.n), whole.k);
+  const Index scratch_size = multiply_scratch(whole, std::min(tile.columns, whole.n));
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
   parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
     const Index row = static_cast<Index>(task) / column_tiles * tile.rows;

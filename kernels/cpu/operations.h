@@ -94,9 +94,10 @@ class CpuBackend final : public Backend {
   void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) override;
 
  private:
-  // One product on the calling thread.
+  // One product on the calling thread, and the scratch that it and its parts of at most n columns need.
   void multiply(const Product& product, float* scratch) const;
-  Index multiply_scratch(Index n, Index k) const;
+  Index multiply_scratch(const Product& product, Index n) const;
+  bool by_onednn(const Product& product) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>

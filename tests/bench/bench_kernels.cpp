@@ -44,12 +44,25 @@ double fastest(const Body& body) {
   return best;
 }
 
-std::vector<float> random_floats(Index count) {
-  std::mt19937 generator(7);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = static_cast<float>(generator() % 2001u) / 1000.0f - 1.0f;
-  return values;
-}
+// Memory of the backend, as the model uses it.
+class Buffer {
+ public:
+  Buffer(bigbird::kernels::Backend& backend, Index count, float scale = 1.0f)
+      : backend_(backend),
+        data_(static_cast<float*>(backend.allocate(static_cast<std::size_t>(count) * sizeof(float)))) {
+    std::mt19937 generator(7);
+    for (Index i = 0; i < count; ++i)
+      data_[i] = (static_cast<float>(generator() % 2001u) / 1000.0f - 1.0f) * scale;
+  }
+  ~Buffer() { backend_.release(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  float* data() const { return data_; }
+
+ private:
+  bigbird::kernels::Backend& backend_;
+  float* data_;
+};
 
 void print(const std::string& name, double seconds, double flops, double bytes = 0.0) {
   std::printf("  %-34s %9.2f ms", name.c_str(), seconds * 1e3);
@@ -89,8 +102,8 @@ struct Plan {
 };
 
 void bench_linear(bigbird::kernels::Backend& backend, Index n, Index k) {
-  const auto x = random_floats(tokens * k), w = random_floats(n * k), bias = random_floats(n);
-  auto y = random_floats(tokens * n), dw = random_floats(n * k), dx = x, dbias = bias;
+  const Buffer x(backend, tokens * k), w(backend, n * k), bias(backend, n);
+  const Buffer y(backend, tokens * n), dw(backend, n * k), dx(backend, tokens * k), dbias(backend, n);
   const double flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
   const std::string shape = " " + std::to_string(n) + " x " + std::to_string(k);
   print("linear_forward" + shape,
@@ -125,9 +138,8 @@ void bench_attention(bigbird::kernels::Backend& backend) {
   batch.lengths = lengths;
   batch.plans = views;
   batch.scale = 0.125f;
-  const auto qkv = random_floats(tokens * 3 * width), dout = random_floats(tokens * width);
-  auto out = dout, gradients = qkv;
-  std::vector<float> log_sum_exp(static_cast<std::size_t>(heads * tokens));
+  const Buffer qkv(backend, tokens * 3 * width), dout(backend, tokens * width), out(backend, tokens * width);
+  const Buffer gradients(backend, tokens * 3 * width), log_sum_exp(backend, heads * tokens);
   const Index stride = 3 * width;
   const bigbird::kernels::ConstRows q{qkv.data(), stride}, k{qkv.data() + width, stride},
       v{qkv.data() + 2 * width, stride};
@@ -146,11 +158,9 @@ void bench_attention(bigbird::kernels::Backend& backend) {
 }
 
 void bench_rows(bigbird::kernels::Backend& backend) {
-  const auto x = random_floats(tokens * inner);
-  auto y = x, z = x;
-  const auto gamma = random_floats(width), beta = gamma;
-  auto dgamma = gamma, dbeta = gamma;
-  std::vector<float> mean(static_cast<std::size_t>(tokens)), rstd(mean);
+  const Buffer x(backend, tokens * inner), y(backend, tokens * inner), z(backend, tokens * inner);
+  const Buffer gamma(backend, width), beta(backend, width), dgamma(backend, width), dbeta(backend, width);
+  const Buffer mean(backend, tokens), rstd(backend, tokens);
   const double narrow = 4.0 * static_cast<double>(tokens) * static_cast<double>(width);
   const double wide = 4.0 * static_cast<double>(tokens) * static_cast<double>(inner);
   print("layernorm_forward", fastest([&] {
@@ -172,7 +182,7 @@ void bench_rows(bigbird::kernels::Backend& backend) {
         0.0, 3.0 * narrow);
   print("add", fastest([&] { backend.add(x.data(), y.data(), tokens * width); }), 0.0, 3.0 * narrow);
 
-  auto logits = random_floats(masked * vocabulary);
+  const Buffer logits(backend, masked * vocabulary);
   std::vector<std::int32_t> labels(static_cast<std::size_t>(masked), 5), predictions(labels);
   print("cross_entropy of 614 rows, in place", fastest([&] {
           backend.cross_entropy(logits.data(), labels.data(), mean.data(), predictions.data(), logits.data(),
@@ -181,9 +191,8 @@ void bench_rows(bigbird::kernels::Backend& backend) {
         0.0, 2.0 * 4.0 * static_cast<double>(masked * vocabulary));
 
   const Index parameters = vocabulary * width;
-  auto p = random_floats(parameters), m = p;
-  const auto g = p;
-  std::vector<float> v(p.size(), 1.0f);
+  const Buffer p(backend, parameters), g(backend, parameters), m(backend, parameters),
+      v(backend, parameters, 0.0f);
   print("adamw of the word table", fastest([&] {
           backend.adamw(p.data(), g.data(), m.data(), v.data(), parameters,
                         {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
@@ -197,7 +206,7 @@ void bench_rows(bigbird::kernels::Backend& backend) {
     ids[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t * 7919 % vocabulary);
     positions[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t);
   }
-  auto dtype = random_floats(2 * width), dposition = random_floats(tokens * width);
+  const Buffer dtype(backend, 2 * width), dposition(backend, tokens * width);
   print("embedding_forward", fastest([&] {
           backend.embedding_forward(ids.data(), types.data(), positions.data(), p.data(), dtype.data(),
                                     dposition.data(), 1.0f, y.data(), tokens, width);

@@ -31,14 +31,17 @@ void pack_b(const Product& x, Index first, Index k, float* packed) {
   }
 }
 
+// Panels of tile_rows rows, (k, tile_rows) each. a is a transpose: its columns are the contiguous direction
+// (a_row == 1), so every step of depth is read in one piece for all panels; the distance between steps is
+// often a multiple of the page size, and coming back for each panel would find nothing in the cache.
 void pack_a(const Product& x, Index row, Index rows, Index first, Index k, float* packed) {
-  for (Index i = 0; i < rows; i += tile_rows) {
-    const Index count = rows - i < tile_rows ? rows - i : tile_rows;
-    const float* from = x.a + (row + i) * x.a_row + first * x.a_column;
-    for (Index p = 0; p < k; ++p) {
-      for (Index r = 0; r < count; ++r) packed[p * tile_rows + r] = from[p * x.a_column + r * x.a_row];
+  for (Index p = 0; p < k; ++p) {
+    const float* from = x.a + row + (first + p) * x.a_column;
+    Index i = 0;
+    for (; i + tile_rows <= rows; i += tile_rows) {
+      __builtin_memcpy(packed + i * k + p * tile_rows, from + i, tile_rows * sizeof(float));
     }
-    packed += k * tile_rows;
+    for (Index r = 0; i + r < rows; ++r) packed[i * k + p * tile_rows + r] = from[i + r];
   }
 }
 
