@@ -78,8 +78,7 @@ double average_precision(std::span<const int> labels, std::span<const double> sc
   check_examples(labels, scores);
   double positives = 0;
   for (const int label : labels) positives += label;
-  if (positives == 0 || positives == static_cast<double>(labels.size()))
-    return std::numeric_limits<double>::quiet_NaN();
+  if (positives == 0) return std::numeric_limits<double>::quiet_NaN();
   // Walking up from the lowest score, "at or above this score" is what has not been passed yet.
   double positives_left = positives;
   double examples_left = static_cast<double>(labels.size());

@@ -19,7 +19,7 @@ struct BinaryMetrics {
   double specificity = 0;
   double f1 = 0;
   double mcc = 0;
-  // NaN when one of the classes is absent: these have no value then. Ties take their mean rank (AUROC) or
+  // NaN, no value: AUROC without both classes, AUPRC without positives. Ties take their mean rank (AUROC) or
   // enter together (AUPRC), so the order of the input does not matter.
   double auroc = 0;
   double auprc = 0;

@@ -45,7 +45,7 @@ std::string gene_of(const std::string& name) {
   return numbered ? name.substr(0, bar) : name;
 }
 
-// What a place is called in ids, in the drop list and as the key of random draws.
+// What a place is called where a name is missing or not unique.
 std::string place_name(const std::string& chrom, std::int64_t tss, char strand) {
   return fmt::format("{}:{}:{}", chrom, tss, strand);
 }
@@ -106,7 +106,8 @@ TssCatalogue read_tss(const std::string& path, const std::string& chain, const C
   std::map<std::string, int> uses;
   for (const std::string& name : names) ++uses[name];
   for (TssSite& site : catalogue.sites) {
-    if (uses[site.id] > 1) site.id += "@" + place_name(genome[site.contig].name, site.tss, site.strand);
+    if (uses[site.id] > 1)
+      site.id = fmt::format("{}@{}", site.id, place_name(genome[site.contig].name, site.tss, site.strand));
   }
   return catalogue;
 }
