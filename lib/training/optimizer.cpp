@@ -52,8 +52,8 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
   const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
   kernels::AdamWStep step;
   step.learning_rate = static_cast<float>(learning_rate);
-  step.beta1 = static_cast<float>(options_.beta1);
-  step.beta2 = static_cast<float>(options_.beta2);
+  step.beta1 = options_.beta1;
+  step.beta2 = options_.beta2;
   step.epsilon = static_cast<float>(options_.epsilon);
   if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
     step.gradient_scale = static_cast<float>(options_.clip_norm / norm);

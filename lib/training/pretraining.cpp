@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -113,18 +112,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
 // Every option that decides the weights, as text: what must be the same when a run goes on.
 std::map<std::string, std::string> identity(const PretrainOptions& options, const ModelConfig& config,
                                             const Schedule& schedule, const TokenShards& train) {
-  std::map<std::string, std::string> all;
-  const auto flatten = [&](const auto& self, const std::string& prefix,
-                           const nlohmann::json& object) -> void {
-    for (const auto& [key, value] : object.items()) {
-      if (value.is_object()) {
-        self(self, prefix + key + ".", value);
-      } else {
-        all[prefix + key] = value.dump();
-      }
-    }
-  };
-  flatten(flatten, "model.", nlohmann::json::parse(config_json(config)));
+  std::map<std::string, std::string> all = config_fields(config);
   all["--train (documents, sentences, tokens)"] =
       fmt::format("{}, {}, {}", train.document_count(), train.sentence_count(), train.token_count());
   all["--length"] = std::to_string(options.length);
