@@ -139,7 +139,7 @@ TEST(CommandLine, TheClosingLineGivesVersionTimesAndMemoryUnlessQuiet) {
 TEST(CommandLine, TheCommandLineWinsOverTheFileAndTheFileOverTheEnvironment) {
   const TemporaryFolder folder;
   const std::string config = folder / "options.toml";
-  write_text(config, "seed = 7\nchromosomes = 1\nbp = \"50K\"\n");
+  write_text(config, "seed = 7\nchromosomes = 1\nbp = \"100K\"\n");
   const auto genome = [&](const std::string& name, const std::string& before, const std::string& options) {
     const std::string out = folder / name;
     const RunResult result =
@@ -147,10 +147,10 @@ TEST(CommandLine, TheCommandLineWinsOverTheFileAndTheFileOverTheEnvironment) {
     EXPECT_EQ(result.status, 0) << result.err;
     return read_text(std::filesystem::path(out) / "genome.fa.gz");
   };
-  const std::string seed_7 = genome("a", "", "--bp 50K --chromosomes 1 --seed 7");
-  const std::string seed_8 = genome("b", "", "--bp 50K --chromosomes 1 --seed 8");
+  const std::string seed_7 = genome("a", "", "--bp 100K --chromosomes 1 --seed 7");
+  const std::string seed_8 = genome("b", "", "--bp 100K --chromosomes 1 --seed 8");
   ASSERT_NE(seed_7, seed_8);
-  EXPECT_EQ(genome("c", "BIGBIRD_SEED=8", "--bp 50K --chromosomes 1"), seed_8);
+  EXPECT_EQ(genome("c", "BIGBIRD_SEED=8", "--bp 100K --chromosomes 1"), seed_8);
   EXPECT_EQ(genome("d", "BIGBIRD_SEED=8", "--config '" + config + "'"), seed_7);
   EXPECT_EQ(genome("e", "BIGBIRD_SEED=7", "--config '" + config + "' --seed 8"), seed_8);
 }
@@ -172,7 +172,7 @@ TEST(CommandLine, TheLogFileKeepsTheMessages) {
   const TemporaryFolder folder;
   const std::string log = folder / "run.log";
   const RunResult result = run_bigbird(
-      {"simulate", "-q", "-o", (folder / "g").string(), "--bp", "50K", "--chromosomes", "1", "--log", log});
+      {"simulate", "-q", "-o", (folder / "g").string(), "--bp", "100K", "--chromosomes", "1", "--log", log});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_TRUE(contains(read_text(log), "[simulate] "));
   const RunResult bad =
