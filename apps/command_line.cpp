@@ -44,7 +44,7 @@ std::string shell_word(const std::string& word) {
 // the same work leaves the same bytes whatever the file's name and the number of threads.
 std::string content_words(int argc, char** argv) {
   const std::vector<std::string> with_value = {"-o", "--output", "-@", "--threads", "--log"};
-  const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force"};
+  const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force", "--resume"};
   const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
