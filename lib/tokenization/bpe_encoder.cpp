@@ -8,6 +8,18 @@
 #include "lib/core/error.h"
 
 namespace bigbird {
+namespace {
+
+// Multiplicative hashing: the top bits are the good ones.
+std::uint64_t hash_of(std::uint64_t key) {
+  return key * 0x9E3779B97F4A7C15ull;
+}
+
+// The filter has 4 bits for every slot of the table, and so 8 or more for every pair in it.
+constexpr unsigned filter_shift = 2;
+constexpr std::size_t filter_bits_per_slot = std::size_t{1} << filter_shift;
+
+}  // namespace
 
 BpeEncoder::BpeEncoder(const std::vector<std::string>& pieces) {
   letter_of_byte_.fill(no_letter);
@@ -16,7 +28,7 @@ BpeEncoder::BpeEncoder(const std::vector<std::string>& pieces) {
     const std::string& piece = pieces[number];
     lengths_.push_back(static_cast<std::uint32_t>(piece.size()));
     if (piece.size() != 1) continue;
-    if (letter_pieces_.size() == max_letters) throw_bad_input("a BPE vocabulary over more than 8 letters");
+    if (letter_pieces_.size() == max_letters) throw_bad_input("a BPE vocabulary over more than 5 letters");
     letter_of_byte_[static_cast<unsigned char>(piece[0])] = static_cast<std::uint8_t>(letter_pieces_.size());
     letter_pieces_.push_back(static_cast<std::uint32_t>(number));
   }
@@ -71,19 +83,27 @@ void BpeEncoder::build_pairs(const std::vector<std::string>& pieces) {
       found.push_back({(std::uint64_t{left} << 32) | right, static_cast<std::uint32_t>(number)});
     }
   }
-  const std::size_t size = std::bit_ceil(std::max<std::size_t>(found.size() * 2, 16));
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(found.size() * 2, 64));
   pair_shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
   pairs_.assign(size, {});
+  filter_.assign(size * filter_bits_per_slot / 64, 0);
   for (const PairSlot& slot : found) {
-    std::size_t at = (slot.key * 0x9E3779B97F4A7C15ull) >> pair_shift_;
+    const std::uint64_t hash = hash_of(slot.key);
+    const std::uint64_t bit = hash >> (pair_shift_ - filter_shift);
+    filter_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    std::size_t at = hash >> pair_shift_;
     while (pairs_[at].piece != none) at = (at + 1) & (size - 1);
     pairs_[at] = slot;
   }
 }
 
+// Most pairs asked for make no piece, which the filter tells from a table that stays in the cache.
 std::uint32_t BpeEncoder::joined(std::uint32_t left, std::uint32_t right) const {
   const std::uint64_t key = (std::uint64_t{left} << 32) | right;
-  std::size_t at = (key * 0x9E3779B97F4A7C15ull) >> pair_shift_;
+  const std::uint64_t hash = hash_of(key);
+  const std::uint64_t bit = hash >> (pair_shift_ - filter_shift);
+  if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return none;
+  std::size_t at = hash >> pair_shift_;
   while (pairs_[at].piece != none) {
     if (pairs_[at].key == key) return pairs_[at].piece;
     at = (at + 1) & (pairs_.size() - 1);
@@ -97,11 +117,14 @@ void BpeEncoder::build_merge_trees(const std::vector<std::string>& pieces) {
   for (std::size_t number = 0; number < pieces.size(); ++number) {
     numbers.clear();
     const Merge last = reduce(pieces[number], numbers);
-    if (numbers.size() != 1) continue;  // no text encodes to this piece
-    std::uint32_t node = 0;
-    for (const char byte : pieces[number])
-      node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(byte)]];
-    trie_[node].reachable = static_cast<std::uint32_t>(number);
+    if (numbers.size() != 1) {  // no text encodes to this piece
+      std::uint32_t node = 0;
+      for (const char byte : pieces[number]) {
+        node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(byte)]];
+      }
+      trie_[node].piece = none;
+      continue;
+    }
     merges_[number] = last;
     for (const std::uint32_t part : {last.left, last.right}) {
       if (part != none && lengths_[part] > 1 && part > number) regular_ = false;
@@ -116,7 +139,7 @@ void BpeEncoder::build_prefixes(const std::vector<std::string>& pieces) {
     const std::string& piece = pieces[number];
     for (std::size_t i = 0; i + 1 < piece.size(); ++i) {
       node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(piece[i])]];
-      if (trie_[node].reachable != none) shorter_match_[number] = trie_[node].reachable;
+      if (trie_[node].piece != none) shorter_match_[number] = trie_[node].piece;
     }
   }
 }
@@ -202,7 +225,7 @@ std::uint32_t BpeEncoder::longest_match(std::string_view text, std::size_t posit
   for (; position < text.size(); ++position) {
     node = trie_[node].next[letter_of_byte_[static_cast<unsigned char>(text[position])]];
     if (node == none) break;
-    if (trie_[node].reachable != none) found = trie_[node].reachable;
+    if (trie_[node].piece != none) found = trie_[node].piece;
   }
   return found;
 }

@@ -23,7 +23,7 @@ namespace bigbird {
 
 class BpeEncoder {
  public:
-  // pieces in order of rank, best first; single letters anywhere. Letters are single-byte pieces, at most 8
+  // pieces in order of rank, best first; single letters anywhere. Letters are single-byte pieces, at most 5
   // of them; all other pieces are made of these. The number of a piece is its index here.
   explicit BpeEncoder(const std::vector<std::string>& pieces);
 
@@ -41,13 +41,12 @@ class BpeEncoder {
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
-  static constexpr std::size_t max_letters = 8;
+  static constexpr std::size_t max_letters = 5;
   static constexpr std::uint8_t no_letter = 0xff;
 
   struct Node {
     std::array<std::uint32_t, max_letters> next;
-    std::uint32_t piece = none;      // the piece that ends here
-    std::uint32_t reachable = none;  // the same, when some text encodes to it
+    std::uint32_t piece = none;  // the piece that ends here; once built, only if some text encodes to it
   };
   struct Merge {
     std::uint32_t left = none;
@@ -77,7 +76,8 @@ class BpeEncoder {
   std::vector<Merge> merges_;                 // the last merge of a piece; none for letters
   std::vector<std::uint32_t> shorter_match_;  // longest reachable proper prefix
   std::vector<Node> trie_;
-  std::vector<PairSlot> pairs_;  // open addressing: two pieces to the piece that they make
+  std::vector<PairSlot> pairs_;        // open addressing: two pieces to the piece that they make
+  std::vector<std::uint64_t> filter_;  // bits: whether a pair of this hash may be in the table
   unsigned pair_shift_ = 0;
   bool regular_ = true;
 };

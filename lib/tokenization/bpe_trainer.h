@@ -44,7 +44,7 @@ class BpeTrainer {
 
 // By the definition (stated in exact_bpe_trainer.cpp and, as a plain quadratic program, in reference/bpe.h):
 // at every step the pair with the most non-overlapping occurrences; ties by shorter piece, then byte order,
-// then shorter left part. One thread; about 17 bytes a base. Samples up to 4.29 Gb.
+// then shorter left part. One thread; about 18 bytes a base. Samples up to 4.29 Gb.
 std::unique_ptr<BpeTrainer> make_exact_bpe_trainer();
 // The SentencePiece library's trainer. Its vocabulary depends on the library's version (0.1.97 drops runs
 // such as AAA for good) and it is slow before 0.2.3: minutes for 20 Mb.
