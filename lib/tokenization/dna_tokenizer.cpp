@@ -1,6 +1,5 @@
 // The tokenizer for DNA vocabularies: our BPE encoder behind the ids of a SentencePiece model.
 #include <algorithm>
-#include <numeric>
 
 #include "lib/io/sha256.h"
 #include "lib/tokenization/bpe_encoder.h"

@@ -6,7 +6,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/file.h"
-#include "lib/io/sha256.h"
 #include "lib/tokenization/sentencepiece_model.h"
 
 namespace bigbird {
