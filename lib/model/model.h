@@ -93,7 +93,8 @@ class Model {
   // to gradients().
   void backward(const LossScale& scale);
 
-  // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their place.
+  // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
+  // place.
   std::vector<float> last_hidden_state() const;  // [T, C]
   std::vector<float> pooler_output() const;      // [B, C]; pretraining head only
   std::vector<float> sequence_logits() const;    // [B, 2] NSP or [B, num_labels]
