@@ -67,7 +67,7 @@ int cmd_promoter_predict(int argc, char** argv) {
     fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
               std::string(1, window.strand)};
     if (!data.empty()) fields.push_back(std::to_string(window.label));
-    fields.push_back(fmt::format("{:.6g}", score));
+    fields.push_back(fmt::format("{:.9g}", score));
     table.row(fields);
   });
   if (count == 0) {
