@@ -58,7 +58,7 @@ void add_model_options(CLI::App& app, Typed& typed) {
       ->check(CLI::Range(0.0, 0.999))
       ->group(group);
   app.add_option("--max-positions", config.max_position_embeddings,
-                 "Rows of the position table; 0 is --length")
+                 "Rows of the position table; 0 is --length in whole blocks")
       ->transform(count_suffix())
       ->group(group);
 }

@@ -48,6 +48,11 @@ auto parse_name(const Table& table, const std::string& name, const char* what) {
   throw_usage(fmt::format("'{}' is no {}", name, what), "one of: " + known);
 }
 
+[[noreturn]] void reject(std::string message) {
+  throw_bad_input(std::move(message),
+                  "correct the value, or take a folder as bigbird or Hugging Face wrote it");
+}
+
 // Fields of one JSON object, with errors that name the file and the field.
 class Fields {
  public:
@@ -64,22 +69,21 @@ class Fields {
     }
     const bool whole = std::is_integral_v<Number>;
     if (whole ? !found->is_number_integer() : !found->is_number()) {
-      throw_bad_input(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
-                                  found->dump()));
+      reject(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
+                         found->dump()));
     }
     value = found->get<Number>();
   }
   void boolean(const char* field, bool& value) const {
     const auto found = object_.find(field);
     if (found == object_.end() || found->is_null()) return;
-    if (!found->is_boolean())
-      throw_bad_input(fmt::format("{}: field {} is not true or false", where_, field));
+    if (!found->is_boolean()) reject(fmt::format("{}: field {} is not true or false", where_, field));
     value = found->get<bool>();
   }
   std::string text(const char* field, const std::string& otherwise) const {
     const auto found = object_.find(field);
     if (found == object_.end() || found->is_null()) return otherwise;
-    if (!found->is_string()) throw_bad_input(fmt::format("{}: field {} is not a text", where_, field));
+    if (!found->is_string()) reject(fmt::format("{}: field {} is not a text", where_, field));
     return found->get<std::string>();
   }
 
@@ -137,12 +141,12 @@ NormType parse_norm_type(const std::string& name) {
 void validate(const ModelConfig& config, const std::string& where) {
   const auto in_range = [&](const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value < low || value > high) {
-      throw_bad_input(fmt::format("{}: {} = {} is outside {}..{}", where, field, value, low, high));
+      reject(fmt::format("{}: {} = {} is outside {}..{}", where, field, value, low, high));
     }
   };
   const auto probability = [&](const char* field, double value) {
     if (!(value >= 0.0 && value < 1.0)) {
-      throw_bad_input(fmt::format("{}: {} = {} is outside 0 <= p < 1", where, field, value));
+      reject(fmt::format("{}: {} = {} is outside 0 <= p < 1", where, field, value));
     }
   };
   in_range("vocab_size", config.vocab_size, 8, 16'777'216);
@@ -161,24 +165,23 @@ void validate(const ModelConfig& config, const std::string& where) {
   probability("attention_probs_dropout_prob", config.attention_probs_dropout_prob);
   if (config.classifier_dropout >= 0.0) probability("classifier_dropout", config.classifier_dropout);
   if (!(config.layer_norm_eps > 0.0 && config.layer_norm_eps < 1.0)) {
-    throw_bad_input(
-        fmt::format("{}: layer_norm_eps = {} is outside 0 < eps < 1", where, config.layer_norm_eps));
+    reject(fmt::format("{}: layer_norm_eps = {} is outside 0 < eps < 1", where, config.layer_norm_eps));
   }
   if (!(config.initializer_range > 0.0 && config.initializer_range < 10.0)) {
-    throw_bad_input(
+    reject(
         fmt::format("{}: initializer_range = {} is outside 0 < sigma < 10", where, config.initializer_range));
   }
   if (config.hidden_size % config.num_attention_heads != 0) {
-    throw_bad_input(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
-                                config.hidden_size, config.num_attention_heads));
+    reject(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
+                       config.hidden_size, config.num_attention_heads));
   }
   if (config.input_length % config.block_size != 0) {
-    throw_bad_input(fmt::format("{}: input_length {} is not a multiple of block_size {}", where,
-                                config.input_length, config.block_size));
+    reject(fmt::format("{}: input_length {} is not a multiple of block_size {}", where, config.input_length,
+                       config.block_size));
   }
   if (config.max_position_embeddings % config.block_size != 0) {
-    throw_bad_input(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
-                                config.max_position_embeddings, config.block_size));
+    reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
+                       config.max_position_embeddings, config.block_size));
   }
 }
 
@@ -187,9 +190,9 @@ ModelConfig read_config(const std::string& file) {
   try {
     json = Json::parse(read_file(file));
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not valid JSON ({})", file, error.what()));
+    reject(fmt::format("{}: not valid JSON ({})", file, error.what()));
   }
-  if (!json.is_object()) throw_bad_input(file + ": not a JSON object");
+  if (!json.is_object()) reject(file + ": not a JSON object");
   const Fields fields(json, file);
   ModelConfig config;
   fields.number("vocab_size", config.vocab_size, true);

@@ -94,7 +94,9 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     config.bos_token_id = tokenizer.special().cls;
     config.eos_token_id = tokenizer.special().sep;
     config.sep_token_id = tokenizer.special().sep;
-    config.max_position_embeddings = std::max(config.max_position_embeddings, options.length);
+    const std::int64_t block = std::max<std::int64_t>(config.block_size, 1);
+    const std::int64_t positions = std::max(config.max_position_embeddings, options.length);
+    config.max_position_embeddings = (positions + block - 1) / block * block;
   } else {
     check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
     if (options.length > config.max_position_embeddings) {
@@ -105,7 +107,12 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
   }
   config.tokenizer_digest = tokenizer.digest();
   config.head = HeadType::pretraining;
-  validate(config, "the options of the model");
+  try {
+    validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
+  } catch (const Error& error) {
+    if (!options.init.empty()) throw;
+    throw_usage(error.message(), "see the group Model in bigbird pretrain --help");
+  }
   return config;
 }
 

@@ -26,7 +26,7 @@ struct PretrainOptions {
   std::string init;       // model folder to take the weights from; empty: a fresh model
 
   // Architecture. For a fresh model the vocabulary and the special ids come from the tokenizer, and
-  // max_position_embeddings from `length` where it is smaller; with `init` this is the folder's config,
+  // max_position_embeddings is raised to `length` in whole blocks; with `init` this is the folder's config,
   // possibly with another attention or dropout.
   ModelConfig config;
 

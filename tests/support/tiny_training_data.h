@@ -33,8 +33,8 @@ struct TinyShards {
   std::uint64_t seed = 1;
 };
 
-// Tokens follow each other by a rule of their document three times out of four: t -> t + step, the step being
-// the document's. So a neighbour tells much about a token, and a document can be told from another.
+// A document uses five of the ordinary tokens, three times out of four in turn: so its other tokens, and the
+// neighbour most of all, tell much about a token, and a document can be told from another.
 inline void write_tiny_shards(const std::string& prefix, const std::filesystem::path& tokenizer_folder,
                               const TinyShards& shape = {}) {
   const auto tokenizer = load_tokenizer(tokenizer_folder.string());
@@ -42,19 +42,19 @@ inline void write_tiny_shards(const std::string& prefix, const std::filesystem::
   TokenShardWriter writer(prefix, tokenizer->vocab_size());
   for (std::size_t d = 0; d < shape.documents; ++d) {
     CounterRng rng(shape.seed, Purpose::test, d);
-    const auto step = static_cast<std::uint32_t>(1 + d % 3);
+    const auto first = static_cast<std::uint32_t>(5 * (d % 4));
     std::vector<std::uint32_t> ids;
     std::vector<std::uint32_t> lengths;
     std::uint64_t bases = 0;
-    std::uint32_t token = 0;
+    std::uint32_t turn = 0;
     for (std::size_t s = 0; s < shape.sentences; ++s) {
       const std::size_t length =
           shape.longest / 2 + static_cast<std::size_t>(rng.below(shape.longest / 2 + 1));
       for (std::size_t i = 0; i < length; ++i) {
-        token =
-            rng.below(4) == 0 ? static_cast<std::uint32_t>(rng.below(ordinary)) : (token + step) % ordinary;
-        ids.push_back(5 + token);
-        bases += tokenizer->piece_length(5 + token);
+        turn = rng.below(4) == 0 ? static_cast<std::uint32_t>(rng.below(5)) : (turn + 1) % 5;
+        const std::uint32_t token = 5 + (first + turn) % ordinary;
+        ids.push_back(token);
+        bases += tokenizer->piece_length(token);
       }
       lengths.push_back(static_cast<std::uint32_t>(length));
     }

@@ -34,17 +34,17 @@ TEST_F(Pretraining, OneBatchIsLearntByHeart) {
   const auto tokenizer = load_tokenizer(path("tokenizer"));
   const TokenShards shards(path("train"));
   const PretrainingBatches batches(shards, *tokenizer, config, {}, 128, 1);
-  Model model(*backend_, config, batches.limits(4), {true, false});
+  Model model(*backend_, config, batches.limits(2), {true, false});
   model.set_parameters(initial_parameters(model.layout(), config, 1));
   Optimizer optimizer(*backend_, model.layout(), {});
   TrainerOptions trainer;
-  trainer.steps = 300;
-  trainer.schedule = {ScheduleForm::google, 3e-3, 20, 300};
+  trainer.steps = 200;
+  trainer.schedule = {ScheduleForm::google, 3e-3, 20, 200};
   trainer.sequence_name = "nsp";
   trainer.extras.tokenizer_folder = path("tokenizer");
   const RunFolder run(path("run"), RunStart::fresh);
   const TrainingSummary summary =
-      train(model, optimizer, OneBatch(batches.training_batch(0, 4)), run, trainer, {});
+      train(model, optimizer, OneBatch(batches.training_batch(0, 2)), run, trainer, {});
   EXPECT_LT(summary.loss, 0.05);
   EXPECT_TRUE(fs::exists(path("run") + "/final/model.safetensors"));
 }
@@ -128,7 +128,6 @@ TEST_F(Pretraining, TheLossFallsAndValidationIsKept) {
   PretrainOptions run = options("run");
   run.valid = path("valid");
   run.steps = 60;
-  run.learning_rate = 5e-3;
   run.save_every = 20;
   run.eval_every = 20;
   run.keep_last = 1;

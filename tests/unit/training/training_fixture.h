@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/progress.h"
 #include "lib/io/safetensors.h"
@@ -20,6 +21,7 @@ namespace bigbird {
 class TrainingTest : public ::testing::Test {
  protected:
   TrainingTest() : backend_(kernels::make_cpu_backend()) {
+    kernels::set_thread_count(1);  // matrices this small gain nothing from a second thread
     testing::write_tiny_tokenizer(folder_ / "tokenizer");
     testing::write_tiny_shards(path("train"), folder_ / "tokenizer");
     testing::TinyShards valid;
