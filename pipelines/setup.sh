@@ -43,9 +43,10 @@ ensure_packages() {
     fail "the packages could not be installed" "sudo $line"
 }
 
-# configure PRESET: into build/PRESET, with ninja and ccache where they are.
+# configure PRESET [CMAKE_OPTION...]: into build/PRESET, with ninja and ccache where they are.
 configure() {
-  local preset=$1 options=()
+  local preset=$1
+  local options=("${@:2}")
   [ -f "$root/build/$preset/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
   ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   say "configuring build/$preset"
