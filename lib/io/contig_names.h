@@ -21,8 +21,8 @@ struct Contig {
 
 // What a name says: chromosome 1..22, 23 = X, 24 = Y, 25 = mitochondrion; 0 when it names none of them.
 int chromosome_number(std::string_view name);
-// The name without its convention, to key random draws with: "1" for chr1, 1 and NC_000001.10, "X", "Y", "MT"; the name
-// itself when it names none of these.
+// The name without its convention, to key random draws with: "1" for chr1, 1 and NC_000001.10, "X", "Y",
+// "MT"; the name itself when it names none of these.
 std::string canonical_contig_name(std::string_view name);
 
 class ContigNames {
