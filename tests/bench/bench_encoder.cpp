@@ -1,6 +1,8 @@
 // The base-size model against its own matrix products alone: forward and training step, as ratios, and the
 // peak memory. The products run through oneDNN in the same process, multi-threaded, in the faster of its two
-// usual forms (sgemm and the matmul primitive on plain layouts). Options: see usage().
+// usual forms (sgemm and the matmul primitive on plain layouts). Forward, step and products take turns, round
+// by round, and ratios are formed within a round, so that a machine whose speed drifts does not bend them.
+// Options: see usage().
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -8,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,7 @@ struct Options {
   std::map<std::string, std::int64_t> values{{"layers", 12},  {"width", 768},   {"heads", 12},
                                              {"inner", 3072}, {"length", 4096}, {"vocabulary", 32000},
                                              {"masked", 614}, {"block", 64},    {"random", 3},
-                                             {"repeats", 3},  {"threads", 0},   {"checkpoint", 0}};
+                                             {"rounds", 5},   {"threads", 0},   {"checkpoint", 0}};
   std::int64_t operator[](const std::string& name) const { return values.at(name); }
 };
 
@@ -49,12 +51,16 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of `repeats` after one run to warm up.
-double best_seconds(std::int64_t repeats, const std::function<void()>& work) {
+// The better of two, after one run to warm up.
+double best_seconds(const std::function<void()>& work) {
   work();
-  double best = std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i < repeats; ++i) best = std::min(best, seconds(work));
-  return best;
+  const double first = seconds(work);
+  return std::min(first, seconds(work));
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 double peak_gigabytes() {
@@ -132,7 +138,7 @@ std::vector<Product> attention_products(const ModelConfig& config, const Batch& 
 }
 
 #if defined(BIGBIRD_HAVE_ONEDNN)
-double product_seconds(const Product& of, std::int64_t repeats) {
+double product_seconds(const Product& of) {
   std::vector<float> x(static_cast<std::size_t>(of.batch * of.m * of.k), 0.5f);
   std::vector<float> w(static_cast<std::size_t>(of.batch * of.n * of.k), 0.25f);
   std::vector<float> y(static_cast<std::size_t>(of.batch * of.m * of.n));
@@ -146,13 +152,13 @@ double product_seconds(const Product& of, std::int64_t repeats) {
       dnnl::matmul::primitive_desc(dnnl::matmul::desc(x_shape, w_shape, y_shape), engine));
   memory x_memory(x_shape, engine, x.data()), w_memory(w_shape, engine, w.data()),
       y_memory(y_shape, engine, y.data());
-  double best = best_seconds(repeats, [&] {
+  double best = best_seconds([&] {
     matmul.execute(stream,
                    {{DNNL_ARG_SRC, x_memory}, {DNNL_ARG_WEIGHTS, w_memory}, {DNNL_ARG_DST, y_memory}});
     stream.wait();
   });
   if (of.batch == 1) {
-    best = std::min(best, best_seconds(repeats, [&] {
+    best = std::min(best, best_seconds([&] {
                       dnnl_sgemm('N', 'T', of.m, of.n, of.k, 1.0f, x.data(), of.k, w.data(), of.k, 0.0f,
                                  y.data(), of.n);
                     }));
@@ -161,67 +167,94 @@ double product_seconds(const Product& of, std::int64_t repeats) {
 }
 #endif
 
-// Prints each product and returns the sum of their times; 0 without oneDNN.
-double report_products(const std::vector<Product>& products, std::int64_t repeats) {
-  double sum = 0.0;
-  for (const Product& product : products) {
-#if defined(BIGBIRD_HAVE_ONEDNN)
-    const double time = product_seconds(product, repeats);
-    std::printf("  %-24s %9.3f s  %8.1f GFLOP  %7.1f GFLOP/s\n", product.name, time, product.flops() / 1e9,
-                product.flops() / 1e9 / time);
-    sum += time;
-#else
-    (void)repeats;
-    std::printf("  %-24s %8.1f GFLOP\n", product.name, product.flops() / 1e9);
-#endif
-  }
-  return sum;
-}
+struct Round {
+  double forward = 0, step = 0, step_forward = 0, step_backward = 0, step_optimizer = 0;
+  std::vector<double> linear, attention;  // seconds of each product
 
-double time_forward(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
-                    const BatchLimits& limits, std::int64_t repeats) {
-  Model model(backend, config, limits, {});
-  model.set_parameters(initial_parameters(model.layout(), config, 1));
-  return best_seconds(repeats, [&] { model.forward(batch, {}); });
-}
+  double linear_sum() const { return std::accumulate(linear.begin(), linear.end(), 0.0); }
+  double all_products() const { return std::accumulate(attention.begin(), attention.end(), linear_sum()); }
+};
 
-// Forward, backward and AdamW, dropout on. Returns the whole and prints the parts.
-double time_step(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
-                 const BatchLimits& limits, bool grad_checkpoint, std::int64_t repeats) {
-  Model model(backend, config, limits, {.training = true, .grad_checkpoint = grad_checkpoint});
-  model.set_parameters(initial_parameters(model.layout(), config, 1));
-  const std::int64_t count = model.layout().count();
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-  float* moments[2];
-  for (float*& moment : moments) {
-    moment = static_cast<float*>(backend.allocate(bytes));
-    backend.zero(moment, bytes);
-  }
-  double forward = 0, backward = 0, optimizer = 0, best = std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i <= repeats; ++i) {
-    ForwardResult result;
-    const double f = seconds([&] {
-      result = model.forward(
-          batch, {.training = true, .dropout_seed = static_cast<std::uint64_t>(i), .hidden_state = {}});
-    });
-    const double b = seconds([&] {
-      model.zero_gradients();
-      model.backward({1.0f / static_cast<float>(result.mlm_count), 1.0f});
-    });
-    const double o = seconds([&] {
-      backend.adamw(model.parameters(), model.gradients(), moments[0], moments[1], count,
-                    {.learning_rate = 1e-5f});
-    });
-    if (i > 0 && f + b + o < best) {
-      best = f + b + o;
-      forward = f;
-      backward = b;
-      optimizer = o;
+// A model in training with the moments of AdamW: what a run holds in memory.
+class TrainingModel {
+ public:
+  TrainingModel(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                bool grad_checkpoint)
+      : backend_(backend),
+        model_(backend, config, limits, {.training = true, .grad_checkpoint = grad_checkpoint}) {
+    model_.set_parameters(initial_parameters(model_.layout(), config, 1));
+    const std::size_t bytes = static_cast<std::size_t>(model_.layout().count()) * sizeof(float);
+    for (float*& moment : moments_) {
+      moment = static_cast<float*>(backend.allocate(bytes));
+      backend.zero(moment, bytes);
     }
   }
-  for (float* moment : moments) backend.release(moment);
-  std::printf("  forward %.3f s, backward %.3f s, AdamW %.3f s\n", forward, backward, optimizer);
-  return best;
+  ~TrainingModel() {
+    for (float* moment : moments_) backend_.release(moment);
+  }
+  TrainingModel(const TrainingModel&) = delete;
+  TrainingModel& operator=(const TrainingModel&) = delete;
+
+  // Forward, backward and AdamW, dropout on.
+  void step(const Batch& batch, std::uint64_t dropout_seed, Round& round) {
+    ForwardResult result;
+    round.step_forward = seconds([&] {
+      result = model_.forward(batch, {.training = true, .dropout_seed = dropout_seed, .hidden_state = {}});
+    });
+    round.step_backward = seconds([&] {
+      model_.zero_gradients();
+      model_.backward({1.0f / static_cast<float>(result.mlm_count), 1.0f});
+    });
+    round.step_optimizer = seconds([&] {
+      backend_.adamw(model_.parameters(), model_.gradients(), moments_[0], moments_[1],
+                     model_.layout().count(), {.learning_rate = 1e-5f});
+    });
+    round.step = round.step_forward + round.step_backward + round.step_optimizer;
+  }
+
+ private:
+  kernels::Backend& backend_;
+  Model model_;
+  float* moments_[2] = {nullptr, nullptr};
+};
+
+void print_products(const std::vector<Product>& products, const std::vector<Round>& rounds,
+                    std::vector<double> Round::*times) {
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    std::vector<double> all;
+    for (const Round& round : rounds) {
+      if (!(round.*times).empty()) all.push_back((round.*times)[i]);
+    }
+    const double giga = products[i].flops() / 1e9;
+    if (all.empty()) {
+      std::printf("  %-24s %8.1f GFLOP\n", products[i].name, giga);
+    } else {
+      std::printf("  %-24s %9.3f s  %8.1f GFLOP  %7.1f GFLOP/s\n", products[i].name, median(all), giga,
+                  giga / median(all));
+    }
+  }
+}
+
+void print_rounds(const std::vector<Round>& rounds) {
+  std::printf("round   forward      step  (forward backward    AdamW)  products  with attention\n");
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const Round& r = rounds[i];
+    std::printf("%5zu %9.3f %9.3f %9.3f %8.3f %9.3f %9.3f %9.3f\n", i + 1, r.forward, r.step, r.step_forward,
+                r.step_backward, r.step_optimizer, r.linear_sum(), r.all_products());
+  }
+}
+
+void print_ratio(const char* name, const std::vector<Round>& rounds, double aim,
+                 const std::function<double(const Round&)>& linear,
+                 const std::function<double(const Round&)>& all) {
+  std::vector<double> of_linear, of_all;
+  for (const Round& round : rounds) {
+    of_linear.push_back(linear(round));
+    of_all.push_back(all(round));
+  }
+  const auto [low, high] = std::minmax_element(of_linear.begin(), of_linear.end());
+  std::printf("%-32s median %.2f (%.2f to %.2f), with attention products %.2f; aim %.1f\n", name,
+              median(of_linear), *low, *high, median(of_all), aim);
 }
 
 void run(const Options& options) {
@@ -236,26 +269,41 @@ void run(const Options& options) {
               static_cast<long long>(config.hidden_size), static_cast<long long>(batch.tokens()),
               static_cast<long long>(config.vocab_size), static_cast<long long>(limits.masked_tokens));
 
-  const double forward = time_forward(*backend, config, batch, limits, options["repeats"]);
-  std::printf("forward        %9.3f s\n", forward);
-  const double step =
-      time_step(*backend, config, batch, limits, options["checkpoint"] != 0, options["repeats"]);
-  std::printf("training step  %9.3f s\n", step);
-  std::printf("peak memory of the process %.2f GB\n", peak_gigabytes());
+  TrainingModel training(*backend, config, limits, options["checkpoint"] != 0);
+  Round warm;
+  training.step(batch, 0, warm);
+  std::printf("peak memory of the process in training %.2f GB\n", peak_gigabytes());
+  Model inference(*backend, config, limits, {});
+  inference.set_parameters(initial_parameters(inference.layout(), config, 1));
+  inference.forward(batch, {});
 
-  std::printf("products of the linear layers, forward:\n");
-  const double linear = report_products(linear_products(config, batch), options["repeats"]);
-  std::printf("products of attention, forward:\n");
-  const double attention = report_products(attention_products(config, batch), options["repeats"]);
-  if (linear <= 0) {
-    std::printf("built without oneDNN: nothing to compare with\n");
-    return;
+  const std::vector<Product> linear = linear_products(config, batch),
+                             attention = attention_products(config, batch);
+  std::vector<Round> rounds(static_cast<std::size_t>(std::max<std::int64_t>(options["rounds"], 1)));
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    rounds[i].forward = seconds([&] { inference.forward(batch, {}); });
+    training.step(batch, i + 1, rounds[i]);
+#if defined(BIGBIRD_HAVE_ONEDNN)
+    for (const Product& product : linear) rounds[i].linear.push_back(product_seconds(product));
+    for (const Product& product : attention) rounds[i].attention.push_back(product_seconds(product));
+#endif
   }
-  std::printf("linear products %.3f s, with attention %.3f s\n", linear, linear + attention);
-  std::printf("forward / products                 %.2f   with attention products %.2f   (aim 2.0)\n",
-              forward / linear, forward / (linear + attention));
-  std::printf("training step / (3 x products)     %.2f   with attention products %.2f   (aim 2.5)\n",
-              step / (3 * linear), step / (3 * (linear + attention)));
+  print_rounds(rounds);
+  std::printf("products of the linear layers, forward (medians):\n");
+  print_products(linear, rounds, &Round::linear);
+  std::printf("products of attention, forward (medians):\n");
+  print_products(attention, rounds, &Round::attention);
+#if defined(BIGBIRD_HAVE_ONEDNN)
+  print_ratio(
+      "forward / products", rounds, 2.0, [](const Round& r) { return r.forward / r.linear_sum(); },
+      [](const Round& r) { return r.forward / r.all_products(); });
+  print_ratio(
+      "training step / (3 x products)", rounds, 2.5,
+      [](const Round& r) { return r.step / (3 * r.linear_sum()); },
+      [](const Round& r) { return r.step / (3 * r.all_products()); });
+#else
+  std::printf("built without oneDNN: nothing to compare with\n");
+#endif
 }
 
 }  // namespace
