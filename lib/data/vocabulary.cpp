@@ -198,10 +198,11 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
     batch.clear();
     batch_bases = 0;
   };
-  PlannedDocument document;
   std::uint64_t first = 0;
   auto from = chosen.begin();
-  while (from != chosen.end() && source->next(document)) {
+  while (from != chosen.end()) {
+    PlannedDocument document;
+    if (!source->next(document)) break;
     const std::uint64_t sentences = document.sentences.size();
     from = keep_chosen(document, first, from, chosen.end());
     first += sentences;

@@ -113,7 +113,8 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
   write_text_atomic(folder + "/README.md", model_card);
   if (tokenizer_folder.empty()) return;
   for (const std::string& name : tokenizer_files(tokenizer_folder)) {
-    write_text_atomic(folder + "/" + name, read_file(tokenizer_folder + "/" + name));
+    const std::string file = "/" + name;
+    write_text_atomic(folder + file, read_file(tokenizer_folder + file));
   }
 }
 
