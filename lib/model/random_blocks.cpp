@@ -30,9 +30,7 @@ Blocks old_plan_candidates(std::int64_t i, std::int64_t total, std::int64_t last
     append_range(list, 3, end);
   } else if (i == 2) {
     append_range(list, 4, end);
-  } else if (i == total - 3 || i == total - 2) {
-    append_range(list, 1, end);
-  } else if (i - 2 > last) {
+  } else if (i == total - 3 || i == total - 2 || i - 2 > last) {
     append_range(list, 1, end);
   } else if (i + 1 == last) {
     append_range(list, 1, i - 2);

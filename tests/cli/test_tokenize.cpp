@@ -246,7 +246,7 @@ TEST_F(TokenizeTest, BadInputIsOneLineAndAHint) {
   expect_error({"tokenize", "-m", tokenizer, "-o", at("x")}, 2, "no input");
   expect_error({"tokenize", "-m", tokenizer, "--text", at("bad.txt"), "--print", "bed"}, 2, "BED");
   for (const auto& entry : std::filesystem::directory_iterator(folder_->path())) {
-    EXPECT_NE(entry.path().filename().string().rfind("x", 0), 0u) << entry.path();
+    EXPECT_NE(entry.path().filename().string().rfind('x', 0), 0u) << entry.path();
   }
 }
 

@@ -171,7 +171,7 @@ TEST(PretrainSampler, OneDocumentHasNoRandomNext) {
 TEST(PretrainSampler, ALengthWithoutRoomIsAUsageError) {
   const Numbered data({{8, 8, 8}, {8}});
   try {
-    PretrainSampler(*data.shards, {}, {4, true, 1});
+    const PretrainSampler sampler(*data.shards, {}, {4, true, 1});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);

@@ -30,7 +30,7 @@ class ExactCall : public ::testing::Test {
   const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
 
   // A Hugging Face folder with the golden weights; config.json is the one of the file.
-  void write_model(json config, const std::map<std::string, std::vector<double>>& parameters) {
+  void write_model(const json& config, const std::map<std::string, std::vector<double>>& parameters) {
     write_text(folder / "config.json", config.dump());
     const ParameterLayout layout(read_config(folder / "config.json"));
     std::vector<std::vector<float>> values;

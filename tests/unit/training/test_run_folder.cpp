@@ -32,7 +32,7 @@ TEST(RunFolder, AFreshRunTakesOnlyAnEmptyFolder) {
   EXPECT_NO_THROW(RunFolder(path, RunStart::fresh));
   std::filesystem::create_directories(path + "/checkpoint-5");
   try {
-    RunFolder(path, RunStart::fresh);
+    const RunFolder run(path, RunStart::fresh);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::bad_input);
