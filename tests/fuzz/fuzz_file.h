@@ -1,0 +1,34 @@
+// A fuzzer's bytes as a file: the readers take paths, and their memory maps and error messages belong to what
+// is fuzzed.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "lib/core/error.h"
+
+namespace bigbird::fuzz {
+
+// Writes the bytes to this process's own file, and calls read(path). An Error is a right answer; anything
+// else that escapes, or that a sanitizer sees, is a finding.
+template <typename Read>
+int with_file(const char* suffix, const std::uint8_t* data, std::size_t size, const Read& read) {
+  static const std::string path = "/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix;
+  {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  }
+  try {
+    read(path);
+  } catch (const Error&) {
+  }
+  return 0;
+}
+
+}  // namespace bigbird::fuzz
