@@ -22,3 +22,8 @@ elseif(NOT BIGBIRD_SANITIZE STREQUAL "")
   message(FATAL_ERROR "BIGBIRD_SANITIZE=${BIGBIRD_SANITIZE}: use address or thread")
 endif()
 target_compile_definitions(bigbird_options INTERFACE BIGBIRD_VERSION="${PROJECT_VERSION}")
+if(BIGBIRD_FUZZ)
+  # Coverage of every room, for libFuzzer to learn from; tests/fuzz links its main.
+  target_compile_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
