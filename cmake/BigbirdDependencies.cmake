@@ -35,8 +35,14 @@ endif()
 
 set(BIGBIRD_HAVE_ONEDNN OFF)
 if(NOT BIGBIRD_ONEDNN STREQUAL "OFF" AND NOT BIGBIRD_SANITIZE STREQUAL "thread")
-  find_package(dnnl QUIET CONFIG)
-  if(dnnl_FOUND)
+  # By header and library: Debian's CMake file for oneDNN asks for OpenCL's development files, which nothing here needs.
+  find_path(BIGBIRD_ONEDNN_INCLUDE_DIR dnnl.hpp)
+  find_library(BIGBIRD_ONEDNN_LIBRARY dnnl)
+  if(BIGBIRD_ONEDNN_INCLUDE_DIR AND BIGBIRD_ONEDNN_LIBRARY)
+    add_library(DNNL::dnnl UNKNOWN IMPORTED)
+    set_target_properties(DNNL::dnnl PROPERTIES
+      IMPORTED_LOCATION "${BIGBIRD_ONEDNN_LIBRARY}"
+      INTERFACE_INCLUDE_DIRECTORIES "${BIGBIRD_ONEDNN_INCLUDE_DIR}")
     set(BIGBIRD_HAVE_ONEDNN ON)
   elseif(BIGBIRD_ONEDNN STREQUAL "ON")
     message(FATAL_ERROR "BIGBIRD_ONEDNN=ON, but oneDNN was not found. ${BIGBIRD_PACKAGES_HINT}")
