@@ -153,6 +153,12 @@ const TokenShards::Shard& TokenShards::shard_of_document(std::uint64_t d) const 
   return *(after - 1);
 }
 
+std::uint64_t TokenShards::token_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Shard& shard : shards_) bytes += shard.tokens.size();
+  return bytes;
+}
+
 SentenceRange TokenShards::document(std::uint64_t d) const {
   const Shard& shard = shard_of_document(d);
   const std::uint64_t local = d - shard.first_document;

@@ -70,6 +70,8 @@ class TokenShards {
   std::uint64_t sentence_count() const { return sentence_count_; }
   std::uint64_t token_count() const { return token_count_; }
   std::size_t shard_count() const { return shards_.size(); }
+  // Bytes of the mapped ids, all shards together: what reading every sentence makes resident.
+  std::uint64_t token_bytes() const;
   // From P.json: bases that the ids stand for (0 when unknown) and the tokenizer's digest (empty when
   // unknown).
   std::uint64_t base_count() const { return base_count_; }

@@ -142,9 +142,20 @@ std::map<std::string, std::string> identity(const PretrainOptions& options, cons
   return all;
 }
 
+// Bytes of the token shards that the run will have touched at its end: the system maps 64 KiB around every
+// first touch.
+std::size_t shard_bytes_touched(std::uint64_t draws, const TokenShards& shards) {
+  constexpr std::uint64_t mapped_at_once = 64 * 1024;
+  return static_cast<std::size_t>(std::min(shards.token_bytes(), draws * mapped_at_once));
+}
+
 // Prints the plan, and refuses a run that does not fit.
-void plan_memory(const PretrainOptions& options, const ModelConfig& config, const kernels::Backend& backend) {
-  const ResidentMemory resident = resident_memory();
+void plan_memory(const PretrainOptions& options, const ModelConfig& config, const kernels::Backend& backend,
+                 const TokenShards& train) {
+  ResidentMemory resident = resident_memory();
+  // With pairs a sample reads from two documents.
+  resident.file +=
+      shard_bytes_touched(options.steps * options.batch * (options.objective.nsp ? 2 : 1), train);
   const auto plan = [&](std::uint64_t sequences, std::int64_t length, bool grad_checkpoint) {
     const BatchLimits limits =
         PretrainingBatches::limits(config, options.objective, length, static_cast<std::int64_t>(sequences));
@@ -260,7 +271,7 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   trainer.identity = identity(options, config, schedule, train_shards);
   trainer.extras = {options.tokenizer, model_card(options, config, schedule, train_shards)};
 
-  plan_memory(options, config, backend);
+  plan_memory(options, config, backend, train_shards);
   const RunFolder run(options.run, options.start);
   const std::vector<std::uint64_t> checkpoints = run.checkpoints();
   const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
