@@ -181,6 +181,7 @@ TEST_F(PromoterModel, ARunIsNeverOverwrittenUnasked) {
   refused(finetune("tuned", {"--steps", "4"}), 1, "tuned");
   refused(finetune("tuned", {"--steps", "4", "--resume", "--force"}), 2, "--resume and --force");
   refused(finetune("tuned", {"--steps", "9", "--resume"}), 2, "--steps");
+  refused(finetune("tuned", {"--steps", "4", "--beta2", "0.99", "--resume"}), 2, "--beta2");
 }
 
 TEST_F(PromoterModel, WrongModelsAndInputsAreNamed) {

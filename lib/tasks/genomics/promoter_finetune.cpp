@@ -102,6 +102,9 @@ std::map<std::string, std::string> identity(const PromoterFinetuneOptions& optio
   all["--warmup"] = std::to_string(schedule.warmup);
   all["--schedule"] = name_of(options.schedule);
   all["--optimizer"] = name_of(options.optimizer.variant);
+  all["--beta1"] = fmt::format("{}", options.optimizer.beta1);
+  all["--beta2"] = fmt::format("{}", options.optimizer.beta2);
+  all["--epsilon"] = fmt::format("{}", options.optimizer.epsilon);
   all["--weight-decay"] = fmt::format("{}", options.optimizer.weight_decay);
   all["--clip-norm"] = fmt::format("{}", options.optimizer.clip_norm);
   return all;
