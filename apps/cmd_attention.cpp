@@ -113,7 +113,7 @@ int cmd_attention(int argc, char** argv) {
   app.add_option("--random-blocks", request.random, "Random blocks of a row")->capture_default_str();
   app.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random")
       ->capture_default_str();
-  app.add_option("--random-mode", request.mode, "google, huggingface, zeros or none")->capture_default_str();
+  app.add_option("--random-mode", request.mode, "google, hf-train, hf-eval, none or file")->capture_default_str();
   app.add_option("--max-positions", request.max_positions, "Length the huggingface plan is drawn for")
       ->capture_default_str();
   app.add_flag("--lists", lists, "Also print the key blocks of every row");

@@ -28,7 +28,7 @@ int cmd_forward(int argc, char** argv) {
   verb.app().add_flag("--gradients", options.gradients,
                       "Also write grad.NAME of every parameter (needs labels)");
   verb.app().add_option("--random-mode", random_mode,
-                        "Random blocks: google, huggingface, zeros or none, instead of the model's own");
+                        "Random blocks: google, hf-train, hf-eval, none or file, instead of the model's own");
   verb.add_threads();
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;

@@ -46,7 +46,7 @@ void add_model_options(CLI::App& app, Typed& typed) {
   app.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random")
       ->group(group);
   app.add_option("--random-mode", typed.random_mode,
-                 "Where random blocks come from: google, huggingface, zeros or none")
+                 "Where random blocks come from: google, hf-train, hf-eval, none or file")
       ->group(group);
   app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
       ->group(group);

@@ -9,6 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/plan_table.h"
 
 namespace bigbird {
 namespace {
@@ -160,6 +161,10 @@ const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks) {
     log_info_once(fmt::format(
         "full attention for sequences of fewer than {} blocks of {} tokens ({} random blocks need that many)",
         2 * config_.num_random_blocks + 6, config_.block_size, config_.num_random_blocks));
+  }
+  if (config_.random_mode == RandomMode::file && !full) {
+    slot = std::make_unique<BlockPlan>(config_.plan->rows(layer, blocks));
+    return *slot;
   }
   const AttentionPattern pattern = full ? AttentionPattern::full : config_.attention;
   const RandomBlocks random = random_blocks_for(

@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/io/file.h"
 #include "lib/io/safetensors.h"
+#include "lib/model/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -110,6 +111,7 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
   }
   write_safetensors(folder + "/model.safetensors", tensors);
   write_text_atomic(folder + "/config.json", config_json(config));
+  if (config.plan != nullptr) write_text_atomic(folder + "/attention_plan.json", config.plan->json());
   write_text_atomic(folder + "/README.md", model_card);
   if (tokenizer_folder.empty()) return;
   for (const std::string& name : tokenizer_files(tokenizer_folder)) {

@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/file.h"
+#include "lib/model/plan_table.h"
 
 namespace bigbird {
 namespace {
@@ -21,13 +22,35 @@ constexpr std::array<std::pair<AttentionPattern, const char*>, 5> pattern_names{
      {AttentionPattern::window, "window"},
      {AttentionPattern::random, "random"},
      {AttentionPattern::window_random, "window+random"}}};
-constexpr std::array<std::pair<RandomMode, const char*>, 4> mode_names{
-    {{RandomMode::google, "google"},
-     {RandomMode::huggingface, "huggingface"},
-     {RandomMode::zeros, "zeros"},
-     {RandomMode::none, "none"}}};
+constexpr std::array<std::pair<RandomMode, const char*>, 5> mode_names{{{RandomMode::google, "google"},
+                                                                        {RandomMode::hf_train, "hf-train"},
+                                                                        {RandomMode::hf_eval, "hf-eval"},
+                                                                        {RandomMode::none, "none"},
+                                                                        {RandomMode::file, "file"}}};
 constexpr std::array<std::pair<NormType, const char*>, 2> norm_names{
     {{NormType::postnorm, "postnorm"}, {NormType::prenorm, "prenorm"}}};
+constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_names{
+    {{EmbeddingNorm::none, "none"},
+     {EmbeddingNorm::after_dropout, "after-dropout"},
+     {EmbeddingNorm::before_dropout, "before-dropout"}}};
+constexpr std::array<std::pair<PositionType, const char*>, 2> position_names{
+    {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}}};
+constexpr std::array<std::pair<HeadType, const char*>, 5> head_names{
+    {{HeadType::encoder, "encoder"},
+     {HeadType::pretraining, "pretraining"},
+     {HeadType::masked_lm, "masked-lm"},
+     {HeadType::classification, "classification"},
+     {HeadType::question_answering, "question-answering"}}};
+constexpr std::array<std::pair<HeadType, const char*>, 5> architecture_names{
+    {{HeadType::encoder, "BigBirdModel"},
+     {HeadType::pretraining, "BigBirdForPreTraining"},
+     {HeadType::masked_lm, "BigBirdForMaskedLM"},
+     {HeadType::classification, "BigBirdForSequenceClassification"},
+     {HeadType::question_answering, "BigBirdForQuestionAnswering"}}};
+constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
+    {{ProblemType::single_label, "single_label_classification"},
+     {ProblemType::multi_label, "multi_label_classification"},
+     {ProblemType::regression, "regression"}}};
 
 template <typename Table, typename Value>
 std::string find_name(const Table& table, Value value) {
@@ -94,17 +117,31 @@ class Fields {
 
 HeadType head_of(const Json& json) {
   const auto found = json.find("architectures");
-  if (found != json.end() && found->is_array() && !found->empty() && (*found)[0].is_string() &&
-      (*found)[0].get<std::string>() == "BigBirdForSequenceClassification") {
-    return HeadType::classification;
+  if (found == json.end() || !found->is_array() || found->empty() || !(*found)[0].is_string()) {
+    return HeadType::pretraining;
+  }
+  for (const auto& [head, name] : architecture_names) {
+    if ((*found)[0].get<std::string>() == name) return head;
   }
   return HeadType::pretraining;
 }
 
-std::int64_t label_count(const Json& json) {
+// id2label as {"0": name, ...}: the names in order of their ids.
+void read_labels(const Json& json, const std::string& file, ModelConfig& config) {
   const auto found = json.find("id2label");
-  if (found != json.end() && found->is_object()) return static_cast<std::int64_t>(found->size());
-  return 2;
+  if (found == json.end() || !found->is_object()) return;
+  config.num_labels = static_cast<std::int64_t>(found->size());
+  bool own_names = false;
+  for (std::int64_t label = 0; label < config.num_labels; ++label) {
+    const auto entry = found->find(std::to_string(label));
+    if (entry == found->end() || !entry->is_string()) {
+      reject(fmt::format("{}: field id2label has {} entries but no name for label {}", file,
+                         config.num_labels, label));
+    }
+    config.label_names.push_back(entry->get<std::string>());
+    own_names = own_names || config.label_names.back() != fmt::format("LABEL_{}", label);
+  }
+  if (!own_names) config.label_names.clear();
 }
 
 // A value from a file may be misspelt there: the message names the file, not the command line.
@@ -115,6 +152,12 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
   } catch (const Error& error) {
     throw Error(ErrorKind::bad_input, file + ": " + error.message(), error.hint());
   }
+}
+
+std::shared_ptr<const PlanTable> read_plan_beside(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? std::string(".") : file.substr(0, slash);
+  return std::make_shared<const PlanTable>(PlanTable::read(folder + "/attention_plan.json"));
 }
 
 }  // namespace
@@ -128,14 +171,36 @@ std::string name_of(RandomMode mode) {
 std::string name_of(NormType norm) {
   return find_name(norm_names, norm);
 }
+std::string name_of(EmbeddingNorm norm) {
+  return find_name(embedding_norm_names, norm);
+}
+std::string name_of(PositionType position) {
+  return find_name(position_names, position);
+}
+std::string name_of(HeadType head) {
+  return find_name(head_names, head);
+}
 AttentionPattern parse_attention_pattern(const std::string& name) {
   return parse_name(pattern_names, name, "attention pattern");
 }
 RandomMode parse_random_mode(const std::string& name) {
+  if (name == "huggingface") return RandomMode::hf_train;  // their names before 0.2, in folders of then
+  if (name == "zeros") return RandomMode::hf_eval;
   return parse_name(mode_names, name, "random mode");
 }
 NormType parse_norm_type(const std::string& name) {
   return parse_name(norm_names, name, "norm type");
+}
+EmbeddingNorm parse_embedding_norm(const std::string& name) {
+  return parse_name(embedding_norm_names, name, "place for the embeddings' LayerNorm");
+}
+PositionType parse_position_type(const std::string& name) {
+  return parse_name(position_names, name, "kind of positions");
+}
+
+bool is_huggingface_architecture(const ModelConfig& config) {
+  return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
+         config.position_type == PositionType::absolute;
 }
 
 void validate(const ModelConfig& config, const std::string& where) {
@@ -170,6 +235,24 @@ void validate(const ModelConfig& config, const std::string& where) {
   if (!(config.initializer_range > 0.0 && config.initializer_range < 10.0)) {
     reject(
         fmt::format("{}: initializer_range = {} is outside 0 < sigma < 10", where, config.initializer_range));
+  }
+  if (config.position_type == PositionType::rotary) {
+    if (config.rotary_dim < 2 || config.rotary_dim % 2 != 0 || config.rotary_dim > config.head_size()) {
+      reject(fmt::format("{}: rotary_dim = {} is not an even number within 2..{}, the size of a head", where,
+                         config.rotary_dim, config.head_size()));
+    }
+    if (!(config.rotary_base > 1.0 && config.rotary_base < 1e12)) {
+      reject(fmt::format("{}: rotary_base = {} is outside 1 < base < 1e12", where, config.rotary_base));
+    }
+  }
+  if (config.random_mode == RandomMode::file && config.plan == nullptr) {
+    throw_bad_input(fmt::format("{}: random_mode is file, but there is no plan", where),
+                    "give one as JSON (bigbird attention --json shows the format), or take another mode");
+  }
+  if (!config.label_names.empty() &&
+      static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
+    reject(
+        fmt::format("{}: {} label names for {} labels", where, config.label_names.size(), config.num_labels));
   }
   if (config.hidden_size % config.num_attention_heads != 0) {
     reject(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
@@ -216,9 +299,11 @@ ModelConfig read_config(const std::string& file) {
   fields.boolean("use_bias", config.use_bias);
   fields.boolean("rescale_embeddings", config.rescale_embeddings);
   const std::string activation = fields.text("hidden_act", "gelu_new");
-  if (activation != "gelu_new" && activation != "gelu_pytorch_tanh") {
+  if (activation == "gelu") {
+    config.activation = Activation::gelu_erf;
+  } else if (activation != "gelu_new" && activation != "gelu_pytorch_tanh" && activation != "gelu_fast") {
     throw_bad_input(fmt::format("{}: hidden_act {} is not supported", file, activation),
-                    "BigBird uses gelu_new, the tanh form of gelu");
+                    "gelu_new (BigBird's, the tanh form) and gelu (the erf form) are");
   }
   const std::string attention = fields.text("attention_type", "block_sparse");
   if (attention == "original_full") {
@@ -228,7 +313,13 @@ ModelConfig read_config(const std::string& file) {
         fmt::format("{}: attention_type {} is neither block_sparse nor original_full", file, attention));
   }
   config.head = head_of(json);
-  config.num_labels = label_count(json);
+  read_labels(json, file, config);
+  if (config.num_labels == 1) config.problem_type = ProblemType::regression;  // as transformers infers it
+  if (const std::string problem = fields.text("problem_type", ""); !problem.empty()) {
+    config.problem_type =
+        parse_in_file([](const std::string& name) { return parse_name(problem_names, name, "problem_type"); },
+                      problem, file);
+  }
   const auto own = json.find("bigbird");
   if (own != json.end() && own->is_object()) {
     const Fields ours(*own, file + ": bigbird");
@@ -237,6 +328,15 @@ ModelConfig read_config(const std::string& file) {
     }
     config.random_mode = parse_in_file(parse_random_mode, ours.text("random_mode", "google"), file);
     config.norm_type = parse_in_file(parse_norm_type, ours.text("norm_type", "postnorm"), file);
+    if (config.norm_type == NormType::prenorm) config.embedding_norm = EmbeddingNorm::none;
+    ours.boolean("final_norm", config.final_norm);
+    if (const std::string norm = ours.text("embedding_norm", ""); !norm.empty()) {
+      config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);
+    }
+    config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
+    ours.number("rotary_dim", config.rotary_dim);
+    ours.number("rotary_base", config.rotary_base);
+    if (config.random_mode == RandomMode::file) config.plan = read_plan_beside(file);
     ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
   }
@@ -246,15 +346,14 @@ ModelConfig read_config(const std::string& file) {
 
 std::string config_json(const ModelConfig& config) {
   nlohmann::ordered_json json;
-  const bool classification = config.head == HeadType::classification;
-  json["architectures"] = {classification ? "BigBirdForSequenceClassification" : "BigBirdForPreTraining"};
-  json["model_type"] = "big_bird";
+  json["architectures"] = {find_name(architecture_names, config.head)};
+  json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
   json["vocab_size"] = config.vocab_size;
   json["hidden_size"] = config.hidden_size;
   json["num_hidden_layers"] = config.num_hidden_layers;
   json["num_attention_heads"] = config.num_attention_heads;
   json["intermediate_size"] = config.intermediate_size;
-  json["hidden_act"] = "gelu_new";
+  json["hidden_act"] = config.activation == Activation::gelu_erf ? "gelu" : "gelu_new";
   json["hidden_dropout_prob"] = config.hidden_dropout_prob;
   json["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
   json["classifier_dropout"] = nullptr;
@@ -273,9 +372,12 @@ std::string config_json(const ModelConfig& config) {
   json["use_bias"] = config.use_bias;
   json["rescale_embeddings"] = config.rescale_embeddings;
   json["torch_dtype"] = "float32";
-  if (classification) {
+  if (config.head == HeadType::classification) {
+    json["problem_type"] = find_name(problem_names, config.problem_type);
     for (std::int64_t label = 0; label < config.num_labels; ++label) {
-      const std::string name = fmt::format("LABEL_{}", label);
+      const std::string name = config.label_names.empty()
+                                   ? fmt::format("LABEL_{}", label)
+                                   : config.label_names[static_cast<std::size_t>(label)];
       json["id2label"][std::to_string(label)] = name;
       json["label2id"][name] = label;
     }
@@ -284,6 +386,13 @@ std::string config_json(const ModelConfig& config) {
   own["attention"] = name_of(config.attention);
   own["random_mode"] = name_of(config.random_mode);
   own["norm_type"] = name_of(config.norm_type);
+  if (config.norm_type == NormType::prenorm) own["final_norm"] = config.final_norm;
+  own["embedding_norm"] = name_of(config.embedding_norm);
+  own["positions"] = name_of(config.position_type);
+  if (config.position_type == PositionType::rotary) {
+    own["rotary_dim"] = config.rotary_dim;
+    own["rotary_base"] = config.rotary_base;
+  }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;
   return json.dump(2) + "\n";

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace bigbird {
 
@@ -17,22 +19,49 @@ enum class AttentionPattern {
   window_random,  // window of 3 and r random, no global blocks
 };
 
-// Where random blocks come from (specification 1.4).
+// Where random blocks come from, and when attention is full instead (specification 1.3 and 1.4).
 enum class RandomMode {
-  google,       // the published code: "old" plan at 1024/2048/3072/4096 tokens, the plan path elsewhere
-  huggingface,  // the same, but 2048 tokens takes the plan path, and the old plan is drawn for
-                // max_position_embeddings
-  zeros,        // Hugging Face in eval mode: block 0, r times
-  none,         // no random blocks
+  google,    // the published code, training and evaluation alike: "old" plan at 1024/2048/3072/4096 tokens,
+             // the plan path elsewhere
+  hf_train,  // Hugging Face in train mode: 2048 tokens takes the plan path, and the old plan is drawn for
+             // max_position_embeddings
+  hf_eval,   // Hugging Face in eval mode: block 0, r times
+  none,      // no random blocks
+  file,      // every list comes from ModelConfig::plan
 };
 
 enum class NormType { postnorm, prenorm };
 
+// Where the LayerNorm of the embeddings stands. BigBird normalises after dropout, BERT before; the pre-LN
+// BigBird of the paper's authors has none, GENA-LM's pre-LN models have BERT's.
+enum class EmbeddingNorm { none, after_dropout, before_dropout };
+
+// hidden_act of config.json: gelu_new (tanh form, BigBird's) or gelu (erf form, BERT's and GENA-LM's).
+enum class Activation { gelu_tanh, gelu_erf };
+
+enum class PositionType {
+  absolute,  // a learned table, added to the embeddings
+  rotary,    // queries and keys turned (Su et al. 2021): the first rotary_dim of each head, in halves as
+             // GPT-NeoX does
+};
+
+class PlanTable;  // lib/model/plan_table.h
+
 // The output heads that a model folder can hold.
 enum class HeadType {
-  pretraining,     // MLM (tied to the word table) and NSP; architecture BigBirdForPreTraining
-  classification,  // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
-                   // out_proj
+  encoder,             // BigBirdModel: hidden states and the pooled [CLS]
+  pretraining,         // BigBirdForPreTraining: MLM (tied to the word table) and NSP
+  masked_lm,           // BigBirdForMaskedLM: MLM alone
+  classification,      // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
+                       // out_proj
+  question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
+};
+
+// The loss of a classification head, as config.json's problem_type names it (specification 3).
+enum class ProblemType {
+  single_label,  // integer label, cross entropy
+  multi_label,   // 0/1 per label, binary cross entropy on logits
+  regression,    // float label, mean squared error
 };
 
 struct ModelConfig {
@@ -60,7 +89,16 @@ struct ModelConfig {
   AttentionPattern attention = AttentionPattern::bigbird;
   RandomMode random_mode = RandomMode::google;
   NormType norm_type = NormType::postnorm;
+  bool final_norm = true;  // pre-LN only: a LayerNorm after the last layer
+  EmbeddingNorm embedding_norm = EmbeddingNorm::after_dropout;
+  Activation activation = Activation::gelu_tanh;  // of the feed-forward layers and the heads
+  PositionType position_type = PositionType::absolute;
+  std::int64_t rotary_dim = 0;  // of every head, even, at most head_size; rotary only
+  double rotary_base = 10000.0;
   HeadType head = HeadType::pretraining;
+  ProblemType problem_type = ProblemType::single_label;
+  std::vector<std::string> label_names;   // num_labels of them, or none: LABEL_0, LABEL_1 ...
+  std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
   // Outputs depend on the padded length (specification 1.2), so a fine-tuned model keeps the one it was
   // trained with.
@@ -70,15 +108,21 @@ struct ModelConfig {
   std::string tokenizer_digest;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
+
+// Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms).
+// Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
+// computing something else.
+bool is_huggingface_architecture(const ModelConfig& config);
 
 // Throws Error{bad_input} naming the field when a value is absurd or two fields contradict each other.
 // `where` is the file or option group for the message.
 void validate(const ModelConfig& config, const std::string& where);
 
-// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field;
-// hidden_act other than gelu_new / gelu_pytorch_tanh is refused) and written (Hugging Face keys; our own
-// under "bigbird").
+// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; an
+// activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). A plan
+// (random_mode file) lies beside it in attention_plan.json and is read with it.
 ModelConfig read_config(const std::string& file);
 std::string config_json(const ModelConfig& config);
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
@@ -88,8 +132,13 @@ std::map<std::string, std::string> config_fields(const ModelConfig& config);
 std::string name_of(AttentionPattern pattern);
 std::string name_of(RandomMode mode);
 std::string name_of(NormType norm);
+std::string name_of(EmbeddingNorm norm);
+std::string name_of(PositionType position);
+std::string name_of(HeadType head);  // "encoder", "pretraining", ...
 AttentionPattern parse_attention_pattern(const std::string& name);
 RandomMode parse_random_mode(const std::string& name);
 NormType parse_norm_type(const std::string& name);
+EmbeddingNorm parse_embedding_norm(const std::string& name);
+PositionType parse_position_type(const std::string& name);
 
 }  // namespace bigbird

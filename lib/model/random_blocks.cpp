@@ -151,17 +151,16 @@ RandomBlocks random_blocks(std::int64_t blocks, std::int64_t block_size, std::in
                            std::int64_t random_per_row, std::uint32_t seed, RandomMode mode,
                            std::int64_t max_position_embeddings) {
   const std::int64_t r = mode == RandomMode::none ? 0 : random_per_row;
-  if (r == 0 || mode == RandomMode::zeros) {
+  if (r == 0 || mode == RandomMode::hf_eval) {
     return RandomBlocks(static_cast<std::size_t>(heads),
                         std::vector<Blocks>(static_cast<std::size_t>(std::max<std::int64_t>(blocks - 2, 0)),
                                             Blocks(static_cast<std::size_t>(r), 0)));
   }
   const std::int64_t length = blocks * block_size;
   bool old_plan = length == 1024 || length == 2048 || length == 3072 || length == 4096;
-  if (mode == RandomMode::huggingface && length == 2048) old_plan = false;
+  if (mode == RandomMode::hf_train && length == 2048) old_plan = false;
   if (!old_plan) return random_blocks_plan(blocks, heads, r, seed);
-  const std::int64_t drawn_for =
-      mode == RandomMode::huggingface ? max_position_embeddings : google_max_length;
+  const std::int64_t drawn_for = mode == RandomMode::hf_train ? max_position_embeddings : google_max_length;
   return random_blocks_old(blocks, block_size, heads, r, seed, drawn_for);
 }
 

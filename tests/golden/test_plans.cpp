@@ -113,7 +113,7 @@ TEST(GoldenPlans, WorkedExampleOfTwelveBlocks) {
 TEST(GoldenPlans, HuggingFaceDiffersFromGoogleOnlyAt2048) {
   for (const std::int64_t blocks : {16, 24, 32, 48, 64}) {
     const bool same = random_blocks(blocks, 64, 4, 3, 1, RandomMode::google, 4096) ==
-                      random_blocks(blocks, 64, 4, 3, 1, RandomMode::huggingface, 4096);
+                      random_blocks(blocks, 64, 4, 3, 1, RandomMode::hf_train, 4096);
     EXPECT_EQ(same, blocks != 32) << blocks;
   }
 }

@@ -64,7 +64,7 @@ TEST(BlockPlan, LayersAndHeadsDifferAndRepeatCallsAgree) {
 
 TEST(BlockPlan, ZerosModeRepeatsBlockZero) {
   ModelConfig config = small_config();
-  config.random_mode = RandomMode::zeros;
+  config.random_mode = RandomMode::hf_eval;
   PlanCache cache(config);
   const kernels::BlockPlanView& view = cache.plan(0, 20).view();
   EXPECT_EQ(std::count(view.key_blocks + view.row_offsets[5], view.key_blocks + view.row_offsets[6], 0),

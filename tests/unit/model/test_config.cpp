@@ -54,7 +54,7 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   config.use_bias = false;
   config.rescale_embeddings = true;
   config.attention = AttentionPattern::window_random;
-  config.random_mode = RandomMode::huggingface;
+  config.random_mode = RandomMode::hf_train;
   config.norm_type = NormType::prenorm;
   config.head = HeadType::classification;
   config.input_length = 64;
@@ -98,7 +98,7 @@ TEST_F(ConfigFile, AbsurdValuesAreNamed) {
 TEST_F(ConfigFile, WrongTypesAreNamed) {
   EXPECT_NE(failure_with("hidden_size", "768").find("hidden_size is not a whole number"), std::string::npos);
   EXPECT_NE(failure_with("use_bias", 1).find("use_bias"), std::string::npos);
-  EXPECT_NE(failure_with("hidden_act", "gelu").find("hidden_act gelu"), std::string::npos);
+  EXPECT_NE(failure_with("hidden_act", "relu").find("hidden_act relu"), std::string::npos);
   EXPECT_NE(failure_with("attention_type", "sparse").find("attention_type sparse"), std::string::npos);
   EXPECT_NE(failure("{").find("not valid JSON"), std::string::npos);
   EXPECT_NE(failure("[]").find("not a JSON object"), std::string::npos);
@@ -111,7 +111,7 @@ TEST(ConfigNames, UnknownNamesListTheKnownOnes) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.hint().find("google, huggingface, zeros, none"), std::string::npos);
+    EXPECT_NE(error.hint().find("google, hf-train, hf-eval, none, file"), std::string::npos);
   }
 }
 

@@ -88,7 +88,7 @@ TEST_F(ExactCall, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
     config["attention_type"] = type;
     write_model(config, parameters);
     const SafetensorsFile out =
-        run({.hidden_states = true, .gradients = true, .random_mode = RandomMode::huggingface});
+        run({.hidden_states = true, .gradients = true, .random_mode = RandomMode::hf_train});
 
     EXPECT_EQ(out.info("loss").shape, (std::vector<std::int64_t>{}));
     EXPECT_NEAR(static_cast<double>(out.floats("loss")[0]), expected.at("loss").get<double>(), 1e-5 * 5)
