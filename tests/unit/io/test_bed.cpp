@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
@@ -153,29 +152,6 @@ TEST(BedBadInput, BlocksMustFit) {
         error_of([&] { parse(std::string("c\t10\t14\tn\t0\t+\t10\t14\t0\t") + bad.line + "\n"); }), "x.bed:1",
         bad.what);
   }
-}
-
-TEST(Bed, DocumentsOfAGenomeAreFormattedFast) {
-  BedRecord record;
-  record.chrom = "chr1";
-  record.end = 75 * 750;
-  record.columns = 12;
-  for (std::int64_t i = 0; i < 75; ++i) record.blocks.push_back({i * 750, 750});
-  const auto start = std::chrono::steady_clock::now();
-  std::string text;
-  std::size_t bytes = 0;
-  for (int i = 0; i < 55000; ++i) {  // a tenth of a genome's documents
-    append_bed_line(text, record);
-    if (text.size() > (1u << 20)) {
-      bytes += text.size();
-      text.clear();
-    }
-  }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  RecordProperty("seconds", std::to_string(seconds.count()));
-  EXPECT_GT(bytes, 30u << 20);
-  EXPECT_LT(seconds.count(), 5.0)
-      << "the aim is 0.1 s; this bound only catches a blunder, also under sanitizers";
 }
 
 }  // namespace
