@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
