@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* format_hint = "bigbird attention --json FILE writes a plan in the format that is read";
+constexpr const char* layout_hint =
+    "a DeepSpeed layout is a matrix of 0 and 1, blocks x blocks for every head";
 
 [[noreturn]] void reject(const std::string& message) {
   throw_bad_input(message, format_hint);
@@ -107,6 +109,36 @@ PlanTable PlanTable::read(const std::string& file) {
     layers.push_back(read_heads(json, file));
   }
   return PlanTable(size->get<std::int64_t>(), std::move(layers), file);
+}
+
+PlanTable PlanTable::from_layouts(std::int64_t block_size,
+                                  const std::vector<std::vector<std::int64_t>>& layouts, std::int64_t heads,
+                                  std::int64_t blocks, const std::string& where) {
+  std::vector<Heads> layers;
+  for (const std::vector<std::int64_t>& layout : layouts) {
+    if (heads < 1 || blocks < 1 || static_cast<std::int64_t>(layout.size()) != heads * blocks * blocks) {
+      throw_bad_input(fmt::format("{}: the layout of layer {} has {} values, not {} x {} x {}", where,
+                                  layers.size(), layout.size(), heads, blocks, blocks),
+                      layout_hint);
+    }
+    Heads& lists =
+        layers.emplace_back(static_cast<std::size_t>(heads), Rows(static_cast<std::size_t>(blocks)));
+    auto value = layout.begin();
+    for (std::size_t head = 0; head < lists.size(); ++head) {
+      for (std::size_t row = 0; row < lists[head].size(); ++row) {
+        for (std::int64_t block = 0; block < blocks; ++block, ++value) {
+          if (*value == 1) lists[head][row].push_back(static_cast<std::int32_t>(block));
+          if (*value == 0 || *value == 1) continue;
+          throw_bad_input(
+              fmt::format("{}: the layout of layer {} holds {} at head {} row {} column {}, not 0 "
+                          "or 1",
+                          where, layers.size() - 1, *value, head, row, block),
+              layout_hint);
+        }
+      }
+    }
+  }
+  return PlanTable(block_size, std::move(layers), where);
 }
 
 std::string PlanTable::json() const {

@@ -22,6 +22,12 @@ class PlanTable {
   // {"block_size": b, "heads": [{"rows": [[...], ...]}, ...]} for all layers alike, or
   // {"block_size": b, "layers": [{"heads": [...]}, ...]}.
   static PlanTable read(const std::string& file);
+  // DeepSpeed's layouts, one per layer (or a single one for all): [heads, blocks, blocks] of 0 and 1,
+  // row-major, a 1 where query block (row) sees key block (column). Error{bad_input} naming `where` and the
+  // place: a layout of another size, a value other than 0 and 1, and all that the constructor refuses.
+  static PlanTable from_layouts(std::int64_t block_size,
+                                const std::vector<std::vector<std::int64_t>>& layouts, std::int64_t heads,
+                                std::int64_t blocks, const std::string& where);
   std::string json() const;
 
   std::int64_t block_size() const { return block_size_; }
