@@ -1,69 +1,12 @@
-// The encoder stack and its heads, each step's input kept so that the backward pass reads as the forward in
-// reverse.
-#include "reference/encoder.h"
-
+// The encoder stack; see stack.h.
 #include <cmath>
 #include <stdexcept>
 
 #include "reference/attention_dense.h"
-#include "reference/layers.h"
-#include "reference/losses.h"
+#include "reference/stack.h"
 
 namespace bigbird::reference {
 namespace {
-
-// The model's parameters and their gradients so far; gradients are added, since the word table is used twice.
-class Network {
- public:
-  Network(const EncoderConfig& config, const Parameters& parameters)
-      : config_(config), parameters_(parameters) {
-    for (const auto& [name, values] : parameters) gradients_[name].assign(values.size(), 0.0);
-  }
-
-  const EncoderConfig& config() const { return config_; }
-  const Parameters& gradients() const { return gradients_; }
-
-  const Vector& values(const std::string& name) const {
-    const auto found = parameters_.find(name);
-    if (found == parameters_.end()) throw std::invalid_argument("the encoder misses the parameter " + name);
-    return found->second;
-  }
-  Matrix table(const std::string& name) const {
-    const Vector& all = values(name);
-    return Matrix(all.size() / config_.hidden, config_.hidden, all);
-  }
-  void add_gradient(const std::string& name, const Vector& gradient) {
-    gradients_.at(name) = sum(gradients_.at(name), gradient);
-  }
-
-  Matrix linear(const std::string& name, const Matrix& x) const {
-    const bool has_bias = parameters_.count(name + ".bias") != 0;
-    return linear_forward(x, values(name + ".weight"), has_bias ? values(name + ".bias") : Vector());
-  }
-  Matrix linear_gradient(const std::string& name, const Matrix& x, const Matrix& d_y) {
-    const LinearGradients gradients = linear_backward(x, values(name + ".weight"), d_y);
-    add_gradient(name + ".weight", gradients.weight);
-    if (parameters_.count(name + ".bias") != 0) add_gradient(name + ".bias", gradients.bias);
-    return gradients.x;
-  }
-
-  Matrix layer_norm(const std::string& name, const Matrix& x) const {
-    return layer_norm_forward(x, values(name + ".weight"), values(name + ".bias"),
-                              config_.layer_norm_epsilon);
-  }
-  Matrix layer_norm_gradient(const std::string& name, const Matrix& x, const Matrix& d_y) {
-    const LayerNormGradients gradients =
-        layer_norm_backward(x, values(name + ".weight"), config_.layer_norm_epsilon, d_y);
-    add_gradient(name + ".weight", gradients.gamma);
-    add_gradient(name + ".bias", gradients.beta);
-    return gradients.x;
-  }
-
- private:
-  EncoderConfig config_;
-  const Parameters& parameters_;
-  Parameters gradients_;
-};
 
 // ---- Attention over the concatenated tokens: one sequence at a time, (tokens, hidden) <-> (heads, length,
 // head size) ----
@@ -95,12 +38,6 @@ void join_heads(const AttentionShape& shape, const Vector& heads, Matrix& x, std
     }
   }
 }
-
-struct Projections {
-  Matrix query;
-  Matrix key;
-  Matrix value;
-};
 
 Matrix attention(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
                  const Projections& x) {
@@ -136,21 +73,6 @@ Projections attention_gradient(const EncoderConfig& config, const Sequences& seq
 }
 
 // ---- One layer ----
-
-// What the forward pass of a layer leaves for the backward pass: the input of every step.
-struct LayerTrace {
-  Matrix input;            // of the layer
-  Matrix attention_input;  // input, or its LayerNorm for pre-LN
-  Projections projections;
-  Matrix context;
-  Matrix attention_sum;  // input + attention output, before LayerNorm
-  Matrix middle;  // after the attention half: LayerNorm(attention_sum), or attention_sum itself for pre-LN
-  Matrix feed_forward_input;  // middle, or its LayerNorm for pre-LN
-  Matrix intermediate;        // before gelu
-  Matrix activated;           // after gelu
-  Matrix feed_forward_sum;    // middle + feed-forward output, before LayerNorm
-  Matrix output;
-};
 
 struct LayerNames {
   explicit LayerNames(std::size_t layer) : prefix("bert.encoder.layer." + std::to_string(layer) + ".") {}
@@ -213,14 +135,6 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
 
 // ---- The stack ----
 
-struct StackTrace {
-  Matrix embedded;  // the sum of the three embeddings, before LayerNorm
-  Matrix stack_input;
-  std::vector<LayerTrace> layers;
-  Matrix output;  // after the final LayerNorm for pre-LN
-};
-
-const std::string word_table = "bert.embeddings.word_embeddings.weight";
 const std::string type_table = "bert.embeddings.token_type_embeddings.weight";
 const std::string position_table = "bert.embeddings.position_embeddings.weight";
 
@@ -252,6 +166,8 @@ std::vector<std::size_t> positions_of(const Sequences& sequences) {
   }
   return positions;
 }
+
+}  // namespace
 
 StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   check_sequences(network.config(), sequences);
@@ -285,106 +201,6 @@ void stack_backward(Network& network, const Sequences& sequences, const StackTra
   network.add_gradient(word_table, tables.word.values);
   network.add_gradient(type_table, tables.type.values);
   network.add_gradient(position_table, tables.position.values);
-}
-
-// The first row of every sequence: [CLS].
-Matrix first_rows(const Sequences& sequences, const Matrix& x) {
-  Matrix result(sequences.padded_lengths.size(), x.columns);
-  std::size_t row = 0;
-  for (std::size_t s = 0; s < result.rows; ++s) {
-    for (std::size_t j = 0; j < x.columns; ++j) result(s, j) = x(row, j);
-    row += sequences.padded_lengths[s];
-  }
-  return result;
-}
-
-Matrix first_rows_gradient(const Sequences& sequences, const Matrix& d_first) {
-  Matrix result(sequences.ids.size(), d_first.columns);
-  std::size_t row = 0;
-  for (std::size_t s = 0; s < d_first.rows; ++s) {
-    for (std::size_t j = 0; j < d_first.columns; ++j) result(row, j) = d_first(s, j);
-    row += sequences.padded_lengths[s];
-  }
-  return result;
-}
-
-}  // namespace
-
-PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
-                              const Sequences& sequences, const PretrainingLabels& labels) {
-  const std::string transform = "cls.predictions.transform.dense";
-  const std::string transform_norm = "cls.predictions.transform.LayerNorm";
-  const std::string decoder_bias = "cls.predictions.bias";
-  const std::string pooler = "bert.pooler";
-  const std::string relationship = "cls.seq_relationship";
-
-  Network network(config, parameters);
-  const StackTrace trace = stack_forward(network, sequences);
-
-  const Matrix transformed = network.linear(transform, trace.output);
-  const Matrix activated = gelu_forward(transformed);
-  const Matrix decoder_input = network.layer_norm(transform_norm, activated);
-  const Matrix logits =
-      linear_forward(decoder_input, network.values(word_table), network.values(decoder_bias));
-  const LossAndGradient masked = softmax_cross_entropy(logits, labels.masked);
-
-  const Matrix first = first_rows(sequences, trace.output);
-  const Matrix pooler_sum = network.linear(pooler, first);
-  const Matrix pooled = tanh_forward(pooler_sum);
-  const Matrix relationship_logits = network.linear(relationship, pooled);
-  const LossAndGradient next_sentence = softmax_cross_entropy(relationship_logits, labels.next_sentence);
-
-  const LinearGradients decoder = linear_backward(decoder_input, network.values(word_table), masked.gradient);
-  network.add_gradient(word_table, decoder.weight);
-  network.add_gradient(decoder_bias, decoder.bias);
-  const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
-  const Matrix d_from_masked =
-      network.linear_gradient(transform, trace.output, gelu_backward(transformed, d_activated));
-  const Matrix d_pooled = network.linear_gradient(relationship, pooled, next_sentence.gradient);
-  const Matrix d_first = network.linear_gradient(pooler, first, tanh_backward(pooler_sum, d_pooled));
-  stack_backward(network, sequences, trace, sum(d_from_masked, first_rows_gradient(sequences, d_first)));
-
-  PretrainingResult result;
-  result.hidden_states.push_back(trace.stack_input);
-  for (const LayerTrace& layer : trace.layers) result.hidden_states.push_back(layer.output);
-  result.last_hidden_state = trace.output;
-  result.pooled = pooled;
-  result.prediction_logits = logits;
-  result.relationship_logits = relationship_logits;
-  result.masked_loss = masked.loss;
-  result.next_sentence_loss = next_sentence.loss;
-  result.loss = masked.loss + next_sentence.loss;
-  result.gradients = network.gradients();
-  return result;
-}
-
-ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,
-                                    const Sequences& sequences, const ClassificationLabels& labels) {
-  Network network(config, parameters);
-  const StackTrace trace = stack_forward(network, sequences);
-  const Matrix first = first_rows(sequences, trace.output);
-  const Matrix dense = network.linear("classifier.dense", first);
-  const Matrix activated = gelu_forward(dense);
-  const Matrix logits = network.linear("classifier.out_proj", activated);
-
-  LossAndGradient loss;
-  switch (labels.kind) {
-    case ClassificationLoss::cross_entropy:
-      loss = softmax_cross_entropy(logits, labels.classes);
-      break;
-    case ClassificationLoss::binary_cross_entropy:
-      loss = binary_cross_entropy_with_logits(logits, labels.targets);
-      break;
-    case ClassificationLoss::mean_squared_error:
-      loss = mean_squared_error(logits, labels.targets);
-      break;
-  }
-
-  const Matrix d_activated = network.linear_gradient("classifier.out_proj", activated, loss.gradient);
-  const Matrix d_first =
-      network.linear_gradient("classifier.dense", first, gelu_backward(dense, d_activated));
-  stack_backward(network, sequences, trace, first_rows_gradient(sequences, d_first));
-  return {trace.output, logits, loss.loss, network.gradients()};
 }
 
 }  // namespace bigbird::reference
