@@ -69,7 +69,7 @@ class Backend {
   // As linear_forward, then y = gelu(pre); pre[M, N] is kept for the backward pass when not null (it must not
   // be y).
   virtual void linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y,
-                                   Index m, Index n, Index k) = 0;
+                                   Index m, Index n, Index k, Activation activation) = 0;
   // dx[M, K] = dy[M, N] w, or += when accumulate.
   virtual void linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
                                      bool accumulate) = 0;
@@ -98,8 +98,9 @@ class Backend {
   virtual void layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
                                   const float* rstd, float* dx, bool accumulate, float* dgamma, float* dbeta,
                                   Index rows, Index width) = 0;
-  // dx = dy * gelu'(pre); tanh form (specification 2.1). dx may be dy.
-  virtual void gelu_backward(const float* pre, const float* dy, float* dx, Index count) = 0;
+  // dx = dy * gelu'(pre). dx may be dy.
+  virtual void gelu_backward(const float* pre, const float* dy, float* dx, Index count,
+                             Activation activation) = 0;
   virtual void tanh_forward(const float* x, float* y, Index count) = 0;
   virtual void tanh_backward(const float* y, const float* dy, float* dx, Index count) = 0;
   // y = dropout(x); its own backward: dx = dropout(dy). y may be x.

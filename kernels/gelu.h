@@ -1,6 +1,6 @@
-// The tanh form of gelu ("gelu_new", specification 2.1; Hendrycks and Gimpel 2016) as inline host and device
-// code. gelu(x) = x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3): the second form
-// needs only one exp.
+// Both forms of gelu (Hendrycks and Gimpel 2016) as inline host and device code. The tanh form ("gelu_new",
+// specification 2.1) is x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3): the second
+// way needs only one exp. The erf form is x times the normal distribution function.
 #pragma once
 
 #include <math.h>
@@ -22,6 +22,17 @@ BIGBIRD_HOST_DEVICE inline float gelu_derivative(float x) {
   const float gate = 1.0f / (1.0f + expf(-twice_u));
   const float twice_slope = 2.0f * gelu_slope * (1.0f + 3.0f * gelu_cubic * x * x);
   return gate + x * gate * (1.0f - gate) * twice_slope;
+}
+
+inline constexpr float sqrt_half = 0.7071067811865475f;
+inline constexpr float normal_density_at_zero = 0.3989422804014327f;  // 1 / sqrt(2 pi)
+
+BIGBIRD_HOST_DEVICE inline float gelu_erf(float x) {
+  return 0.5f * x * erfcf(-x * sqrt_half);
+}
+
+BIGBIRD_HOST_DEVICE inline float gelu_erf_derivative(float x) {
+  return 0.5f * erfcf(-x * sqrt_half) + x * normal_density_at_zero * expf(-0.5f * x * x);
 }
 
 }  // namespace bigbird::kernels

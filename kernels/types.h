@@ -14,6 +14,10 @@ namespace bigbird::kernels {
 
 using Index = std::int64_t;
 
+// gelu in its two forms (Hendrycks and Gimpel 2016): x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), which is
+// BigBird's, and x/2 (1 + erf(x / sqrt(2))), which is BERT's.
+enum class Activation { gelu_tanh, gelu_erf };
+
 // Which key blocks each query block sees, for every head, at one length n. Lists keep repeats: a key block
 // that is listed twice counts twice in the softmax (specification 1.1). The transpose lists, for every key
 // block, the query blocks that name it (again with repeats), ascending.

@@ -83,18 +83,27 @@ LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, dou
   return gradients;
 }
 
-Matrix gelu_forward(const Matrix& x) {
+Matrix gelu_forward(const Matrix& x, Gelu form) {
   Matrix y(x);
   for (double& value : y.values) {
-    value = 0.5 * value * (1.0 + std::tanh(gelu_factor * (value + gelu_cubic * value * value * value)));
+    const double inner = form == Gelu::tanh
+                             ? std::tanh(gelu_factor * (value + gelu_cubic * value * value * value))
+                             : std::erf(value / std::sqrt(2.0));
+    value = 0.5 * value * (1.0 + inner);
   }
   return y;
 }
 
-Matrix gelu_backward(const Matrix& x, const Matrix& d_y) {
+Matrix gelu_backward(const Matrix& x, const Matrix& d_y, Gelu form) {
   Matrix d_x(d_y);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     const double value = x.values[i];
+    if (form == Gelu::erf) {
+      // The derivative of 0.5 (1 + erf(x / sqrt(2))) is the density of the normal distribution.
+      const double density = std::exp(-0.5 * value * value) / std::sqrt(2.0 * std::acos(-1.0));
+      d_x.values[i] *= 0.5 * (1.0 + std::erf(value / std::sqrt(2.0))) + value * density;
+      continue;
+    }
     const double t = std::tanh(gelu_factor * (value + gelu_cubic * value * value * value));
     const double d_inner = gelu_factor * (1.0 + 3.0 * gelu_cubic * value * value);
     d_x.values[i] *= 0.5 * (1.0 + t) + 0.5 * value * (1.0 - t * t) * d_inner;

@@ -26,9 +26,11 @@ struct LayerNormGradients {
 LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, double epsilon,
                                        const Matrix& d_y);
 
-// Element by element. gelu is the tanh approximation, 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
-Matrix gelu_forward(const Matrix& x);
-Matrix gelu_backward(const Matrix& x, const Matrix& d_y);
+// Element by element. gelu in the tanh form is 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), in the erf
+// form 0.5 x (1 + erf(x / sqrt(2))).
+enum class Gelu { tanh, erf };
+Matrix gelu_forward(const Matrix& x, Gelu form = Gelu::tanh);
+Matrix gelu_backward(const Matrix& x, const Matrix& d_y, Gelu form = Gelu::tanh);
 Matrix tanh_forward(const Matrix& x);
 Matrix tanh_backward(const Matrix& x, const Matrix& d_y);
 

@@ -108,8 +108,9 @@ struct Level {
   void (*add_column_sums)(const float* x, Index rows, Index stride, float* sums, Index width);
 
   // x += bias; pre = x unless null; y = gelu(x). y may be x.
-  void (*add_bias_gelu)(const float* x, const float* bias, float* pre, float* y, Index count);
-  void (*gelu_backward)(const float* pre, const float* dy, float* dx, Index count);
+  void (*add_bias_gelu)(const float* x, const float* bias, float* pre, float* y, Index count,
+                        Activation activation);
+  void (*gelu_backward)(const float* pre, const float* dy, float* dx, Index count, Activation activation);
   void (*tanh_forward)(const float* x, float* y, Index count);
   void (*tanh_backward)(const float* y, const float* dy, float* dx, Index count);
 

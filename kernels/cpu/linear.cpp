@@ -101,16 +101,17 @@ void CpuBackend::linear_forward(const float* x, const float* w, const float* bia
 }
 
 void CpuBackend::linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y,
-                                     Index m, Index n, Index k) {
+                                     Index m, Index n, Index k, Activation activation) {
   float* const product = pre != nullptr ? pre : y;
-  multiply_tiles({m, n, k, x, k, 1, w, 1, k, product, n, false}, [&](Index row, Index rows, Index column,
-                                                                     Index columns) {
-    const float* tile_bias = bias != nullptr ? bias + column : nullptr;
-    for (Index i = row; i < row + rows; ++i) {
-      const Index at = i * n + column;
-      level_.add_bias_gelu(product + at, tile_bias, pre != nullptr ? pre + at : nullptr, y + at, columns);
-    }
-  });
+  multiply_tiles({m, n, k, x, k, 1, w, 1, k, product, n, false},
+                 [&](Index row, Index rows, Index column, Index columns) {
+                   const float* tile_bias = bias != nullptr ? bias + column : nullptr;
+                   for (Index i = row; i < row + rows; ++i) {
+                     const Index at = i * n + column;
+                     level_.add_bias_gelu(product + at, tile_bias, pre != nullptr ? pre + at : nullptr,
+                                          y + at, columns, activation);
+                   }
+                 });
 }
 
 void CpuBackend::linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,

@@ -43,7 +43,7 @@ class CpuBackend final : public Backend {
   void linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
                       Index k) override;
   void linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y, Index m,
-                           Index n, Index k) override;
+                           Index n, Index k, Activation activation) override;
   void linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
                              bool accumulate) override;
   void linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m, Index n,
@@ -67,7 +67,8 @@ class CpuBackend final : public Backend {
   void layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
                           const float* rstd, float* dx, bool accumulate, float* dgamma, float* dbeta,
                           Index rows, Index width) override;
-  void gelu_backward(const float* pre, const float* dy, float* dx, Index count) override;
+  void gelu_backward(const float* pre, const float* dy, float* dx, Index count,
+                     Activation activation) override;
   void tanh_forward(const float* x, float* y, Index count) override;
   void tanh_backward(const float* y, const float* dy, float* dx, Index count) override;
   void dropout(const float* x, float* y, Index count, const Dropout& dropout) override;

@@ -38,9 +38,10 @@ void CpuBackend::layernorm_backward(const float* dy, const float* x, const float
   level_.add_column_sums(partial + width, parts, 2 * width, dbeta, width);
 }
 
-void CpuBackend::gelu_backward(const float* pre, const float* dy, float* dx, Index count) {
+void CpuBackend::gelu_backward(const float* pre, const float* dy, float* dx, Index count,
+                               Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.gelu_backward(pre + first, dy + first, dx + first, number);
+    level_.gelu_backward(pre + first, dy + first, dx + first, number, activation);
   });
 }
 

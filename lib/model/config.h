@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/types.h"
+
 namespace bigbird {
 
 // Which blocks a row sees (paper section 2 and Fig. 1). All are block plans for the same kernel.
@@ -37,7 +39,7 @@ enum class NormType { postnorm, prenorm };
 enum class EmbeddingNorm { none, after_dropout, before_dropout };
 
 // hidden_act of config.json: gelu_new (tanh form, BigBird's) or gelu (erf form, BERT's and GENA-LM's).
-enum class Activation { gelu_tanh, gelu_erf };
+using kernels::Activation;
 
 enum class PositionType {
   absolute,  // a learned table, added to the embeddings

@@ -15,7 +15,7 @@ void feed_forward_forward(const Call& call, std::int64_t layer, const FeedForwar
 
   if (!postnorm) normalise(input);
   backend.linear_gelu_forward(postnorm ? input : kept.norm, tensors.inner.weight, tensors.inner.bias,
-                              kept.pre, kept.inner, rows, inner, width);
+                              kept.pre, kept.inner, rows, inner, width, call.config.activation);
   backend.linear_forward(kept.inner, tensors.output.weight, tensors.output.bias, kept.sum, rows, width,
                          inner);
   backend.dropout_add(kept.sum, input, kept.sum, rows * width,
@@ -48,7 +48,7 @@ void feed_forward_backward(const Call& call, std::int64_t layer, const FeedForwa
   backend.linear_backward_weight(branch, kept.inner, gradients.output.weight, gradients.output.bias, rows,
                                  width, inner);
   backend.linear_backward_input(branch, tensors.output.weight, dinner, rows, width, inner, false);
-  backend.gelu_backward(kept.pre, dinner, dinner, rows * inner);
+  backend.gelu_backward(kept.pre, dinner, dinner, rows * inner, call.config.activation);
 
   backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, gradients.inner.weight,
                                  gradients.inner.bias, rows, inner, width);

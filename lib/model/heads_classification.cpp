@@ -13,7 +13,7 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
   gather_first_tokens(call, kept.sequence, hidden);
   backend.dropout(first, first, sequences * width, call.classifier_dropout(DropoutSite::classifier_input));
   backend.linear_gelu_forward(first, tensors.dense.weight, tensors.dense.bias, head.dense_pre, head.dense,
-                              sequences, width, width);
+                              sequences, width, width, call.config.activation);
   backend.dropout(head.dense, head.dense, sequences * width,
                   call.classifier_dropout(DropoutSite::classifier_inner));
   backend.linear_forward(head.dense, tensors.output.weight, tensors.output.bias, kept.sequence.logits,
@@ -38,7 +38,7 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
                                  sequences, classes, width);
   backend.linear_backward_input(dlogits, tensors.output.weight, ddense, sequences, classes, width, false);
   backend.dropout(ddense, ddense, sequences * width, call.classifier_dropout(DropoutSite::classifier_inner));
-  backend.gelu_backward(head.dense_pre, ddense, ddense, sequences * width);
+  backend.gelu_backward(head.dense_pre, ddense, ddense, sequences * width, call.config.activation);
   backend.linear_backward_weight(ddense, kept.sequence.gathered, gradients.dense.weight, gradients.dense.bias,
                                  sequences, width, width);
   backend.linear_backward_input(ddense, tensors.dense.weight, dfirst, sequences, width, width, false);

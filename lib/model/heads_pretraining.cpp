@@ -15,7 +15,7 @@ void masked_forward(const Call& call, const PretrainingHeadTensors& tensors,
   backend.upload(kept.rows, batch.masked_rows.data(), batch.masked_rows.size() * sizeof(std::int32_t));
   backend.gather_rows(hidden, kept.rows, kept.gathered, rows, width);
   backend.linear_gelu_forward(kept.gathered, tensors.transform.weight, tensors.transform.bias,
-                              kept.transform_pre, kept.transform, rows, width, width);
+                              kept.transform_pre, kept.transform, rows, width, width, call.config.activation);
   backend.layernorm_forward(kept.transform, tensors.norm.weight, tensors.norm.bias, call.epsilon(), kept.norm,
                             kept.norm_state.mean, kept.norm_state.rstd, rows, width);
   backend.linear_forward(kept.norm, tensors.decoder.weight, tensors.decoder.bias, kept.logits, rows,
@@ -50,7 +50,7 @@ void masked_backward(const Call& call, const PretrainingHeadTensors& tensors,
   backend.layernorm_backward(dtransform, kept.transform, tensors.norm.weight, kept.norm_state.mean,
                              kept.norm_state.rstd, dtransform, false, gradients.norm.weight,
                              gradients.norm.bias, rows, width);
-  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width);
+  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, call.config.activation);
   backend.linear_backward_weight(dtransform, kept.gathered, gradients.transform.weight,
                                  gradients.transform.bias, rows, width, width);
   backend.linear_backward_input(dtransform, tensors.transform.weight, dgathered, rows, width, width, false);

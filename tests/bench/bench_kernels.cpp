@@ -173,9 +173,10 @@ void bench_rows(bigbird::kernels::Backend& backend) {
                                      false, dgamma.data(), dbeta.data(), tokens, width);
         }),
         0.0, 3.0 * narrow);
-  print("gelu_backward",
-        fastest([&] { backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner); }), 0.0,
-        3.0 * wide);
+  print("gelu_backward", fastest([&] {
+          backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner, Activation::gelu_tanh);
+        }),
+        0.0, 3.0 * wide);
   print("dropout_add", fastest([&] {
           backend.dropout_add(x.data(), y.data(), z.data(), tokens * width, {0.1f, 11, 12});
         }),

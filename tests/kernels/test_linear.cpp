@@ -52,14 +52,16 @@ TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
     const auto kept = run([&](Backend& backend) {
       Guarded pre(area(s.m, s.n));
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), pre.data(), y.data(), s.m, s.n, s.k);
+      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), pre.data(), y.data(), s.m, s.n, s.k,
+                                  Activation::gelu_tanh);
       return std::vector<Floats>{pre.take(), y.take()};
     });
     EXPECT_LT(relative_error(kept[0], expected_pre.values), forward_tolerance);
     EXPECT_LT(relative_error(kept[1], expected.values), forward_tolerance);
     const auto only = run([&](Backend& backend) {
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), nullptr, y.data(), s.m, s.n, s.k);
+      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), nullptr, y.data(), s.m, s.n, s.k,
+                                  Activation::gelu_tanh);
       return std::vector<Floats>{y.take()};
     });
     EXPECT_EQ(only[0], kept[1]);

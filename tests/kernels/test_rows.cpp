@@ -69,45 +69,65 @@ Floats activation_inputs() {
   return x;
 }
 
-TEST_P(RowKernel, ActivationsEqualReference) {
+TEST_P(RowKernel, BothFormsOfGeluEqualReference) {
+  const Floats x = activation_inputs();
+  const Index count = static_cast<Index>(x.size());
+  const Floats dy = random_floats(x.size(), 41);
+  for (const Activation form : {Activation::gelu_tanh, Activation::gelu_erf}) {
+    const bool erf = form == Activation::gelu_erf;
+    SCOPED_TRACE(erf ? "erf" : "tanh");
+    const auto got = run([&](Backend& backend) {
+      Guarded dx(x.size()), y(x.size());
+      backend.gelu_backward(x.data(), dy.data(), dx.data(), count, form);
+      // gelu itself, through a linear layer that only copies.
+      const float one = 1.0f;
+      backend.linear_gelu_forward(x.data(), &one, nullptr, nullptr, y.data(), count, 1, 1, form);
+      return std::vector<Floats>{dx.take(), y.take()};
+    });
+    const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
+    const reference::Gelu form_of_reference = erf ? reference::Gelu::erf : reference::Gelu::tanh;
+    EXPECT_LT(relative_error(got[0], reference::gelu_backward(input, gradient, form_of_reference).values),
+              erf ? 1e-6 : 3e-6);
+    const auto expected = reference::gelu_forward(input, form_of_reference);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double tolerance = 3e-7 * (1.0 + std::abs(expected.values[i]));
+      EXPECT_NEAR(static_cast<double>(got[1][i]), expected.values[i], tolerance) << "x = " << x[i];
+      EXPECT_NEAR(static_cast<double>(erf ? gelu_erf(x[i]) : gelu(x[i])), expected.values[i], tolerance)
+          << "x = " << x[i];
+      const float derivative = erf ? gelu_erf_derivative(x[i]) : gelu_derivative(x[i]);
+      EXPECT_NEAR(static_cast<double>(derivative * dy[i]), static_cast<double>(got[0][i]), 2e-6);
+    }
+  }
+}
+
+TEST_P(RowKernel, TanhEqualsReference) {
   const Floats x = activation_inputs();
   const Index count = static_cast<Index>(x.size());
   const Floats dy = random_floats(x.size(), 41);
   const auto got = run([&](Backend& backend) {
-    Guarded gelu_dx(x.size()), tanh_y(x.size()), tanh_dx(dy), gelu_y(x.size());
-    backend.gelu_backward(x.data(), dy.data(), gelu_dx.data(), count);
-    backend.tanh_forward(x.data(), tanh_y.data(), count);
-    backend.tanh_backward(tanh_y.data(), tanh_dx.data(), tanh_dx.data(), count);
-    // gelu itself, through a linear layer that only copies.
-    const float one = 1.0f;
-    backend.linear_gelu_forward(x.data(), &one, nullptr, nullptr, gelu_y.data(), count, 1, 1);
-    return std::vector<Floats>{gelu_dx.take(), tanh_y.take(), tanh_dx.take(), gelu_y.take()};
+    Guarded y(x.size()), dx(dy);
+    backend.tanh_forward(x.data(), y.data(), count);
+    backend.tanh_backward(y.data(), dx.data(), dx.data(), count);
+    return std::vector<Floats>{y.take(), dx.take()};
   });
-  const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
-  EXPECT_LT(relative_error(got[0], reference::gelu_backward(input, gradient).values), 3e-6);
-  const auto tanh_expected = reference::tanh_forward(input);
-  EXPECT_LT(relative_error(got[1], tanh_expected.values), 1e-6);
-  EXPECT_LT(relative_error(got[2], reference::tanh_backward(input, gradient).values), 1e-6);
-  const auto gelu_expected = reference::gelu_forward(input);
+  const auto input = matrix(x, 1, count);
+  const auto expected = reference::tanh_forward(input);
+  EXPECT_LT(relative_error(got[0], expected.values), 1e-6);
+  EXPECT_LT(relative_error(got[1], reference::tanh_backward(input, matrix(dy, 1, count)).values), 1e-6);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    EXPECT_NEAR(static_cast<double>(got[3][i]), gelu_expected.values[i],
-                3e-7 * (1.0 + std::abs(gelu_expected.values[i])));
-    EXPECT_NEAR(static_cast<double>(gelu(x[i])), gelu_expected.values[i],
-                3e-7 * (1.0 + std::abs(gelu_expected.values[i])));
-    EXPECT_NEAR(static_cast<double>(gelu_derivative(x[i]) * dy[i]), static_cast<double>(got[0][i]), 2e-6);
     // Element by element: tanh is as precise near zero as elsewhere.
-    EXPECT_NEAR(static_cast<double>(got[1][i]), tanh_expected.values[i],
-                4e-7 * std::abs(tanh_expected.values[i]));
+    EXPECT_NEAR(static_cast<double>(got[0][i]), expected.values[i], 4e-7 * std::abs(expected.values[i]));
   }
 }
 
 TEST_P(RowKernel, NotANumberIsNotHidden) {
   const Floats x(33, std::nanf(""));
   const auto got = run([&](Backend& backend) {
-    Guarded y(x.size(), 0.0f), dx(x.size(), 0.0f);
+    Guarded y(x.size(), 0.0f), tanh_form(x.size(), 0.0f), erf_form(x.size(), 0.0f);
     backend.tanh_forward(x.data(), y.data(), 33);
-    backend.gelu_backward(x.data(), x.data(), dx.data(), 33);
-    return std::vector<Floats>{y.take(), dx.take()};
+    backend.gelu_backward(x.data(), x.data(), tanh_form.data(), 33, Activation::gelu_tanh);
+    backend.gelu_backward(x.data(), x.data(), erf_form.data(), 33, Activation::gelu_erf);
+    return std::vector<Floats>{y.take(), tanh_form.take(), erf_form.take()};
   });
   for (const Floats& values : got) {
     for (const float value : values) EXPECT_TRUE(std::isnan(value));

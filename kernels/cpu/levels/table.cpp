@@ -17,8 +17,9 @@ void layernorm_backward_row(const float* dy, const float* x, const float* gamma,
 void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count);
 void add_scaled(const float* x, float scale, float* y, Index count);
 void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width);
-void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count);
-void gelu_backward(const float* pre, const float* dy, float* dx, Index count);
+void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count,
+                   Activation activation);
+void gelu_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
 void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
 void dropout(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
