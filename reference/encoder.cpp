@@ -39,6 +39,28 @@ void join_heads(const AttentionShape& shape, const Vector& heads, Matrix& x, std
   }
 }
 
+// Rotary positions, in place; direction -1 turns back, which is the gradient of the turn.
+void turn(const EncoderConfig& config, const Sequences& sequences, Matrix& x, double direction) {
+  const std::size_t half = config.rotary_dim / 2, head_size = config.hidden / config.heads;
+  std::size_t row = 0;
+  for (const std::size_t length : sequences.padded_lengths) {
+    for (std::size_t position = 0; position < length; ++position, ++row) {
+      for (std::size_t i = 0; i < half; ++i) {
+        const double angle =
+            direction * static_cast<double>(position) *
+            std::pow(config.rotary_base, -static_cast<double>(i) / static_cast<double>(half));
+        for (std::size_t head = 0; head < config.heads; ++head) {
+          double& first = x(row, head * head_size + i);
+          double& second = x(row, head * head_size + half + i);
+          const double turned = first * std::cos(angle) - second * std::sin(angle);
+          second = second * std::cos(angle) + first * std::sin(angle);
+          first = turned;
+        }
+      }
+    }
+  }
+}
+
 Matrix attention(const EncoderConfig& config, const Sequences& sequences, std::size_t layer,
                  const Projections& x) {
   Matrix context(x.query.rows, x.query.columns);
@@ -97,12 +119,14 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
   trace.projections = {network.linear(names.query, trace.attention_input),
                        network.linear(names.key, trace.attention_input),
                        network.linear(names.value, trace.attention_input)};
+  turn(network.config(), sequences, trace.projections.query, 1.0);
+  turn(network.config(), sequences, trace.projections.key, 1.0);
   trace.context = attention(network.config(), sequences, layer, trace.projections);
   trace.attention_sum = sum(x, network.linear(names.attention_output, trace.context));
   trace.middle = pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
   trace.feed_forward_input = pre ? network.layer_norm(names.output_norm, trace.middle) : trace.middle;
   trace.intermediate = network.linear(names.intermediate, trace.feed_forward_input);
-  trace.activated = gelu_forward(trace.intermediate);
+  trace.activated = gelu_forward(trace.intermediate, network.config().activation);
   trace.feed_forward_sum = sum(trace.middle, network.linear(names.output, trace.activated));
   trace.output = pre ? trace.feed_forward_sum : network.layer_norm(names.output_norm, trace.feed_forward_sum);
   return trace;
@@ -116,7 +140,7 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   const Matrix d_feed_forward_sum =
       pre ? d_output : network.layer_norm_gradient(names.output_norm, trace.feed_forward_sum, d_output);
   const Matrix d_activated = network.linear_gradient(names.output, trace.activated, d_feed_forward_sum);
-  const Matrix d_intermediate = gelu_backward(trace.intermediate, d_activated);
+  const Matrix d_intermediate = gelu_backward(trace.intermediate, d_activated, network.config().activation);
   Matrix d_branch = network.linear_gradient(names.intermediate, trace.feed_forward_input, d_intermediate);
   if (pre) d_branch = network.layer_norm_gradient(names.output_norm, trace.middle, d_branch);
   const Matrix d_middle = sum(d_feed_forward_sum, d_branch);
@@ -124,8 +148,10 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   const Matrix d_attention_sum =
       pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
   const Matrix d_context = network.linear_gradient(names.attention_output, trace.context, d_attention_sum);
-  const Projections d_projections =
+  Projections d_projections =
       attention_gradient(network.config(), sequences, layer, trace.projections, d_context);
+  turn(network.config(), sequences, d_projections.query, -1.0);
+  turn(network.config(), sequences, d_projections.key, -1.0);
   d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
                      network.linear_gradient(names.key, trace.attention_input, d_projections.key)),
                  network.linear_gradient(names.value, trace.attention_input, d_projections.value));
@@ -137,6 +163,16 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
 
 const std::string type_table = "bert.embeddings.token_type_embeddings.weight";
 const std::string position_table = "bert.embeddings.position_embeddings.weight";
+
+// Zeros where the model has no position table.
+Matrix positions_table(const Network& network) {
+  if (network.has(position_table)) return network.table(position_table);
+  return Matrix(network.config().positions, network.config().hidden);
+}
+
+bool has_norm(const Network& network, const std::string& name) {
+  return network.has(name + ".weight");
+}
 
 double word_scale(const EncoderConfig& config) {
   return config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden)) : 1.0;
@@ -171,36 +207,40 @@ std::vector<std::size_t> positions_of(const Sequences& sequences) {
 
 StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   check_sequences(network.config(), sequences);
-  const bool pre = network.config().pre_layer_norm;
   StackTrace trace;
   trace.embedded = embedding_forward(network.table(word_table), network.table(type_table),
-                                     network.table(position_table), word_scale(network.config()),
-                                     sequences.ids, sequences.types, positions_of(sequences));
-  trace.stack_input = pre ? trace.embedded : network.layer_norm(embedding_layer_norm, trace.embedded);
+                                     positions_table(network), word_scale(network.config()), sequences.ids,
+                                     sequences.types, positions_of(sequences));
+  trace.stack_input = has_norm(network, embedding_layer_norm)
+                          ? network.layer_norm(embedding_layer_norm, trace.embedded)
+                          : trace.embedded;
   Matrix x = trace.stack_input;
   for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
     trace.layers.push_back(layer_forward(network, sequences, layer, x));
     x = trace.layers.back().output;
   }
-  trace.output = pre ? network.layer_norm(final_layer_norm, x) : x;
+  trace.output = has_norm(network, final_layer_norm) ? network.layer_norm(final_layer_norm, x) : x;
   return trace;
 }
 
 void stack_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
                     const Matrix& d_output) {
-  const bool pre = network.config().pre_layer_norm;
   const Matrix& stack_output = trace.layers.empty() ? trace.stack_input : trace.layers.back().output;
-  Matrix d_x = pre ? network.layer_norm_gradient(final_layer_norm, stack_output, d_output) : d_output;
+  Matrix d_x = has_norm(network, final_layer_norm)
+                   ? network.layer_norm_gradient(final_layer_norm, stack_output, d_output)
+                   : d_output;
   for (std::size_t layer = trace.layers.size(); layer-- > 0;) {
     d_x = layer_backward(network, sequences, layer, trace.layers[layer], d_x);
   }
-  if (!pre) d_x = network.layer_norm_gradient(embedding_layer_norm, trace.embedded, d_x);
+  if (has_norm(network, embedding_layer_norm)) {
+    d_x = network.layer_norm_gradient(embedding_layer_norm, trace.embedded, d_x);
+  }
   const EmbeddingGradients tables = embedding_backward(
-      network.table(word_table), network.table(type_table), network.table(position_table),
+      network.table(word_table), network.table(type_table), positions_table(network),
       word_scale(network.config()), sequences.ids, sequences.types, positions_of(sequences), d_x);
   network.add_gradient(word_table, tables.word.values);
   network.add_gradient(type_table, tables.type.values);
-  network.add_gradient(position_table, tables.position.values);
+  if (network.has(position_table)) network.add_gradient(position_table, tables.position.values);
 }
 
 }  // namespace bigbird::reference

@@ -1,6 +1,5 @@
 // A whole BigBird encoder with its heads in double precision, forward and backward, without dropout.
-// Layer order as in BERT (post-LN) or pre-LN with one final LayerNorm; parameters go by their Hugging Face
-// names.
+// Layer order as in BERT (post-LN) or pre-LN; parameters go by their Hugging Face names.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +8,13 @@
 #include <vector>
 
 #include "reference/attention_plan.h"
+#include "reference/layers.h"
 #include "reference/tensor.h"
 
 namespace bigbird::reference {
 
-// By Hugging Face name: row-major values, Linear weights (out, in). A Linear without a bias simply has no
-// such entry.
+// By Hugging Face name: row-major values, Linear weights (out, in). A model without a bias, without a
+// position table, or without one of the two LayerNorms below simply has no such entry.
 using Parameters = std::map<std::string, Vector>;
 
 struct EncoderConfig {
@@ -29,10 +29,15 @@ struct EncoderConfig {
   double layer_norm_epsilon = 1e-12;
   bool pre_layer_norm = false;
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden)
+  Gelu activation = Gelu::tanh;
+  // Rotary positions (Su et al. 2021): at position p of its sequence the pair (i, i + rotary_dim / 2) of
+  // every head's query and key is turned by p * rotary_base^(-2 i / rotary_dim). 0: not turned.
+  std::size_t rotary_dim = 0;
+  double rotary_base = 10000.0;
 };
 
-// Post-LN has a LayerNorm after the embeddings; pre-LN has none there and one after the stack, under a name
-// of this project.
+// LayerNorms that a model may have: of the embeddings, and of the output of the stack (under a name of this
+// project).
 inline constexpr const char* embedding_layer_norm = "bert.embeddings.LayerNorm";
 inline constexpr const char* final_layer_norm = "bert.encoder.LayerNorm";
 
@@ -53,7 +58,7 @@ struct PretrainingLabels {
 
 struct PretrainingResult {
   std::vector<Matrix> hidden_states;  // (tokens, hidden): after the embeddings, then after every layer
-  Matrix last_hidden_state;           // the last of them; after the final LayerNorm for pre-LN
+  Matrix last_hidden_state;           // the last of them, after the final LayerNorm where there is one
   Matrix pooled;                      // (sequences, hidden)
   Matrix prediction_logits;           // (tokens, vocabulary)
   Matrix relationship_logits;         // (sequences, 2)

@@ -41,7 +41,7 @@ PretrainingResult pretraining(const EncoderConfig& config, const Parameters& par
   const StackTrace trace = stack_forward(network, sequences);
 
   const Matrix transformed = network.linear(transform, trace.output);
-  const Matrix activated = gelu_forward(transformed);
+  const Matrix activated = gelu_forward(transformed, config.activation);
   const Matrix decoder_input = network.layer_norm(transform_norm, activated);
   const Matrix logits =
       linear_forward(decoder_input, network.values(word_table), network.values(decoder_bias));
@@ -57,8 +57,8 @@ PretrainingResult pretraining(const EncoderConfig& config, const Parameters& par
   network.add_gradient(word_table, decoder.weight);
   network.add_gradient(decoder_bias, decoder.bias);
   const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
-  const Matrix d_from_masked =
-      network.linear_gradient(transform, trace.output, gelu_backward(transformed, d_activated));
+  const Matrix d_from_masked = network.linear_gradient(
+      transform, trace.output, gelu_backward(transformed, d_activated, config.activation));
   const Matrix d_pooled = network.linear_gradient(relationship, pooled, next_sentence.gradient);
   const Matrix d_first = network.linear_gradient(pooler, first, tanh_backward(pooler_sum, d_pooled));
   stack_backward(network, sequences, trace, sum(d_from_masked, first_rows_gradient(sequences, d_first)));
@@ -83,7 +83,7 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
   const StackTrace trace = stack_forward(network, sequences);
   const Matrix first = first_rows(sequences, trace.output);
   const Matrix dense = network.linear("classifier.dense", first);
-  const Matrix activated = gelu_forward(dense);
+  const Matrix activated = gelu_forward(dense, config.activation);
   const Matrix logits = network.linear("classifier.out_proj", activated);
 
   LossAndGradient loss;
@@ -100,8 +100,8 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
   }
 
   const Matrix d_activated = network.linear_gradient("classifier.out_proj", activated, loss.gradient);
-  const Matrix d_first =
-      network.linear_gradient("classifier.dense", first, gelu_backward(dense, d_activated));
+  const Matrix d_first = network.linear_gradient("classifier.dense", first,
+                                                 gelu_backward(dense, d_activated, config.activation));
   stack_backward(network, sequences, trace, first_rows_gradient(sequences, d_first));
   return {trace.output, logits, loss.loss, network.gradients()};
 }

@@ -24,6 +24,7 @@ class Network {
   const EncoderConfig& config() const { return config_; }
   const Parameters& gradients() const { return gradients_; }
 
+  bool has(const std::string& name) const { return parameters_.count(name) != 0; }
   const Vector& values(const std::string& name) const {
     const auto found = parameters_.find(name);
     if (found == parameters_.end()) throw std::invalid_argument("the encoder misses the parameter " + name);
@@ -38,13 +39,13 @@ class Network {
   }
 
   Matrix linear(const std::string& name, const Matrix& x) const {
-    const bool has_bias = parameters_.count(name + ".bias") != 0;
-    return linear_forward(x, values(name + ".weight"), has_bias ? values(name + ".bias") : Vector());
+    return linear_forward(x, values(name + ".weight"),
+                          has(name + ".bias") ? values(name + ".bias") : Vector());
   }
   Matrix linear_gradient(const std::string& name, const Matrix& x, const Matrix& d_y) {
     const LinearGradients gradients = linear_backward(x, values(name + ".weight"), d_y);
     add_gradient(name + ".weight", gradients.weight);
-    if (parameters_.count(name + ".bias") != 0) add_gradient(name + ".bias", gradients.bias);
+    if (has(name + ".bias")) add_gradient(name + ".bias", gradients.bias);
     return gradients.x;
   }
 
@@ -74,9 +75,9 @@ struct Projections {
 
 // What the forward pass of a layer leaves for the backward pass: the input of every step.
 struct LayerTrace {
-  Matrix input;            // of the layer
-  Matrix attention_input;  // input, or its LayerNorm for pre-LN
-  Projections projections;
+  Matrix input;             // of the layer
+  Matrix attention_input;   // input, or its LayerNorm for pre-LN
+  Projections projections;  // query and key after their turn
   Matrix context;
   Matrix attention_sum;  // input + attention output, before LayerNorm
   Matrix middle;  // after the attention half: LayerNorm(attention_sum), or attention_sum itself for pre-LN
@@ -91,7 +92,7 @@ struct StackTrace {
   Matrix embedded;  // the sum of the three embeddings, before LayerNorm
   Matrix stack_input;
   std::vector<LayerTrace> layers;
-  Matrix output;  // after the final LayerNorm for pre-LN
+  Matrix output;  // after the final LayerNorm where there is one
 };
 
 // trace.output is what the heads read; d_output is its gradient, and all gradients go into the network.

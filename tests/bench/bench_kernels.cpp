@@ -174,7 +174,8 @@ void bench_rows(bigbird::kernels::Backend& backend) {
         }),
         0.0, 3.0 * narrow);
   print("gelu_backward", fastest([&] {
-          backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner, Activation::gelu_tanh);
+          backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner,
+                                bigbird::kernels::Activation::gelu_tanh);
         }),
         0.0, 3.0 * wide);
   print("dropout_add", fastest([&] {

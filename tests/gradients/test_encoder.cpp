@@ -2,6 +2,7 @@
 // differences.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "reference/encoder.h"
@@ -118,10 +119,14 @@ PretrainingLabels some_labels() {
   return labels;
 }
 
-void expect_pretraining_gradients(const EncoderConfig& config, bool projection_bias) {
+// `change` adds or takes away parameters.
+void expect_pretraining_gradients(
+    const EncoderConfig& config, bool projection_bias,
+    const std::function<void(ParameterMaker&)>& change = [](ParameterMaker&) {}) {
   ParameterMaker maker(21);
   maker.encoder(config, projection_bias);
   maker.pretraining_heads();
+  change(maker);
   Parameters& parameters = maker.parameters;
   const Sequences sequences = ragged_sequences(config);
   const PretrainingLabels labels = some_labels();
@@ -149,6 +154,31 @@ TEST(EncoderGradients, RescaledEmbeddingsWithoutProjectionBiasEqualCentralDiffer
   EncoderConfig config = tiny_config();
   config.rescale_embeddings = true;
   expect_pretraining_gradients(config, false);
+}
+
+TEST(EncoderGradients, PreLayerNormWithoutAFinalOneEqualsCentralDifferences) {
+  EncoderConfig config = tiny_config();
+  config.pre_layer_norm = true;
+  expect_pretraining_gradients(config, true, [](ParameterMaker& maker) {
+    maker.parameters.erase(final_layer_norm + std::string(".weight"));
+    maker.parameters.erase(final_layer_norm + std::string(".bias"));
+  });
+}
+
+// As GENA-LM's sparse models: LayerNorm at both ends of a pre-LN stack, rotary positions over a part of each
+// head in place of a table, gelu in its erf form.
+TEST(EncoderGradients, RotaryPositionsBothNormsAndErfGeluEqualCentralDifferences) {
+  for (const std::size_t rotary_dim : {2u, 4u}) {
+    EncoderConfig config = tiny_config();
+    config.pre_layer_norm = true;
+    config.activation = Gelu::erf;
+    config.rotary_dim = rotary_dim;
+    config.rotary_base = 50.0;
+    expect_pretraining_gradients(config, true, [](ParameterMaker& maker) {
+      maker.layer_norm(embedding_layer_norm);
+      maker.parameters.erase("bert.embeddings.position_embeddings.weight");
+    });
+  }
 }
 
 TEST(EncoderGradients, ClassificationEqualsCentralDifferencesForEveryLoss) {
