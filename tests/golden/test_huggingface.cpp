@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "lib/io/safetensors.h"
 #include "lib/model/config.h"
 #include "lib/model/exact_call.h"
@@ -69,6 +70,10 @@ std::vector<float> chosen_rows(const std::vector<float>& values, std::int64_t wi
 
 class HuggingFace : public ::testing::TestWithParam<std::filesystem::path> {
  protected:
+  HuggingFace() {
+    kernels::set_thread_count(1);  // matrices this small gain nothing from a second thread
+  }
+
   SafetensorsFile run() {
     write_formula_model(folder.path(), golden.metadata().at("config"));
     copy_inputs(golden, folder / "in.safetensors");
