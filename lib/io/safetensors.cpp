@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,37 +13,8 @@
 namespace bigbird {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
-
 constexpr std::uint64_t most_header_bytes = 100'000'000;  // the limit of the reference implementation
 constexpr std::size_t length_bytes = 8;
-
-struct TypeFacts {
-  TensorType type;
-  const char* name;
-  std::size_t size;
-};
-constexpr std::array<TypeFacts, 7> type_facts{{{TensorType::f64, "F64", 8},
-                                               {TensorType::f32, "F32", 4},
-                                               {TensorType::f16, "F16", 2},
-                                               {TensorType::bf16, "BF16", 2},
-                                               {TensorType::i64, "I64", 8},
-                                               {TensorType::i32, "I32", 4},
-                                               {TensorType::u8, "U8", 1}}};
-
-const TypeFacts& facts_of(TensorType type) {
-  return *std::find_if(type_facts.begin(), type_facts.end(),
-                       [&](const TypeFacts& f) { return f.type == type; });
-}
-
-// Names come from the file: kept short and printable, so that a message stays one line.
-std::string printable(const std::string& text) {
-  std::string result = text.substr(0, 80);
-  for (char& letter : result) {
-    if (static_cast<unsigned char>(letter) < 32 || letter == 127) letter = '?';
-  }
-  return result;
-}
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw_bad_input(fmt::format("{}: {}", path, what),
@@ -91,12 +60,10 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   TensorInfo info;
   info.name = key;
   const auto dtype = entry["dtype"].get<std::string>();
-  const auto* type =
-      std::find_if(type_facts.begin(), type_facts.end(), [&](const TypeFacts& f) { return f.name == dtype; });
-  if (type == type_facts.end())
-    fail(path, fmt::format("tensor {}: unknown dtype {}", name, printable(dtype)));
-  info.type = type->type;
-  std::uint64_t bytes = type->size;
+  const std::optional<TensorType> type = find_tensor_type(dtype);
+  if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, printable(dtype)));
+  info.type = *type;
+  std::uint64_t bytes = tensor_type_size(*type);
   for (const Json& axis : entry["shape"]) {
     const std::uint64_t size = whole_number(axis, path, name, "shape");
     if (size > static_cast<std::uint64_t>(INT64_MAX) || __builtin_mul_overflow(bytes, size, &bytes)) {
@@ -117,23 +84,7 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   return info;
 }
 
-template <typename Stored, typename Out, typename Convert>
-void convert_all(const std::byte* data, std::span<Out> out, const Convert& convert) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    Stored value;
-    std::memcpy(&value, data + i * sizeof(Stored), sizeof value);
-    out[i] = convert(value);
-  }
-}
-
 }  // namespace
-
-const char* tensor_type_name(TensorType type) {
-  return facts_of(type).name;
-}
-std::size_t tensor_type_size(TensorType type) {
-  return facts_of(type).size;
-}
 
 std::uint64_t TensorInfo::elements() const {
   std::uint64_t count = 1;
@@ -210,34 +161,14 @@ std::span<const float> SafetensorsFile::float_view(const std::string& name) cons
   return {reinterpret_cast<const float*>(data.data()), data.size() / sizeof(float)};
 }
 
-void SafetensorsFile::read_floats(const std::string& name, std::span<float> out) const {
+StoredTensor SafetensorsFile::stored(const std::string& name) const {
   const TensorInfo& tensor = info(name);
-  if (tensor.elements() != out.size()) {
-    throw_bad_input(fmt::format("{}: tensor {} has {} values where {} are expected", path(), printable(name),
-                                tensor.elements(), out.size()),
-                    "check that the weights belong to this configuration");
-  }
-  const std::byte* data = bytes(name).data();
-  switch (tensor.type) {
-    case TensorType::f32:
-      if (!out.empty()) std::memcpy(out.data(), data, out.size_bytes());
-      return;
-    case TensorType::f64:
-      convert_all<double>(data, out, [](double value) { return static_cast<float>(value); });
-      return;
-    case TensorType::f16:
-      convert_all<std::uint16_t>(data, out, float16_to_float);
-      return;
-    case TensorType::bf16:
-      convert_all<std::uint16_t>(data, out, bfloat16_to_float);
-      return;
-    case TensorType::i64:
-    case TensorType::i32:
-    case TensorType::u8:
-      break;
-  }
-  throw_bad_input(fmt::format("{}: tensor {} holds {}, not floating-point numbers", path(), printable(name),
-                              tensor_type_name(tensor.type)));
+  return {tensor.name,        tensor.type, tensor.shape, row_major_strides(tensor.shape),
+          bytes(name).data(), path()};
+}
+
+void SafetensorsFile::read_floats(const std::string& name, std::span<float> out) const {
+  bigbird::read_floats(stored(name), out);
 }
 
 std::vector<float> SafetensorsFile::floats(const std::string& name) const {
@@ -247,29 +178,7 @@ std::vector<float> SafetensorsFile::floats(const std::string& name) const {
 }
 
 std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) const {
-  const TensorInfo& tensor = info(name);
-  std::vector<std::int64_t> values(tensor.elements());
-  const std::span<std::int64_t> out(values);
-  const std::byte* data = bytes(name).data();
-  const auto widen = [](auto value) { return static_cast<std::int64_t>(value); };
-  switch (tensor.type) {
-    case TensorType::i64:
-      convert_all<std::int64_t>(data, out, widen);
-      return values;
-    case TensorType::i32:
-      convert_all<std::int32_t>(data, out, widen);
-      return values;
-    case TensorType::u8:
-      convert_all<std::uint8_t>(data, out, widen);
-      return values;
-    case TensorType::f64:
-    case TensorType::f32:
-    case TensorType::f16:
-    case TensorType::bf16:
-      break;
-  }
-  throw_bad_input(fmt::format("{}: tensor {} holds {}, not whole numbers", path(), printable(name),
-                              tensor_type_name(tensor.type)));
+  return read_integers(stored(name));
 }
 
 void write_safetensors(const std::string& path, const std::vector<TensorToWrite>& tensors,
@@ -298,22 +207,6 @@ void write_safetensors(const std::string& path, const std::vector<TensorToWrite>
   file.write(text.data(), text.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) file.write(tensors[i].data, sizes[i]);
   file.commit();
-}
-
-float bfloat16_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-float float16_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1fu;
-  const std::uint32_t mantissa = bits & 0x3ffu;
-  if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24, exact in float
-    const float magnitude = static_cast<float>(mantissa) * 0x1.0p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide_exponent = exponent == 31 ? 255u : exponent + 112u;
-  return std::bit_cast<float>(sign | (wide_exponent << 23) | (mantissa << 13));
 }
 
 }  // namespace bigbird

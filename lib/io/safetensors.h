@@ -11,13 +11,9 @@
 #include <vector>
 
 #include "lib/io/file.h"
+#include "lib/io/stored_tensor.h"
 
 namespace bigbird {
-
-enum class TensorType { f64, f32, f16, bf16, i64, i32, u8 };
-// "F32", ... as the format spells them.
-const char* tensor_type_name(TensorType type);
-std::size_t tensor_type_size(TensorType type);
 
 struct TensorInfo {
   std::string name;
@@ -43,6 +39,8 @@ class SafetensorsFile {
   // Error naming the file when it is not there.
   const TensorInfo& info(const std::string& name) const;
   std::span<const std::byte> bytes(const std::string& name) const;
+  // The view that the conversions below read; lives as long as this object.
+  StoredTensor stored(const std::string& name) const;
 
   // Without a copy: F32 only, and only when the data lie aligned in the file (Error else). Lives as long as
   // this object.
@@ -51,7 +49,7 @@ class SafetensorsFile {
   std::vector<float> floats(const std::string& name) const;
   // The same into the caller's memory; Error when the sizes differ.
   void read_floats(const std::string& name, std::span<float> out) const;
-  // From I64, I32, U8; Error for floating types.
+  // From the types of whole numbers; Error for floating types.
   std::vector<std::int64_t> integers(const std::string& name) const;
 
  private:
@@ -73,9 +71,5 @@ struct TensorToWrite {
 // (AtomicFile).
 void write_safetensors(const std::string& path, const std::vector<TensorToWrite>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
-
-// Bit patterns of the two 16-bit formats as float (exact).
-float bfloat16_to_float(std::uint16_t bits);
-float float16_to_float(std::uint16_t bits);
 
 }  // namespace bigbird
