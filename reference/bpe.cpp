@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -57,6 +58,29 @@ Symbols merged(const Symbols& symbols, const Pair& pair) {
   return result;
 }
 
+constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+// Merges the adjacent pair of lowest rank(left, right), the leftmost of several, until every pair has
+// `never`.
+template <typename Rank>
+Symbols merge_all(const std::string& sentence, const Rank& rank) {
+  Symbols symbols = letters_of(sentence);
+  for (;;) {
+    std::size_t best_rank = never;
+    std::size_t best_position = 0;
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+      const std::size_t found = rank(symbols[i], symbols[i + 1]);
+      if (found < best_rank) {
+        best_rank = found;
+        best_position = i;
+      }
+    }
+    if (best_rank == never) return symbols;
+    symbols[best_position] += symbols[best_position + 1];
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best_position) + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::int64_t number_of_pieces,
@@ -91,21 +115,19 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
 std::vector<std::string> encode_bpe(const std::string& sentence, const std::vector<std::string>& pieces) {
   std::map<std::string, std::size_t> rank;
   for (std::size_t i = 0; i < pieces.size(); ++i) rank.emplace(pieces[i], i);
-  Symbols symbols = letters_of(sentence);
-  for (;;) {
-    std::size_t best_rank = pieces.size();
-    std::size_t best_position = 0;
-    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
-      const auto found = rank.find(symbols[i] + symbols[i + 1]);
-      if (found != rank.end() && found->second < best_rank) {
-        best_rank = found->second;
-        best_position = i;
-      }
-    }
-    if (best_rank == pieces.size()) return symbols;
-    symbols[best_position] += symbols[best_position + 1];
-    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best_position) + 1);
-  }
+  return merge_all(sentence, [&](const std::string& left, const std::string& right) {
+    const auto found = rank.find(left + right);
+    return found == rank.end() ? never : found->second;
+  });
+}
+
+std::vector<std::string> encode_bpe_merges(const std::string& sentence, const std::vector<Pair>& merges) {
+  std::map<Pair, std::size_t> rank;
+  for (std::size_t i = 0; i < merges.size(); ++i) rank.emplace(merges[i], i);
+  return merge_all(sentence, [&](const std::string& left, const std::string& right) {
+    const auto found = rank.find({left, right});
+    return found == rank.end() ? never : found->second;
+  });
 }
 
 }  // namespace bigbird::reference

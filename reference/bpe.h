@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bigbird::reference {
@@ -47,5 +48,10 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
 // time, until none is left. Letters are never in `pieces`. Characters outside the alphabet are symbols that
 // never merge.
 std::vector<std::string> encode_bpe(const std::string& sentence, const std::vector<std::string>& pieces);
+
+// THE DEFINITION OF ENCODING BY A LIST OF MERGES (Hugging Face's BPE).
+// The same, except that only the pairs of `merges` merge; the lowest index is the best rank. No alphabet.
+std::vector<std::string> encode_bpe_merges(const std::string& sentence,
+                                           const std::vector<std::pair<std::string, std::string>>& merges);
 
 }  // namespace bigbird::reference

@@ -22,20 +22,47 @@ constexpr std::size_t filter_bits_per_slot = std::size_t{1} << filter_shift;
 }  // namespace
 
 BpeEncoder::BpeEncoder(const std::vector<std::string>& pieces) {
+  find_letters(pieces);
+  if (letter_pieces_.size() > max_letters) throw_bad_input("a BPE vocabulary over more than 5 letters");
+  build_trie(pieces);
+  build_pair_table(pairs_by_concatenation(pieces));
+  build_merge_trees(pieces);
+  build_prefixes(pieces);
+}
+
+BpeEncoder::BpeEncoder(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges) {
+  find_letters(pieces);
+  std::vector<PairSlot> pairs;
+  std::vector<std::uint8_t> made(pieces.size());
+  std::uint32_t best = 0;
+  for (const BpeMerge& merge : merges) {
+    // The walk from left to right compares ranks by comparing pieces.
+    if (made[merge.piece] != 0 || merge.piece < best) regular_ = false;
+    made[merge.piece] = 1;
+    best = merge.piece;
+    const auto rank = static_cast<std::uint32_t>(pairs.size());
+    pairs.push_back({(std::uint64_t{merge.left} << 32) | merge.right, merge.piece, rank});
+  }
+  build_pair_table(pairs);
+  if (letter_pieces_.size() > max_letters) regular_ = false;
+  if (!regular_) return;
+  build_trie(pieces);
+  build_merge_trees(pieces);
+  build_prefixes(pieces);
+}
+
+void BpeEncoder::find_letters(const std::vector<std::string>& pieces) {
   letter_of_byte_.fill(no_letter);
   lengths_.reserve(pieces.size());
   for (std::size_t number = 0; number < pieces.size(); ++number) {
     const std::string& piece = pieces[number];
     lengths_.push_back(static_cast<std::uint32_t>(piece.size()));
     if (piece.size() != 1) continue;
-    if (letter_pieces_.size() == max_letters) throw_bad_input("a BPE vocabulary over more than 5 letters");
+    if (letter_pieces_.size() + 1 == no_letter)
+      throw_bad_input("a BPE vocabulary over more than 254 letters");
     letter_of_byte_[static_cast<unsigned char>(piece[0])] = static_cast<std::uint8_t>(letter_pieces_.size());
     letter_pieces_.push_back(static_cast<std::uint32_t>(number));
   }
-  build_trie(pieces);
-  build_pairs(pieces);
-  build_merge_trees(pieces);
-  build_prefixes(pieces);
 }
 
 void BpeEncoder::build_trie(const std::vector<std::string>& pieces) {
@@ -61,7 +88,8 @@ void BpeEncoder::build_trie(const std::vector<std::string>& pieces) {
   }
 }
 
-void BpeEncoder::build_pairs(const std::vector<std::string>& pieces) {
+std::vector<BpeEncoder::PairSlot> BpeEncoder::pairs_by_concatenation(
+    const std::vector<std::string>& pieces) const {
   const auto find = [&](std::string_view text) {
     std::uint32_t node = 0;
     for (const char byte : text) {
@@ -80,14 +108,19 @@ void BpeEncoder::build_pairs(const std::vector<std::string>& pieces) {
       if (left == none) continue;
       const std::uint32_t right = find(piece.substr(split));
       if (right == none) continue;
-      found.push_back({(std::uint64_t{left} << 32) | right, static_cast<std::uint32_t>(number)});
+      const auto rank = static_cast<std::uint32_t>(number);
+      found.push_back({(std::uint64_t{left} << 32) | right, rank, rank});
     }
   }
-  const std::size_t size = std::bit_ceil(std::max<std::size_t>(found.size() * 2, 64));
+  return found;
+}
+
+void BpeEncoder::build_pair_table(const std::vector<PairSlot>& pairs) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(pairs.size() * 2, 64));
   pair_shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
   pairs_.assign(size, {});
   filter_.assign(size * filter_bits_per_slot / 64, 0);
-  for (const PairSlot& slot : found) {
+  for (const PairSlot& slot : pairs) {
     const std::uint64_t hash = hash_of(slot.key);
     const std::uint64_t bit = hash >> (pair_shift_ - filter_shift);
     filter_[bit / 64] |= std::uint64_t{1} << (bit % 64);
@@ -98,17 +131,22 @@ void BpeEncoder::build_pairs(const std::vector<std::string>& pieces) {
 }
 
 // Most pairs asked for make no piece, which the filter tells from a table that stays in the cache.
-std::uint32_t BpeEncoder::joined(std::uint32_t left, std::uint32_t right) const {
+const BpeEncoder::PairSlot* BpeEncoder::find_pair(std::uint32_t left, std::uint32_t right) const {
   const std::uint64_t key = (std::uint64_t{left} << 32) | right;
   const std::uint64_t hash = hash_of(key);
   const std::uint64_t bit = hash >> (pair_shift_ - filter_shift);
-  if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return none;
+  if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return nullptr;
   std::size_t at = hash >> pair_shift_;
   while (pairs_[at].piece != none) {
-    if (pairs_[at].key == key) return pairs_[at].piece;
+    if (pairs_[at].key == key) return &pairs_[at];
     at = (at + 1) & (pairs_.size() - 1);
   }
-  return none;
+  return nullptr;
+}
+
+std::uint32_t BpeEncoder::joined(std::uint32_t left, std::uint32_t right) const {
+  const PairSlot* pair = find_pair(left, right);
+  return pair == nullptr ? none : pair->piece;
 }
 
 void BpeEncoder::build_merge_trees(const std::vector<std::string>& pieces) {
@@ -152,12 +190,13 @@ BpeEncoder::Merge BpeEncoder::reduce(std::string_view letters, std::vector<std::
     std::uint32_t next;
   };
   struct Candidate {
+    std::uint32_t rank;
     std::uint32_t piece;
     std::uint32_t left;
     std::uint32_t right;
     std::uint32_t length;  // of both symbols: tells a stale candidate
     bool operator<(const Candidate& other) const {
-      return piece != other.piece ? piece > other.piece : left > other.left;
+      return rank != other.rank ? rank > other.rank : left > other.left;
     }
   };
   if (letters.size() >= none) throw_bad_input("a sequence of more than 4.29 Gb cannot be encoded at once");
@@ -166,8 +205,8 @@ BpeEncoder::Merge BpeEncoder::reduce(std::string_view letters, std::vector<std::
   std::priority_queue<Candidate> heap;
   const auto consider = [&](std::uint32_t left, std::uint32_t right) {
     if (left == none || right == none) return;
-    const std::uint32_t piece = joined(symbols[left].piece, symbols[right].piece);
-    if (piece != none) heap.push({piece, left, right, lengths_[piece]});
+    const PairSlot* pair = find_pair(symbols[left].piece, symbols[right].piece);
+    if (pair != nullptr) heap.push({pair->rank, pair->piece, left, right, lengths_[pair->piece]});
   };
   for (std::uint32_t i = 0; i < size; ++i) {
     const std::uint8_t letter = letter_of_byte_[static_cast<unsigned char>(letters[i])];

@@ -1,16 +1,19 @@
-// BPE encoding over a small alphabet, with the ids of the SentencePiece library, several times faster.
+// BPE encoding over a small alphabet, with the ids of the SentencePiece library or of Hugging Face's
+// tokenizers, several times faster.
 //
-// The rule (SentencePiece's): start from letters; of all adjacent pairs whose concatenation is a piece, merge
-// the one with the best rank, the leftmost of several; until none is left.
+// The rule: start from letters; of all adjacent pairs that may merge, merge the one with the best rank, the
+// leftmost of several; until none is left. SentencePiece merges every pair whose concatenation is a piece and
+// ranks it by the piece; Hugging Face merges the pairs of a list, in the order of the list.
 //
 // How it is fast. A sequence of pieces is the encoding of its text exactly when every piece encodes to itself
 // and every two neighbours, taken alone, stay apart: up to the first merge across a border, each piece's
 // letters merge as they would alone. So the encoding is found from left to right: the longest matching
 // piece that stays apart from the one before it, else the next shorter, else one step back; a position given
 // up once is never entered again, because the encoding of a prefix is unique. Whether two pieces stay apart
-// is read off their merge trees. This needs every merge to rank below the merges inside it; a vocabulary in
-// which one does not (hand-made; training gives none) is encoded by the rule itself, with a heap. Idea:
-// github.com/github/rust-gems, crates/bpe; the merge-by-concatenation rule and the proof are ours.
+// is read off their merge trees. This needs every merge to rank below the merges inside it, one listed merge
+// to a piece, and at most 5 letters; a vocabulary that is not so (hand-made; training on DNA gives none) is
+// encoded by the rule itself, with a heap. Idea: github.com/github/rust-gems, crates/bpe; the
+// merge-by-concatenation rule and the proof are ours.
 #pragma once
 
 #include <array>
@@ -21,11 +24,23 @@
 
 namespace bigbird {
 
+// A pair of pieces that may merge, and the piece that it makes: numbers of pieces.
+struct BpeMerge {
+  std::uint32_t left = 0;
+  std::uint32_t right = 0;
+  std::uint32_t piece = 0;
+};
+
 class BpeEncoder {
  public:
-  // pieces in order of rank, best first; single letters anywhere. Letters are single-byte pieces, at most 5
-  // of them; all other pieces are made of these. The number of a piece is its index here.
+  // SentencePiece's rule. pieces in order of rank, best first; single letters anywhere. Letters are
+  // single-byte pieces, at most 5 of them; all other pieces are made of these. The number of a piece is its
+  // index here.
   explicit BpeEncoder(const std::vector<std::string>& pieces);
+  // Hugging Face's rule: merges in order of rank, best first. Letters are single-byte pieces, at most 254.
+  // Text is encoded fastest when pieces longer than a letter come in the order of their merges. A pair may
+  // stand only once in the list.
+  BpeEncoder(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges);
 
   // What stands for a byte that is no letter: a run of them is one piece.
   static constexpr std::uint32_t unknown = 0xffffffffu;
@@ -36,6 +51,7 @@ class BpeEncoder {
   void encode_by_rule(std::string_view text, std::vector<std::uint32_t>& numbers) const;
 
   std::uint32_t length(std::uint32_t number) const { return lengths_[number]; }
+  bool is_letter(char byte) const { return letter_of_byte_[static_cast<unsigned char>(byte)] != no_letter; }
   // False when encode() has to go by the rule.
   bool is_regular() const { return regular_; }
 
@@ -55,12 +71,16 @@ class BpeEncoder {
   struct PairSlot {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t piece = none;
+    std::uint32_t rank = none;
   };
 
+  void find_letters(const std::vector<std::string>& pieces);
   void build_trie(const std::vector<std::string>& pieces);
-  void build_pairs(const std::vector<std::string>& pieces);
+  std::vector<PairSlot> pairs_by_concatenation(const std::vector<std::string>& pieces) const;
+  void build_pair_table(const std::vector<PairSlot>& pairs);
   void build_merge_trees(const std::vector<std::string>& pieces);
   void build_prefixes(const std::vector<std::string>& pieces);
+  const PairSlot* find_pair(std::uint32_t left, std::uint32_t right) const;
   std::uint32_t joined(std::uint32_t left, std::uint32_t right) const;
   Merge reduce(std::string_view letters, std::vector<std::uint32_t>& numbers) const;
   bool stay_apart(std::uint32_t left, std::uint32_t right) const;

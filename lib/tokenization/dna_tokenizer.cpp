@@ -35,7 +35,7 @@ std::vector<std::string> texts_of(const SentencePieceModel& model, const std::ve
 class DnaTokenizer final : public Tokenizer {
  public:
   DnaTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes)
-      : Tokenizer(model, special, sha256_bytes(bytes)),
+      : Tokenizer(piece_table(model), special, sha256_bytes(bytes)),
         ids_(ids_by_rank(model)),
         encoder_(texts_of(model, ids_)) {}
 

@@ -14,7 +14,7 @@ class LibraryTokenizer final : public Tokenizer {
  public:
   LibraryTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
                    const std::string& where)
-      : Tokenizer(model, special, sha256_bytes(bytes)) {
+      : Tokenizer(piece_table(model), special, sha256_bytes(bytes)) {
     const auto status = processor_.LoadFromSerializedProto(bytes);
     if (!status.ok()) {
       throw_bad_input(where + ": SentencePiece cannot load the model (" + status.message() + ")",

@@ -190,6 +190,17 @@ void parse_normalizer(std::string_view bytes, const std::string& where, Sentence
   }
 }
 
+std::uint32_t length_of(const ModelPiece& piece) {
+  if (piece.type == PieceType::control || piece.type == PieceType::unknown) return 0;
+  if (piece.type == PieceType::byte) return 1;
+  constexpr std::string_view word_start = "\xE2\x96\x81";  // U+2581, stands for a blank
+  std::uint32_t length = 0;
+  for (std::size_t i = 0; i < piece.text.size(); ++length) {
+    i += piece.text.compare(i, word_start.size(), word_start) == 0 ? word_start.size() : 1;
+  }
+  return length;
+}
+
 }  // namespace
 
 bool SentencePieceModel::is_dna_bpe() const {
@@ -223,6 +234,18 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
     throw_bad_input(where + ": the model holds no pieces", "train it anew with bigbird train-bpe");
   }
   return model;
+}
+
+PieceTable piece_table(const SentencePieceModel& model) {
+  PieceTable table;
+  for (const ModelPiece& piece : model.pieces) {
+    const bool special = piece.type == PieceType::control || piece.type == PieceType::unknown ||
+                         piece.type == PieceType::user_defined;
+    table.texts.push_back(piece.text);
+    table.lengths.push_back(length_of(piece));
+    table.special.push_back(special ? 1 : 0);
+  }
+  return table;
 }
 
 SentencePieceModel make_dna_model(const std::vector<std::string>& learnt_pieces,

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/tokenization/tokenizer.h"
+
 namespace bigbird {
 
 // Values as in the .proto.
@@ -45,6 +47,8 @@ struct SentencePieceModel {
 
 // Error{bad_input} "WHERE: ..." when the bytes are no such message, or hold no pieces.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& where);
+
+PieceTable piece_table(const SentencePieceModel& model);
 
 // A model of the special pieces [PAD]=0 [UNK]=1 [CLS]=2 [SEP]=3 [MASK]=4, the letters A C G T N, then the
 // learnt pieces in their order; normalisation identity, nothing added to the text.

@@ -1,5 +1,6 @@
-// The tokenizer interface: text to ids and back, with byte offsets. One for DNA (own exact BPE encoder), one
-// for everything else (the SentencePiece library); load_tokenizer picks by what the model file says.
+// The tokenizer interface: text to ids and back, with byte offsets. Three kinds: DNA vocabularies in
+// SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself), and
+// Hugging Face's tokenizer.json of DNA models. load_tokenizer picks by what the folder holds.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/tokenization/added_tokens.h"
+
 namespace bigbird {
 
 struct SentencePieceModel;
+struct TokenizerJson;
 
-// Ids of the special pieces. They never come out of encode(), except `unknown`.
+// Ids of the special pieces.
 struct SpecialIds {
   std::uint32_t pad = 0;
   std::uint32_t unknown = 1;
@@ -21,6 +25,13 @@ struct SpecialIds {
   std::uint32_t sep = 3;
   std::uint32_t mask = 4;
   bool operator==(const SpecialIds&) const = default;
+};
+
+// The vocabulary, whatever file it came from: one entry per id.
+struct PieceTable {
+  std::vector<std::string> texts;
+  std::vector<std::uint32_t> lengths;  // bases or bytes in the text, see Tokenizer::piece_length
+  std::vector<std::uint8_t> special;   // 1: never masked, never drawn as a random replacement
 };
 
 // Immutable after construction: every method is safe from many threads at once.
@@ -32,50 +43,65 @@ class Tokenizer {
 
   // Appends the ids of `text`, without special pieces. `byte_offsets`, where given, gets the first byte in
   // `text` of every id; an id ends where the next begins, the last at the end of the text. DNA is upper case
-  // here: lib/data upper-cases and turns other IUPAC letters into N before it asks.
+  // here: lib/data upper-cases and turns other IUPAC letters into N before it asks. A SentencePiece model
+  // gives no special piece but `unknown`; a tokenizer.json also finds the added tokens that it lists.
   virtual void encode(std::string_view text, std::vector<std::uint32_t>& ids,
                       std::vector<std::uint32_t>* byte_offsets = nullptr) const = 0;
-  // True for DNA: pieces over A C G T N, encoded by our own encoder.
+  // The same for text in which special pieces may stand by name ("The [MASK] sat"), as Hugging Face's
+  // tokenizers read it: [MASK] takes the white space before it along, and the text between special pieces is
+  // encoded stretch by stretch.
+  virtual void encode_with_special_pieces(std::string_view text, std::vector<std::uint32_t>& ids,
+                                          std::vector<std::uint32_t>* byte_offsets = nullptr) const;
+  // True for DNA: the pieces of A C G T (and N), encoded by our own encoder.
   virtual bool is_dna() const = 0;
 
-  std::size_t vocab_size() const { return pieces_.size(); }
+  std::size_t vocab_size() const { return pieces_.texts.size(); }
   // The piece as it stands in the model; Error{bad_input} when there is no such id.
   const std::string& piece(std::uint32_t id) const;
   // Bases (DNA) or bytes (text, a word-start sign counted as its blank) that the id stands for; 0 for special
-  // pieces and for [UNK]. For id < vocab_size().
-  std::uint32_t piece_length(std::uint32_t id) const { return piece_lengths_[id]; }
-  const std::vector<std::uint32_t>& piece_lengths() const { return piece_lengths_; }
-  // Control and unknown pieces: never masked, never drawn as a random replacement.
-  bool is_special(std::uint32_t id) const { return special_flags_[id] != 0; }
+  // pieces and for [UNK]. For id < vocab_size(). With a tokenizer.json that rewrites its text a piece may
+  // stand for more (GENA-LM's '-' for ten N or more, and is special): the byte offsets of encode() tell.
+  std::uint32_t piece_length(std::uint32_t id) const { return pieces_.lengths[id]; }
+  const std::vector<std::uint32_t>& piece_lengths() const { return pieces_.lengths; }
+  // Control, unknown and user-defined pieces, and added tokens that are special: never masked, never drawn
+  // as a random replacement.
+  bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
-  // SHA-256 of spiece.model: two tokenizers with one digest give the same ids.
+  // SHA-256 of the file that defines the ids (spiece.model, tokenizer.json): two tokenizers with one digest
+  // give the same ids.
   const std::string& digest() const { return digest_; }
 
  protected:
-  Tokenizer(const SentencePieceModel& model, const SpecialIds& special, std::string digest);
+  Tokenizer(PieceTable pieces, const SpecialIds& special, std::string digest);
 
  private:
-  std::vector<std::string> pieces_;
-  std::vector<std::uint32_t> piece_lengths_;
-  std::vector<std::uint8_t> special_flags_;
+  PieceTable pieces_;
   SpecialIds special_;
+  AddedTokenFinder special_finder_;
   std::string digest_;
 };
 
-// Reads FOLDER/spiece.model (SentencePiece's format) and, where it exists, FOLDER/tokenizer_config.json for
-// the names of the special pieces. Error{bad_input} naming the file: no such folder or model, a model that
-// does not parse, special pieces that it lacks.
+// The tokenizer of a folder: spiece.model (SentencePiece's format) or tokenizer.json (Hugging Face's). Where
+// both lie there, spiece.model is taken: it is what the ids were made with, and tokenizer.json is what
+// transformers converted it to. The names of the special pieces come from tokenizer_config.json, else
+// special_tokens_map.json, else they are the usual ones. Error{bad_input} naming the file: no such folder or
+// model, a model that does not parse or is not understood, special pieces that it lacks.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
-// The two kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model
+// The three kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model
 // file, `where` its name for messages. The first needs model.is_dna_bpe().
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
 std::unique_ptr<Tokenizer> make_library_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                                   const std::string& bytes, const std::string& where);
+std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
+                                               const std::string& bytes);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
 // weights.
 std::vector<std::string> tokenizer_files(const std::string& folder);
+
+// A piece for one field of a table or one line of a message: control characters as \n, \t or \x1b.
+std::string printable(std::string_view piece);
 
 }  // namespace bigbird

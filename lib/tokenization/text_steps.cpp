@@ -1,0 +1,250 @@
+// Normalisation and splitting of texts; see text_steps.h.
+#include "lib/tokenization/text_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+// The code point of the character of `length` bytes at `at`; a byte that is no UTF-8 is U+FFFD.
+std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t length) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  if (length == 1) return byte(0) < 0x80 ? byte(0) : 0xfffd;
+  std::uint32_t point = byte(0) & (0xffu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) point = point << 6 | (byte(i) & 0x3fu);
+  return point;
+}
+
+// Unicode's White_Space property.
+bool is_space(std::uint32_t point) {
+  return (point >= 0x09 && point <= 0x0d) || point == 0x20 || point == 0x85 || point == 0xa0 ||
+         point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 || point == 0x2029 ||
+         point == 0x202f || point == 0x205f || point == 0x3000;
+}
+
+bool is_ascii(char byte) {
+  return static_cast<unsigned char>(byte) < 0x80;
+}
+
+bool is_digit(char byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+// Reads the regular expressions of text_steps.h; every step returns false at what it does not know.
+class RunParser {
+ public:
+  explicit RunParser(std::string_view expression) : rest_(expression) {}
+
+  bool parse(std::array<bool, 128>& set, bool& others, std::size_t& least, std::size_t& most) {
+    return parse_set(set, others) && parse_count(least, most) && rest_.empty();
+  }
+
+ private:
+  bool take(char wanted) {
+    if (rest_.empty() || rest_[0] != wanted) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  // A character; those of `special` only behind a backslash, which may stand before punctuation only, because
+  // \d and \w are classes.
+  bool take_character(std::string_view special, char& character) {
+    const bool escaped = take('\\');
+    if (rest_.empty() || !is_ascii(rest_[0])) return false;
+    character = rest_[0];
+    rest_.remove_prefix(1);
+    if (!escaped) return special.find(character) == std::string_view::npos;
+    const bool word = is_digit(character) || ((character | 0x20) >= 'a' && (character | 0x20) <= 'z');
+    return !word;
+  }
+
+  bool parse_set(std::array<bool, 128>& set, bool& others) {
+    char first = 0;
+    if (!take('[')) {
+      if (!take_character(".^$*+?()[]{}|", first)) return false;
+      set[static_cast<unsigned char>(first)] = true;
+      return true;
+    }
+    const bool negated = take('^');
+    do {
+      if (!take_character("[]^-&", first)) return false;
+      char last = first;
+      if (take('-') && !take_character("[]^-&", last)) return false;
+      if (first > last) return false;
+      for (int c = first; c <= last; ++c) set[static_cast<std::size_t>(c)] = true;
+    } while (!take(']'));
+    if (negated) {
+      others = true;
+      for (bool& member : set) member = !member;
+    }
+    return true;
+  }
+
+  bool take_number(std::size_t& number) {
+    if (rest_.empty() || !is_digit(rest_[0])) return false;
+    number = 0;
+    while (!rest_.empty() && is_digit(rest_[0])) {
+      number = number * 10 + static_cast<std::size_t>(rest_[0] - '0');
+      if (number > 1'000'000) return false;
+      rest_.remove_prefix(1);
+    }
+    return true;
+  }
+
+  bool parse_count(std::size_t& least, std::size_t& most) {
+    if (take('+')) {
+      most = unlimited;
+      return true;
+    }
+    if (!take('{')) return true;
+    if (!take_number(least) || least == 0) return false;
+    most = least;
+    if (take(',') && !take_number(most)) most = unlimited;
+    return take('}') && most >= least;
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t length = lead < 0xc2 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 1;
+  if (length > text.size() - at) return 1;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 1;
+  }
+  return length;
+}
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const std::size_t length = character_length(text, at);
+    if (!is_space(code_point(text, at, length))) break;
+    at += length;
+  }
+  return at;
+}
+
+std::size_t skip_space_back(std::string_view text, std::size_t at) {
+  while (at > 0) {
+    std::size_t begin = at - 1;
+    while (begin > 0 && at - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) --begin;
+    if (character_length(text, begin) != at - begin || !is_space(code_point(text, begin, at - begin))) break;
+    at = begin;
+  }
+  return at;
+}
+
+TextPattern TextPattern::literal(std::string text) {
+  TextPattern pattern;
+  pattern.literal_ = std::move(text);
+  return pattern;
+}
+
+std::optional<TextPattern> TextPattern::regular_expression(std::string_view expression) {
+  TextPattern pattern;
+  RunParser parser(expression);
+  if (!parser.parse(pattern.set_, pattern.other_characters_, pattern.least_, pattern.most_)) return {};
+  return pattern;
+}
+
+bool TextPattern::matches_character(std::string_view text, std::size_t at, std::size_t length) const {
+  return length == 1 && is_ascii(text[at]) ? set_[static_cast<unsigned char>(text[at])] : other_characters_;
+}
+
+std::optional<TextRange> TextPattern::find(std::string_view text, std::size_t from) const {
+  if (!literal_.empty()) {
+    const std::size_t found = text.find(literal_, from);
+    if (found == std::string_view::npos) return {};
+    return TextRange{found, found + literal_.size()};
+  }
+  while (from < text.size()) {
+    std::size_t end = from;
+    std::size_t count = 0;
+    while (end < text.size() && count < most_) {
+      const std::size_t length = character_length(text, end);
+      if (!matches_character(text, end, length)) break;
+      end += length;
+      ++count;
+    }
+    if (count >= least_) return TextRange{from, end};
+    // No match can begin inside a run that is too short, nor at the character that ended it.
+    from = end < text.size() ? end + character_length(text, end) : end;
+  }
+  return {};
+}
+
+TracedText::TracedText(std::string_view text, std::size_t origin)
+    : text_(text), stretches_{{0, origin, true}} {}
+
+std::size_t TracedText::origin(std::size_t at, std::size_t& cursor) const {
+  while (cursor + 1 < stretches_.size() && stretches_[cursor + 1].begin <= at) ++cursor;
+  const Stretch& stretch = stretches_[cursor];
+  return stretch.copied ? stretch.origin + (at - stretch.begin) : stretch.origin;
+}
+
+void TracedText::append(const TracedText& from, TextRange range) {
+  if (range.begin == range.end) return;
+  const auto after = std::upper_bound(from.stretches_.begin(), from.stretches_.end(), range.begin,
+                                      [](std::size_t at, const Stretch& next) { return at < next.begin; });
+  for (auto stretch = after - 1; stretch != from.stretches_.end() && stretch->begin < range.end; ++stretch) {
+    const std::size_t begin = std::max(stretch->begin, range.begin);
+    const std::size_t skipped = stretch->copied ? begin - stretch->begin : 0;
+    stretches_.push_back({text_.size() + begin - range.begin, stretch->origin + skipped, stretch->copied});
+  }
+  text_.append(from.text_, range.begin, range.end - range.begin);
+}
+
+void TracedText::strip(bool left, bool right) {
+  const std::size_t begin = left ? skip_space(text_, 0) : 0;
+  const std::size_t end = right ? std::max(begin, skip_space_back(text_, text_.size())) : text_.size();
+  if (begin == 0 && end == text_.size()) return;
+  TracedText stripped;
+  stripped.append(*this, {begin, end});
+  *this = std::move(stripped);
+}
+
+void TracedText::replace(const TextPattern& pattern, const std::string& content) {
+  auto match = pattern.find(text_, 0);
+  if (!match) return;
+  TracedText replaced;
+  std::size_t done = 0;
+  std::size_t cursor = 0;
+  for (; match; match = pattern.find(text_, done)) {
+    replaced.append(*this, {done, match->begin});
+    if (!content.empty()) {
+      replaced.stretches_.push_back({replaced.text_.size(), origin(match->begin, cursor), false});
+      replaced.text_ += content;
+    }
+    done = match->end;
+  }
+  replaced.append(*this, {done, text_.size()});
+  *this = std::move(replaced);
+}
+
+std::vector<TextRange> split_words(std::string_view text, const std::vector<TextRange>& words,
+                                   const SplitStep& step) {
+  std::vector<TextRange> cut;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    if (begin < end) cut.push_back({begin, end});
+  };
+  for (const TextRange& word : words) {
+    const std::string_view inside = text.substr(0, word.end);
+    std::size_t done = word.begin;
+    for (auto match = step.pattern.find(inside, done); match; match = step.pattern.find(inside, done)) {
+      add(done, match->begin);
+      if (step.keep_matches) add(match->begin, match->end);
+      done = match->end;
+    }
+    add(done, word.end);
+  }
+  return cut;
+}
+
+}  // namespace bigbird

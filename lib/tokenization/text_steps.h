@@ -1,0 +1,99 @@
+// What a tokenizer.json does to a text before its pieces are found: normalisation, with every byte traced
+// back to the original text, and splitting into words that no piece crosses. Only the steps that DNA
+// tokenizers use are known; tokenizer_json.h says which.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bigbird {
+
+// Half-open bytes of a text.
+struct TextRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// What a Replace or a Split looks for: a literal text, or a run of characters out of a set.
+class TextPattern {
+ public:
+  // Not empty.
+  static TextPattern literal(std::string text);
+  // The regular expressions understood: one ASCII character, written plainly or escaped by a backslash, or
+  // one [set] of characters and ranges, [^set] for all others; then nothing, +, {n}, {n,} or {n,m} with n
+  // >= 1. nullopt for anything else.
+  static std::optional<TextPattern> regular_expression(std::string_view expression);
+
+  // The first match that begins at `from` or later: leftmost, then longest.
+  std::optional<TextRange> find(std::string_view text, std::size_t from) const;
+
+ private:
+  bool matches_character(std::string_view text, std::size_t at, std::size_t length) const;
+
+  std::string literal_;            // empty: a run
+  std::array<bool, 128> set_{};    // ASCII characters of the run
+  bool other_characters_ = false;  // whether characters beyond ASCII belong to it
+  std::size_t least_ = 1;
+  std::size_t most_ = 1;
+};
+
+// A text and where its bytes come from, as a list of stretches copied from the original.
+class TracedText {
+ public:
+  // The original itself, from byte `origin` of a longer text on.
+  TracedText(std::string_view text, std::size_t origin);
+
+  const std::string& text() const { return text_; }
+  // Where the character at byte `at` of text() begins in the original. Ascending `at` from call to call is
+  // fastest; `cursor` starts at 0.
+  std::size_t origin(std::size_t at, std::size_t& cursor) const;
+
+  // Removes white space at the ends.
+  void strip(bool left, bool right);
+  // Puts `content` in the place of every match; it stands for the bytes that it replaces.
+  void replace(const TextPattern& pattern, const std::string& content);
+
+ private:
+  struct Stretch {
+    std::size_t begin;   // in text_; it goes on to the next stretch
+    std::size_t origin;  // of its first byte
+    bool copied;         // false: the whole stretch stands for what begins at origin
+  };
+
+  TracedText() = default;
+  void append(const TracedText& from, TextRange range);
+
+  std::string text_;
+  std::vector<Stretch> stretches_;
+};
+
+struct NormalizerStep {
+  enum class Kind { strip, replace };
+  Kind kind = Kind::strip;
+  bool strip_left = false;
+  bool strip_right = false;
+  TextPattern pattern;  // replace
+  std::string content;
+};
+
+struct SplitStep {
+  TextPattern pattern;
+  bool keep_matches = true;  // "Isolated": a match is a word of its own; "Removed": it is left out
+};
+
+// Cuts every one of `words` (ranges of text) at the matches of the step.
+std::vector<TextRange> split_words(std::string_view text, const std::vector<TextRange>& words,
+                                   const SplitStep& step);
+
+// Bytes of the UTF-8 character at `at`; 1 where the bytes are no UTF-8.
+std::size_t character_length(std::string_view text, std::size_t at);
+// How far white space (Unicode's) reaches from `at` to the right, and up to `at` from the left.
+std::size_t skip_space(std::string_view text, std::size_t at);
+std::size_t skip_space_back(std::string_view text, std::size_t at);
+
+}  // namespace bigbird
