@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -116,6 +118,43 @@ TEST(GoldenPlans, HuggingFaceDiffersFromGoogleOnlyAt2048) {
                       random_blocks(blocks, 64, 4, 3, 1, RandomMode::hf_train, 4096);
     EXPECT_EQ(same, blocks != 32) << blocks;
   }
+}
+
+// FNV-1a over the numbers as little-endian int32.
+std::uint64_t hash_of(const RandomBlocks& random) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const auto& head : random) {
+    for (const auto& row : head) {
+      for (const std::int32_t block : row) {
+        for (int shift = 0; shift < 32; shift += 8) {
+          hash = (hash ^ ((static_cast<std::uint32_t>(block) >> shift) & 0xff)) * 0x100000001b3ull;
+        }
+      }
+    }
+  }
+  return hash;
+}
+
+TEST(GoldenPlans, HuggingFaceDrawsTheSameBlocksInTrainAndEvalMode) {
+  std::istringstream table(testing::read_text(testing::source_dir() / "tests/golden/huggingface_plans.tsv"));
+  std::string line;
+  std::getline(table, line);
+  ASSERT_EQ(line, "#mode\ttokens\tblock_size\trandom_blocks\theads\tlayer\tmax_positions\tfnv1a");
+  int checked = 0;
+  while (std::getline(table, line)) {
+    std::istringstream fields(line);
+    std::string mode;
+    std::int64_t tokens = 0, block = 0, random = 0, heads = 0, max_positions = 0;
+    std::uint32_t layer = 0;
+    std::uint64_t hash = 0;
+    fields >> mode >> tokens >> block >> random >> heads >> layer >> max_positions >> std::hex >> hash;
+    ASSERT_FALSE(fields.fail()) << line;
+    const RandomBlocks drawn =
+        random_blocks(tokens / block, block, heads, random, layer, parse_random_mode(mode), max_positions);
+    EXPECT_EQ(hash_of(drawn), hash) << line;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 102);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ def drawn_blocks(attention, heads, length, block, random):
 
 
 def key_blocks(drawn, blocks):
-    """Lists of key blocks, repeats kept: [heads][blocks][...], in the order of the specification."""
+    """Lists of key blocks, repeats kept: [heads][blocks][...]."""
     everything = list(range(blocks))
     result = []
     for head in drawn:
