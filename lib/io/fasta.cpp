@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/io/base_letters.h"
 #include "lib/io/fasta_index.h"
 #include "lib/io/file.h"
 #include "lib/io/htslib_handles.h"
@@ -19,28 +20,6 @@
 
 namespace bigbird {
 namespace {
-
-// What a byte of the file becomes: the letter in the low 7 bits; the high bit for IUPAC letters that were
-// replaced by N, and alone (0x80) for bytes that are no bases.
-constexpr std::uint8_t flag_bit = 0x80;
-constexpr std::uint8_t not_a_base = 0x80;
-
-constexpr std::array<std::uint8_t, 256> make_letter_table() {
-  std::array<std::uint8_t, 256> table{};
-  for (auto& entry : table) entry = not_a_base;
-  constexpr std::string_view kept = "ACGTN";
-  constexpr std::string_view replaced = "RYSWKMBDHVUX";
-  for (const char letter : kept) {
-    table[static_cast<std::uint8_t>(letter)] = static_cast<std::uint8_t>(letter);
-    table[static_cast<std::uint8_t>(letter + 32)] = static_cast<std::uint8_t>(letter);
-  }
-  for (const char letter : replaced) {
-    table[static_cast<std::uint8_t>(letter)] = flag_bit | 'N';
-    table[static_cast<std::uint8_t>(letter + 32)] = flag_bit | 'N';
-  }
-  return table;
-}
-constexpr auto letter_table = make_letter_table();
 
 constexpr std::array<char, 256> make_complement_table() {
   std::array<char, 256> table{};
@@ -160,15 +139,15 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
       const std::int64_t bases = std::min<std::int64_t>(entry.line_bases - column, raw_end - raw);
       std::uint8_t flags = 0;
       for (std::int64_t i = 0; i < bases; ++i) {
-        const std::uint8_t letter = letter_table[raw[i]];
+        const std::uint8_t letter = base_letters[raw[i]];
         flags |= letter;
-        out[i] = static_cast<char>(letter & ~flag_bit);
+        out[i] = static_cast<char>(letter & ~base_flag);
       }
-      if ((flags & flag_bit) != 0) {
+      if ((flags & base_flag) != 0) {
         for (std::int64_t i = 0; i < bases; ++i) {
-          const std::uint8_t letter = letter_table[raw[i]];
+          const std::uint8_t letter = base_letters[raw[i]];
           if (letter == not_a_base) stale();
-          if ((letter & flag_bit) != 0) ++replaced;
+          if ((letter & base_flag) != 0) ++replaced;
         }
       }
       raw += bases;

@@ -1,0 +1,32 @@
+// How a byte of a FASTA is read: upper-cased, A C G T N kept, other IUPAC letters N.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace bigbird {
+
+// The letter stands in the low 7 bits; base_flag is set for IUPAC letters that were replaced by N, and alone
+// for bytes that are no bases.
+inline constexpr std::uint8_t base_flag = 0x80;
+inline constexpr std::uint8_t not_a_base = base_flag;
+
+constexpr std::array<std::uint8_t, 256> make_base_letters() {
+  std::array<std::uint8_t, 256> table{};
+  for (auto& entry : table) entry = not_a_base;
+  constexpr std::string_view kept = "ACGTN";
+  constexpr std::string_view replaced = "RYSWKMBDHVUX";
+  for (const char letter : kept) {
+    table[static_cast<std::uint8_t>(letter)] = static_cast<std::uint8_t>(letter);
+    table[static_cast<std::uint8_t>(letter + 32)] = static_cast<std::uint8_t>(letter);
+  }
+  for (const char letter : replaced) {
+    table[static_cast<std::uint8_t>(letter)] = base_flag | 'N';
+    table[static_cast<std::uint8_t>(letter + 32)] = base_flag | 'N';
+  }
+  return table;
+}
+inline constexpr auto base_letters = make_base_letters();
+
+}  // namespace bigbird
