@@ -119,6 +119,7 @@ int cmd_evaluate(int argc, char** argv) {
   verb.add_seed();
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
   const LoadedModel loaded = load_model(options.model, HeadType::pretraining, verb.seed());
@@ -142,7 +143,7 @@ int cmd_evaluate(int argc, char** argv) {
       std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
   options.evaluation.keep_scored = !options.baseline_from.empty();
   options.evaluation.progress = true;
-  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
   const EvaluationResult result = evaluate_pretraining(model, batches, *tokenizer, options.evaluation);

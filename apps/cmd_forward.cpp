@@ -31,7 +31,11 @@ int cmd_forward(int argc, char** argv) {
                         "Random blocks: google, hf-train, hf-eval, none or file, instead of the model's own");
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
+  if (options.gradients && verb.precision() != kernels::Precision::fp32) {
+    throw_usage("forward: --gradients needs --precision fp32", "leave one of the two out");
+  }
   if (!random_mode.empty()) options.random_mode = parse_random_mode(random_mode);
 
   std::map<std::string, std::string> metadata;
@@ -43,7 +47,7 @@ int cmd_forward(int argc, char** argv) {
     }
     metadata["provenance"] = provenance_json(provenance);
   }
-  const auto backend = kernels::make_cpu_backend();
+  const auto backend = verb.make_backend();
   const std::int64_t tokens = run_exact_call(*backend, model, input, output, options, metadata);
   verb.set_throughput(static_cast<double>(tokens), "tokens");
   return 0;

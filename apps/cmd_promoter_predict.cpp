@@ -37,6 +37,7 @@ int cmd_promoter_predict(int argc, char** argv) {
       ->check(CLI::Range(1, 65536));
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (data.empty() ? 0 : 1);
@@ -46,7 +47,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
                                                 : !regions.empty() ? read_bed_windows(regions, fasta)
                                                                    : read_tsv_windows(data);
-  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   PromoterPredictor predictor(model, batch, *backend);
 
   std::vector<std::string> comments;

@@ -11,12 +11,14 @@
 #include <cmath>
 #include <exception>
 #include <iostream>
+#include <map>
 
 #include "apps/console.h"
 #include "apps/help.h"
 #include "apps/suggest.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 
 namespace bigbird::apps {
 namespace {
@@ -183,6 +185,23 @@ void Verb::add_seed(std::uint64_t value) {
 void Verb::add_device() {
   has_device_ = true;
   app_.add_option("--device", device_, "Where to compute: auto, cpu or cuda[:N]")->group("General");
+}
+
+void Verb::add_precision() {
+  static const std::map<std::string, kernels::Precision> names{{"fp32", kernels::Precision::fp32},
+                                                               {"bf16", kernels::Precision::bf16}};
+  app_.add_option_function<std::string>(
+          "--precision", [this](const std::string& name) { precision_ = names.at(name); },
+          "Matrix products: fp32, or bf16 with sums in fp32 (faster, about three digits)")
+      ->default_str("fp32")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->group("General");
+}
+
+std::unique_ptr<kernels::Backend> Verb::make_backend() const {
+  std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend(precision_);
+  if (precision_ == kernels::Precision::bf16) log_info("--precision bf16 on " + backend->description());
+  return backend;
 }
 
 void Verb::add_force() {

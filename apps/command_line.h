@@ -15,8 +15,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "kernels/backend.h"
 
 namespace bigbird::apps {
 
@@ -34,14 +37,18 @@ class Verb {
   // Shared options; call those that the verb takes, before parse().
   void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
-  void add_device();  // --device auto|cpu (cuda is refused with exit 3 in a build without it)
-  void add_force();   // --force: an output folder that holds a run may be overwritten
+  void add_device();     // --device auto|cpu (cuda is refused with exit 3 in a build without it)
+  void add_precision();  // --precision fp32|bf16, for verbs that only run a model: see make_backend()
+  void add_force();      // --force: an output folder that holds a run may be overwritten
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
   // Usage errors throw Error{usage} with the nearest option as hint.
   bool parse(int argc, char** argv);
 
   std::uint64_t seed() const { return seed_; }
+  kernels::Precision precision() const { return precision_; }
+  // The device and precision that were asked for; says in one line how bf16 is computed here.
+  std::unique_ptr<kernels::Backend> make_backend() const;
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
@@ -65,6 +72,7 @@ class Verb {
   std::string command_;
   std::string log_file_;
   std::string device_ = "auto";
+  kernels::Precision precision_ = kernels::Precision::fp32;
   std::uint64_t seed_ = 1;
   int threads_ = 0;
   int verbose_ = 0;

@@ -24,6 +24,10 @@
 
 namespace bigbird::kernels {
 
+// How the products of the linear layers are taken. fp32: as exact as floats allow. bf16: both operands are
+// rounded to bf16 (8 bits), products are summed in fp32; everything else stays fp32. For inference only.
+enum class Precision { fp32, bf16 };
+
 struct Dropout {
   float probability = 0.0f;
   std::uint64_t seed = 0;
@@ -50,6 +54,8 @@ class Backend {
   // --------------------------------------------------------------------------------------------------- One
   // line for the user: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   virtual std::string description() const = 0;
+  // With bf16, linear_backward_* throw std::logic_error.
+  virtual Precision precision() const = 0;
   // Bytes the backend itself will hold for attention over sequences of at most `blocks` blocks of
   // `block_size` tokens.
   virtual std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const = 0;
@@ -151,6 +157,6 @@ class Backend {
 };
 
 // The CPU backend; uses kernels::thread_count() threads at each call.
-std::unique_ptr<Backend> make_cpu_backend();
+std::unique_ptr<Backend> make_cpu_backend(Precision precision = Precision::fp32);
 
 }  // namespace bigbird::kernels

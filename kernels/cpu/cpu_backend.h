@@ -12,6 +12,8 @@ namespace bigbird::kernels {
 struct CpuOptions {
   const Level* level = nullptr;  // null: chosen_level()
   bool use_onednn = true;        // when it is compiled in
+  bool use_amx = true;           // when the machine has it; then it takes the place of oneDNN
+  Precision precision = Precision::fp32;
 };
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);

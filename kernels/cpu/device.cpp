@@ -52,20 +52,33 @@ float* ScratchBuffer::reserve(Index floats) {
 
 CpuBackend::CpuBackend(const CpuOptions& options)
     : level_(options.level != nullptr ? *options.level : chosen_level()),
-      use_onednn_(options.use_onednn && has_onednn()) {}
+      use_onednn_(options.use_onednn && has_onednn()),
+      amx_(options.use_amx ? amx_kernels() : nullptr),
+      precision_(options.precision) {}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(options);
 }
 
-std::unique_ptr<Backend> make_cpu_backend() {
-  return make_cpu_backend(CpuOptions{});
+std::unique_ptr<Backend> make_cpu_backend(Precision precision) {
+  CpuOptions options;
+  options.precision = precision;
+  return make_cpu_backend(options);
 }
 
 std::string CpuBackend::description() const {
   const int threads = thread_count();
-  return "cpu: " + (use_onednn_ ? "oneDNN " + onednn_version() : std::string("own matrix product")) + ", " +
-         level_.name + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  const bool bf16 = precision_ == Precision::bf16;
+  std::string products = "own matrix product";
+  if (amx_ != nullptr) {
+    products = bf16 ? "AMX bf16" : "AMX, fp32 as three bf16";
+  } else if (bf16) {
+    products = "bf16 without its instructions (no faster than fp32)";
+  } else if (use_onednn_) {
+    products = "oneDNN " + onednn_version();
+  }
+  return "cpu: " + products + ", " + level_.name + ", " + std::to_string(threads) +
+         (threads == 1 ? " thread" : " threads");
 }
 
 void* CpuBackend::allocate(std::size_t bytes) {

@@ -62,6 +62,7 @@ struct Product {
   float* c = nullptr;
   Index c_row = 0;
   bool accumulate = false;
+  bool round_to_bf16 = false;  // both operands, to nearest even; only the own product can
 };
 
 // AdamW with everything that does not depend on the element worked out (backend.h, AdamWStep).

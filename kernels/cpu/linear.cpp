@@ -1,5 +1,6 @@
 // Linear layers: the three matrix products, and bias and gelu on each tile while it is in the cache.
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/operations.h"
@@ -23,6 +24,28 @@ TileSize tile_size(Index m, Index n) {
     const bool halve_columns = tile.columns > 96 && (tile.columns >= tile.rows || tile.rows <= 128);
     Index& side = halve_columns ? tile.columns : tile.rows;
     side /= 2;
+  }
+  return tile;
+}
+
+// Products on the tile unit. A slice of packed a (rows of one task by most_slice_steps of depth) and one
+// packed group of b share the second-level cache; b is packed as a whole, or in runs of columns when it is
+// large.
+constexpr Index most_slice_steps = 24;
+constexpr Index packed_b_bytes = Index{16} << 20;
+constexpr Index finished_columns = 256;  // of c, still in the cache when what follows the product is done
+
+// A task packs its own rows of a, so it should have many columns; finer where that leaves too few tasks.
+TileSize packed_tile_size(Index m, Index n) {
+  constexpr Index wanted_tasks = 12;
+  TileSize tile{256, pieces(n, amx_group) * amx_group};
+  while (pieces(m, tile.rows) * pieces(n, tile.columns) < wanted_tasks &&
+         (tile.rows > 64 || tile.columns > finished_columns)) {
+    if (tile.columns > finished_columns && (tile.columns >= 4 * tile.rows || tile.rows <= 64)) {
+      tile.columns = pieces(tile.columns, 2 * amx_group) * amx_group;
+    } else {
+      tile.rows /= 2;
+    }
   }
   return tile;
 }
@@ -55,7 +78,7 @@ void onednn_multiply_few_rows(const Product& product, float* scratch) {
 // of the page size apart (width 3072), oneDNN 2.6.3 reached 120 GFLOP/s and the own product 155 on one
 // Sapphire Rapids core; for other widths they are alike.
 bool CpuBackend::by_onednn(const Product& product) const {
-  return use_onednn_ && product.a_column == 1 && product.k > 0;
+  return use_onednn_ && !product.round_to_bf16 && product.a_column == 1 && product.k > 0;
 }
 
 void CpuBackend::multiply(const Product& product, float* scratch) const {
@@ -69,8 +92,11 @@ Index CpuBackend::multiply_scratch(const Product& product, Index n) const {
 }
 
 template <typename After>
-void CpuBackend::multiply_tiles(const Product& whole, const After& after) {
-  if (whole.m == 0 || whole.n == 0) return;
+void CpuBackend::multiply_tiles(const Product& product, const After& after) {
+  if (product.m == 0 || product.n == 0) return;
+  if (amx_ != nullptr && product.k > 0) return multiply_packed(product, after);
+  Product whole = product;
+  whole.round_to_bf16 = precision_ == Precision::bf16;
   const TileSize tile = tile_size(whole.m, whole.n);
   const Index row_tiles = pieces(whole.m, tile.rows);
   const Index column_tiles = pieces(whole.n, tile.columns);
@@ -88,6 +114,55 @@ void CpuBackend::multiply_tiles(const Product& whole, const After& after) {
     multiply(part, scratch + scratch_size * worker);
     after(row, part.m, column, part.n);
   });
+}
+
+template <typename After>
+void CpuBackend::multiply_packed(const Product& x, const After& after) {
+  const Index parts = precision_ == Precision::bf16 ? 1 : 3;
+  const Index steps = amx_groups(x.k);
+  const Index slices = pieces(steps, most_slice_steps), slice_steps = pieces(steps, slices);
+  const Index b_group_bytes = amx_group_bytes(steps, parts);
+  const Index run = std::min(x.n, std::max<Index>(1, packed_b_bytes / b_group_bytes) * amx_group);
+  const TileSize tile = packed_tile_size(x.m, run);
+  const Index a_bytes = pieces(tile.rows, amx_group) * amx_group_bytes(slice_steps, parts);
+  const Index row_tiles = pieces(x.m, tile.rows);
+  auto* const packed_b = reinterpret_cast<std::byte*>(
+      scratch_.reserve((amx_groups(run) * b_group_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
+  std::byte* const packed_a = packed_b + amx_groups(run) * b_group_bytes;
+
+  for (Index first = 0; first < x.n; first += run) {
+    const Index columns = std::min(run, x.n - first);
+    parallel_pieces(columns, amx_group, [&](Index at, Index count) {
+      amx_->pack_b({x.b + (first + at) * x.b_column, count, x.k, x.b_column, x.b_row}, parts,
+                   packed_b + at / amx_group * b_group_bytes);
+    });
+    const Index column_tiles = pieces(columns, tile.columns);
+    parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task,
+                                                                                int worker) {
+      const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
+      const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
+      const Index rows = std::min(tile.rows, x.m - row), width = std::min(tile.columns, columns - column);
+      std::byte* const a = packed_a + a_bytes * worker;
+      for (Index slice = 0; slice < slices; ++slice) {
+        const Index step = slice * slice_steps, depth = step * amx_group;
+        const Index part_steps = std::min(slice_steps, steps - step);
+        amx_->pack_a({x.a + row * x.a_row + depth * x.a_column, rows,
+                      std::min(part_steps * amx_group, x.k - depth), x.a_row, x.a_column},
+                     parts, a);
+        for (Index at = column; at < column + width; at += finished_columns) {
+          const Index count = std::min(finished_columns, column + width - at);
+          const std::byte* const b = packed_b + at / amx_group * b_group_bytes + amx_group_bytes(step, parts);
+          amx_->multiply({rows, count, part_steps, parts, a, b, b_group_bytes,
+                          x.c + row * x.c_row + first + at, x.c_row, x.accumulate || slice > 0});
+          if (slice + 1 == slices) after(row, rows, first + at, count);
+        }
+      }
+    });
+  }
+}
+
+void CpuBackend::require_fp32() const {
+  if (precision_ != Precision::fp32) throw std::logic_error("a bf16 backend has no gradients");
 }
 
 void CpuBackend::linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
@@ -116,11 +191,13 @@ void CpuBackend::linear_gelu_forward(const float* x, const float* w, const float
 
 void CpuBackend::linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
                                        bool accumulate) {
+  require_fp32();
   multiply_tiles({m, k, n, dy, n, 1, w, k, 1, dx, k, accumulate}, [](Index, Index, Index, Index) {});
 }
 
 void CpuBackend::linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m,
                                         Index n, Index k) {
+  require_fp32();
   if (m == 0) return;
   multiply_tiles({n, k, m, dy, 1, n, x, k, 1, dw, k, true}, [](Index, Index, Index, Index) {});
   if (dbias == nullptr) return;

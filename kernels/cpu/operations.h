@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/backend.h"
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/level.h"
 
@@ -31,6 +32,7 @@ class CpuBackend final : public Backend {
 
   // device.cpp
   std::string description() const override;
+  Precision precision() const override { return precision_; }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
@@ -103,9 +105,16 @@ class CpuBackend final : public Backend {
   // tile.
   template <typename After>
   void multiply_tiles(const Product& product, const After& after);
+  // The same on the tile unit.
+  template <typename After>
+  void multiply_packed(const Product& product, const After& after);
+
+  void require_fp32() const;
 
   const Level& level_;
   const bool use_onednn_;
+  const AmxKernels* const amx_;  // null: not to be used
+  const Precision precision_;
   ScratchBuffer scratch_;
 };
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/parallel.h"
 #include "reference/tensor.h"
@@ -26,17 +27,20 @@ using Floats = std::vector<float>;
 struct Configuration {
   const Level* level;
   bool use_onednn;
+  bool use_amx = false;
 };
 
 inline std::vector<Configuration> all_configurations() {
   std::vector<Configuration> all;
   for (const Level* level : available_levels()) all.push_back({level, false});
   if (has_onednn()) all.push_back({available_levels().front(), true});
+  if (amx_kernels() != nullptr) all.push_back({available_levels().front(), false, true});
   return all;
 }
 
 inline std::string configuration_name(const ::testing::TestParamInfo<Configuration>& info) {
-  std::string name = std::string(info.param.level->name) + (info.param.use_onednn ? "_onednn" : "");
+  std::string name = std::string(info.param.level->name) + (info.param.use_onednn ? "_onednn" : "") +
+                     (info.param.use_amx ? "_amx" : "");
   for (char& c : name) {
     if (c == '-') c = '_';
   }
@@ -112,7 +116,8 @@ class KernelTest : public ::testing::TestWithParam<Configuration> {
     std::vector<Floats> first;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
-      const auto backend = make_cpu_backend({GetParam().level, GetParam().use_onednn});
+      const auto backend =
+          make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, Precision::fp32});
       std::vector<Floats> outputs = operation(*backend);
       if (threads == 1) {
         first = std::move(outputs);

@@ -23,7 +23,9 @@ TEST_F(LevelChoice, TheBestLevelOfTheMachineRunsAndTheDescriptionNamesIt) {
   const std::string text = make_cpu_backend()->description();
   EXPECT_NE(text.find(best), std::string::npos) << text;
   EXPECT_NE(text.find("2 threads"), std::string::npos) << text;
-  EXPECT_EQ(text.find("oneDNN") != std::string::npos, has_onednn()) << text;
+  const bool amx = amx_kernels() != nullptr;
+  EXPECT_EQ(text.find("AMX") != std::string::npos, amx) << text;
+  EXPECT_EQ(text.find("oneDNN") != std::string::npos, has_onednn() && !amx) << text;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -6,6 +6,20 @@ namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 namespace {
 
+// To nearest even, as the processors that have bf16 do; NaN stays.
+BIGBIRD_INLINE float to_bf16(float value) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  const uint32_t rounded = (bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u;
+  bits = value == value ? rounded : bits;
+  __builtin_memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
+void round_all(float* values, Index count) {
+  for (Index i = 0; i < count; ++i) values[i] = to_bf16(values[i]);
+}
+
 constexpr Index depth =
     256;  // of one slice: a panel of b (depth x tile_columns) stays in the first-level cache
 constexpr Index row_block = 16 * tile_rows;
@@ -27,6 +41,7 @@ void pack_b(const Product& x, Index first, Index k, float* packed) {
       // b is a transpose: its columns are the contiguous direction (b_row == 1).
       transpose(from, x.b_column, columns, k, 1.0f, packed, tile_columns, tile_columns);
     }
+    if (x.round_to_bf16) round_all(packed, k * tile_columns);
     packed += k * tile_columns;
   }
 }
@@ -34,7 +49,7 @@ void pack_b(const Product& x, Index first, Index k, float* packed) {
 // Panels of tile_rows rows, (k, tile_rows) each. a is a transpose: its columns are the contiguous direction
 // (a_row == 1), so every step of depth is read in one piece for all panels; the distance between steps is
 // often a multiple of the page size, and coming back for each panel would find nothing in the cache.
-void pack_a(const Product& x, Index row, Index rows, Index first, Index k, float* packed) {
+void pack_a_columns(const Product& x, Index row, Index rows, Index first, Index k, float* packed) {
   for (Index p = 0; p < k; ++p) {
     const float* from = x.a + row + (first + p) * x.a_column;
     Index i = 0;
@@ -42,6 +57,15 @@ void pack_a(const Product& x, Index row, Index rows, Index first, Index k, float
       __builtin_memcpy(packed + i * k + p * tile_rows, from + i, tile_rows * sizeof(float));
     }
     for (Index r = 0; i + r < rows; ++r) packed[i * k + p * tile_rows + r] = from[i + r];
+  }
+}
+
+// The same panels from contiguous rows, rounded.
+void pack_a_rounded_rows(const Product& x, Index row, Index rows, Index first, Index k, float* packed) {
+  for (Index i = 0; i < rows; ++i) {
+    const float* from = x.a + (row + i) * x.a_row + first;
+    float* to = packed + i / tile_rows * tile_rows * k + i % tile_rows;
+    for (Index p = 0; p < k; ++p) to[p * tile_rows] = to_bf16(from[p]);
   }
 }
 
@@ -55,22 +79,28 @@ void gemm(const Product& x, float* scratch) {
   float* packed_b = scratch;
   float* packed_a = scratch + depth * tile_columns * panels(x.n);
   const bool contiguous_rows = x.a_column == 1;
+  const bool in_place = contiguous_rows && !x.round_to_bf16;
   for (Index first = 0; first < x.k || first == 0; first += depth) {
     const Index k = x.k - first < depth ? x.k - first : depth;
     const bool accumulate = x.accumulate || first > 0;
     pack_b(x, first, k, packed_b);
     for (Index row = 0; row < x.m; row += row_block) {
       const Index rows = x.m - row < row_block ? x.m - row : row_block;
-      if (!contiguous_rows) pack_a(x, row, rows, first, k, packed_a);
+      if (!contiguous_rows) {
+        pack_a_columns(x, row, rows, first, k, packed_a);
+        if (x.round_to_bf16) round_all(packed_a, (rows + tile_rows - 1) / tile_rows * tile_rows * k);
+      } else if (!in_place) {
+        pack_a_rounded_rows(x, row, rows, first, k, packed_a);
+      }
       for (Index j = 0; j < x.n; j += tile_columns) {
         const Index columns = x.n - j < tile_columns ? x.n - j : tile_columns;
         const float* panel = packed_b + j * k;
         for (Index i = 0; i < rows; i += tile_rows) {
           const int count = static_cast<int>(rows - i < tile_rows ? rows - i : tile_rows);
-          const float* a = contiguous_rows ? x.a + (row + i) * x.a_row + first : packed_a + i * k;
+          const float* a = in_place ? x.a + (row + i) * x.a_row + first : packed_a + i * k;
           multiply_tile_of(
-              count, {k, a, contiguous_rows ? x.a_row : 1, contiguous_rows ? 1 : Index{tile_rows}, panel,
-                      tile_columns, x.c + (row + i) * x.c_row + j, x.c_row, columns, accumulate});
+              count, {k, a, in_place ? x.a_row : 1, in_place ? 1 : Index{tile_rows}, panel, tile_columns,
+                      x.c + (row + i) * x.c_row + j, x.c_row, columns, accumulate});
         }
       }
     }

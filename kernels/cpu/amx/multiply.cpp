@@ -1,0 +1,134 @@
+// Products of packed operands: four tiles of c at a time stay in registers over the whole depth. See amx.h.
+#include <immintrin.h>
+
+#include "kernels/cpu/amx/kernels.h"
+
+namespace bigbird::kernels::amx {
+
+namespace {
+
+constexpr Index tile_bytes = 1024;
+constexpr Index part_bytes = 2 * tile_bytes;  // the two tiles of one part
+
+// Eight full tiles: 0..3 are c, 4 and 5 a, 6 and 7 b.
+struct alignas(64) TileConfiguration {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+constexpr TileConfiguration configuration;
+
+// In words that name all 64 bytes: gcc 12's _tile_loadconfig declares only the first eight as read.
+AMX_INLINE void configure_tiles() {
+  __asm__ volatile("ldtilecfg %0" : : "m"(configuration));
+}
+
+AMX_INLINE void load_a(const unsigned char* from) {
+  _tile_loadd(4, from, 64);
+  _tile_loadd(5, from + tile_bytes, 64);
+}
+AMX_INLINE void load_b(const unsigned char* from) {
+  _tile_loadd(6, from, 64);
+  _tile_loadd(7, from + tile_bytes, 64);
+}
+AMX_INLINE void multiply_tiles() {
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+AMX_INLINE void load_c(const float* c, Index c_row) {
+  const Index bytes = c_row * 4;
+  _tile_loadd(0, c, bytes);
+  _tile_loadd(1, c + 16, bytes);
+  _tile_loadd(2, c + 16 * c_row, bytes);
+  _tile_loadd(3, c + 16 * c_row + 16, bytes);
+}
+AMX_INLINE void store_c(float* c, Index c_row) {
+  const Index bytes = c_row * 4;
+  _tile_stored(0, c, bytes);
+  _tile_stored(1, c + 16, bytes);
+  _tile_stored(2, c + 16 * c_row, bytes);
+  _tile_stored(3, c + 16 * c_row + 16, bytes);
+}
+AMX_INLINE void zero_c() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+}
+
+AMX_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* b, Index steps, Index parts) {
+  if (parts == 1) {
+    for (Index step = 0; step < steps; ++step) {
+      load_a(a);
+      load_b(b);
+      multiply_tiles();
+      a += part_bytes;
+      b += part_bytes;
+    }
+    return;
+  }
+  // Six of the nine terms, in an order that reloads little: high a with low, middle, high b; middle a with
+  // high, middle b; low a with high b.
+  for (Index step = 0; step < steps; ++step) {
+    load_a(a);
+    load_b(b + 2 * part_bytes);
+    multiply_tiles();
+    load_b(b + part_bytes);
+    multiply_tiles();
+    load_b(b);
+    multiply_tiles();
+    load_a(a + part_bytes);
+    multiply_tiles();
+    load_b(b + part_bytes);
+    multiply_tiles();
+    load_a(a + 2 * part_bytes);
+    load_b(b);
+    multiply_tiles();
+    a += 3 * part_bytes;
+    b += 3 * part_bytes;
+  }
+}
+
+void copy(const float* from, Index from_row, float* to, Index to_row, Index rows, Index columns) {
+  for (Index i = 0; i < rows; ++i) {
+    __builtin_memcpy(to + i * to_row, from + i * from_row, static_cast<std::size_t>(columns) * sizeof(float));
+  }
+}
+
+}  // namespace
+
+void multiply(const AmxProduct& x) {
+  configure_tiles();
+  const auto* const a = static_cast<const unsigned char*>(x.a);
+  const auto* const b = static_cast<const unsigned char*>(x.b);
+  const Index a_group_bytes = amx_group_bytes(x.steps, x.parts);
+  alignas(64) float edge[amx_group * amx_group] = {};
+  for (Index j = 0; j < x.n; j += amx_group) {
+    const Index columns = x.n - j < amx_group ? x.n - j : amx_group;
+    const unsigned char* const b_group = b + j / amx_group * x.b_group_bytes;
+    for (Index i = 0; i < x.m; i += amx_group) {
+      const Index rows = x.m - i < amx_group ? x.m - i : amx_group;
+      const bool whole = rows == amx_group && columns == amx_group;
+      float* const target = x.c + i * x.c_row + j;
+      float* const c = whole ? target : edge;
+      const Index c_row = whole ? x.c_row : amx_group;
+      if (x.accumulate) {
+        if (!whole) copy(target, x.c_row, edge, amx_group, rows, columns);
+        load_c(c, c_row);
+      } else {
+        zero_c();
+      }
+      sum_over_depth(a + i / amx_group * a_group_bytes, b_group, x.steps, x.parts);
+      store_c(c, c_row);
+      if (!whole) copy(edge, amx_group, target, x.c_row, rows, columns);
+    }
+  }
+  _tile_release();
+}
+
+}  // namespace bigbird::kernels::amx

@@ -1,0 +1,9 @@
+// The entry of this folder in the list of amx_choice.cpp.
+#include "kernels/cpu/amx/kernels.h"
+
+namespace bigbird::kernels::amx {
+
+extern const AmxKernels kernels;
+const AmxKernels kernels = {pack_a, pack_b, multiply};
+
+}  // namespace bigbird::kernels::amx
