@@ -1,15 +1,13 @@
-// Hugging Face model folders, read and written; see checkpoint.h.
+// Model folders, written and held against a tokenizer; see checkpoint.h. load_model.cpp reads them.
 #include "lib/model/checkpoint.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstddef>
-#include <span>
 
+#include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/io/file.h"
 #include "lib/io/safetensors.h"
 #include "lib/model/plan_table.h"
@@ -18,100 +16,97 @@
 namespace bigbird {
 namespace {
 
-constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+const char* torch_dtype(TensorType type) {
+  return type == TensorType::f16 ? "float16" : type == TensorType::bf16 ? "bfloat16" : "float32";
 }
 
-bool is_head_tensor(const std::string& name) {
-  return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("bert.pooler.");
-}
-
-// Tensors that repeat tied ones, with the tensor they must equal.
-struct TiedTensor {
-  const char* name;
-  const char* equals;
-};
-constexpr std::array<TiedTensor, 2> tied_tensors{{{"cls.predictions.decoder.weight", word_table},
-                                                  {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
-
-void check_tied(const SafetensorsFile& file) {
-  for (const TiedTensor& tied : tied_tensors) {
-    if (!file.has(tied.name) || !file.has(tied.equals)) continue;
-    if (file.floats(tied.name) != file.floats(tied.equals)) {
-      throw_bad_input(fmt::format("{}: tensor {} differs from {}", file.path(), tied.name, tied.equals),
-                      "BigBird ties the two; this file holds another kind of model");
+// One tensor's values in 16 bits.
+std::vector<std::uint16_t> narrowed(const float* values, const TensorSpec& spec, TensorType type) {
+  std::vector<std::uint16_t> result(static_cast<std::size_t>(spec.count));
+  constexpr std::size_t part = 1 << 16;
+  kernels::parallel_for((result.size() + part - 1) / part, [&](std::size_t index) {
+    const std::size_t end = std::min(result.size(), (index + 1) * part);
+    for (std::size_t i = index * part; i < end; ++i) {
+      result[i] = type == TensorType::f16 ? float_to_float16(values[i]) : float_to_bfloat16(values[i]);
+    }
+  });
+  if (type != TensorType::f16) return result;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if ((result[i] & 0x7fffu) == 0x7c00u && std::isfinite(values[i])) {
+      throw_bad_input(fmt::format("tensor {} holds {}, beyond the range of fp16", spec.name, values[i]),
+                      "write it as bf16 or fp32");
     }
   }
+  return result;
 }
 
-void warn_about_unknown(const SafetensorsFile& file, const ParameterLayout& layout, bool same_head) {
-  for (const TensorInfo& tensor : file.tensors()) {
-    const auto is_tied = [&](const TiedTensor& tied) { return tensor.name == tied.name; };
-    if (std::any_of(tied_tensors.begin(), tied_tensors.end(), is_tied)) continue;
-    if (tensor.name == "bert.embeddings.position_ids" || layout.find(tensor.name) != nullptr) continue;
-    if (is_head_tensor(tensor.name) && (!same_head || tensor.name.starts_with("bert.pooler."))) continue;
-    log_warning(
-        fmt::format("{}: tensor {} is not part of this model and is ignored", file.path(), tensor.name));
+// What GENA-LM's modules keep beside parameters: the layout of the plan and the angles of rotary positions.
+struct GenaBuffers {
+  std::vector<std::vector<std::int64_t>> layouts;
+  std::vector<float> angles;
+};
+
+void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vector<TensorToWrite>& tensors) {
+  const std::int64_t heads = config.num_attention_heads;
+  for (std::int64_t i = 0; config.position_type == PositionType::rotary && i < config.rotary_dim / 2; ++i) {
+    buffers.angles.push_back(static_cast<float>(std::pow(
+        config.rotary_base, -2.0 * static_cast<double>(i) / static_cast<double>(config.rotary_dim))));
+  }
+  buffers.layouts.resize(static_cast<std::size_t>(config.num_hidden_layers));
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string self = fmt::format("bert.encoder.layer.{}.attention.self.", layer);
+    if (!buffers.angles.empty()) {
+      tensors.push_back(
+          {self + "rotary_emb.inv_freq", TensorType::f32, {config.rotary_dim / 2}, buffers.angles.data()});
+    }
+    if (config.plan == nullptr) continue;
+    const std::int64_t blocks = config.plan->blocks();
+    auto& layout = buffers.layouts[static_cast<std::size_t>(layer)];
+    layout.assign(static_cast<std::size_t>(heads * blocks * blocks), 0);
+    std::size_t row = 0;
+    for (const PlanTable::Rows& rows : config.plan->rows(layer, blocks)) {
+      for (const std::vector<std::int32_t>& keys : rows) {
+        for (const std::int32_t key : keys) {
+          std::int64_t& cell = layout[row * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(key)];
+          if (cell != 0) {
+            throw_bad_input(fmt::format("layer {} of the plan lists block {} twice in one row", layer, key),
+                            "a DeepSpeed layout cannot say this: write the hf form");
+          }
+          cell = 1;
+        }
+        ++row;
+      }
+    }
+    tensors.push_back({self + "sparse_self_attention.master_layout",
+                       TensorType::i64,
+                       {heads, blocks, blocks},
+                       layout.data()});
   }
 }
 
 }  // namespace
 
-LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
-                       std::int64_t num_labels) {
-  if (!folder_exists(folder)) {
-    throw_bad_input(folder + ": no such model folder",
-                    "a model folder holds config.json and model.safetensors");
-  }
-  LoadedModel model;
-  model.config = read_config(folder + "/config.json");
-  const bool same_head = model.config.head == head;
-  if (!same_head) {
-    model.config.head = head;
-    model.config.num_labels = num_labels;
-    log_info(fmt::format("{}: encoder taken, the {} head starts from random values", folder,
-                         head == HeadType::classification ? "classification" : "pretraining"));
-  }
-  const ParameterLayout layout(model.config);
-  const SafetensorsFile file(folder + "/model.safetensors");
-  if (same_head) {
-    model.parameters.resize(static_cast<std::size_t>(layout.count()));
-  } else {
-    model.parameters = initial_parameters(layout, model.config, seed);
-  }
-  for (const TensorSpec& spec : layout.tensors()) {
-    if (!file.has(spec.name)) {
-      if (!same_head && is_head_tensor(spec.name)) continue;
-      throw_bad_input(fmt::format("{}: tensor {} is missing", file.path(), spec.name),
-                      "config.json and model.safetensors must come from the same model");
-    }
-    const TensorInfo& info = file.info(spec.name);
-    if (info.shape != spec.shape) {
-      throw_bad_input(fmt::format("{}: tensor {} has shape {}, config.json asks for {}", file.path(),
-                                  spec.name, shape_text(info.shape), shape_text(spec.shape)),
-                      "config.json and model.safetensors must come from the same model");
-    }
-    file.read_floats(
-        spec.name, std::span<float>(model.parameters)
-                       .subspan(static_cast<std::size_t>(spec.offset), static_cast<std::size_t>(spec.count)));
-  }
-  check_tied(file);
-  warn_about_unknown(file, layout, same_head);
-  return model;
-}
-
 void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                        const std::vector<float>& parameters, const std::string& tokenizer_folder,
-                       const std::string& model_card) {
+                       const std::string& model_card, const WriteOptions& options) {
+  const bool gena = options.dialect == Dialect::gena;
+  const std::string dtype = torch_dtype(options.type);
+  write_text_atomic(folder + "/config.json",
+                    gena ? gena_config_json(config, dtype, folder) : config_json(config, dtype));
   std::vector<TensorToWrite> tensors;
+  std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
+  GenaBuffers buffers;
   for (const TensorSpec& spec : layout.tensors()) {
-    tensors.push_back({spec.name, TensorType::f32, spec.shape, parameters.data() + spec.offset});
+    const float* values = parameters.data() + spec.offset;
+    const void* data = values;
+    if (options.type != TensorType::f32)
+      data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
+    tensors.push_back({gena ? gena_name(spec.name, config) : spec.name, options.type, spec.shape, data});
   }
+  if (gena) add_gena_buffers(config, buffers, tensors);
   write_safetensors(folder + "/model.safetensors", tensors);
-  write_text_atomic(folder + "/config.json", config_json(config));
-  if (config.plan != nullptr) write_text_atomic(folder + "/attention_plan.json", config.plan->json());
+  if (config.plan != nullptr && !gena)
+    write_text_atomic(folder + "/attention_plan.json", config.plan->json());
   write_text_atomic(folder + "/README.md", model_card);
   if (tokenizer_folder.empty()) return;
   for (const std::string& name : tokenizer_files(tokenizer_folder)) {

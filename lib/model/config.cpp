@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/file.h"
+#include "lib/model/dialect.h"
 #include "lib/model/plan_table.h"
 
 namespace bigbird {
@@ -154,12 +155,6 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
   }
 }
 
-std::shared_ptr<const PlanTable> read_plan_beside(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? std::string(".") : file.substr(0, slash);
-  return std::make_shared<const PlanTable>(PlanTable::read(folder + "/attention_plan.json"));
-}
-
 }  // namespace
 
 std::string name_of(AttentionPattern pattern) {
@@ -198,80 +193,32 @@ PositionType parse_position_type(const std::string& name) {
   return parse_name(position_names, name, "kind of positions");
 }
 
+EmbeddingNorm usual_embedding_norm(NormType norm) {
+  return norm == NormType::postnorm ? EmbeddingNorm::after_dropout : EmbeddingNorm::none;
+}
+
 bool is_huggingface_architecture(const ModelConfig& config) {
   return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
          config.position_type == PositionType::absolute;
 }
 
-void validate(const ModelConfig& config, const std::string& where) {
-  const auto in_range = [&](const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (value < low || value > high) {
-      reject(fmt::format("{}: {} = {} is outside {}..{}", where, field, value, low, high));
-    }
-  };
-  const auto probability = [&](const char* field, double value) {
-    if (!(value >= 0.0 && value < 1.0)) {
-      reject(fmt::format("{}: {} = {} is outside 0 <= p < 1", where, field, value));
-    }
-  };
-  in_range("vocab_size", config.vocab_size, 8, 16'777'216);
-  in_range("hidden_size", config.hidden_size, 1, 65'536);
-  in_range("num_hidden_layers", config.num_hidden_layers, 1, 1'024);
-  in_range("num_attention_heads", config.num_attention_heads, 1, 1'024);
-  in_range("intermediate_size", config.intermediate_size, 1, 1'048'576);
-  in_range("max_position_embeddings", config.max_position_embeddings, 1, 16'777'216);
-  in_range("type_vocab_size", config.type_vocab_size, 1, 65'536);
-  in_range("block_size", config.block_size, 1, 4'096);
-  in_range("num_random_blocks", config.num_random_blocks, 0, 1'024);
-  in_range("num_labels", config.num_labels, 1, 1'048'576);
-  in_range("input_length", config.input_length, 0, config.max_position_embeddings);
-  in_range("pad_token_id", config.pad_token_id, 0, config.vocab_size - 1);
-  probability("hidden_dropout_prob", config.hidden_dropout_prob);
-  probability("attention_probs_dropout_prob", config.attention_probs_dropout_prob);
-  if (config.classifier_dropout >= 0.0) probability("classifier_dropout", config.classifier_dropout);
-  if (!(config.layer_norm_eps > 0.0 && config.layer_norm_eps < 1.0)) {
-    reject(fmt::format("{}: layer_norm_eps = {} is outside 0 < eps < 1", where, config.layer_norm_eps));
+ModelConfig read_config(const std::string& file, const std::string& plan_file) {
+  ModelConfig config = parse_config(translated_config(read_file(file), file), file);
+  if (!plan_file.empty()) {
+    config.attention = AttentionPattern::bigbird;
+    config.random_mode = RandomMode::file;
+    config.plan = std::make_shared<const PlanTable>(PlanTable::read(plan_file));
+  } else if (config.random_mode == RandomMode::file) {
+    config.plan = plan_of_folder(parent_folder(file), config);
   }
-  if (!(config.initializer_range > 0.0 && config.initializer_range < 10.0)) {
-    reject(
-        fmt::format("{}: initializer_range = {} is outside 0 < sigma < 10", where, config.initializer_range));
-  }
-  if (config.position_type == PositionType::rotary) {
-    if (config.rotary_dim < 2 || config.rotary_dim % 2 != 0 || config.rotary_dim > config.head_size()) {
-      reject(fmt::format("{}: rotary_dim = {} is not an even number within 2..{}, the size of a head", where,
-                         config.rotary_dim, config.head_size()));
-    }
-    if (!(config.rotary_base > 1.0 && config.rotary_base < 1e12)) {
-      reject(fmt::format("{}: rotary_base = {} is outside 1 < base < 1e12", where, config.rotary_base));
-    }
-  }
-  if (config.random_mode == RandomMode::file && config.plan == nullptr) {
-    throw_bad_input(fmt::format("{}: random_mode is file, but there is no plan", where),
-                    "give one as JSON (bigbird attention --json shows the format), or take another mode");
-  }
-  if (!config.label_names.empty() &&
-      static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
-    reject(
-        fmt::format("{}: {} label names for {} labels", where, config.label_names.size(), config.num_labels));
-  }
-  if (config.hidden_size % config.num_attention_heads != 0) {
-    reject(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
-                       config.hidden_size, config.num_attention_heads));
-  }
-  if (config.input_length % config.block_size != 0) {
-    reject(fmt::format("{}: input_length {} is not a multiple of block_size {}", where, config.input_length,
-                       config.block_size));
-  }
-  if (config.max_position_embeddings % config.block_size != 0) {
-    reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
-                       config.max_position_embeddings, config.block_size));
-  }
+  validate(config, file);
+  return config;
 }
 
-ModelConfig read_config(const std::string& file) {
+ModelConfig parse_config(const std::string& text, const std::string& file) {
   Json json;
   try {
-    json = Json::parse(read_file(file));
+    json = Json::parse(text);
   } catch (const Json::exception& error) {
     reject(fmt::format("{}: not valid JSON ({})", file, error.what()));
   }
@@ -328,23 +275,25 @@ ModelConfig read_config(const std::string& file) {
     }
     config.random_mode = parse_in_file(parse_random_mode, ours.text("random_mode", "google"), file);
     config.norm_type = parse_in_file(parse_norm_type, ours.text("norm_type", "postnorm"), file);
-    if (config.norm_type == NormType::prenorm) config.embedding_norm = EmbeddingNorm::none;
+    config.embedding_norm = usual_embedding_norm(config.norm_type);
     ours.boolean("final_norm", config.final_norm);
+    if (config.norm_type == NormType::postnorm && own->contains("final_norm") &&
+        (*own)["final_norm"] == true) {
+      reject(file + ": bigbird: final_norm is true, but norm_type is postnorm");
+    }
     if (const std::string norm = ours.text("embedding_norm", ""); !norm.empty()) {
       config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
-    if (config.random_mode == RandomMode::file) config.plan = read_plan_beside(file);
     ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
   }
-  validate(config, file);
   return config;
 }
 
-std::string config_json(const ModelConfig& config) {
+std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
   nlohmann::ordered_json json;
   json["architectures"] = {find_name(architecture_names, config.head)};
   json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
@@ -371,7 +320,7 @@ std::string config_json(const ModelConfig& config) {
   json["num_random_blocks"] = config.num_random_blocks;
   json["use_bias"] = config.use_bias;
   json["rescale_embeddings"] = config.rescale_embeddings;
-  json["torch_dtype"] = "float32";
+  json["torch_dtype"] = torch_dtype;
   if (config.head == HeadType::classification) {
     json["problem_type"] = find_name(problem_names, config.problem_type);
     for (std::int64_t label = 0; label < config.num_labels; ++label) {

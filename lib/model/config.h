@@ -47,6 +47,9 @@ enum class PositionType {
              // GPT-NeoX does
 };
 
+// What a model of this norm type has unless its config says otherwise: post-LN after_dropout, pre-LN none.
+EmbeddingNorm usual_embedding_norm(NormType norm);
+
 class PlanTable;  // lib/model/plan_table.h
 
 // The output heads that a model folder can hold.
@@ -110,6 +113,9 @@ struct ModelConfig {
   std::string tokenizer_digest;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  // transformers gives every head but question answering a pooler; only the first two use it.
+  bool has_pooler() const { return head != HeadType::question_answering; }
+  bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 
@@ -123,10 +129,15 @@ bool is_huggingface_architecture(const ModelConfig& config);
 void validate(const ModelConfig& config, const std::string& where);
 
 // config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; an
-// activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). A plan
-// (random_mode file) lies beside it in attention_plan.json and is read with it.
-ModelConfig read_config(const std::string& file);
-std::string config_json(const ModelConfig& config);
+// activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). BERT's,
+// RoBERTa's and GENA-LM's own config.json are translated (dialect.h). A plan (random_mode file) is read from
+// plan_file where one is given (and then it is the model's), else from attention_plan.json beside
+// config.json, else from the layouts in the weights there.
+ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
+// The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
+ModelConfig parse_config(const std::string& text, const std::string& file);
+// torch_dtype: of the tensors beside it, as PyTorch names it.
+std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
 std::map<std::string, std::string> config_fields(const ModelConfig& config);
 
