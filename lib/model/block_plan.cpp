@@ -9,6 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
+#include "lib/model/full_attention.h"
 #include "lib/model/plan_table.h"
 
 namespace bigbird {
@@ -136,41 +137,37 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
   return {};
 }
 
+Rows plan_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks, bool full) {
+  if (config.random_mode == RandomMode::file && !full) return config.plan->rows(layer, blocks);
+  const AttentionPattern pattern = full ? AttentionPattern::full : config.attention;
+  const RandomBlocks random = random_blocks_for(
+      pattern, blocks, config.block_size, config.num_attention_heads, config.num_random_blocks,
+      static_cast<std::uint32_t>(layer), config.random_mode, config.max_position_embeddings);
+  return pattern_rows(pattern, blocks, config.num_attention_heads, random);
+}
+
 PlanCache::PlanCache(const ModelConfig& config) : config_(config) {}
 
-bool PlanCache::full_attention(std::int64_t blocks) const {
-  switch (config_.attention) {
-    case AttentionPattern::full:
-      return true;
-    case AttentionPattern::window:
-      return false;
-    case AttentionPattern::bigbird:
-    case AttentionPattern::random:
-    case AttentionPattern::window_random:
-      break;
-  }
-  return blocks < 2 * config_.num_random_blocks + 6;
+const std::string& PlanCache::reason(std::int64_t blocks) {
+  const auto found = reasons_.find(blocks);
+  if (found != reasons_.end()) return found->second;
+  return reasons_.emplace(blocks, full_attention_reason(config_, blocks)).first->second;
+}
+
+bool PlanCache::full_attention(std::int64_t blocks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !reason(blocks).empty();
 }
 
 const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool full = full_attention(blocks);
+  const bool full = !reason(blocks).empty();
   auto& slot = plans_[{full ? -1 : layer, blocks}];  // full attention is the same in every layer
   if (slot) return *slot;
   if (full && config_.attention != AttentionPattern::full) {
-    log_info_once(fmt::format(
-        "full attention for sequences of fewer than {} blocks of {} tokens ({} random blocks need that many)",
-        2 * config_.num_random_blocks + 6, config_.block_size, config_.num_random_blocks));
+    log_info_once("full attention for " + reason(blocks));
   }
-  if (config_.random_mode == RandomMode::file && !full) {
-    slot = std::make_unique<BlockPlan>(config_.plan->rows(layer, blocks));
-    return *slot;
-  }
-  const AttentionPattern pattern = full ? AttentionPattern::full : config_.attention;
-  const RandomBlocks random = random_blocks_for(
-      pattern, blocks, config_.block_size, config_.num_attention_heads, config_.num_random_blocks,
-      static_cast<std::uint32_t>(layer), config_.random_mode, config_.max_position_embeddings);
-  slot = std::make_unique<BlockPlan>(pattern_rows(pattern, blocks, config_.num_attention_heads, random));
+  slot = std::make_unique<BlockPlan>(plan_rows(config_, layer, blocks, full));
   return *slot;
 }
 

@@ -61,19 +61,27 @@ std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPatter
                                                                  std::int64_t blocks, std::int64_t heads,
                                                                  const RandomBlocks& random);
 
-// Plans of all layers at the lengths met so far; thread-safe. Decides per call, never sticky: a sequence of
-// fewer than 2r + 6 blocks gets full attention, and says so once (specification 1.3, 1.6).
+// Key blocks of every row of one layer as the config asks for them: a plan from its file, the pattern with
+// its random blocks, or every block when `full`.
+std::vector<std::vector<std::vector<std::int32_t>>> plan_rows(const ModelConfig& config, std::int64_t layer,
+                                                              std::int64_t blocks, bool full);
+
+// Plans of all layers at the lengths met so far; thread-safe. Full attention is decided per call by the rule
+// of the random mode (full_attention.h) and said once for each reason.
 class PlanCache {
  public:
   explicit PlanCache(const ModelConfig& config);
   // Never null; lives as long as the cache.
   const BlockPlan& plan(std::int64_t layer, std::int64_t blocks);
   // Whether this length takes full attention (then attention-probability dropout applies in training).
-  bool full_attention(std::int64_t blocks) const;
+  bool full_attention(std::int64_t blocks);
 
  private:
+  const std::string& reason(std::int64_t blocks);  // for full attention; under the lock
+
   ModelConfig config_;
   std::mutex mutex_;
+  std::map<std::int64_t, std::string> reasons_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<BlockPlan>> plans_;
 };
 

@@ -33,6 +33,7 @@ class PlanTable {
   std::int64_t block_size() const { return block_size_; }
   std::int64_t layers() const { return static_cast<std::int64_t>(layers_.size()); }  // 1: alike in all
   std::int64_t heads() const { return static_cast<std::int64_t>(layers_[0].size()); }
+  const std::string& where() const { return where_; }  // its file, for messages
   std::int64_t blocks() const { return static_cast<std::int64_t>(layers_[0][0].size()); }
 
   // The plan of a sequence of `blocks` blocks: the upper left corner of the table, as DeepSpeed cuts its

@@ -89,6 +89,10 @@ RandomBlocks random_blocks_old(std::int64_t blocks, std::int64_t block_size, std
     throw_infeasible(blocks, random_per_row, fmt::format("the plan is drawn for 4 to {} blocks", total));
   }
   const std::int64_t last = old_plan_reach > 2 * block_size ? old_plan_reach / block_size - 1 : total - 1;
+  if (const std::int64_t reach = std::min(last, total - 2); reach >= blocks) {
+    throw_infeasible(blocks, random_per_row,
+                     fmt::format("at block size {} the plan reaches to block {}", block_size, reach));
+  }
   NumpyLegacyRandom rng(seed);
   RandomBlocks plan(static_cast<std::size_t>(heads));
   for (auto& head :

@@ -41,6 +41,8 @@ class Evaluate : public ::testing::Test {
                         "16",
                         "--random-blocks",
                         "1",
+                        "--random-mode",
+                        "hf-train",
                         "--batch",
                         "16",
                         "--lr",

@@ -23,6 +23,7 @@ class ForwardVerb : public ::testing::Test {
     config.max_position_embeddings = 64;
     config.block_size = 4;
     config.num_random_blocks = 1;
+    config.random_mode = RandomMode::hf_train;  // google is full attention at these lengths
     const ParameterLayout layout(config);
     std::filesystem::create_directory(folder / "model");
     write_model_files(folder / "model", config, layout, initial_parameters(layout, config, 1), "", "tiny\n");

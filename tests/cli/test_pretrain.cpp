@@ -58,6 +58,8 @@ class Pretrain : public ::testing::Test {
                                     "16",
                                     "--random-blocks",
                                     "1",
+                                    "--random-mode",
+                                    "hf-train",
                                     "--batch",
                                     "2",
                                     "-@",

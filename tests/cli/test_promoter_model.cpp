@@ -59,6 +59,8 @@ class PromoterModel : public ::testing::Test {
           "32",
           "--block-size",
           "16",
+          "--random-mode",
+          "hf-train",
           "--length",
           "128",
           "--max-positions",

@@ -20,6 +20,7 @@ ModelConfig tiny_config() {
   config.max_position_embeddings = 64;
   config.block_size = 4;
   config.num_random_blocks = 1;
+  config.random_mode = RandomMode::hf_train;  // sparse from 8 blocks on; google is full up to 512 tokens
   config.hidden_dropout_prob = 0.0;
   config.attention_probs_dropout_prob = 0.0;
   return config;

@@ -1,4 +1,5 @@
-// Block plans: patterns, transpose, the rule for full attention, and graph facts.
+// Block plans: patterns, transpose, the cache, and graph facts. When attention is full:
+// test_full_attention.cpp.
 #include "lib/model/block_plan.h"
 
 #include <gtest/gtest.h>
@@ -7,17 +8,18 @@
 #include <map>
 
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/model/plan_statistics.h"
+#include "lib/model/plan_table.h"
 
 namespace bigbird {
 namespace {
 
-ModelConfig small_config(AttentionPattern pattern = AttentionPattern::bigbird) {
+// hf-train, because google takes full attention up to 512 tokens: 32 of these blocks.
+ModelConfig small_config() {
   ModelConfig config;
   config.num_attention_heads = 2;
   config.block_size = 16;
-  config.attention = pattern;
+  config.random_mode = RandomMode::hf_train;
   return config;
 }
 
@@ -62,7 +64,7 @@ TEST(BlockPlan, LayersAndHeadsDifferAndRepeatCallsAgree) {
   EXPECT_EQ(keys(0), keys(0));
 }
 
-TEST(BlockPlan, ZerosModeRepeatsBlockZero) {
+TEST(BlockPlan, HfEvalRepeatsBlockZero) {
   ModelConfig config = small_config();
   config.random_mode = RandomMode::hf_eval;
   PlanCache cache(config);
@@ -71,31 +73,28 @@ TEST(BlockPlan, ZerosModeRepeatsBlockZero) {
             1 + 3);
 }
 
-TEST(BlockPlan, FullAttentionIsDecidedPerCallAndSaidOnce) {
-  std::vector<std::string> said;
-  set_log_sink([&](LogLevel, const std::string& message) { said.push_back(message); });
-  PlanCache cache(small_config());
-  EXPECT_TRUE(cache.full_attention(11));
-  EXPECT_FALSE(cache.full_attention(12));
-  const auto listed = [&](std::int64_t blocks) {
-    return cache.plan(0, blocks).view().row_offsets[2 * blocks];
-  };
-  EXPECT_EQ(listed(11), 2 * 11 * 11);
-  EXPECT_LT(listed(14), 2 * 14 * 14);
-  EXPECT_EQ(listed(8), 2 * 8 * 8);
-  EXPECT_LT(listed(12), 2 * 12 * 12);  // a short call before it changes nothing
-  set_log_sink({});
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("fewer than 12 blocks"), std::string::npos);
-}
-
-TEST(BlockPlan, NoRandomBlocksIsAllowedFromSixBlocks) {
+TEST(BlockPlan, ModeNoneListsGlobalBlocksAndWindowAlone) {
   ModelConfig config = small_config();
-  config.num_random_blocks = 0;
+  config.random_mode = RandomMode::none;
   PlanCache cache(config);
-  EXPECT_FALSE(cache.full_attention(6));
   const kernels::BlockPlanView& view = cache.plan(3, 6).view();
   EXPECT_EQ(view.row_offsets[3] - view.row_offsets[2], 5);
+}
+
+TEST(BlockPlan, ModeFileTakesTheListsOfThePlan) {
+  const PlanTable::Heads first{{{0}, {1, 1, 0}}, {{1}, {0}}}, second{{{1}, {1}}, {{0}, {0, 1}}};
+  ModelConfig config = small_config();
+  config.random_mode = RandomMode::file;
+  config.plan = std::make_shared<const PlanTable>(16, std::vector<PlanTable::Heads>{first, second}, "here");
+  PlanCache cache(config);
+  const auto lists = [&](std::int64_t layer) {
+    const kernels::BlockPlanView& view = cache.plan(layer, 2).view();
+    return std::vector<std::int32_t>(view.key_blocks, view.key_blocks + view.row_offsets[4]);
+  };
+  EXPECT_EQ(lists(0), (std::vector<std::int32_t>{0, 1, 1, 0, 1, 0}));
+  EXPECT_EQ(lists(1), (std::vector<std::int32_t>{1, 1, 0, 0, 1}));
+  EXPECT_FALSE(cache.full_attention(2));  // however short
+  EXPECT_THROW(cache.plan(0, 3), Error);
 }
 
 TEST(BlockPlan, PatternsWithoutGlobalBlocks) {

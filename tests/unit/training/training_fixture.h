@@ -47,6 +47,7 @@ class TrainingTest : public ::testing::Test {
     config.max_position_embeddings = 128;
     config.block_size = 16;
     config.num_random_blocks = 1;
+    config.random_mode = RandomMode::hf_train;  // google is full attention at these lengths
     return config;
   }
 
