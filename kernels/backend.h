@@ -85,7 +85,8 @@ class Backend {
 
   // --- embeddings
   // -----------------------------------------------------------------------------------------------------
-  // y[t] = word[ids[t]] * word_scale + type[types[t]] + position[positions[t]]; tables are [*, C].
+  // y[t] = word[ids[t]] * word_scale + type[types[t]] + position[positions[t]]; tables are [*, C], and
+  // position (dposition) may be null: no such term.
   virtual void embedding_forward(const std::int32_t* ids, const std::int32_t* types,
                                  const std::int32_t* positions, const float* word, const float* type,
                                  const float* position, float word_scale, float* y, Index tokens,
@@ -117,6 +118,14 @@ class Backend {
   // y += x.
   virtual void add(const float* x, float* y, Index count) = 0;
 
+  // --- rotary positions (Su et al. 2021)
+  // -------------------------------------------------------------------------------------------------- In
+  // place: in each of `heads` heads of `head_size` columns of row t, the pair of columns (i, i + half), i <
+  // half, is turned by the angle whose cosine is turns[positions[t], i] and whose sine is turns[positions[t],
+  // half + i], or by the opposite angle when `back` (the backward pass). turns is [*, 2 half].
+  virtual void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
+                           Index head_size, Index half, bool back) = 0;
+
   // --- attention over block plans
   // ------------------------------------------------------------------------------------- out rows are (T, C)
   // with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled, multiplicity-counting scores is
@@ -143,10 +152,14 @@ class Backend {
   virtual void cross_entropy(const float* logits, const std::int32_t* labels, float* losses,
                              std::int32_t* predictions, float* dlogits, float scale, Index rows,
                              Index classes) = 0;
-  // Binary cross entropy on logits with positives weighted: losses[i] = sum over classes; dlogits as above.
+  // Binary cross entropy on logits with positives weighted: losses[i] = sum over classes; dlogits =
+  // derivative times scale, and may be logits itself.
   virtual void binary_cross_entropy(const float* logits, const float* targets, float positive_weight,
                                     float* losses, float* dlogits, float scale, Index rows,
                                     Index classes) = 0;
+  // losses[i] = sum over columns of (x - target)^2; dx as dlogits above.
+  virtual void squared_error(const float* x, const float* targets, float* losses, float* dx, float scale,
+                             Index rows, Index columns) = 0;
 
   // --- optimizer
   // ------------------------------------------------------------------------------------------------------

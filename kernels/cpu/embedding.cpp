@@ -13,7 +13,8 @@ void CpuBackend::embedding_forward(const std::int32_t* ids, const std::int32_t* 
   parallel_pieces(tokens, rows_per_task(width), [&](Index first, Index count) {
     for (Index t = first; t < first + count; ++t) {
       level_.sum_of_three(word + ids[t] * width, word_scale, type + types[t] * width,
-                          position + positions[t] * width, y + t * width, width);
+                          position != nullptr ? position + positions[t] * width : nullptr, y + t * width,
+                          width);
     }
   });
 }
@@ -29,6 +30,7 @@ void CpuBackend::embedding_backward(const float* dy, const std::int32_t* ids, co
       const float* gradient = dy + t * width + first;
       level_.add_scaled(gradient, word_scale, dword + ids[t] * width + first, count);
       level_.add_scaled(gradient, 1.0f, dtype + types[t] * width + first, count);
+      if (dposition == nullptr) continue;
       level_.add_scaled(gradient, 1.0f, dposition + positions[t] * width + first, count);
     }
   });

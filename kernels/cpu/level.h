@@ -101,7 +101,7 @@ struct Level {
   // One row; dgamma and dbeta accumulate. dx may be dy.
   void (*layernorm_backward_row)(const float* dy, const float* x, const float* gamma, float mean, float rstd,
                                  float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
-  // y[j] = a[j] * scale + b[j] + c[j]
+  // y[j] = a[j] * scale + b[j] + c[j]; c may be null.
   void (*sum_of_three)(const float* a, float scale, const float* b, const float* c, float* y, Index count);
   // y[j] += x[j] * scale
   void (*add_scaled)(const float* x, float scale, float* y, Index count);
@@ -114,6 +114,10 @@ struct Level {
   void (*gelu_backward)(const float* pre, const float* dy, float* dx, Index count, Activation activation);
   void (*tanh_forward)(const float* x, float* y, Index count);
   void (*tanh_backward)(const float* y, const float* dy, float* dx, Index count);
+
+  // One row: x[h * head_size + i] and x[h * head_size + half + i] are turned by the angle with cosine
+  // turns[i] and sine turns[half + i], or back.
+  void (*turn_row)(float* x, const float* turns, Index heads, Index head_size, Index half, bool back);
 
   // y = (residual +) dropout(x); residual may be null; `first` is the element index of x[0], a multiple of 4.
   void (*dropout)(const float* x, const float* residual, float* y, Index count, std::uint64_t first,

@@ -63,4 +63,19 @@ void CpuBackend::binary_cross_entropy(const float* logits, const float* targets,
   });
 }
 
+void CpuBackend::squared_error(const float* x, const float* targets, float* losses, float* dx, float scale,
+                               Index rows, Index columns) {
+  parallel_pieces(rows, rows_per_task(columns), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {
+      double loss = 0.0;
+      for (Index i = row * columns; i < (row + 1) * columns; ++i) {
+        const double difference = static_cast<double>(x[i]) - static_cast<double>(targets[i]);
+        loss += difference * difference;
+        if (dx != nullptr) dx[i] = static_cast<float>(2.0 * difference * static_cast<double>(scale));
+      }
+      losses[row] = static_cast<float>(loss);
+    }
+  });
+}
+
 }  // namespace bigbird::kernels

@@ -77,6 +77,8 @@ class CpuBackend final : public Backend {
   void dropout_add(const float* x, const float* residual, float* y, Index count,
                    const Dropout& dropout) override;
   void add(const float* x, float* y, Index count) override;
+  void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
+                   Index head_size, Index half, bool back) override;
 
   // attention.cpp
   std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const override;
@@ -91,6 +93,8 @@ class CpuBackend final : public Backend {
                      Index classes) override;
   void binary_cross_entropy(const float* logits, const float* targets, float positive_weight, float* losses,
                             float* dlogits, float scale, Index rows, Index classes) override;
+  void squared_error(const float* x, const float* targets, float* losses, float* dx, float scale, Index rows,
+                     Index columns) override;
 
   // optimizer.cpp
   double sum_of_squares(const float* x, Index count) override;

@@ -1,4 +1,4 @@
-// LayerNorm, activations, dropout: rows or elements, cut into equal pieces.
+// LayerNorm, activations, dropout, rotary turns: rows or elements, cut into equal pieces.
 #include <algorithm>
 
 #include "kernels/cpu/operations.h"
@@ -74,6 +74,16 @@ void CpuBackend::dropout_add(const float* x, const float* residual, float* y, In
 void CpuBackend::add(const float* x, float* y, Index count) {
   parallel_pieces(count, elements_per_task,
                   [&](Index first, Index number) { level_.add_scaled(x + first, 1.0f, y + first, number); });
+}
+
+void CpuBackend::rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows,
+                             Index heads, Index head_size, Index half, bool back) {
+  parallel_pieces(rows, rows_per_task(heads * head_size), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {
+      level_.turn_row(x.data + row * x.stride, turns + positions[row] * 2 * half, heads, head_size, half,
+                      back);
+    }
+  });
 }
 
 }  // namespace bigbird::kernels

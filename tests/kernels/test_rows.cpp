@@ -171,6 +171,55 @@ TEST_P(RowKernel, AddAdds) {
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[0][i], x[i] + y[i]);
 }
 
+// Head sizes and parts of heads that fill vectors and that do not; rows lie further apart than the heads
+// reach.
+TEST_P(RowKernel, RotaryTurnsPairsByTheAngleOfTheirPositionAndBack) {
+  struct Shape {
+    Index heads, head_size, half;
+  };
+  for (const Shape& s :
+       {Shape{1, 2, 1}, Shape{3, 10, 3}, Shape{4, 64, 16}, Shape{2, 64, 32}, Shape{2, 80, 20}}) {
+    SCOPED_TRACE(::testing::Message() << s.heads << " x " << s.head_size << ", half " << s.half);
+    const Index rows = 131, stride = s.heads * s.head_size + 5, position_count = 50;
+    std::vector<std::int32_t> positions;
+    for (Index t = 0; t < rows; ++t) positions.push_back(static_cast<std::int32_t>(t % position_count));
+    Floats turns;
+    for (Index p = 0; p < position_count; ++p) {
+      for (const bool sine : {false, true}) {
+        for (Index i = 0; i < s.half; ++i) {
+          const double angle = static_cast<double>(p) / static_cast<double>(i + 1);
+          turns.push_back(static_cast<float>(sine ? std::sin(angle) : std::cos(angle)));
+        }
+      }
+    }
+    const Floats x = random_floats(static_cast<std::size_t>(rows * stride), 73);
+    const auto got = run([&](Backend& backend) {
+      Guarded turned(x);
+      backend.rotary_turn({turned.data(), stride}, positions.data(), turns.data(), rows, s.heads, s.head_size,
+                          s.half, false);
+      Guarded back(turned.take());
+      backend.rotary_turn({back.data(), stride}, positions.data(), turns.data(), rows, s.heads, s.head_size,
+                          s.half, true);
+      return std::vector<Floats>{turned.take(), back.take()};
+    });
+    reference::Vector expected = doubles(x);
+    for (Index t = 0; t < rows; ++t) {
+      for (Index head = 0; head < s.heads; ++head) {
+        for (Index i = 0; i < s.half; ++i) {
+          const double angle = static_cast<double>(t % position_count) / static_cast<double>(i + 1);
+          const std::size_t at = static_cast<std::size_t>(t * stride + head * s.head_size + i);
+          const std::size_t other = at + static_cast<std::size_t>(s.half);
+          const double a = expected[at], b = expected[other];
+          expected[at] = a * std::cos(angle) - b * std::sin(angle);
+          expected[other] = b * std::cos(angle) + a * std::sin(angle);
+        }
+      }
+    }
+    EXPECT_LT(relative_error(got[0], expected), 1e-6);
+    EXPECT_LT(relative_error(got[1], doubles(x)), 1e-6);
+  }
+}
+
 TEST_P(RowKernel, EmbeddingsEqualReferenceForwardAndBackward) {
   for (const Index width : {5, 64, 150}) {
     SCOPED_TRACE(width);

@@ -1,4 +1,4 @@
-// Rows and element-wise work: LayerNorm, gelu, tanh, softmax statistics, sums.
+// Rows and element-wise work: LayerNorm, gelu, tanh, rotary turns, softmax statistics, sums.
 #include "kernels/cpu/levels/simd.h"
 #include "kernels/gelu.h"
 
@@ -140,7 +140,9 @@ void layernorm_backward_row(const float* dy, const float* x, const float* gamma,
 
 void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count) {
   for_each_vector(count, [&](Index i, auto part) {
-    part.put(y + i, part.get(a + i) * splat(scale) + part.get(b + i) + part.get(c + i));
+    Floats sum = part.get(a + i) * splat(scale) + part.get(b + i);
+    if (c != nullptr) sum += part.get(c + i);
+    part.put(y + i, sum);
   });
 }
 
@@ -183,6 +185,21 @@ void tanh_backward(const float* y, const float* dy, float* dx, Index count) {
   for_each_vector(count, [&](Index i, auto part) {
     const Floats value = part.get(y + i);
     part.put(dx + i, part.get(dy + i) * (splat(1.0f) - value * value));
+  });
+}
+
+void turn_row(float* x, const float* turns, Index heads, Index head_size, Index half, bool back) {
+  const Floats direction = splat(back ? -1.0f : 1.0f);
+  for_each_vector(half, [&](Index i, auto part) {
+    const Floats cosine = part.get(turns + i);
+    const Floats sine = part.get(turns + half + i) * direction;
+    for (Index head = 0; head < heads; ++head) {
+      float* const first = x + head * head_size + i;
+      float* const second = first + half;
+      const Floats a = part.get(first), b = part.get(second);
+      part.put(first, a * cosine - b * sine);
+      part.put(second, b * cosine + a * sine);
+    }
   });
 }
 

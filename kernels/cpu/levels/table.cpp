@@ -22,6 +22,7 @@ void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Inde
 void gelu_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
 void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
+void turn_row(float* x, const float* turns, Index heads, Index head_size, Index half, bool back);
 void dropout(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
              float probability, std::uint64_t seed, std::uint64_t stream);
 void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
@@ -46,6 +47,7 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      gelu_backward,
                      tanh_forward,
                      tanh_backward,
+                     turn_row,
                      dropout,
                      softmax_statistics,
                      exp_scaled,
