@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -31,13 +34,24 @@ constexpr double zero_exact = 1e-9, zero_single = 1e-6;
 constexpr float masked_logit = -1e5f;
 constexpr double masked_bound = 0.2;
 
-std::vector<std::filesystem::path> golden_files() {
-  std::vector<std::filesystem::path> files;
+// Files of tests/golden/huggingface with this extension (folders have none), in order.
+std::vector<std::filesystem::path> golden_paths(const std::string& extension) {
+  std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "tests/golden/huggingface")) {
-    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+    if (entry.path().extension() == extension) paths.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// The golden file itself, or the one of the case that a folder was written for.
+std::string golden_file_of(const std::filesystem::path& path) {
+  std::string name = path.stem().string();
+  const std::string binary = "_bin";
+  if (name.size() > binary.size() && name.rfind(binary) == name.size() - binary.size()) {
+    name.resize(name.size() - binary.size());
+  }
+  return path.parent_path() / (name + ".safetensors");
 }
 
 // Names with this prefix -> names without it.
@@ -74,14 +88,15 @@ class HuggingFace : public ::testing::TestWithParam<std::filesystem::path> {
     kernels::set_thread_count(1);  // matrices this small gain nothing from a second thread
   }
 
-  SafetensorsFile run() {
-    write_formula_model(folder.path(), golden.metadata().at("config"));
+  SafetensorsFile run(const std::string& model_folder) {
     copy_inputs(golden, folder / "in.safetensors");
     const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
     ExactCallOptions options;
     options.hidden_states = golden.has("out.hidden_states.0");
     options.gradients = golden.has("out.loss");
-    run_exact_call(*backend, folder.path(), folder / "in.safetensors", folder / "out.safetensors", options,
+    const nlohmann::json config = nlohmann::json::parse(golden.metadata().at("config"));
+    options.random_mode = parse_random_mode(config.at("bigbird").at("random_mode"));
+    run_exact_call(*backend, model_folder, folder / "in.safetensors", folder / "out.safetensors", options,
                    {});
     return SafetensorsFile(folder / "out.safetensors");
   }
@@ -145,18 +160,30 @@ class HuggingFace : public ::testing::TestWithParam<std::filesystem::path> {
     return largest;
   }
 
-  const SafetensorsFile golden{GetParam()};
+  const SafetensorsFile golden{golden_file_of(GetParam())};
   const TemporaryFolder folder;
 };
 
 TEST_P(HuggingFace, OutputsAndGradientsAgree) {
-  const SafetensorsFile actual = run();
+  write_formula_model(folder.path(), golden.metadata().at("config"));
+  const SafetensorsFile actual = run(folder.path());
   RecordProperty("largest_output_difference", std::to_string(compare_outputs(actual) * 1e6) + "e-6");
   RecordProperty("largest_gradient_difference", std::to_string(compare_gradients(actual) * 1e6) + "e-6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, HuggingFace, ::testing::ValuesIn(golden_files()),
+INSTANTIATE_TEST_SUITE_P(Golden, HuggingFace, ::testing::ValuesIn(golden_paths(".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });
+
+class HuggingFaceFolder : public HuggingFace {};
+
+TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
+  const SafetensorsFile actual = run(GetParam());
+  compare_outputs(actual);
+  compare_gradients(actual);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("")),
+                         [](const auto& entry) { return entry.param.filename().string(); });
 
 }  // namespace
 }  // namespace bigbird

@@ -1,5 +1,7 @@
 """Runs small Hugging Face BigBird models in float64 and writes inputs, outputs and gradients to
-tests/golden/huggingface/*.safetensors, which the C++ tests read. Weights are a formula (formula_weights.py).
+tests/golden/huggingface/*.safetensors, which the C++ tests read. Weights are a formula (formula_weights.py). Of one case per
+head the folder itself is written too, as save_pretrained makes it: huggingface/NAME/ with model.safetensors and
+huggingface/NAME_bin/ with pytorch_model.bin.
 
     python make_golden.py [--only NAME]
 
@@ -13,7 +15,6 @@ import pathlib
 import numpy as np
 import torch
 import transformers
-from safetensors.numpy import save_file
 from transformers import (
     BigBirdConfig,
     BigBirdForMaskedLM,
@@ -26,6 +27,7 @@ from transformers.models.big_bird.modeling_big_bird import BigBirdBlockSparseAtt
 
 import dense_attention
 import formula_weights
+import golden_file
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "huggingface"
 CLASSES = {
@@ -36,8 +38,8 @@ CLASSES = {
     "question_answering": BigBirdForQuestionAnswering,
 }
 SEPARATOR = 3
-WHOLE_GRADIENT = 4096  # elements; of larger ones every k-th row is kept, beside the norm of the whole
-HIDDEN_VALUES = 1600  # of every hidden state, about
+WHOLE_GRADIENT = 3072  # elements; of larger ones every k-th row is kept, beside the norm of the whole
+HIDDEN_VALUES = 1200  # of every hidden state, about
 ZERO_GRADIENT = 1e-9  # of the largest norm: such gradients are zero but for rounding (biases that a softmax cancels)
 MASKED_LOGIT = -1e5  # below: transformers has subtracted 1e6 from a question's token
 
@@ -109,6 +111,9 @@ CASES = [
     case("question_answering_200_default_types", "question_answering", "train", tokens=200),
     case("question_answering_144_falls_back", "question_answering", "eval", tokens=144),
 ]
+
+FOLDERS = ("encoder_208", "pretraining_177_is_sparse", "masked_lm_208", "classification_320_single_label",
+           "question_answering_256")
 
 
 def make_config(case):
@@ -259,10 +264,18 @@ def write(case, folder):
         "peer": f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float64",
         "peer_float32": json.dumps(far),
     }
-    save_file(tensors, folder / (case["name"] + ".safetensors"), metadata)
+    golden_file.save(tensors, folder / (case["name"] + ".safetensors"), metadata)
     size = (folder / (case["name"] + ".safetensors")).stat().st_size
     print(f"{case['name']}\t{'sparse' if sparse else 'full'}\t{size}\t{outputs.get('loss', np.array(0.0)):.4f}\t"
           f"{far['outputs']:.1e}\t{far['gradients']:.1e}", flush=True)
+
+
+def write_folders(case, folder):
+    model = CLASSES[case["head"]](make_config(case))
+    formula_weights.fill(model)
+    model.save_pretrained(folder / case["name"])
+    model.save_pretrained(folder / (case["name"] + "_bin"), safe_serialization=False)
+    (folder / case["name"] / "model.safetensors").chmod(0o644)
 
 
 def main():
@@ -277,6 +290,8 @@ def main():
     for one in CASES:
         if arguments.only in (None, one["name"]):
             write(one, arguments.output)
+            if one["name"] in FOLDERS:
+                write_folders(one, arguments.output)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ import pathlib
 import numpy as np
 import torch
 import transformers
-from safetensors.numpy import save_file
 from transformers import BigBirdConfig, BigBirdForPreTraining, get_linear_schedule_with_warmup
 
 import formula_weights
+import golden_file
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "adamw_steps.safetensors"
 STEPS, WARMUP, RATE, DECAY = 20, 4, 1e-3, 0.01
@@ -123,7 +123,7 @@ def main():
     text = json.loads(config.to_json_string())
     text["architectures"] = ["BigBirdForPreTraining"]
     text["bigbird"] = {"random_mode": "hf-train"}
-    save_file(tensors, OUTPUT, {
+    golden_file.save(tensors, OUTPUT, {
         "config": json.dumps(text),
         "training": json.dumps({"warmup": WARMUP, "learning_rate": RATE, "weight_decay": DECAY}),
         "peer": f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float64",
