@@ -22,12 +22,24 @@ struct Batch {
   // MLM: rows (of T) whose token is to be predicted, ascending, and the true ids. Empty without MLM.
   std::vector<std::int32_t> masked_rows;
   std::vector<std::int32_t> masked_labels;
-  // NSP: [B] 0 = B follows A, 1 = random; empty without NSP. Classification: [B] class numbers; empty when
-  // unknown.
+  // NSP: [B] 0 = B follows A, 1 = random; empty without NSP. Classification by a single label: [B] class
+  // numbers; empty when unknown.
   std::vector<std::int32_t> sequence_labels;
+  // Multi-label classification (0..1) and regression: [B, num_labels]; empty when unknown.
+  std::vector<float> sequence_targets;
+  // Question answering: [B] first and last token of the answer, both or none; position 0 says that there is
+  // no answer, ignored_label that it lies outside.
+  std::vector<std::int32_t> start_positions;
+  std::vector<std::int32_t> end_positions;
+  // [B] tokens of every sequence that compete for start and end. Empty: its real ones. Hugging Face lets all
+  // tokens of its (B, T) matrix compete, padding too: T for each then.
+  std::vector<std::int64_t> answer_lengths;
 
   std::int64_t tokens() const { return token_offsets.back(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
+  std::int64_t answer_length(std::size_t sequence) const {
+    return answer_lengths.empty() ? lengths[sequence] : answer_lengths[sequence];
+  }
 
   // Appends one sequence of real tokens, padding it to a multiple of block_size (or to pad_to tokens when
   // larger). types may be empty (all 0).

@@ -19,6 +19,8 @@ enum class DropoutSite : std::uint64_t {
   feed_forward_output = 4,
   classifier_input = 5,
   classifier_inner = 6,
+  question_input = 7,
+  question_output = 8,
 };
 
 struct Call {

@@ -17,14 +17,30 @@ struct ExactCallOptions {
   std::optional<RandomMode> random_mode;  // instead of the one in config.json
 };
 
-// input: input_ids [B, T], attention_mask [B, T] (1 real, 0 padding on the right; default all 1),
-// token_type_ids [B, T] (default 0), all integers; pretraining head: labels [B, T] (-100 = not predicted),
-// next_sentence_label [B]; classification head: labels [B]. The batch is padded to the next multiple of the
-// block size, as Hugging Face does, and outputs are cut back to T. output: last_hidden_state [B, T, C];
-// pretraining head: pooler_output [B, C], prediction_logits [B, T, V], seq_relationship_logits [B, 2];
-// classification head: logits [B, num_labels]; loss [] when labels are given: mean over labelled tokens plus
-// mean over labelled sequences. metadata goes into the header of the output. Returns the number of tokens,
-// padding not counted. Throws Error{bad_input} naming the file, the tensor and the place of what is wrong.
+// input, all integers unless said otherwise: input_ids [B, T], attention_mask [B, T] (1 real, 0 padding on
+// the right; default all 1), token_type_ids [B, T] (default 0; question answering: 0 for the question and its
+// [SEP], 1 behind), and what the head learns from:
+//   pretraining         labels [B, T] (-100 = not predicted), next_sentence_label [B]
+//   masked-lm           labels [B, T]
+//   classification      labels [B], or floating-point: several labels at once [B, L] within 0..1, regression
+//                       [B, L] or, for one number, [B]. Floats [B, L] without a problem_type in config.json
+//                       are several labels at once, as transformers takes them.
+//   question-answering  start_positions [B], end_positions [B] (T or more: not among the tokens, ignored)
+//
+// The batch is padded to the next multiple of the block size, as Hugging Face does, and outputs are cut back
+// to T (Hugging Face cuts last_hidden_state and the logits, not hidden_states). output:
+//   every head          last_hidden_state [B, T, C]
+//   encoder             pooler_output [B, C]
+//   pretraining         pooler_output [B, C], prediction_logits [B, T, V], seq_relationship_logits [B, 2]
+//   masked-lm           logits [B, T, V]
+//   classification      logits [B, L]
+//   question-answering  start_logits [B, T], end_logits [B, T]; 1e6 less for the tokens of the question
+// and loss [] when labels are given: the sum of the means over labelled tokens and over labelled sequences,
+// or half of the means over start and over end positions. The logits of all tokens are held in memory at
+// once: B * T * V floats.
+//
+// metadata goes into the header of the output. Returns the number of tokens, padding not counted. Throws
+// Error{bad_input} naming the file, the tensor and the place of what is wrong.
 std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_folder,
                             const std::string& input, const std::string& output,
                             const ExactCallOptions& options, std::map<std::string, std::string> metadata);

@@ -1,6 +1,6 @@
-// The output heads on the last hidden state: masked-token prediction (on the masked rows only, decoder tied
-// to the word table), next-sentence prediction from the pooled first token, and classification
-// (specification 2.1 and 3).
+// The output heads on the last hidden state (specification 2.1 and 3), each as transformers computes it:
+// masked tokens, next sentence and the pooled first token, classification of sequences, spans that answer a
+// question. head_forward and head_backward take the one that the config names.
 #pragma once
 
 #include "lib/model/call.h"
@@ -10,19 +10,48 @@
 
 namespace bigbird {
 
-// hidden [T, C] is the last hidden state. Losses are computed for the labels the batch carries.
-void pretraining_head_forward(const Call& call, const PretrainingHeadTensors& tensors,
-                              const Activations& kept, const float* hidden, ForwardResult& result);
+// hidden [T, C] is the last hidden state. Losses are computed for the labels that the batch carries.
+void head_forward(const Call& call, const ModelTensors& tensors, const Activations& kept, const float* hidden,
+                  ForwardResult& result);
+// Adds to kept.workspace.stream, the gradient of the last hidden state, and to the parameter gradients.
+// Logits are turned into their gradients in place. Error{runtime} for the encoder without a head.
+void head_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
+                   const Activations& kept, const LossScale& scale);
+
+// BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
+// word table, on the masked rows only.
+void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
+                         const float* hidden, ForwardResult& result);
+void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
+                          const MaskedHeadTensors& gradients, const Activations& kept, float scale);
+
+// tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
+void pooler_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
+                    const float* hidden);
+void next_sentence_head_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
+                                const float* hidden, ForwardResult& result);
+void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tensors,
+                                 const PooledHeadTensors& gradients, const Activations& kept, float scale);
+
+// BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
 void classification_head_forward(const Call& call, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, const float* hidden, ForwardResult& result);
-
-// Add to kept.workspace.stream, the gradient of the last hidden state, and to the parameter gradients. The
-// logits are turned into their gradients in place.
-void pretraining_head_backward(const Call& call, const PretrainingHeadTensors& tensors,
-                               const PretrainingHeadTensors& gradients, const Activations& kept,
-                               const LossScale& scale);
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept,
-                                  const LossScale& scale);
+                                  float scale);
+
+// BigBirdForQuestionAnswering: a block LayerNorm(x + dropout(W2 gelu(W1 dropout(x)))) and one logit each for
+// the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without
+// position 0, get 1e6 less; a sequence without [SEP] has no question. The softmax runs over
+// Batch::answer_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
+// an exact call, where Hugging Face lets it.
+void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
+                           const float* hidden, ForwardResult& result);
+void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
+                            const QuestionHeadTensors& gradients, const Activations& kept,
+                            const LossScale& scale);
+// Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
+// transformers counts.
+std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id);
 
 }  // namespace bigbird

@@ -23,8 +23,8 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
 
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept,
-                                  const LossScale& scale) {
-  if (call.batch.sequence_labels.empty()) return;
+                                  float scale) {
+  if (!has_sequence_loss(call)) return;
   kernels::Backend& backend = call.backend;
   const kernels::Index sequences = call.batch.sequences(), width = call.width(),
                        classes = call.config.num_labels;
@@ -32,7 +32,7 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
   float* ddense = kept.workspace.wide;
   float* dfirst = ddense + sequences * width;
 
-  sequence_loss_backward(call, kept.sequence, classes, scale.sequence);
+  sequence_loss_backward(call, kept.sequence, classes, scale);
   const float* dlogits = kept.sequence.logits;
   backend.linear_backward_weight(dlogits, head.dense, gradients.output.weight, gradients.output.bias,
                                  sequences, classes, width);

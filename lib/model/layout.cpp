@@ -73,15 +73,25 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     layernorm(prefix + "output.LayerNorm");
   }
   if (config.norm_type == NormType::prenorm) layernorm("bert.encoder.LayerNorm");
-  if (config.head == HeadType::pretraining) {
-    linear("bert.pooler", c, c);
+  if (config.has_pooler()) {
+    declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
+    bias("bert.pooler", c);
+  }
+  if (config.has_mlm()) {
     linear("cls.predictions.transform.dense", c, c);
     layernorm("cls.predictions.transform.LayerNorm");
     bias("cls.predictions", v);
-    linear("cls.seq_relationship", 2, c);
-  } else {
+  }
+  if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
+  if (config.head == HeadType::classification) {
     linear("classifier.dense", c, c);
     linear("classifier.out_proj", config.num_labels, c);
+  }
+  if (config.head == HeadType::question_answering) {
+    linear("qa_classifier.intermediate.dense", f, c);
+    linear("qa_classifier.output.dense", c, f);
+    layernorm("qa_classifier.output.LayerNorm");
+    linear("qa_classifier.qa_outputs", 2, c);
   }
 }
 

@@ -17,11 +17,14 @@ struct TensorSpec {
   std::string name;                 // "bert.encoder.layer.0.attention.self.query.weight"
   std::vector<std::int64_t> shape;  // Linear weights are [out, in]
   Init init = Init::zeros;
-  bool decay = false;       // weight decay applies (not to biases and LayerNorm)
+  bool decay = false;       // weight decay applies (not to biases, LayerNorm and a pooler without use)
   std::int64_t offset = 0;  // in floats, from the start of the arena
   std::int64_t count = 0;   // product of shape
 };
 
+// A head that does not use the pooler holds it all the same where transformers does, so that the folder loads
+// there without a warning. It has neither gradient nor decay: AdamW leaves it as it is.
+//
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are
 // neighbours (and so are their biases), so that they form one [3C, C] matrix.
 class ParameterLayout {

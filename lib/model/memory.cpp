@@ -100,35 +100,78 @@ void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options
   }
 }
 
-void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits) {
+void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked) {
   Arena& arena = plan.arena;
-  const std::int64_t width = plan.width, sequences = limits.sequences, masked = limits.masked_tokens;
-  const bool pretraining = plan.config.head == HeadType::pretraining;
   const std::string what = "heads";
-  to.sequence.rows = arena.integers(what, sequences);
-  to.sequence.labels = arena.integers(what, sequences);
-  to.sequence.predictions = arena.integers(what, sequences);
-  to.sequence.gathered = arena.floats(what, sequences * width);
-  to.sequence.logits = arena.floats(what, sequences * (pretraining ? 2 : plan.config.num_labels));
-  to.sequence.losses = arena.floats(what, sequences);
-  if (!pretraining) {
-    to.classification.dense_pre = arena.floats(what, sequences * width);
-    to.classification.dense = arena.floats(what, sequences * width);
-    return;
-  }
-  PretrainingActivations& head = to.pretraining;
-  head.pooler_linear = arena.floats(what, sequences * width);
-  head.pooled = arena.floats(what, sequences * width);
   head.rows = arena.integers(what, masked);
   head.labels = arena.integers(what, masked);
   head.predictions = arena.integers(what, masked);
-  head.gathered = arena.floats(what, masked * width);
-  head.transform_pre = arena.floats(what, masked * width);
-  head.transform = arena.floats(what, masked * width);
-  head.norm = arena.floats(what, masked * width);
+  head.gathered = arena.floats(what, masked * plan.width);
+  head.transform_pre = arena.floats(what, masked * plan.width);
+  head.transform = arena.floats(what, masked * plan.width);
+  head.norm = arena.floats(what, masked * plan.width);
   head.norm_state = plan.norm_state(what, masked);
   head.losses = arena.floats(what, masked);
   head.logits = arena.floats("logits of masked tokens", masked * plan.config.vocab_size);
+}
+
+void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequences, std::int64_t classes) {
+  Arena& arena = plan.arena;
+  const std::string what = "heads";
+  head.rows = arena.integers(what, sequences);
+  head.gathered = arena.floats(what, sequences * plan.width);
+  if (classes == 0) return;
+  head.labels = arena.integers(what, sequences);
+  head.predictions = arena.integers(what, sequences);
+  head.logits = arena.floats(what, sequences * classes);
+  head.losses = arena.floats(what, sequences);
+  if (plan.config.head == HeadType::classification && plan.config.problem_type != ProblemType::single_label) {
+    head.targets = arena.floats(what, sequences * classes);
+  }
+}
+
+void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
+  Arena& arena = plan.arena;
+  const std::string what = "heads";
+  head.input = arena.floats(what, plan.tokens * plan.width);
+  if (training) head.block.pre = arena.floats(what, plan.tokens * plan.inner);
+  head.block.inner = arena.floats(what, plan.tokens * plan.inner);
+  head.block.sum = arena.floats(what, plan.tokens * plan.width);
+  head.block.norm = arena.floats(what, plan.tokens * plan.width);
+  if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  head.penalty = arena.floats(what, plan.tokens);
+  head.start = arena.floats(what, plan.tokens);
+  head.end = arena.floats(what, plan.tokens);
+  head.labels = arena.integers(what, 2 * sequences);
+  head.losses = arena.floats(what, 2 * sequences);
+}
+
+void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool training) {
+  const std::int64_t sequences = limits.sequences;
+  if (plan.config.uses_pooler()) {
+    to.pooled.linear = plan.arena.floats("heads", sequences * plan.width);
+    to.pooled.pooled = plan.arena.floats("heads", sequences * plan.width);
+  }
+  switch (plan.config.head) {
+    case HeadType::encoder:
+      plan_sequence(plan, to.sequence, sequences, 0);
+      break;
+    case HeadType::pretraining:
+      plan_sequence(plan, to.sequence, sequences, 2);
+      plan_masked(plan, to.masked, limits.masked_tokens);
+      break;
+    case HeadType::masked_lm:
+      plan_masked(plan, to.masked, limits.masked_tokens);
+      break;
+    case HeadType::classification:
+      plan_sequence(plan, to.sequence, sequences, plan.config.num_labels);
+      to.classification.dense_pre = plan.arena.floats("heads", sequences * plan.width);
+      to.classification.dense = plan.arena.floats("heads", sequences * plan.width);
+      break;
+    case HeadType::question_answering:
+      plan_question(plan, to.question, sequences, training);
+      break;
+  }
 }
 
 }  // namespace
@@ -166,7 +209,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
     to.final_norm = arena.floats("final LayerNorm", plan.tokens * plan.width);
     if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
   }
-  plan_heads(plan, to, limits);
+  plan_heads(plan, to, limits, options.training);
   if (options.training) {
     const std::string what = "backward workspace";
     to.workspace.stream = arena.floats(what, plan.tokens * plan.width);

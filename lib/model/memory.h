@@ -71,8 +71,8 @@ struct EmbeddingActivations {
   NormState norm_state;
 };
 
-struct PretrainingActivations {
-  // Masked rows only (M of them).
+// Masked rows only (M of them).
+struct MaskedActivations {
   std::int32_t* rows = nullptr;         // [M]
   std::int32_t* labels = nullptr;       // [M]
   std::int32_t* predictions = nullptr;  // [M]
@@ -81,15 +81,29 @@ struct PretrainingActivations {
   float* transform = nullptr;           // [M, C]
   float* norm = nullptr;                // [M, C]
   NormState norm_state;
-  float* logits = nullptr;         // [M, V]; backward turns them into their gradient
-  float* losses = nullptr;         // [M]
-  float* pooler_linear = nullptr;  // [B, C] before tanh
-  float* pooled = nullptr;         // [B, C]
+  float* logits = nullptr;  // [M, V]; backward turns them into their gradient
+  float* losses = nullptr;  // [M]
+};
+
+struct PooledActivations {
+  float* linear = nullptr;  // [B, C] before tanh
+  float* pooled = nullptr;  // [B, C]
 };
 
 struct ClassificationActivations {
   float* dense_pre = nullptr;  // [B, C] before gelu
   float* dense = nullptr;      // [B, C] after gelu and dropout
+};
+
+// Rows are tokens, so that the block works as a layer of the encoder does.
+struct QuestionActivations {
+  float* input = nullptr;          // [T, C] after dropout
+  FeedForwardActivations block;    // sum and norm [T, C]
+  float* penalty = nullptr;        // [T]: what is added to the logits of the question
+  float* start = nullptr;          // [T] logits; backward turns them into their gradient
+  float* end = nullptr;            // [T]
+  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
+  float* losses = nullptr;         // [2B]
 };
 
 // One row per sequence, at its first token.
@@ -98,7 +112,8 @@ struct SequenceActivations {
   std::int32_t* labels = nullptr;       // [B]
   std::int32_t* predictions = nullptr;  // [B]
   float* gathered = nullptr;            // [B, C]; classification: after dropout
-  float* logits = nullptr;              // [B, classes]
+  float* logits = nullptr;              // [B, classes]; backward turns them into their gradient
+  float* targets = nullptr;             // [B, classes]; multi-label and regression only
   float* losses = nullptr;              // [B]
 };
 
@@ -116,8 +131,10 @@ struct Activations {
   float* final_norm = nullptr;  // [T, C]; pre-LN only
   NormState final_norm_state;
   SequenceActivations sequence;
-  PretrainingActivations pretraining;
+  MaskedActivations masked;  // each filled for the heads that have it
+  PooledActivations pooled;
   ClassificationActivations classification;
+  QuestionActivations question;
   BackwardWorkspace workspace;
 
   // What the heads read.

@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "lib/core/error.h"
+#include "lib/model/batch_check.h"
 #include "lib/model/call.h"
 #include "lib/model/encoder.h"
 #include "lib/model/heads.h"
@@ -36,58 +35,6 @@ std::size_t activation_bytes(const ModelConfig& config, const BatchLimits& limit
   Arena arena(nullptr);
   plan_activations(arena, config, limits, options);
   return arena.bytes();
-}
-
-void check_ids(const std::vector<std::int32_t>& ids, std::int64_t bound, const char* what) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= bound) {
-      throw_bad_input(
-          fmt::format("{} {} at row {} of the batch: the model knows 0 to {}", what, ids[i], i, bound - 1),
-          "use the tokenizer that the model was trained with");
-    }
-  }
-}
-
-void check_size(std::int64_t size, std::int64_t limit, const char* what) {
-  if (size > limit)
-    throw_runtime(fmt::format("a batch of {} {}, the model was built for {}", size, what, limit));
-}
-
-// One pass over the host side of a batch, so that no kernel ever reads outside a table.
-void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
-  if (batch.sequences() == 0) throw_runtime("a batch without sequences");
-  check_size(batch.tokens(), limits.tokens, "tokens");
-  check_size(batch.sequences(), limits.sequences, "sequences");
-  check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
-  const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
-  bool consistent = batch.ids.size() == tokens && batch.types.size() == tokens &&
-                    batch.token_offsets.size() == batch.lengths.size() + 1 &&
-                    batch.token_offsets.front() == 0;
-  for (std::size_t s = 0; consistent && s < batch.lengths.size(); ++s) {
-    const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
-    consistent = rows > 0 && rows % config.block_size == 0 && length > 0 && length <= rows;
-    check_size(rows, limits.longest, "tokens in one sequence");
-    if (length > config.max_position_embeddings) {
-      throw_bad_input(fmt::format("a sequence of {} tokens: the model has {} positions", length,
-                                  config.max_position_embeddings),
-                      "cut the sequence, or use a model trained for longer ones");
-    }
-  }
-  const auto& rows = batch.masked_rows;
-  consistent = consistent && (batch.masked_labels.empty() || batch.masked_labels.size() == rows.size()) &&
-               (batch.sequence_labels.empty() || batch.sequence_labels.size() == batch.lengths.size()) &&
-               std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end() &&
-               (rows.empty() || (rows.front() >= 0 && rows.back() < batch.tokens()));
-  if (!consistent) throw_runtime("the parts of a batch do not agree in their sizes");
-  check_ids(batch.ids, config.vocab_size, "token id");
-  check_ids(batch.types, config.type_vocab_size, "token type");
-  const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
-  for (const std::int32_t label : batch.sequence_labels) {
-    if (label != ignored_label) check_ids({label}, classes, "label");
-  }
-  for (const std::int32_t label : batch.masked_labels) {
-    if (label != ignored_label) check_ids({label}, config.vocab_size, "masked label");
-  }
 }
 
 }  // namespace
@@ -122,6 +69,12 @@ struct Model::Impl {
     backend.download(host.data(), from, host.size() * sizeof(float));
     return host;
   }
+  // The same for what only some heads have.
+  std::vector<float> output(const float* from, std::int64_t count, const char* what) const {
+    if (from == nullptr)
+      throw_runtime(fmt::format("a model with the {} head has no {}", name_of(config.head), what));
+    return download(from, count);
+  }
 
   kernels::Backend& backend;
   ModelConfig config;
@@ -141,6 +94,19 @@ struct Model::Impl {
   std::uint64_t dropout_seed = 0;
   bool backward_possible = false;
 };
+
+LossScale mean_scale(const ForwardResult& result) {
+  const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
+  return {mean(result.mlm_count), mean(result.sequence_count), 0.5f * mean(result.start_count),
+          0.5f * mean(result.end_count)};
+}
+
+double scaled_loss(const ForwardResult& result, const LossScale& scale) {
+  return static_cast<double>(scale.mlm) * result.mlm_loss_sum +
+         static_cast<double>(scale.sequence) * result.sequence_loss_sum +
+         static_cast<double>(scale.start) * result.start_loss_sum +
+         static_cast<double>(scale.end) * result.end_loss_sum;
+}
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
              const ModelOptions& options)
@@ -192,11 +158,7 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   ForwardResult result;
   encoder_forward(call, impl_->parameter_tensors, impl_->kept, options.hidden_state);
   const float* hidden = impl_->kept.last_hidden_state();
-  if (impl_->config.head == HeadType::pretraining) {
-    pretraining_head_forward(call, impl_->parameter_tensors.pretraining, impl_->kept, hidden, result);
-  } else {
-    classification_head_forward(call, impl_->parameter_tensors.classification, impl_->kept, hidden, result);
-  }
+  head_forward(call, impl_->parameter_tensors, impl_->kept, hidden, result);
   impl_->backward_possible = impl_->options.training;
   return result;
 }
@@ -208,13 +170,7 @@ void Model::backward(const LossScale& scale) {
   const Call call = impl_->call();
   const std::size_t bytes = static_cast<std::size_t>(call.tokens() * call.width()) * sizeof(float);
   impl_->backend.zero(impl_->kept.workspace.stream, bytes);
-  if (impl_->config.head == HeadType::pretraining) {
-    pretraining_head_backward(call, impl_->parameter_tensors.pretraining, impl_->gradient_tensors.pretraining,
-                              impl_->kept, scale);
-  } else {
-    classification_head_backward(call, impl_->parameter_tensors.classification,
-                                 impl_->gradient_tensors.classification, impl_->kept, scale);
-  }
+  head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept, scale);
   encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept,
                    impl_->options.grad_checkpoint);
 }
@@ -224,19 +180,26 @@ std::vector<float> Model::last_hidden_state() const {
 }
 
 std::vector<float> Model::pooler_output() const {
-  if (impl_->config.head != HeadType::pretraining) throw_runtime("a classification model has no pooler");
-  return impl_->download(impl_->kept.pretraining.pooled,
-                         impl_->batch.sequences() * impl_->config.hidden_size);
+  return impl_->output(impl_->kept.pooled.pooled, impl_->batch.sequences() * impl_->config.hidden_size,
+                       "pooled output");
 }
 
 std::vector<float> Model::sequence_logits() const {
   const std::int64_t classes = impl_->config.head == HeadType::pretraining ? 2 : impl_->config.num_labels;
-  return impl_->download(impl_->kept.sequence.logits, impl_->batch.sequences() * classes);
+  return impl_->output(impl_->kept.sequence.logits, impl_->batch.sequences() * classes, "sequence logits");
 }
 
 std::vector<float> Model::masked_logits() const {
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
-  return impl_->download(impl_->kept.pretraining.logits, rows * impl_->config.vocab_size);
+  return impl_->output(impl_->kept.masked.logits, rows * impl_->config.vocab_size, "logits of masked tokens");
+}
+
+std::vector<float> Model::start_logits() const {
+  return impl_->output(impl_->kept.question.start, impl_->batch.tokens(), "start logits");
+}
+
+std::vector<float> Model::end_logits() const {
+  return impl_->output(impl_->kept.question.end, impl_->batch.tokens(), "end logits");
 }
 
 }  // namespace bigbird

@@ -54,17 +54,31 @@ struct ForwardResult {
   double mlm_loss_sum = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  double sequence_loss_sum = 0;  // NSP or classification, nats over sequences
+  // NSP or classification. Single label: nats over sequences. Multi-label (nats) and regression (squares):
+  // over all sequences times labels, so that the mean is Hugging Face's.
+  double sequence_loss_sum = 0;
   std::int64_t sequence_count = 0;
-  std::int64_t sequence_correct = 0;
+  std::int64_t sequence_correct = 0;  // single label only
+  // Question answering, nats over the sequences whose position is not ignored.
+  double start_loss_sum = 0;
+  std::int64_t start_count = 0;
+  double end_loss_sum = 0;
+  std::int64_t end_count = 0;
   std::vector<float> mlm_losses;  // per masked token, in Batch order
 };
 
-// Weights of the two losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
+// Weights of the losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
 struct LossScale {
   float mlm = 0.0f;
   float sequence = 0.0f;
+  float start = 0.0f;
+  float end = 0.0f;
 };
+// The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end.
+// A loss without labels weighs nothing.
+LossScale mean_scale(const ForwardResult& result);
+// The weighted sum of the losses.
+double scaled_loss(const ForwardResult& result, const LossScale& scale);
 
 class Model {
  public:
@@ -89,16 +103,20 @@ class Model {
   // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
   // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);
-  // Gradients of (scale.mlm * mlm_loss_sum + scale.sequence * sequence_loss_sum) of the last forward(), added
-  // to gradients().
+  // Gradients of scaled_loss(result, scale) of the last forward(), added to gradients(). Error{runtime} for a
+  // model without a head: it has no loss.
   void backward(const LossScale& scale);
 
   // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
   // place.
   std::vector<float> last_hidden_state() const;  // [T, C]
-  std::vector<float> pooler_output() const;      // [B, C]; pretraining head only
-  std::vector<float> sequence_logits() const;    // [B, 2] NSP or [B, num_labels]
-  std::vector<float> masked_logits() const;      // [masked, V] of the rows in Batch::masked_rows
+  // Error{runtime} when the model's head has no such output.
+  std::vector<float> pooler_output() const;    // [B, C]
+  std::vector<float> sequence_logits() const;  // [B, 2] NSP or [B, num_labels]
+  std::vector<float> masked_logits() const;    // [masked, V] of the rows in Batch::masked_rows
+  // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/heads.h).
+  std::vector<float> start_logits() const;
+  std::vector<float> end_logits() const;
 
  private:
   struct Impl;

@@ -1,7 +1,28 @@
 // See sequence_loss.h.
 #include "lib/model/sequence_loss.h"
 
+#include <numeric>
+
 namespace bigbird {
+namespace {
+
+ProblemType problem_of(const Call& call) {
+  return call.config.head == HeadType::classification ? call.config.problem_type : ProblemType::single_label;
+}
+
+// kept.losses, and the gradient of the logits in their place when it is asked for.
+void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes, float* dlogits,
+                   float scale) {
+  const kernels::Index sequences = call.batch.sequences();
+  if (problem_of(call) == ProblemType::multi_label) {
+    call.backend.binary_cross_entropy(kept.logits, kept.targets, 1.0f, kept.losses, dlogits, scale, sequences,
+                                      classes);
+  } else {
+    call.backend.squared_error(kept.logits, kept.targets, kept.losses, dlogits, scale, sequences, classes);
+  }
+}
+
+}  // namespace
 
 void gather_first_tokens(const Call& call, const SequenceActivations& kept, const float* hidden) {
   const std::vector<std::int32_t> rows(call.batch.token_offsets.begin(), call.batch.token_offsets.end() - 1);
@@ -9,32 +30,55 @@ void gather_first_tokens(const Call& call, const SequenceActivations& kept, cons
   call.backend.gather_rows(hidden, kept.rows, kept.gathered, call.batch.sequences(), call.width());
 }
 
+bool has_sequence_loss(const Call& call) {
+  return problem_of(call) == ProblemType::single_label ? !call.batch.sequence_labels.empty()
+                                                       : !call.batch.sequence_targets.empty();
+}
+
 void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                            ForwardResult& result) {
-  const std::vector<std::int32_t>& labels = call.batch.sequence_labels;
-  if (labels.empty()) return;
-  call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
-  call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, 0.0f,
-                             call.batch.sequences(), classes);
-  const LossSum sum = sum_losses(call.backend, kept.losses, kept.predictions, labels);
-  result.sequence_loss_sum = sum.loss;
-  result.sequence_count = sum.count;
-  result.sequence_correct = sum.correct;
+  if (!has_sequence_loss(call)) return;
+  kernels::Backend& backend = call.backend;
+  const Batch& batch = call.batch;
+  if (problem_of(call) == ProblemType::single_label) {
+    const std::vector<std::int32_t>& labels = batch.sequence_labels;
+    backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+    backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, 0.0f,
+                          batch.sequences(), classes);
+    const LossSum sum = sum_losses(backend, kept.losses, kept.predictions, labels);
+    result.sequence_loss_sum = sum.loss;
+    result.sequence_count = sum.count;
+    result.sequence_correct = sum.correct;
+    return;
+  }
+  const std::vector<float>& targets = batch.sequence_targets;
+  backend.upload(kept.targets, targets.data(), targets.size() * sizeof(float));
+  target_losses(call, kept, classes, nullptr, 0.0f);
+  std::vector<float> losses(batch.lengths.size());
+  backend.download(losses.data(), kept.losses, losses.size() * sizeof(float));
+  result.sequence_loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  result.sequence_count = batch.sequences() * classes;
 }
 
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                             float scale) {
-  call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.logits, scale,
-                             call.batch.sequences(), classes);
+  if (problem_of(call) == ProblemType::single_label) {
+    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.logits, scale,
+                               call.batch.sequences(), classes);
+  } else {
+    target_losses(call, kept, classes, kept.logits, scale);
+  }
 }
 
 LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
                    const std::vector<std::int32_t>& labels) {
   LossSum sum;
   sum.losses.resize(labels.size());
-  std::vector<std::int32_t> predicted(labels.size());
+  std::vector<std::int32_t> predicted(labels.size(), ignored_label);
   backend.download(sum.losses.data(), losses, labels.size() * sizeof(float));
-  backend.download(predicted.data(), predictions, labels.size() * sizeof(std::int32_t));
+  if (predictions != nullptr) {
+    backend.download(predicted.data(), predictions, labels.size() * sizeof(std::int32_t));
+  }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == ignored_label) continue;
     sum.loss += static_cast<double>(sum.losses[i]);

@@ -1,4 +1,4 @@
-// What the two heads with one answer per sequence share: the first token's row, and the loss on the label.
+// What the heads with one answer per sequence share: the first token's row, and the loss on the answer.
 #pragma once
 
 #include "lib/model/call.h"
@@ -9,13 +9,19 @@ namespace bigbird {
 
 // kept.gathered [B, C] = the rows of hidden at the first token of every sequence.
 void gather_first_tokens(const Call& call, const SequenceActivations& kept, const float* hidden);
-// Cross entropy of kept.logits [B, classes] against the batch's sequence labels; nothing without labels.
+
+// The loss of kept.logits [B, classes] against what the batch gives: cross entropy of a label (next sentence,
+// and classification by a single label), binary cross entropy of every label, or squared error
+// (ModelConfig::problem_type). Means over all of [B, classes] in the last two, as in transformers.
+bool has_sequence_loss(const Call& call);
+// Nothing without labels.
 void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                            ForwardResult& result);
 // kept.logits become their gradients.
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                             float scale);
-// Reads `count` losses and predictions back and adds them up in order.
+
+// Reads losses, and predictions unless they are null, back to the host and adds them up in order.
 struct LossSum {
   double loss = 0;
   std::int64_t count = 0;  // labels other than -100

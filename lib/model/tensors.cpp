@@ -36,15 +36,22 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     of.feed_forward.output = linear(prefix + "output.dense");
     of.feed_forward.norm = norm(prefix + "output.LayerNorm");
   }
-  if (config.head == HeadType::pretraining) {
-    tensors.pretraining.transform = linear("cls.predictions.transform.dense");
-    tensors.pretraining.norm = norm("cls.predictions.transform.LayerNorm");
-    tensors.pretraining.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias")};
-    tensors.pretraining.pooler = linear("bert.pooler");
-    tensors.pretraining.next_sentence = linear("cls.seq_relationship");
-  } else {
+  if (config.uses_pooler()) tensors.pooled.pooler = linear("bert.pooler");
+  if (config.has_mlm()) {
+    tensors.masked.transform = linear("cls.predictions.transform.dense");
+    tensors.masked.norm = norm("cls.predictions.transform.LayerNorm");
+    tensors.masked.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias")};
+  }
+  if (config.head == HeadType::pretraining) tensors.pooled.next_sentence = linear("cls.seq_relationship");
+  if (config.head == HeadType::classification) {
     tensors.classification.dense = linear("classifier.dense");
     tensors.classification.output = linear("classifier.out_proj");
+  }
+  if (config.head == HeadType::question_answering) {
+    tensors.question.block.inner = linear("qa_classifier.intermediate.dense");
+    tensors.question.block.output = linear("qa_classifier.output.dense");
+    tensors.question.block.norm = norm("qa_classifier.output.LayerNorm");
+    tensors.question.output = linear("qa_classifier.qa_outputs");
   }
   return tensors;
 }

@@ -44,12 +44,16 @@ struct LayerTensors {
   FeedForwardTensors feed_forward;
 };
 
-struct PretrainingHeadTensors {
+struct MaskedHeadTensors {
   LinearTensors transform;  // [C, C]
   NormTensors norm;
-  LinearTensors decoder;        // [V, C]: the word table, with a bias of its own
+  LinearTensors decoder;  // [V, C]: the word table, with a bias of its own
+};
+
+// Heads on the pooled first token.
+struct PooledHeadTensors {
   LinearTensors pooler;         // [C, C]
-  LinearTensors next_sentence;  // [2, C]
+  LinearTensors next_sentence;  // [2, C]; pretraining only
 };
 
 struct ClassificationHeadTensors {
@@ -57,12 +61,19 @@ struct ClassificationHeadTensors {
   LinearTensors output;  // [num_labels, C]
 };
 
+struct QuestionHeadTensors {
+  FeedForwardTensors block;
+  LinearTensors output;  // [2, C]: start and end
+};
+
 struct ModelTensors {
   EmbeddingTensors embeddings;
   std::vector<LayerTensors> layers;
-  NormTensors final_norm;              // pre-LN only
-  PretrainingHeadTensors pretraining;  // filled for the head that the model has
+  NormTensors final_norm;    // pre-LN only
+  MaskedHeadTensors masked;  // each filled for the heads that have it
+  PooledHeadTensors pooled;
   ClassificationHeadTensors classification;
+  QuestionHeadTensors question;
 };
 
 // base: the arena of layout.count() floats; not owned.

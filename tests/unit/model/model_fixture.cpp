@@ -80,16 +80,6 @@ std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& 
   return model;
 }
 
-LossScale mean_scale(const ForwardResult& result) {
-  const auto inverse = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
-  return {inverse(result.mlm_count), inverse(result.sequence_count)};
-}
-
-double scaled_loss(const ForwardResult& result, const LossScale& scale) {
-  return static_cast<double>(scale.mlm) * result.mlm_loss_sum +
-         static_cast<double>(scale.sequence) * result.sequence_loss_sum;
-}
-
 reference::EncoderConfig reference_config(const ModelConfig& config) {
   reference::EncoderConfig result;
   result.vocabulary = static_cast<std::size_t>(config.vocab_size);

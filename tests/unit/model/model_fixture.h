@@ -27,10 +27,6 @@ BatchLimits limits_of(const Batch& batch);
 std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
                                   const ModelOptions& options, const std::vector<float>& parameters);
 
-// Means over the labels that count, as Hugging Face's loss.
-LossScale mean_scale(const ForwardResult& result);
-double scaled_loss(const ForwardResult& result, const LossScale& scale);
-
 // The same for the reference.
 reference::EncoderConfig reference_config(const ModelConfig& config);
 reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters);

@@ -76,6 +76,33 @@ TEST_F(ModelFolder, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
   EXPECT_NE(load_model(path(), HeadType::classification, 10, 3).parameters, model.parameters);
 }
 
+TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {
+  for (const HeadType head : {HeadType::encoder, HeadType::classification}) {
+    const LoadedModel model = load_model(path(), head, 9);
+    const ParameterLayout layout(model.config);
+    const TensorSpec& pooler = *layout.find("bert.pooler.weight");
+    EXPECT_TRUE(std::equal(parameters_.begin() + layout_.offset(pooler.name),
+                           parameters_.begin() + layout_.offset(pooler.name) + pooler.count,
+                           model.parameters.begin() + pooler.offset))
+        << name_of(head);
+  }
+}
+
+TEST_F(ModelFolder, AnUnusedPoolerMayBeMissing) {
+  ModelConfig config = tiny();
+  config.head = HeadType::classification;
+  const ParameterLayout layout(config);
+  const std::vector<float> parameters = initial_parameters(layout, config, 4);
+  write_model_files(path(), config, layout, parameters, "", "# card\n");
+  std::vector<TensorToWrite> tensors;
+  for (const TensorSpec& spec : layout.tensors()) {
+    if (spec.name.starts_with("bert.pooler.")) continue;
+    tensors.push_back({spec.name, TensorType::f32, spec.shape, parameters.data() + spec.offset});
+  }
+  write_safetensors(path() + "/model.safetensors", tensors);
+  EXPECT_EQ(load_model(path(), HeadType::classification, 4).parameters, parameters);
+}
+
 TEST_F(ModelFolder, MissingTensorIsNamed) {
   rewrite([](std::vector<TensorToWrite>& tensors) { tensors.erase(tensors.begin() + 5); });
   EXPECT_NE(load_failure().find("model.safetensors: tensor " + layout_.tensors()[5].name + " is missing"),

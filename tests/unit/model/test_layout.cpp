@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "kernels/parallel.h"
 
@@ -30,7 +31,8 @@ TEST(Layout, QueryKeyAndValueAreNeighbours) {
 }
 
 TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
-  for (const HeadType head : {HeadType::pretraining, HeadType::classification}) {
+  for (const HeadType head : {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm,
+                              HeadType::classification, HeadType::question_answering}) {
     for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
       ModelConfig config;
       config.head = head;
@@ -46,11 +48,52 @@ TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
   }
 }
 
-TEST(Layout, OnlyMatricesDecay) {
-  const ParameterLayout layout(ModelConfig{});
-  for (const TensorSpec& spec : layout.tensors()) {
-    EXPECT_EQ(spec.decay, spec.shape.size() == 2) << spec.name;
+TEST(Layout, OnlyMatricesInUseDecay) {
+  for (const HeadType head :
+       {HeadType::pretraining, HeadType::masked_lm, HeadType::classification, HeadType::question_answering}) {
+    ModelConfig config;
+    config.head = head;
+    const ParameterLayout layout(config);
+    for (const TensorSpec& spec : layout.tensors()) {
+      const bool unused = spec.name.starts_with("bert.pooler.") && head != HeadType::pretraining;
+      EXPECT_EQ(spec.decay, spec.shape.size() == 2 && !unused) << spec.name;
+    }
   }
+}
+
+// As from_pretrained of transformers 4.57.1 asks for: nothing missing, nothing left over.
+TEST(Layout, HeadsHoldTheTensorsThatTransformersLoads) {
+  const auto names_behind_the_layers = [](HeadType head) {
+    ModelConfig config;
+    config.head = head;
+    const ParameterLayout layout(config);
+    std::set<std::string> names;
+    for (const TensorSpec& spec : layout.tensors()) {
+      if (!spec.name.starts_with("bert.embeddings.") && !spec.name.starts_with("bert.encoder."))
+        names.insert(spec.name);
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  const Names pooler{"bert.pooler.bias", "bert.pooler.weight"};
+  Names masked{"cls.predictions.bias", "cls.predictions.transform.LayerNorm.bias",
+               "cls.predictions.transform.LayerNorm.weight", "cls.predictions.transform.dense.bias",
+               "cls.predictions.transform.dense.weight"};
+  masked.insert(pooler.begin(), pooler.end());
+  Names pretraining{"cls.seq_relationship.bias", "cls.seq_relationship.weight"};
+  pretraining.insert(masked.begin(), masked.end());
+  Names classification{"classifier.dense.bias", "classifier.dense.weight", "classifier.out_proj.bias",
+                       "classifier.out_proj.weight"};
+  classification.insert(pooler.begin(), pooler.end());
+  EXPECT_EQ(names_behind_the_layers(HeadType::encoder), pooler);
+  EXPECT_EQ(names_behind_the_layers(HeadType::masked_lm), masked);
+  EXPECT_EQ(names_behind_the_layers(HeadType::pretraining), pretraining);
+  EXPECT_EQ(names_behind_the_layers(HeadType::classification), classification);
+  EXPECT_EQ(names_behind_the_layers(HeadType::question_answering),
+            (Names{"qa_classifier.intermediate.dense.bias", "qa_classifier.intermediate.dense.weight",
+                   "qa_classifier.output.LayerNorm.bias", "qa_classifier.output.LayerNorm.weight",
+                   "qa_classifier.output.dense.bias", "qa_classifier.output.dense.weight",
+                   "qa_classifier.qa_outputs.bias", "qa_classifier.qa_outputs.weight"}));
 }
 
 TEST(Layout, BiasesOfTheProjectionsCanBeAbsent) {

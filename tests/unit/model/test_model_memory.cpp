@@ -67,7 +67,7 @@ TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
     add(layer.feed_forward.sum, state);
     add(layer.feed_forward.norm, state);
   }
-  add(kept.pretraining.logits, 20 * 37 * sizeof(float));
+  add(kept.masked.logits, 20 * 37 * sizeof(float));
   add(kept.workspace.stream, state);
   add(kept.workspace.branch, state);
   add(kept.workspace.wide, 4 * state);
