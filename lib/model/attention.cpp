@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "lib/model/rotary.h"
+
 namespace bigbird {
 namespace {
 
@@ -85,6 +87,7 @@ void attention_layer_forward(const Call& call, std::int64_t layer, const Attenti
   if (!postnorm) normalise(input);
   backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv.weight, tensors.qkv.bias, kept.qkv, rows,
                          3 * width, width);
+  rotary_turn(call, kept.turns, kept.qkv, false);
   const std::vector<Run> runs = runs_of(call, layer);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const kernels::Index first = runs[i].first_row;
@@ -140,6 +143,7 @@ void attention_layer_backward(const Call& call, std::int64_t layer, const Attent
         write(dqkv, first, 3 * width, width), write(dqkv, first, 3 * width, 2 * width));
   }
 
+  rotary_turn(call, kept.turns, dqkv, true);
   backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, gradients.qkv.weight, gradients.qkv.bias,
                                  rows, 3 * width, width);
   float* into = postnorm ? work.stream : work.branch;

@@ -1,5 +1,6 @@
-// The attention half of a layer: one product for query, key and value, attention over the block plans, output
-// product, dropout, residual and LayerNorm (post-LN: after the sum; pre-LN: on the way in).
+// The attention half of a layer: one product for query, key and value, rotary positions, attention over the
+// block plans, output product, dropout, residual and LayerNorm (post-LN: after the sum; pre-LN: on the way
+// in).
 #pragma once
 
 #include "lib/model/call.h"

@@ -113,6 +113,7 @@ struct ModelConfig {
   std::string tokenizer_digest;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
   // transformers gives every head but question answering a pooler; only the first two use it.
   bool has_pooler() const { return head != HeadType::question_answering; }
   bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }

@@ -39,29 +39,38 @@ void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const
   backend.upload(kept.types, call.batch.types.data(), bytes);
   backend.upload(kept.positions, positions.data(), bytes);
 
-  const bool postnorm = call.config.norm_type == NormType::postnorm;
-  float* sum = postnorm ? kept.sum : output;
+  const EmbeddingNorm norm = call.config.embedding_norm;
+  float* sum = norm == EmbeddingNorm::none ? output : kept.sum;
   backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type,
                             tensors.position, word_scale(call.config), sum, rows, width);
   const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
-  if (dropout.probability > 0) backend.dropout(sum, sum, rows * width, dropout);
-  if (postnorm) {
+  const auto drop = [&](float* values) {
+    if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
+  };
+  if (norm != EmbeddingNorm::before_dropout) drop(sum);
+  if (norm != EmbeddingNorm::none) {
     backend.layernorm_forward(sum, tensors.norm.weight, tensors.norm.bias, call.epsilon(), output,
                               kept.norm_state.mean, kept.norm_state.rstd, rows, width);
   }
+  if (norm == EmbeddingNorm::before_dropout) drop(output);
 }
 
 void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
                          const EmbeddingActivations& kept, float* gradient) {
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
-  if (call.config.norm_type == NormType::postnorm) {
+  const EmbeddingNorm norm = call.config.embedding_norm;
+  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
+  const auto drop = [&] {
+    if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
+  };
+  if (norm == EmbeddingNorm::before_dropout) drop();
+  if (norm != EmbeddingNorm::none) {
     backend.layernorm_backward(gradient, kept.sum, tensors.norm.weight, kept.norm_state.mean,
                                kept.norm_state.rstd, gradient, false, gradients.norm.weight,
                                gradients.norm.bias, rows, width);
   }
-  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
-  if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
+  if (norm != EmbeddingNorm::before_dropout) drop();
   backend.embedding_backward(gradient, kept.ids, kept.types, kept.positions, word_scale(call.config),
                              gradients.word, gradients.type, gradients.position, rows, width,
                              call.config.vocab_size, call.config.type_vocab_size,

@@ -1,6 +1,5 @@
-// Input embeddings: word (times sqrt(C) when rescaled) + type + position, dropout, then LayerNorm in a
-// post-LN model (specification 2.1: dropout comes before LayerNorm here; a pre-LN model has none at the
-// input).
+// Input embeddings: word (times sqrt(C) when rescaled) + type + position (not for rotary positions), dropout,
+// and a LayerNorm behind it, before it, or none (EmbeddingNorm; specification 2.1).
 #pragma once
 
 #include "lib/model/call.h"

@@ -45,7 +45,7 @@ void encoder_forward(const Call& call, const ModelTensors& tensors, const Activa
                   kept.layers[layer]);
     report(layer + 1, kept.states[layer + 1]);
   }
-  if (call.config.norm_type == NormType::prenorm) {
+  if (call.config.has_final_norm()) {
     call.backend.layernorm_forward(kept.states[layers], tensors.final_norm.weight, tensors.final_norm.bias,
                                    call.epsilon(), kept.final_norm, kept.final_norm_state.mean,
                                    kept.final_norm_state.rstd, call.tokens(), call.width());
@@ -56,7 +56,7 @@ void encoder_backward(const Call& call, const ModelTensors& tensors, const Model
                       const Activations& kept, bool grad_checkpoint) {
   const std::size_t layers = tensors.layers.size();
   const BackwardWorkspace& work = kept.workspace;
-  if (call.config.norm_type == NormType::prenorm) {
+  if (call.config.has_final_norm()) {
     call.backend.layernorm_backward(work.stream, kept.states[layers], tensors.final_norm.weight,
                                     kept.final_norm_state.mean, kept.final_norm_state.rstd, work.stream,
                                     false, gradients.final_norm.weight, gradients.final_norm.bias,

@@ -1,4 +1,4 @@
-// The encoder: embeddings, the stack of layers, and in a pre-LN model the final LayerNorm.
+// The encoder: embeddings, the stack of layers, and the final LayerNorm of a pre-LN model that has one.
 #pragma once
 
 #include "lib/model/call.h"

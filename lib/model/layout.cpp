@@ -54,11 +54,11 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   };
 
   weight("bert.embeddings.word_embeddings", v, c);
-  weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
+  if (config.position_type == PositionType::absolute) {
+    weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
+  }
   weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
-  // Pre-LN has no LayerNorm at the input and one after the stack (specification 2.1), under a name of our
-  // own.
-  if (config.norm_type == NormType::postnorm) layernorm("bert.embeddings.LayerNorm");
+  if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     const std::string self = prefix + "attention.self.";
@@ -72,7 +72,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear(prefix + "output.dense", c, f);
     layernorm(prefix + "output.LayerNorm");
   }
-  if (config.norm_type == NormType::prenorm) layernorm("bert.encoder.LayerNorm");
+  if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
   if (config.has_pooler()) {
     declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
     bias("bert.pooler", c);

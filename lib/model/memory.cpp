@@ -86,7 +86,10 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
       to.states.push_back(arena.floats(what, state));
     }
   }
-  for (std::size_t i = 0; i < to.layers.size(); ++i) plan.set_output(to.layers[i], to.states[i + 1]);
+  for (std::size_t i = 0; i < to.layers.size(); ++i) {
+    plan.set_output(to.layers[i], to.states[i + 1]);
+    to.layers[i].attention.turns = to.turns;
+  }
 }
 
 void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options) {
@@ -94,7 +97,7 @@ void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options
   to.embeddings.ids = plan.arena.integers(what, plan.tokens);
   to.embeddings.types = plan.arena.integers(what, plan.tokens);
   to.embeddings.positions = plan.arena.integers(what, plan.tokens);
-  if (plan.postnorm()) {
+  if (plan.config.embedding_norm != EmbeddingNorm::none) {
     to.embeddings.sum = plan.arena.floats(what, plan.tokens * plan.width);
     if (options.training) to.embeddings.norm_state = plan.norm_state(what, plan.tokens);
   }
@@ -204,8 +207,12 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
       arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
   plan_embeddings(plan, to, options);
+  if (config.position_type == PositionType::rotary) {
+    to.turns = {to.embeddings.positions,
+                arena.floats("rotary positions", limits.longest * config.rotary_dim)};
+  }
   plan_encoder(plan, to, options);
-  if (config.norm_type == NormType::prenorm) {
+  if (config.has_final_norm()) {
     to.final_norm = arena.floats("final LayerNorm", plan.tokens * plan.width);
     if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
   }

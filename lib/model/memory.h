@@ -38,15 +38,22 @@ struct NormState {
   float* rstd = nullptr;  // [rows]
 };
 
+// What rotary positions are turned by, shared by all layers; null for absolute positions.
+struct RotaryTurns {
+  const std::int32_t* positions = nullptr;  // [T]
+  float* table = nullptr;                   // [longest sequence, rotary_dim], rotary.h
+};
+
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  float* qkv = nullptr;          // [T, 3C]
+  float* qkv = nullptr;          // [T, 3C]; query and key after their turn
   float* context = nullptr;      // [T, C]
   float* log_sum_exp = nullptr;  // [H, T]; null in inference
   float* sum = nullptr;          // [T, C]: input + dropout(output product)
   float* norm = nullptr;         // [T, C]
   NormState norm_state;          // null in inference
+  RotaryTurns turns;
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -67,7 +74,7 @@ struct EmbeddingActivations {
   std::int32_t* ids = nullptr;        // [T]
   std::int32_t* types = nullptr;      // [T]
   std::int32_t* positions = nullptr;  // [T]
-  float* sum = nullptr;               // [T, C] after dropout; post-LN only
+  float* sum = nullptr;               // [T, C] what the LayerNorm reads; null without one
   NormState norm_state;
 };
 
@@ -126,9 +133,10 @@ struct BackwardWorkspace {
 
 struct Activations {
   EmbeddingActivations embeddings;
+  RotaryTurns turns;
   std::vector<float*> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
-  float* final_norm = nullptr;  // [T, C]; pre-LN only
+  float* final_norm = nullptr;  // [T, C]; null without a final LayerNorm
   NormState final_norm_state;
   SequenceActivations sequence;
   MaskedActivations masked;  // each filled for the heads that have it

@@ -9,6 +9,7 @@
 #include "lib/model/encoder.h"
 #include "lib/model/heads.h"
 #include "lib/model/memory.h"
+#include "lib/model/rotary.h"
 #include "lib/model/tensors.h"
 
 namespace bigbird {
@@ -58,6 +59,10 @@ struct Model::Impl {
     }
     Arena arena(activations.bytes());
     kept = plan_activations(arena, config, limits, options);
+    if (kept.turns.table != nullptr) {
+      const std::vector<float> turns = rotary_turns(config, limits.longest);
+      on.upload(kept.turns.table, turns.data(), turns.size() * sizeof(float));
+    }
   }
 
   std::size_t arena_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }

@@ -18,13 +18,13 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
 
   ModelTensors tensors;
   tensors.embeddings.word = tensor("bert.embeddings.word_embeddings.weight");
-  tensors.embeddings.position = tensor("bert.embeddings.position_embeddings.weight");
-  tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
-  if (config.norm_type == NormType::postnorm) {
-    tensors.embeddings.norm = norm("bert.embeddings.LayerNorm");
-  } else {
-    tensors.final_norm = norm("bert.encoder.LayerNorm");
+  if (config.position_type == PositionType::absolute) {
+    tensors.embeddings.position = tensor("bert.embeddings.position_embeddings.weight");
   }
+  tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
+  if (config.embedding_norm != EmbeddingNorm::none)
+    tensors.embeddings.norm = norm("bert.embeddings.LayerNorm");
+  if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     LayerTensors& of = tensors.layers.emplace_back();

@@ -22,9 +22,9 @@ struct NormTensors {
 
 struct EmbeddingTensors {
   float* word = nullptr;      // [V, C]
-  float* position = nullptr;  // [max_position_embeddings, C]
+  float* position = nullptr;  // [max_position_embeddings, C]; null for rotary positions
   float* type = nullptr;      // [type_vocab_size, C]
-  NormTensors norm;           // post-LN only
+  NormTensors norm;           // null without one
 };
 
 struct AttentionTensors {
@@ -69,7 +69,7 @@ struct QuestionHeadTensors {
 struct ModelTensors {
   EmbeddingTensors embeddings;
   std::vector<LayerTensors> layers;
-  NormTensors final_norm;    // pre-LN only
+  NormTensors final_norm;    // null without one
   MaskedHeadTensors masked;  // each filled for the heads that have it
   PooledHeadTensors pooled;
   ClassificationHeadTensors classification;

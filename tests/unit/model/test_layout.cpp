@@ -37,6 +37,7 @@ TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
       ModelConfig config;
       config.head = head;
       config.norm_type = norm;
+      config.embedding_norm = usual_embedding_norm(norm);
       const ParameterLayout layout(config);
       std::int64_t next = 0;
       for (const TensorSpec& spec : layout.tensors()) {

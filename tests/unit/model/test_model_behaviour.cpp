@@ -19,6 +19,7 @@ const std::vector<std::int64_t> mixed_lengths{12, 45, 20, 7, 64};
 ModelConfig dropout_config(NormType norm, HeadType head) {
   ModelConfig config = tiny_config();
   config.norm_type = norm;
+  config.embedding_norm = usual_embedding_norm(norm);
   config.head = head;
   config.num_labels = 3;
   config.hidden_dropout_prob = 0.1;
@@ -144,6 +145,7 @@ TEST_F(ModelBehaviour, NeighboursInTheBatchDoNotChangeASequence) {
   for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
     ModelConfig config = tiny_config();
     config.norm_type = norm;
+    config.embedding_norm = usual_embedding_norm(norm);
     const std::vector<float> parameters = random_parameters(config, 31);
     const std::vector<std::int64_t> lengths{33, 5, 64, 50, 18};
     const Batch together = random_batch(config, lengths, 32);
@@ -170,6 +172,7 @@ TEST_F(ModelBehaviour, TrainingAndInferenceMemoryGiveTheSameStates) {
   for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
     ModelConfig config = tiny_config();
     config.norm_type = norm;
+    config.embedding_norm = usual_embedding_norm(norm);
     config.num_hidden_layers = 3;
     const Batch batch = random_batch(config, mixed_lengths, 33);
     std::vector<std::vector<float>> states;

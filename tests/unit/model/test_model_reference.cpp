@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "reference/losses.h"
@@ -24,6 +25,10 @@ struct Case {
   bool use_bias = true;
   bool rescale = false;
   std::int64_t heads = 2;
+  std::optional<EmbeddingNorm> embedding_norm = {};  // else the usual one
+  bool final_norm = true;
+  Activation activation = Activation::gelu_tanh;
+  std::int64_t rotary_dim = 0;  // 0: absolute positions
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -37,6 +42,15 @@ ModelConfig config_of(const Case& of) {
   config.use_bias = of.use_bias;
   config.rescale_embeddings = of.rescale;
   config.num_attention_heads = of.heads;
+  config.embedding_norm = of.embedding_norm.value_or(usual_embedding_norm(of.norm));
+  config.final_norm = of.final_norm;
+  config.activation = of.activation;
+  if (of.rotary_dim > 0) {
+    config.position_type = PositionType::rotary;
+    config.rotary_dim = of.rotary_dim;
+    config.rotary_base = 100.0;
+  }
+  validate(config, of.name);
   return config;
 }
 
@@ -146,7 +160,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "WithoutProjectionBias", .lengths = {36, 35}, .use_bias = false},
         Case{.name = "RescaledEmbeddings", .norm = NormType::prenorm, .lengths = {34}, .rescale = true},
         Case{.name = "WindowOnly", .attention = AttentionPattern::window, .lengths = {30, 62}},
-        Case{.name = "OneHead", .lengths = {41}, .heads = 1}),
+        Case{.name = "OneHead", .lengths = {41}, .heads = 1},
+        Case{.name = "ErfGelu", .lengths = {36, 35}, .activation = Activation::gelu_erf},
+        // GENA-LM's sparse models: rotary positions over a part of each head (12), LayerNorm at both ends.
+        Case{.name = "GenaSparse",
+             .norm = NormType::prenorm,
+             .lengths = {37, 9, 64, 1, 33},
+             .embedding_norm = EmbeddingNorm::before_dropout,
+             .activation = Activation::gelu_erf,
+             .rotary_dim = 8},
+        Case{.name = "RotaryWholeHead", .lengths = {45, 20}, .rotary_dim = 12},
+        Case{.name = "PreNormWithoutFinalNorm",
+             .norm = NormType::prenorm,
+             .lengths = {40, 5},
+             .final_norm = false},
+        Case{.name = "PostNormWithoutEmbeddingNorm", .lengths = {40}, .embedding_norm = EmbeddingNorm::none}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
