@@ -91,6 +91,7 @@ class Backend {
                                  const std::int32_t* positions, const float* word, const float* type,
                                  const float* position, float word_scale, float* y, Index tokens,
                                  Index width) = 0;
+  // Adds to the tables' gradients. A row with a negative id adds nothing to dword.
   virtual void embedding_backward(const float* dy, const std::int32_t* ids, const std::int32_t* types,
                                   const std::int32_t* positions, float word_scale, float* dword, float* dtype,
                                   float* dposition, Index tokens, Index width, Index vocabulary,

@@ -28,7 +28,7 @@ void CpuBackend::embedding_backward(const float* dy, const std::int32_t* ids, co
   parallel_pieces(width, columns_per_task, [&](Index first, Index count) {
     for (Index t = 0; t < tokens; ++t) {
       const float* gradient = dy + t * width + first;
-      level_.add_scaled(gradient, word_scale, dword + ids[t] * width + first, count);
+      if (ids[t] >= 0) level_.add_scaled(gradient, word_scale, dword + ids[t] * width + first, count);
       level_.add_scaled(gradient, 1.0f, dtype + types[t] * width + first, count);
       if (dposition == nullptr) continue;
       level_.add_scaled(gradient, 1.0f, dposition + positions[t] * width + first, count);

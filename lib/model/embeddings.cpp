@@ -27,6 +27,19 @@ std::vector<std::int32_t> positions_of(const Call& call) {
   return positions;
 }
 
+// The ids, with -1 for the pad token where padding stands: it never teaches the pad token's row (padding_idx
+// in Hugging Face). Padding has a gradient at all only where a head looks at every position, as that for
+// questions may.
+std::vector<std::int32_t> taught_ids(const Call& call) {
+  std::vector<std::int32_t> ids = call.batch.ids;
+  for (std::size_t s = 0; s < call.batch.lengths.size(); ++s) {
+    std::replace(ids.begin() + call.batch.token_offsets[s] + call.batch.lengths[s],
+                 ids.begin() + call.batch.token_offsets[s + 1],
+                 static_cast<std::int32_t>(call.config.pad_token_id), -1);
+  }
+  return ids;
+}
+
 }  // namespace
 
 void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
@@ -71,6 +84,8 @@ void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, cons
                                gradients.norm.bias, rows, width);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
+  const std::vector<std::int32_t> ids = taught_ids(call);
+  backend.upload(kept.ids, ids.data(), ids.size() * sizeof(std::int32_t));
   backend.embedding_backward(gradient, kept.ids, kept.types, kept.positions, word_scale(call.config),
                              gradients.word, gradients.type, gradients.position, rows, width,
                              call.config.vocab_size, call.config.type_vocab_size,
