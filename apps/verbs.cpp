@@ -14,6 +14,8 @@ const std::vector<VerbRow>& verb_table() {
       {"pretrain", "train an encoder on token shards: masked tokens and next sentences", cmd_pretrain},
       {"evaluate", "measure a pretrained model on held-out shards, beside n-gram baselines", cmd_evaluate},
       {"forward", "run a model once and write hidden states, logits, loss and gradients", cmd_forward},
+      {"fill-mask", "mask tokens of a text or a region and show what the model puts there", cmd_fill_mask},
+      {"embed", "turn sequences into vectors, pooled by sequence, token or bin", cmd_embed},
       {"attention", "print an attention plan, its degrees and path lengths, and draw it", cmd_attention},
       {"Genomics", nullptr, nullptr},
       {"promoter build", "cut windows around transcription start sites, with a negative for each",

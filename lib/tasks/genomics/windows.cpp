@@ -10,6 +10,8 @@
 #include "lib/io/bed.h"
 #include "lib/io/contig_names.h"
 #include "lib/io/fasta.h"
+#include "lib/io/fasta_stream.h"
+#include "lib/io/file.h"
 #include "lib/tasks/genomics/promoter_examples.h"
 
 namespace bigbird {
@@ -46,6 +48,45 @@ class FastaWindows : public WindowReader {
  private:
   Fasta fasta_;
   std::size_t next_ = 0;
+};
+
+class FastaStreamWindows : public WindowReader {
+ public:
+  explicit FastaStreamWindows(const std::string& path) : stream_(path) {}
+
+  bool next(Window& window) override {
+    if (!stream_.next(record_)) return false;
+    const auto length = static_cast<std::int64_t>(record_.sequence.size());
+    window = {record_.name, record_.name, 0, length, '+', -1, std::move(record_.sequence)};
+    return true;
+  }
+
+ private:
+  FastaStream stream_;
+  FastaRecord record_;
+};
+
+class LineWindows : public WindowReader {
+ public:
+  explicit LineWindows(const std::string& path) : lines_(path) {}
+
+  bool next(Window& window) override {
+    std::string_view line;
+    do {
+      if (!lines_.next(line)) return false;
+    } while (line.find_first_not_of(" \t") == std::string_view::npos);
+    window = {fmt::format("line{}", lines_.line_number()),
+              ".",
+              0,
+              static_cast<std::int64_t>(line.size()),
+              '.',
+              -1,
+              std::string(line)};
+    return true;
+  }
+
+ private:
+  LineReader lines_;
 };
 
 class BedWindows : public WindowReader {
@@ -87,7 +128,12 @@ std::unique_ptr<WindowReader> read_tsv_windows(const std::string& path) {
 }
 
 std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
+  if (path == "-") return std::make_unique<FastaStreamWindows>(path);
   return std::make_unique<FastaWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path) {
+  return std::make_unique<LineWindows>(path);
 }
 
 std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta) {

@@ -1,6 +1,6 @@
 // DNA windows, as the sequence tasks read them: the TSV files of `promoter build`, FASTA records, or
 // BED windows. Coordinates are 0-based half-open; sequences are on the window's own strand, upper case, A C G
-// T N only.
+// T N only. Lines of text are windows too, of a place without a name.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,15 @@ class WindowReader {
 
 // The example files of `promoter build` (promoter_examples.h), with their labels.
 std::unique_ptr<WindowReader> read_tsv_windows(const std::string& path);
-// Every record of a FASTA, as one window on the forward strand.
+// Every record of a FASTA, as one window on the forward strand; - is the standard input.
 std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path);
 // Windows of a BED over a genome; strand - is reverse-complemented. Errors name file and line: an unknown
 // contig, a window beyond its contig, an empty window.
 std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta);
+
+// Every line of a text that is not blank; - is the standard input. The id is line<number>, the place bytes of
+// the line, and chrom and strand are ".".
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
 
 // [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut.
 bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,

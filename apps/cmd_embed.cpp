@@ -1,0 +1,112 @@
+// `bigbird embed`: vectors of sequences, and a table that says what each row stands for.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/io/file.h"
+#include "lib/io/float_rows.h"
+#include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
+#include "lib/io/tsv.h"
+#include "lib/tasks/embed.h"
+
+namespace bigbird::apps {
+namespace {
+
+// "vectors.npy" -> "vectors.rows.tsv"
+std::string rows_path(const std::string& output) {
+  return output.substr(0, output.rfind('.')) + ".rows.tsv";
+}
+
+}  // namespace
+
+int cmd_embed(int argc, char** argv) {
+  Verb verb("embed", "Turn sequences into vectors: a matrix, and a table that says what each row stands for.",
+            {"bigbird embed -m run/final -f genome.fa.gz -R windows.bed -o vectors.npy",
+             "bigbird embed -m run/final windows.fa --pool bin:200 -o vectors.safetensors",
+             "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
+  std::string model, records, fasta, regions, text, output;
+  std::string pool = "mean";
+  std::int64_t batch_tokens = 8192;
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", model, "Model folder; its output head is not used")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("FASTA", records, "Every record is one sequence, on the forward strand; - is stdin");
+  app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
+  app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented; - is stdin")
+      ->type_name("BED");
+  app.add_option("--text", text, "Every line that is not blank is one sequence; - is stdin")
+      ->type_name("FILE");
+  app.add_option(
+         "--pool", pool,
+         "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
+         "every N bases, the mean over the tokens there, each weighted by its bases in the bin")
+      ->type_name("POOL");
+  app.add_option("-o,--output", output,
+                 "OUT.npy (float32, a row each) or OUT.safetensors (tensor embeddings); the table goes to "
+                 "OUT.rows.tsv")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--batch-tokens", batch_tokens,
+                 "Tokens run at once, at least one whole sequence; the vectors do not depend on it")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1 << 24));
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  if (!verb.parse(argc, argv)) return 0;
+  const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (text.empty() ? 0 : 1);
+  if (sources != 1 || regions.empty() != fasta.empty()) {
+    throw_usage("give the sequences in one way",
+                "a FASTA, or --fasta-ref with --regions-file, or --text FILE");
+  }
+  const Pooling pooling = parse_pooling(pool);
+
+  const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
+                                                : !regions.empty() ? read_bed_windows(regions, fasta)
+                                                                   : read_line_windows(text);
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  Embedder embedder(model, pooling, batch_tokens, *backend);
+  if (!text.empty() && embedder.tokenizer().is_dna()) {
+    throw_usage("--text: the model in " + model + " reads DNA", "give the sequences as FASTA");
+  }
+
+  std::vector<std::string> comments;
+  std::map<std::string, std::string> metadata{{"format", "pt"}};
+  if (verb.provenance()) {
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
+    for (const std::string& file : embedder.weight_files()) {
+      provenance.inputs.push_back({"model", file, sha256_file(file)});
+    }
+    comments = provenance_lines(provenance);
+    metadata["provenance"] = provenance_json(provenance);
+  }
+  FloatRowsWriter matrix(output, embedder.width(), metadata);
+  OutputStream out(rows_path(output));
+  TsvWriter table(out, {"row", "id", "chrom", "start", "end", "strand", "piece"}, comments);
+  std::int64_t row = 0;
+  const std::int64_t count = embedder.run(*windows, matrix, [&](const EmbeddingRow& place) {
+    table.row({std::to_string(row++), place.window.id, place.window.chrom, std::to_string(place.begin),
+               std::to_string(place.end), std::string(1, place.window.strand),
+               place.piece.empty() ? "." : place.piece});
+  });
+  if (count == 0) {
+    throw_bad_input(fmt::format("{}: no sequences", !records.empty()   ? records
+                                                    : !regions.empty() ? regions
+                                                                       : text));
+  }
+  matrix.commit();
+  out.close();
+  verb.set_throughput(static_cast<double>(count), "sequences");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,59 @@
+// Vectors of sequences from a model's last hidden state, streamed: rows of numbers and, for each, what it
+// stands for. Rows come in input order and are the same for any batch size and number of threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "lib/io/float_rows.h"
+#include "lib/tasks/genomics/windows.h"
+#include "lib/tasks/sequence_runner.h"
+
+namespace bigbird {
+
+// Which vectors of a sequence are written.
+struct Pooling {
+  enum class Kind {
+    cls,    // one: that of [CLS]
+    mean,   // one: the mean over its tokens, without [CLS] and [SEP]
+    token,  // one for each token, without [CLS] and [SEP]
+    bin     // DNA: one for each bin of bin_size bases, counted from the first base as read (on strand - from
+            // the window's end); the mean over the tokens that overlap it, weighted by how many of its bases
+            // each covers. The last bin may be shorter.
+  };
+  Kind kind = Kind::mean;
+  std::int64_t bin_size = 0;
+};
+
+// "cls", "mean", "token", "bin:200"; Error{usage} for anything else.
+Pooling parse_pooling(const std::string& text);
+
+// One row of the matrix. Places are 0-based half-open on the forward strand, or bytes of a line of text.
+struct EmbeddingRow {
+  const Window& window;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::string piece;  // token only; control characters escaped
+};
+
+class Embedder {
+ public:
+  Embedder(const std::string& model_folder, const Pooling& pooling, std::int64_t batch_tokens,
+           kernels::Backend& backend);
+
+  const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
+  const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
+  std::int64_t width() const { return runner_.config().hidden_size; }
+
+  // Writes the vectors of every window, and calls row() for each in the same order. Returns the number of
+  // windows. Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.
+  std::int64_t run(WindowReader& windows, FloatRowsWriter& out,
+                   const std::function<void(const EmbeddingRow&)>& row);
+
+ private:
+  Pooling pooling_;
+  SequenceRunner runner_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,76 @@
+// Runs encoded sequences through a model in ragged batches: each is padded only to its own multiple of the
+// block size, so that what comes out of a sequence does not depend on its neighbours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/model.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+
+// Most tokens of one sequence, [CLS] and [SEP] included.
+std::int64_t most_tokens(const ModelConfig& config);
+
+// [CLS] tokens [SEP]. Error{bad_input} "WHERE: ..." when they are more than the model takes.
+std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tokens,
+                                           const Tokenizer& tokenizer, const ModelConfig& config,
+                                           const std::string& where);
+
+// One sequence's share of a batch's results; views that live for the call.
+struct SequenceResult {
+  std::span<const float> hidden;         // [tokens, C], without padding; empty when not asked for
+  std::span<const float> masked_logits;  // [masked, V] in the order of `masked`
+};
+
+struct SequenceRunnerOptions {
+  std::int64_t batch_tokens = 8192;  // run at once, padding included; one sequence always fits
+  std::int64_t masked_tokens = 0;    // most masked tokens of a batch; 0: no MLM logits
+  bool hidden = false;               // whether results carry the hidden states
+};
+
+class SequenceRunner {
+ public:
+  // The model of a folder and its tokenizer, which must agree. Memory for the largest batch is taken here.
+  // Error{bad_input} when masked tokens are asked for of a model without a head for them.
+  SequenceRunner(const std::string& model_folder, const SequenceRunnerOptions& options,
+                 kernels::Backend& backend);
+
+  const ModelConfig& config() const { return model_->config(); }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  // The files that the weights came from.
+  const std::vector<std::string>& weight_files() const { return weight_files_; }
+
+  // `result` is called once for the sequence, in the order of the calls of add, now or in a later call.
+  // `masked`: rows of `ids` whose logits are wanted, at most options.masked_tokens.
+  void add(std::vector<std::int32_t> ids, std::vector<std::int32_t> masked,
+           std::function<void(const SequenceResult&)> result);
+  // Runs what is left.
+  void finish();
+
+ private:
+  struct Pending {
+    std::vector<std::int32_t> ids;
+    std::vector<std::int32_t> masked;
+    std::function<void(const SequenceResult&)> result;
+  };
+  void run();
+
+  SequenceRunnerOptions options_;
+  std::vector<std::string> weight_files_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Model> model_;
+  std::int64_t limit_ = 0;  // tokens of a batch
+  std::int64_t pending_tokens_ = 0;
+  std::int64_t pending_masked_ = 0;
+  std::vector<Pending> pending_;
+  Batch batch_;
+};
+
+}  // namespace bigbird
