@@ -32,7 +32,8 @@ struct BlockPlanView {
 
 // A ragged batch as attention sees it. Sequence s owns rows token_offsets[s] .. token_offsets[s + 1] of every
 // (T, *) matrix; that count is plans[s].blocks * block_size. Its first lengths[s] tokens are real; the rest
-// is padding: never attended to, and exact zeros in the output.
+// is padding: never attended to, and exact zeros in the output. With query_lengths, at least lengths each,
+// the first of those rows see the keys as real tokens do, as full attention in Hugging Face lets padding.
 struct AttentionBatch {
   Index sequences = 0;                          // B
   Index heads = 0;                              // H
@@ -40,6 +41,7 @@ struct AttentionBatch {
   Index block_size = 0;                         // b
   const Index* token_offsets = nullptr;         // host, [B + 1]
   const Index* lengths = nullptr;               // host, [B]
+  const Index* query_lengths = nullptr;         // host, [B]; null: lengths
   const BlockPlanView* const* plans = nullptr;  // host, [B]; plans of equal length are shared
   float scale = 1.0f;                           // 1 / sqrt(D), applied to the scores before the mask
   // Dropout of attention probabilities: only used in full attention; 0 on the sparse path

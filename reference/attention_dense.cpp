@@ -18,11 +18,11 @@ void append(Vector& all, const Matrix& head) {
   all.insert(all.end(), head.values.begin(), head.values.end());
 }
 
-// How often query i sees key j: the multiplicity matrix of the blocks, spread over tokens, times both padding
-// masks.
+// How often query i sees key j: the multiplicity matrix of the blocks, spread over tokens, times the masks of
+// queries and keys.
 Matrix multiplicities(const AttentionShape& shape, const std::vector<std::vector<std::size_t>>& head_plan) {
   Matrix result(shape.length(), shape.length());
-  for (std::size_t i = 0; i < shape.valid_length; ++i) {
+  for (std::size_t i = 0; i < std::max(shape.valid_length, shape.query_length); ++i) {
     for (const std::size_t block : head_plan[i / shape.block_size]) {
       for (std::size_t j = block * shape.block_size; j < (block + 1) * shape.block_size; ++j) {
         if (j < shape.valid_length) result(i, j) += 1.0;

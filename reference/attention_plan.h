@@ -13,13 +13,15 @@ using AttentionPlan = std::vector<std::vector<std::vector<std::size_t>>>;
 
 // One sequence: query, key, value and output are (heads, blocks * block_size, head_size), row-major.
 // Keys at positions >= valid_length are masked; query rows there come out as exact zeros and pass no
-// gradient. A real query row whose listed keys are all masked comes out as zeros too.
+// gradient. A real query row whose listed keys are all masked comes out as zeros too. A query_length beyond
+// valid_length lets padding up to there see the keys (attention_dense.h only).
 struct AttentionShape {
   std::size_t heads = 0;
   std::size_t blocks = 0;
   std::size_t block_size = 0;
   std::size_t head_size = 0;
   std::size_t valid_length = 0;
+  std::size_t query_length = 0;
 
   std::size_t length() const { return blocks * block_size; }
   std::size_t elements() const { return heads * length() * head_size; }

@@ -12,8 +12,12 @@ namespace {
 // head size) ----
 
 AttentionShape shape_of(const EncoderConfig& config, const Sequences& sequences, std::size_t sequence) {
-  return {config.heads, sequences.padded_lengths[sequence] / config.block_size, config.block_size,
-          config.hidden / config.heads, sequences.valid_lengths[sequence]};
+  return {config.heads,
+          sequences.padded_lengths[sequence] / config.block_size,
+          config.block_size,
+          config.hidden / config.heads,
+          sequences.valid_lengths[sequence],
+          sequences.query_lengths.empty() ? 0 : sequences.query_lengths[sequence]};
 }
 
 Vector split_heads(const AttentionShape& shape, const Matrix& x, std::size_t first_row) {

@@ -48,6 +48,7 @@ struct Sequences {
   std::vector<std::size_t> types;                 // all tokens
   std::vector<std::size_t> padded_lengths;        // per sequence; they add up to the number of tokens
   std::vector<std::size_t> valid_lengths;         // per sequence, <= padded length
+  std::vector<std::size_t> query_lengths;         // per sequence or none: AttentionShape::query_length
   std::vector<std::vector<AttentionPlan>> plans;  // [sequence][layer]
 };
 
@@ -71,6 +72,38 @@ struct PretrainingResult {
 // BigBirdForPreTraining).
 PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
                               const Sequences& sequences, const PretrainingLabels& labels);
+
+// Hugging Face BigBirdForMaskedLM: the first of the two heads alone.
+struct MaskedResult {
+  Matrix logits;  // (tokens, vocabulary)
+  double loss = 0.0;
+  Parameters gradients;
+};
+MaskedResult masked_tokens(const EncoderConfig& config, const Parameters& parameters,
+                           const Sequences& sequences, const std::vector<std::int64_t>& labels);
+
+// Hugging Face BigBirdModel: no loss.
+struct EncoderResult {
+  Matrix last_hidden_state;  // (tokens, hidden)
+  Matrix pooled;             // (sequences, hidden)
+};
+EncoderResult encoder(const EncoderConfig& config, const Parameters& parameters, const Sequences& sequences);
+
+// All per sequence. The tokens of a question but the first lose 1e6 in both logits.
+struct QuestionLabels {
+  std::vector<std::size_t> question_lengths;
+  std::vector<std::size_t> competing;  // tokens, from the first on, that the softmax runs over
+  std::vector<std::int64_t> starts;    // positions, or ignored_label
+  std::vector<std::int64_t> ends;
+};
+struct QuestionResult {
+  Matrix logits;      // (tokens, 2): start and end
+  double loss = 0.0;  // half of the mean over starts and of the mean over ends
+  Parameters gradients;
+};
+// Hugging Face BigBirdForQuestionAnswering: LayerNorm(x + W2 gelu(W1 x)), then two logits for every token.
+QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
+                                  const Sequences& sequences, const QuestionLabels& labels);
 
 enum class ClassificationLoss { cross_entropy, binary_cross_entropy, mean_squared_error };
 struct ClassificationLabels {

@@ -27,54 +27,133 @@ Matrix first_rows_gradient(const Sequences& sequences, const Matrix& d_first) {
   return result;
 }
 
-}  // namespace
+// One head with the gradient of its mean loss; parameter gradients go into the network.
+struct HeadTrace {
+  Matrix logits;
+  double loss = 0.0;
+  Matrix d_hidden;
+};
 
-PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
-                              const Sequences& sequences, const PretrainingLabels& labels) {
+HeadTrace masked_head(Network& network, const Matrix& hidden, const std::vector<std::int64_t>& labels) {
   const std::string transform = "cls.predictions.transform.dense";
   const std::string transform_norm = "cls.predictions.transform.LayerNorm";
   const std::string decoder_bias = "cls.predictions.bias";
-  const std::string pooler = "bert.pooler";
-  const std::string relationship = "cls.seq_relationship";
-
-  Network network(config, parameters);
-  const StackTrace trace = stack_forward(network, sequences);
-
-  const Matrix transformed = network.linear(transform, trace.output);
-  const Matrix activated = gelu_forward(transformed, config.activation);
+  const Gelu form = network.config().activation;
+  const Matrix transformed = network.linear(transform, hidden);
+  const Matrix activated = gelu_forward(transformed, form);
   const Matrix decoder_input = network.layer_norm(transform_norm, activated);
   const Matrix logits =
       linear_forward(decoder_input, network.values(word_table), network.values(decoder_bias));
-  const LossAndGradient masked = softmax_cross_entropy(logits, labels.masked);
+  const LossAndGradient loss = softmax_cross_entropy(logits, labels);
+
+  const LinearGradients decoder = linear_backward(decoder_input, network.values(word_table), loss.gradient);
+  network.add_gradient(word_table, decoder.weight);
+  network.add_gradient(decoder_bias, decoder.bias);
+  const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
+  return {logits, loss.loss,
+          network.linear_gradient(transform, hidden, gelu_backward(transformed, d_activated, form))};
+}
+
+// One side of the answer: column `side` of the logits of all tokens, its loss over the competing tokens of
+// every sequence, and the gradient of half of it.
+double answer_side(const Sequences& sequences, const QuestionLabels& labels, std::size_t side,
+                   const std::vector<std::int64_t>& positions, const Matrix& logits, Matrix& d_logits) {
+  double loss = 0.0;
+  double counted = 0.0;
+  for (const std::int64_t position : positions) counted += position == ignored_label ? 0.0 : 1.0;
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < positions.size(); ++s) {
+    Matrix one(1, labels.competing[s]);
+    for (std::size_t t = 0; t < one.columns; ++t) one(0, t) = logits(first + t, side);
+    const LossAndGradient part = softmax_cross_entropy(one, {positions[s]});
+    loss += part.loss / counted;
+    for (std::size_t t = 0; t < one.columns; ++t) {
+      d_logits(first + t, side) = 0.5 * part.gradient(0, t) / counted;
+    }
+    first += sequences.padded_lengths[s];
+  }
+  return loss;
+}
+
+}  // namespace
+
+EncoderResult encoder(const EncoderConfig& config, const Parameters& parameters, const Sequences& sequences) {
+  const Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  return {trace.output, tanh_forward(network.linear("bert.pooler", first_rows(sequences, trace.output)))};
+}
+
+PretrainingResult pretraining(const EncoderConfig& config, const Parameters& parameters,
+                              const Sequences& sequences, const PretrainingLabels& labels) {
+  const std::string pooler = "bert.pooler";
+  const std::string relationship = "cls.seq_relationship";
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  const HeadTrace masked = masked_head(network, trace.output, labels.masked);
 
   const Matrix first = first_rows(sequences, trace.output);
   const Matrix pooler_sum = network.linear(pooler, first);
   const Matrix pooled = tanh_forward(pooler_sum);
   const Matrix relationship_logits = network.linear(relationship, pooled);
   const LossAndGradient next_sentence = softmax_cross_entropy(relationship_logits, labels.next_sentence);
-
-  const LinearGradients decoder = linear_backward(decoder_input, network.values(word_table), masked.gradient);
-  network.add_gradient(word_table, decoder.weight);
-  network.add_gradient(decoder_bias, decoder.bias);
-  const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
-  const Matrix d_from_masked = network.linear_gradient(
-      transform, trace.output, gelu_backward(transformed, d_activated, config.activation));
   const Matrix d_pooled = network.linear_gradient(relationship, pooled, next_sentence.gradient);
   const Matrix d_first = network.linear_gradient(pooler, first, tanh_backward(pooler_sum, d_pooled));
-  stack_backward(network, sequences, trace, sum(d_from_masked, first_rows_gradient(sequences, d_first)));
+  stack_backward(network, sequences, trace, sum(masked.d_hidden, first_rows_gradient(sequences, d_first)));
 
   PretrainingResult result;
   result.hidden_states.push_back(trace.stack_input);
   for (const LayerTrace& layer : trace.layers) result.hidden_states.push_back(layer.output);
   result.last_hidden_state = trace.output;
   result.pooled = pooled;
-  result.prediction_logits = logits;
+  result.prediction_logits = masked.logits;
   result.relationship_logits = relationship_logits;
   result.masked_loss = masked.loss;
   result.next_sentence_loss = next_sentence.loss;
   result.loss = masked.loss + next_sentence.loss;
   result.gradients = network.gradients();
   return result;
+}
+
+MaskedResult masked_tokens(const EncoderConfig& config, const Parameters& parameters,
+                           const Sequences& sequences, const std::vector<std::int64_t>& labels) {
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  const HeadTrace masked = masked_head(network, trace.output, labels);
+  stack_backward(network, sequences, trace, masked.d_hidden);
+  return {masked.logits, masked.loss, network.gradients()};
+}
+
+QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
+                                  const Sequences& sequences, const QuestionLabels& labels) {
+  const std::string inner = "qa_classifier.intermediate.dense";
+  const std::string output = "qa_classifier.output.dense";
+  const std::string norm = "qa_classifier.output.LayerNorm";
+  const std::string spans = "qa_classifier.qa_outputs";
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  const Matrix intermediate = network.linear(inner, trace.output);
+  const Matrix activated = gelu_forward(intermediate, config.activation);
+  const Matrix block_sum = sum(network.linear(output, activated), trace.output);
+  const Matrix normalised = network.layer_norm(norm, block_sum);
+  Matrix logits = network.linear(spans, normalised);
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    for (std::size_t t = 1; t < labels.question_lengths[s]; ++t) {
+      for (std::size_t side = 0; side < 2; ++side) logits(first + t, side) -= 1e6;
+    }
+    first += sequences.padded_lengths[s];
+  }
+
+  Matrix d_logits(logits.rows, 2);
+  const double start = answer_side(sequences, labels, 0, labels.starts, logits, d_logits);
+  const double end = answer_side(sequences, labels, 1, labels.ends, logits, d_logits);
+  const Matrix d_normalised = network.linear_gradient(spans, normalised, d_logits);
+  const Matrix d_sum = network.layer_norm_gradient(norm, block_sum, d_normalised);
+  const Matrix d_activated = network.linear_gradient(output, activated, d_sum);
+  const Matrix d_inner = network.linear_gradient(inner, trace.output,
+                                                 gelu_backward(intermediate, d_activated, config.activation));
+  stack_backward(network, sequences, trace, sum(d_sum, d_inner));
+  return {logits, (start + end) / 2.0, network.gradients()};
 }
 
 ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,

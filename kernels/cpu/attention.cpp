@@ -28,6 +28,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, C
   view.block_size = batch.block_size;
   view.blocks = plan.blocks;
   view.length = batch.lengths[sequence];
+  view.query_length = batch.query_lengths != nullptr ? batch.query_lengths[sequence] : view.length;
   view.row_offsets = plan.row_offsets + head * plan.blocks;
   view.key_blocks = plan.key_blocks;
   view.scale = batch.scale;

@@ -23,6 +23,7 @@ struct AttentionHead {
   Index block_size = 0;
   Index blocks = 0;
   Index length = 0;                           // real tokens
+  Index query_length = 0;                     // tokens that see the keys; the rest come out as zeros
   const std::int32_t* row_offsets = nullptr;  // [blocks + 1], of this head
   const std::int32_t* key_blocks = nullptr;   // of the whole plan, indexed by row_offsets
   float scale = 1.0f;

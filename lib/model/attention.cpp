@@ -14,6 +14,7 @@ struct Run {
   kernels::Index first_row = 0;
   std::vector<kernels::Index> offsets{0};
   std::vector<kernels::Index> lengths;
+  std::vector<kernels::Index> query_lengths;
   std::vector<const kernels::BlockPlanView*> plans;
   bool full = false;
 };
@@ -28,7 +29,8 @@ std::vector<Run> runs_of(const Call& call, std::int64_t layer) {
     const std::size_t at = static_cast<std::size_t>(s);
     const kernels::Index begin = call.batch.token_offsets[at], end = call.batch.token_offsets[at + 1];
     const std::int64_t blocks = (end - begin) / call.config.block_size;
-    const bool full = dropout && call.plans.full_attention(blocks);
+    const bool full_attention = call.plans.full_attention(blocks);
+    const bool full = dropout && full_attention;
     if (runs.empty() || runs.back().full != full) {
       runs.emplace_back();
       runs.back().first_row = begin;
@@ -37,6 +39,7 @@ std::vector<Run> runs_of(const Call& call, std::int64_t layer) {
     Run& run = runs.back();
     run.offsets.push_back(end - run.first_row);
     run.lengths.push_back(call.batch.lengths[at]);
+    run.query_lengths.push_back(full_attention ? call.batch.given_length(at) : call.batch.lengths[at]);
     run.plans.push_back(&call.plans.plan(layer, blocks).view());
   }
   return runs;
@@ -52,6 +55,7 @@ kernels::AttentionBatch kernel_batch(const Call& call, std::int64_t layer, const
   batch.block_size = call.config.block_size;
   batch.token_offsets = run.offsets.data();
   batch.lengths = run.lengths.data();
+  batch.query_lengths = run.query_lengths.data();
   batch.plans = run.plans.data();
   batch.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(batch.head_size)));
   if (run.full) {

@@ -31,14 +31,15 @@ struct Batch {
   // no answer, ignored_label that it lies outside.
   std::vector<std::int32_t> start_positions;
   std::vector<std::int32_t> end_positions;
-  // [B] tokens of every sequence that compete for start and end. Empty: its real ones. Hugging Face lets all
-  // tokens of its (B, T) matrix compete, padding too: T for each then.
-  std::vector<std::int64_t> answer_lengths;
+  // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
+  // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
+  // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
+  std::vector<std::int64_t> given_lengths;
 
   std::int64_t tokens() const { return token_offsets.back(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
-  std::int64_t answer_length(std::size_t sequence) const {
-    return answer_lengths.empty() ? lengths[sequence] : answer_lengths[sequence];
+  std::int64_t given_length(std::size_t sequence) const {
+    return given_lengths.empty() ? lengths[sequence] : given_lengths[sequence];
   }
 
   // Appends one sequence of real tokens, padding it to a multiple of block_size (or to pad_to tokens when

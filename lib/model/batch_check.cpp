@@ -40,11 +40,11 @@ bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimi
   const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
   bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
                batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
-               none_or(batch.answer_lengths.size(), batch.lengths.size());
+               none_or(batch.given_lengths.size(), batch.lengths.size());
   for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
     const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
     agree = rows > 0 && rows % config.block_size == 0 && length > 0 && length <= rows &&
-            batch.answer_length(s) > 0 && batch.answer_length(s) <= rows;
+            batch.given_length(s) >= length && batch.given_length(s) <= rows;
     check_size(rows, limits.longest, "tokens in one sequence");
     if (length > config.max_position_embeddings) {
       throw_bad_input(fmt::format("a sequence of {} tokens: the model has {} positions", length,
@@ -87,8 +87,8 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
     if (!std::isfinite(target)) throw_bad_input(fmt::format("a target of {}", target), "give finite numbers");
   }
   for (std::size_t s = 0; s < batch.start_positions.size(); ++s) {
-    check_label(batch.start_positions[s], batch.answer_length(s), "start position");
-    check_label(batch.end_positions[s], batch.answer_length(s), "end position");
+    check_label(batch.start_positions[s], batch.given_length(s), "start position");
+    check_label(batch.end_positions[s], batch.given_length(s), "end position");
   }
 }
 

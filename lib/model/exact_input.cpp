@@ -158,6 +158,7 @@ class Reader {
       in_.batch.append(row(ids), row(types), config_.block_size,
                        static_cast<std::int32_t>(config_.pad_token_id));
       in_.batch.lengths.back() = real_length(mask, s);
+      in_.batch.given_lengths.push_back(in_.tokens);
       in_.real_tokens += in_.batch.lengths.back();
     }
     in_.padded = in_.batch.token_offsets[1];
@@ -227,7 +228,6 @@ class Reader {
 
   void read_answer() {
     for (std::int64_t s = 0; s < in_.sequences; ++s) {
-      in_.batch.answer_lengths.push_back(in_.tokens);
       const std::int32_t* ids = in_.batch.ids.data() + s * in_.padded;
       if (std::find(ids, ids + in_.tokens, static_cast<std::int32_t>(config_.sep_token_id)) !=
           ids + in_.tokens)

@@ -43,7 +43,7 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
 // BigBirdForQuestionAnswering: a block LayerNorm(x + dropout(W2 gelu(W1 dropout(x)))) and one logit each for
 // the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without
 // position 0, get 1e6 less; a sequence without [SEP] has no question. The softmax runs over
-// Batch::answer_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
+// Batch::given_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
 // an exact call, where Hugging Face lets it.
 void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
                            const float* hidden, ForwardResult& result);

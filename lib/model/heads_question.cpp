@@ -16,7 +16,7 @@ std::vector<float> penalties(const Call& call) {
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s];
     const std::int64_t length =
-        question_length(batch.ids.data() + first, batch.answer_length(s), call.config.sep_token_id);
+        question_length(batch.ids.data() + first, batch.given_length(s), call.config.sep_token_id);
     std::fill(values.begin() + first + 1, values.begin() + first + length, -question_penalty);
   }
   return values;
@@ -45,7 +45,7 @@ void cross_entropies(const Call& call, const QuestionActivations& kept, const Si
   const Batch& batch = call.batch;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     float* logits = side.logits + batch.token_offsets[s];
-    const std::int64_t competing = batch.answer_length(s);
+    const std::int64_t competing = batch.given_length(s);
     call.backend.cross_entropy(logits, kept.labels + side.at + s, kept.losses + side.at + s, nullptr,
                                scale == nullptr ? nullptr : logits, scale == nullptr ? 0.0f : *scale, 1,
                                competing);

@@ -68,10 +68,19 @@ class ParameterMaker {
   }
   void pretraining_heads() {
     linear("bert.pooler", hidden, hidden);
+    masked_head();
+    linear("cls.seq_relationship", 2, hidden);
+  }
+  void masked_head() {
     linear("cls.predictions.transform.dense", hidden, hidden);
     layer_norm("cls.predictions.transform.LayerNorm");
     parameters["cls.predictions.bias"] = random_.vector(vocabulary, -0.3, 0.3);
-    linear("cls.seq_relationship", 2, hidden);
+  }
+  void question_head() {
+    linear("qa_classifier.intermediate.dense", intermediate, hidden);
+    linear("qa_classifier.output.dense", hidden, intermediate);
+    layer_norm("qa_classifier.output.LayerNorm");
+    linear("qa_classifier.qa_outputs", 2, hidden);
   }
   void classification_head(std::size_t outputs) {
     linear("classifier.dense", hidden, hidden);
@@ -202,6 +211,58 @@ TEST(EncoderGradients, ClassificationEqualsCentralDifferencesForEveryLoss) {
       EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
     }
   }
+}
+
+TEST(EncoderGradients, MaskedTokensAloneEqualCentralDifferences) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  const std::vector<std::int64_t> labels = some_labels().masked;
+  ParameterMaker maker(26);
+  maker.encoder(config, true);
+  maker.masked_head();
+  Parameters& parameters = maker.parameters;
+  const Parameters gradients = masked_tokens(config, parameters, sequences, labels).gradients;
+  const auto loss = [&] { return masked_tokens(config, parameters, sequences, labels).loss; };
+  for (auto& [name, values] : parameters) {
+    const std::size_t stride = values.size() > 16 ? 23 : 3;
+    EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
+  }
+}
+
+// Once with padding that sees the keys and competes, once with neither.
+TEST(EncoderGradients, QuestionAnsweringEqualsCentralDifferences) {
+  const EncoderConfig config = tiny_config();
+  Sequences sequences = ragged_sequences(config);
+  QuestionLabels labels;
+  labels.question_lengths = {3, 1};
+  labels.starts = {4, 1};
+  labels.ends = {0, ignored_label};
+  ParameterMaker maker(27);
+  maker.encoder(config, true);
+  maker.question_head();
+  Parameters& parameters = maker.parameters;
+  for (const bool padding : {true, false}) {
+    labels.competing = padding ? std::vector<std::size_t>{10, 4} : sequences.valid_lengths;
+    sequences.query_lengths = padding ? std::vector<std::size_t>{10, 4} : std::vector<std::size_t>{};
+    const Parameters gradients = question_answering(config, parameters, sequences, labels).gradients;
+    const auto loss = [&] { return question_answering(config, parameters, sequences, labels).loss; };
+    for (auto& [name, values] : parameters) {
+      const std::size_t stride = values.size() > 16 ? 23 : 3;
+      EXPECT_LT(largest_gradient_error(values, gradients.at(name), loss, stride), 1e-6) << name;
+    }
+  }
+}
+
+TEST(Encoder, TheEncoderAloneIsThatOfTheHeads) {
+  const EncoderConfig config = tiny_config();
+  ParameterMaker maker(28);
+  maker.encoder(config, true);
+  maker.pretraining_heads();
+  const Sequences sequences = ragged_sequences(config);
+  const PretrainingResult whole = pretraining(config, maker.parameters, sequences, some_labels());
+  const EncoderResult alone = encoder(config, maker.parameters, sequences);
+  EXPECT_EQ(alone.last_hidden_state.values, whole.last_hidden_state.values);
+  EXPECT_EQ(alone.pooled.values, whole.pooled.values);
 }
 
 TEST(Encoder, ASequenceDoesNotSeeItsNeighboursOrItsPadding) {

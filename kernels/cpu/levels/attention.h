@@ -12,10 +12,16 @@ BIGBIRD_INLINE Index smaller(Index a, Index b) {
   return a < b ? a : b;
 }
 
-// Real tokens of a block.
-BIGBIRD_INLINE Index tokens_in_block(const AttentionHead& head, Index block) {
-  const Index left = head.length - block * head.block_size;
+// How many of the first `length` tokens lie in a block.
+BIGBIRD_INLINE Index tokens_in_block(const AttentionHead& head, Index length, Index block) {
+  const Index left = length - block * head.block_size;
   return left < 0 ? 0 : smaller(left, head.block_size);
+}
+BIGBIRD_INLINE Index keys_in_block(const AttentionHead& head, Index block) {
+  return tokens_in_block(head, head.length, block);
+}
+BIGBIRD_INLINE Index queries_in_block(const AttentionHead& head, Index block) {
+  return tokens_in_block(head, head.query_length, block);
 }
 
 // to[row][0..padded) = from[row] * scale, zeros behind.

@@ -69,7 +69,7 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
   float* const dout_rows = q_rows + block_size * padded;
 
   for (Index query_block = 0; query_block < head.blocks; ++query_block) {
-    const Index queries = tokens_in_block(head, query_block);
+    const Index queries = queries_in_block(head, query_block);
     if (queries == 0) break;
     const Index first_query = query_block * block_size;
     const float* q = head.q + first_query * head.q_stride;
@@ -91,7 +91,7 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
     }
     for (Index at = head.row_offsets[query_block]; at < head.row_offsets[query_block + 1]; ++at) {
       const Index key_block = head.key_blocks[at];
-      const Index keys = tokens_in_block(head, key_block);
+      const Index keys = keys_in_block(head, key_block);
       if (keys == 0) continue;
       const Index first_key = key_block * block_size;
       const float* k = head.k + first_key * head.k_stride;

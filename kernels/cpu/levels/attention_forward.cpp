@@ -58,7 +58,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
   const Index depth = head.head_size;
   const Index width = round_up_to_lanes(block_size);
   const Index first_query = query_block * block_size;
-  const Index queries = tokens_in_block(head, query_block);
+  const Index queries = queries_in_block(head, query_block);
   out += first_query * out_stride;
   for (Index row = queries; row < block_size; ++row) {
     for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
@@ -86,7 +86,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
     Index rows = 0;
     for (Index at = begin; at < end; ++at) {
       const Index block = head.key_blocks[at];
-      const Index keys = tokens_in_block(head, block);
+      const Index keys = keys_in_block(head, block);
       multiply({keys, width, depth, head.k + block * block_size * head.k_stride, head.k_stride, 1, q, width,
                 scores + rows * width, width, false});
       rows += keys;
@@ -100,7 +100,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
     rows = 0;
     for (Index at = begin; at < end; ++at) {
       const Index block = head.key_blocks[at];
-      const Index keys = tokens_in_block(head, block);
+      const Index keys = keys_in_block(head, block);
       if (head.drop_probability > 0.0f) {
         drop_probabilities(head, first_query, block * block_size, scores + rows * width, keys, width);
       }

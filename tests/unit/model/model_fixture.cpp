@@ -1,6 +1,8 @@
 // See model_fixture.h.
 #include "tests/unit/model/model_fixture.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,7 +43,9 @@ std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t se
 
 Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
   Batch batch;
-  const bool pretraining = config.head == HeadType::pretraining;
+  const bool single =
+      config.head == HeadType::pretraining ||
+      (config.head == HeadType::classification && config.problem_type == ProblemType::single_label);
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     // A sequence depends on its length and the seed only, not on its place in the batch.
     CounterRng rng(seed, Purpose::test, 1000 + static_cast<std::uint64_t>(lengths[s]));
@@ -50,14 +54,23 @@ Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& l
     for (std::int64_t i = 0; i < lengths[s]; ++i) {
       ids.push_back(static_cast<std::int32_t>(rng.between(1, config.vocab_size - 1)));
       types.push_back(i < lengths[s] / 2 ? 0 : 1);
-      if (pretraining && rng.below(4) == 0) {
+      if (config.has_mlm() && rng.below(4) == 0) {
         batch.masked_rows.push_back(static_cast<std::int32_t>(first_row + i));
         batch.masked_labels.push_back(static_cast<std::int32_t>(rng.between(0, config.vocab_size - 1)));
       }
     }
     batch.append(ids, types, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
-    const std::int64_t classes = pretraining ? 2 : config.num_labels;
-    batch.sequence_labels.push_back(static_cast<std::int32_t>(rng.between(0, classes - 1)));
+    if (single) {
+      const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
+      batch.sequence_labels.push_back(static_cast<std::int32_t>(rng.between(0, classes - 1)));
+    } else if (config.head == HeadType::classification) {
+      for (std::int64_t label = 0; label < config.num_labels; ++label) {
+        batch.sequence_targets.push_back(static_cast<float>(rng.between(0, 1)));
+      }
+    } else if (config.head == HeadType::question_answering) {
+      batch.start_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
+      batch.end_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
+    }
   }
   return batch;
 }
@@ -113,6 +126,7 @@ reference::Parameters reference_parameters(const ModelConfig& config, const std:
 reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch) {
   reference::Sequences result;
   PlanCache plans(config);
+  result.query_lengths.assign(batch.given_lengths.begin(), batch.given_lengths.end());
   result.ids.assign(batch.ids.begin(), batch.ids.end());
   result.types.assign(batch.types.begin(), batch.types.end());
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
@@ -133,6 +147,20 @@ reference::Sequences reference_sequences(const ModelConfig& config, const Batch&
     result.plans.push_back(std::move(layers));
   }
   return result;
+}
+
+void expect_gradients(const Model& model, const reference::Parameters& expected) {
+  constexpr double tolerance = 1e-4;
+  const std::vector<float> actual = model.host_gradients();
+  double largest = 0.0;
+  for (const auto& entry : expected) largest = std::max(largest, largest_magnitude(entry.second));
+  for (const TensorSpec& spec : model.layout().tensors()) {
+    const auto& gradient = expected.at(spec.name);
+    ASSERT_EQ(gradient.size(), static_cast<std::size_t>(spec.count)) << spec.name;
+    const bool cancelled = spec.name.ends_with("key.bias") || spec.name == "qa_classifier.qa_outputs.bias";
+    const double floor = cancelled ? largest : 1e-3 * largest;
+    EXPECT_LT(relative_error(actual.data() + spec.offset, gradient, floor), tolerance) << spec.name;
+  }
 }
 
 double largest_magnitude(const std::vector<double>& values) {

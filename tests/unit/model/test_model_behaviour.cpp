@@ -2,6 +2,7 @@
 // refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/parallel.h"
@@ -101,14 +102,16 @@ TEST_P(EveryNormAndHead, NumberOfThreadsDoesNotChangeAnyBit) {
   EXPECT_EQ(gradients[0], gradients[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryNormAndHead,
-    ::testing::Combine(::testing::Values(NormType::postnorm, NormType::prenorm),
-                       ::testing::Values(HeadType::pretraining, HeadType::classification)),
-    [](const auto& test) {
-      return std::string(std::get<0>(test.param) == NormType::postnorm ? "PostNorm" : "PreNorm") +
-             (std::get<1>(test.param) == HeadType::pretraining ? "Pretraining" : "Classification");
-    });
+INSTANTIATE_TEST_SUITE_P(All, EveryNormAndHead,
+                         ::testing::Combine(::testing::Values(NormType::postnorm, NormType::prenorm),
+                                            ::testing::Values(HeadType::pretraining, HeadType::classification,
+                                                              HeadType::question_answering)),
+                         [](const auto& test) {
+                           std::string head = name_of(std::get<1>(test.param));
+                           std::replace(head.begin(), head.end(), '-', '_');
+                           return (std::get<0>(test.param) == NormType::postnorm ? "PostNorm_" : "PreNorm_") +
+                                  head;
+                         });
 
 TEST_F(ModelBehaviour, DropoutFollowsItsSeedAndIsOffOutsideTraining) {
   const ModelConfig config = dropout_config(NormType::postnorm, HeadType::pretraining);

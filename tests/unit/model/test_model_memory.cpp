@@ -25,15 +25,20 @@ struct Extent {
 
 TEST(ModelMemory, RowsAddUpToParametersGradientsArenaAndKernels) {
   const auto backend = kernels::make_cpu_backend();
-  const ModelConfig config = tiny_config();
+  ModelConfig config = tiny_config();
   const BatchLimits limits{128, 3, 20, 64};
-  for (const ModelOptions options : {ModelOptions{}, ModelOptions{true, false}, ModelOptions{true, true}}) {
-    Arena counted(nullptr);
-    plan_activations(counted, config, limits, options);
-    const std::size_t parameters = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
-    const std::size_t kernels = backend->scratch_bytes(16, 4, 12);
-    EXPECT_EQ(total(plan_model_memory(config, limits, options, *backend)),
-              parameters * (options.training ? 2 : 1) + counted.bytes() + kernels);
+  for (const HeadType head : {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm,
+                              HeadType::classification, HeadType::question_answering}) {
+    config.head = head;
+    for (const ModelOptions options : {ModelOptions{}, ModelOptions{true, false}, ModelOptions{true, true}}) {
+      Arena counted(nullptr);
+      plan_activations(counted, config, limits, options);
+      const std::size_t parameters =
+          static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
+      const std::size_t kernels = backend->scratch_bytes(16, 4, 12);
+      EXPECT_EQ(total(plan_model_memory(config, limits, options, *backend)),
+                parameters * (options.training ? 2 : 1) + counted.bytes() + kernels);
+    }
   }
 }
 
@@ -78,6 +83,48 @@ TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
     EXPECT_LE(extents[i - 1].begin + extents[i - 1].bytes, extents[i].begin);
   }
   EXPECT_LE(extents.back().begin + extents.back().bytes, memory.data() + memory.size());
+}
+
+// What the question head keeps lies apart from the encoder's activations and inside the arena.
+TEST(ModelMemory, TheQuestionHeadHasPlaceOfItsOwn) {
+  ModelConfig config = tiny_config();
+  config.head = HeadType::question_answering;
+  const BatchLimits limits{128, 3, 0, 64};
+  for (const bool training : {false, true}) {
+    Arena counted(nullptr);
+    plan_activations(counted, config, limits, {.training = training});
+    std::vector<std::byte> memory(counted.bytes());
+    Arena arena(memory.data());
+    const Activations kept = plan_activations(arena, config, limits, {.training = training});
+    const QuestionActivations& head = kept.question;
+    const std::size_t state = 128 * 24 * sizeof(float), inner = 128 * 40 * sizeof(float);
+    std::vector<Extent> extents;
+    const auto add = [&](const void* slice, std::size_t bytes) {
+      extents.push_back({static_cast<const std::byte*>(slice), bytes});
+    };
+    add(kept.states.back(), state);
+    add(head.input, state);
+    add(head.block.inner, inner);
+    add(head.block.sum, state);
+    add(head.block.norm, state);
+    for (const float* row : {head.penalty, head.start, head.end}) add(row, 128 * sizeof(float));
+    add(head.labels, 6 * sizeof(std::int32_t));
+    add(head.losses, 6 * sizeof(float));
+    EXPECT_EQ(head.block.pre != nullptr, training);
+    if (training) {
+      add(head.block.pre, inner);
+      add(kept.workspace.stream, state);
+      add(kept.workspace.branch, state);
+      add(kept.workspace.wide, 4 * state);
+    }
+    std::sort(extents.begin(), extents.end(),
+              [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+    EXPECT_GE(extents.front().begin, memory.data());
+    for (std::size_t i = 1; i < extents.size(); ++i) {
+      EXPECT_LE(extents[i - 1].begin + extents[i - 1].bytes, extents[i].begin);
+    }
+    EXPECT_LE(extents.back().begin + extents.back().bytes, memory.data() + memory.size());
+  }
 }
 
 TEST(ModelMemory, BaseModelTrainsWithinSixGigabytesWithItsMoments) {
