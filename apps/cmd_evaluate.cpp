@@ -16,7 +16,7 @@
 #include "lib/data/token_shards.h"
 #include "lib/io/file.h"
 #include "lib/io/provenance.h"
-#include "lib/io/sha256.h"
+#include "lib/io/weight_files.h"
 #include "lib/model/checkpoint.h"
 #include "lib/model/model.h"
 #include "lib/tokenization/tokenizer.h"
@@ -155,7 +155,7 @@ int cmd_evaluate(int argc, char** argv) {
     provenance.version = bigbird_version();
     provenance.command = verb.command();
     provenance.seed = verb.seed();
-    provenance.inputs.push_back({"model", options.model, sha256_file(options.model + "/model.safetensors")});
+    provenance.inputs.push_back({"model", options.model, weights_digest(options.model)});
     provenance.inputs.push_back({"data", options.data, ""});
     json["provenance"] = Json::parse(provenance_json(provenance));
   }

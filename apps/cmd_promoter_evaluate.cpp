@@ -12,7 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/io/file.h"
 #include "lib/io/provenance.h"
-#include "lib/io/sha256.h"
+#include "lib/io/weight_files.h"
 #include "lib/tasks/genomics/promoter_examples.h"
 #include "lib/tasks/genomics/promoter_predict.h"
 #include "lib/tasks/genomics/windows.h"
@@ -67,7 +67,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   if (verb.provenance()) {
     std::vector<ProvenanceInput> inputs = {{"predictions", predictions, ""}};
     if (!model.empty()) {
-      inputs = {{"model", model, sha256_file(model + "/model.safetensors")}, {"data", data, ""}};
+      inputs = {{"model", model, weights_digest(model)}, {"data", data, ""}};
     }
     provenance = provenance_json({bigbird_version(), verb.command(), std::nullopt, "", inputs});
   }

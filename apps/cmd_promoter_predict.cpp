@@ -11,8 +11,8 @@
 #include "lib/core/error.h"
 #include "lib/io/file.h"
 #include "lib/io/provenance.h"
-#include "lib/io/sha256.h"
 #include "lib/io/tsv.h"
+#include "lib/io/weight_files.h"
 #include "lib/tasks/genomics/promoter_predict.h"
 
 namespace bigbird::apps {
@@ -52,11 +52,8 @@ int cmd_promoter_predict(int argc, char** argv) {
 
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    comments = provenance_lines({bigbird_version(),
-                                 verb.command(),
-                                 std::nullopt,
-                                 fasta,
-                                 {{"model", model, sha256_file(model + "/model.safetensors")}}});
+    comments = provenance_lines(
+        {bigbird_version(), verb.command(), std::nullopt, fasta, {{"model", model, weights_digest(model)}}});
   }
   OutputStream out(output);
   std::vector<std::string> columns = {"id", "chrom", "start", "end", "strand"};

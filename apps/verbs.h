@@ -21,12 +21,15 @@ const VerbRow* find_verb(const std::string& name);
 
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
+int cmd_check(int argc, char** argv);
 int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
 int cmd_embed(int argc, char** argv);
+int cmd_convert(int argc, char** argv);
 int cmd_evaluate(int argc, char** argv);
 int cmd_fill_mask(int argc, char** argv);
 int cmd_forward(int argc, char** argv);
+int cmd_info(int argc, char** argv);
 int cmd_man(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);
 int cmd_promoter_build(int argc, char** argv);

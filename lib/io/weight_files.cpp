@@ -14,6 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/io/file.h"
 #include "lib/io/safetensors.h"
+#include "lib/io/sha256.h"
 #include "lib/io/torch_file.h"
 
 namespace bigbird {
@@ -58,8 +59,8 @@ std::string find_weights(const std::string& folder) {
                     printable(folder), is_flax ? "from_flax" : "from_tf"));
   }
   if (present.size() > 1) {
-    log_info(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],
-                         fmt::join(present.begin() + 1, present.end(), ", ")));
+    log_info_once(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],
+                              fmt::join(present.begin() + 1, present.end(), ", ")));
   }
   return folder + "/" + present[0];
 }
@@ -179,6 +180,14 @@ void WeightFiles::open_index(const std::string& index) {
       fail_index(index, fmt::format("tensor {} is not in shard {}", printable(name), printable(shard)));
     }
   }
+}
+
+std::string weights_digest(const std::string& folder) {
+  const WeightFiles weights(folder);
+  if (weights.files().size() == 1) return sha256_file(weights.path());
+  std::string digests;
+  for (const std::string& file : weights.files()) digests += sha256_file(file) + "\n";
+  return sha256_bytes(digests);
 }
 
 }  // namespace bigbird

@@ -39,4 +39,8 @@ class WeightFiles {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
+// SHA-256 of a folder's weights: of the one file; of several (index and shards), of their digests, a line
+// each.
+std::string weights_digest(const std::string& folder);
+
 }  // namespace bigbird

@@ -104,7 +104,9 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
     tensors.push_back({gena ? gena_name(spec.name, config) : spec.name, options.type, spec.shape, data});
   }
   if (gena) add_gena_buffers(config, buffers, tensors);
-  write_safetensors(folder + "/model.safetensors", tensors);
+  std::map<std::string, std::string> metadata = options.metadata;
+  metadata.emplace("format", "pt");
+  write_safetensors(folder + "/model.safetensors", tensors, metadata);
   if (config.plan != nullptr && !gena)
     write_text_atomic(folder + "/attention_plan.json", config.plan->json());
   write_text_atomic(folder + "/README.md", model_card);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t s
 struct WriteOptions {
   TensorType type = TensorType::f32;
   Dialect dialect = Dialect::huggingface;
+  std::map<std::string, std::string> metadata;  // goes into the header of model.safetensors
 };
 
 // Writes config.json, model.safetensors and README.md (model_card, Markdown) into an existing, unpublished

@@ -1,0 +1,184 @@
+// bigbird check: everything about a model folder that can be found wrong without data.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/model/checkpoint.h"
+#include "lib/model/self_test.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird::apps {
+namespace {
+
+struct Finding {
+  std::string check;
+  std::string status;  // "ok", "failed", "skipped"
+  std::string detail;
+};
+
+class Report {
+ public:
+  void ok(const std::string& check, const std::string& detail) { findings_.push_back({check, "ok", detail}); }
+  void skipped(const std::string& check, const std::string& detail) {
+    findings_.push_back({check, "skipped", detail});
+  }
+  void failed(const std::string& check, const std::string& detail) {
+    findings_.push_back({check, "failed", detail});
+    passed_ = false;
+  }
+  // Runs a check whose Error is its failure; false then.
+  template <typename Work>
+  bool attempt(const std::string& check, const Work& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_input && error.kind() != ErrorKind::runtime) throw;
+      failed(check, error.message());
+      return false;
+    }
+  }
+  bool passed() const { return passed_; }
+
+  std::string text() const {
+    std::string lines = "#check\tstatus\tdetail\n";
+    for (const Finding& finding : findings_) {
+      lines += fmt::format("{}\t{}\t{}\n", finding.check, finding.status, finding.detail);
+    }
+    return lines;
+  }
+  nlohmann::ordered_json json() const {
+    nlohmann::ordered_json json{{"passed", passed_}, {"checks", nlohmann::ordered_json::array()}};
+    for (const Finding& finding : findings_) {
+      json["checks"].push_back(
+          {{"check", finding.check}, {"status", finding.status}, {"detail", finding.detail}});
+    }
+    return json;
+  }
+
+ private:
+  std::vector<Finding> findings_;
+  bool passed_ = true;
+};
+
+// Every tensor with a value that is not finite, and how many it has.
+void check_finite(const LoadedModel& model, bool allow_nan, Report& report) {
+  std::string bad;
+  const ParameterLayout layout(model.config);
+  for (const TensorSpec& spec : layout.tensors()) {
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < spec.count; ++i) {
+      count += std::isfinite(model.parameters[static_cast<std::size_t>(spec.offset + i)]) ? 0 : 1;
+    }
+    if (count > 0) bad += fmt::format("{}{} ({} values)", bad.empty() ? "" : ", ", spec.name, count);
+  }
+  if (bad.empty()) {
+    report.ok("finite", fmt::format("{} values", layout.count()));
+  } else if (allow_nan) {
+    report.skipped("finite", "NaN or infinity allowed in: " + bad);
+  } else {
+    report.failed("finite", "NaN or infinity in: " + bad);
+  }
+}
+
+void check_tokenizer(const std::string& folder, const ModelConfig& config, Report& report) {
+  if (tokenizer_files(folder).empty()) {
+    report.skipped("tokenizer", "there is none in the folder");
+    return;
+  }
+  report.attempt("tokenizer", [&] {
+    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
+    check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
+                           folder, folder);
+    if (static_cast<std::int64_t>(tokenizer->special().pad) != config.pad_token_id) {
+      throw_bad_input(fmt::format("the tokenizer pads with id {}, config.json says {}",
+                                  tokenizer->special().pad, config.pad_token_id));
+    }
+    report.ok("tokenizer", fmt::format("{} pieces, pad id {}", tokenizer->vocab_size(), config.pad_token_id));
+  });
+}
+
+void check_self_test(const std::string& folder, const LoadedModel& model, Report& report) {
+  std::optional<SelfTest> stored;
+  if (!report.attempt("self-test", [&] { stored = read_self_test(folder); })) return;
+  if (!stored) {
+    report.skipped("files", "no self_test.json");
+    report.skipped("self-test", "no self_test.json; --write-digest writes one");
+    return;
+  }
+  if (const std::vector<std::string> changed = changed_files(folder, *stored); !changed.empty()) {
+    report.failed("files",
+                  fmt::format("changed since self_test.json was written: {}", fmt::join(changed, ", ")));
+  } else {
+    report.ok("files", fmt::format("{} files have their digest", stored->files.size()));
+  }
+  report.attempt("self-test", [&] {
+    const auto backend = kernels::make_cpu_backend();
+    const double difference = self_test_difference(*backend, model.config, model.parameters, *stored);
+    const std::string detail = fmt::format("{} tokens, relative difference {:.2g}, allowed {:g}",
+                                           stored->input_ids.size(), difference, self_test_tolerance);
+    if (difference <= self_test_tolerance) {
+      report.ok("self-test", detail);
+    } else {
+      report.failed("self-test", detail);
+    }
+  });
+}
+
+}  // namespace
+
+int cmd_check(int argc, char** argv) {
+  Verb verb("check", "Check a model folder: tensors, numbers, tokenizer, files, and a self-test.",
+            {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest"});
+  std::string folder;
+  bool allow_nan = false, write_digest = false, as_json = false;
+  CLI::App& app = verb.app();
+  app.add_option("MODEL", folder, "Model folder")->required();
+  app.add_flag("--allow-nan", allow_nan, "NaN and infinities are no failure");
+  app.add_flag("--write-digest", write_digest,
+               "Write self_test.json for the model as it stands, then check it");
+  app.add_flag("--json", as_json, "The report as JSON");
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+
+  Report report;
+  LoadedModel model;
+  LoadOptions load;
+  load.allow_nan = true;  // so that all are named
+  const bool loaded = report.attempt("tensors", [&] {
+    model = load_model(folder, load);
+    report.ok("tensors",
+              fmt::format("{} of {} parameters, shapes and ties as config.json says",
+                          ParameterLayout(model.config).tensors().size(), model.parameters.size()));
+  });
+  if (loaded) {
+    check_finite(model, allow_nan, report);
+    check_tokenizer(folder, model.config, report);
+    if (write_digest && report.passed()) {
+      const auto backend = kernels::make_cpu_backend();
+      write_self_test(folder, run_self_test(*backend, model.config, model.parameters));
+    }
+    check_self_test(folder, model, report);
+  }
+  OutputStream out("-");
+  if (as_json) {
+    nlohmann::ordered_json json = report.json();
+    if (verb.provenance()) {
+      json["provenance"] =
+          nlohmann::ordered_json::parse(provenance_json({bigbird_version(), verb.command(), {}, {}, {}}));
+    }
+    out.write(json.dump(2) + "\n");
+  } else {
+    out.write(report.text());
+  }
+  out.close();
+  return report.passed() ? 0 : 1;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,104 @@
+// bigbird convert: a model folder of any kind that is read, written as one of ours.
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
+#include "lib/model/checkpoint.h"
+#include "lib/model/self_test.h"
+#include "lib/report/model_card.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird::apps {
+namespace {
+
+TensorType parse_dtype(const std::string& name) {
+  if (name == "fp32") return TensorType::f32;
+  if (name == "bf16") return TensorType::bf16;
+  if (name == "fp16") return TensorType::f16;
+  throw_usage("'" + name + "' is no type that weights are written in", "one of: fp32, bf16, fp16");
+}
+
+// One line about the tokenizer that is copied; the digest goes into the config. A tokenizer that this program
+// cannot read is copied as it is.
+std::string take_tokenizer(const std::string& folder, ModelConfig& config) {
+  if (tokenizer_files(folder).empty()) {
+    log_warning(folder + ": no tokenizer is there to be copied");
+    return {};
+  }
+  std::unique_ptr<Tokenizer> tokenizer;
+  try {
+    tokenizer = load_tokenizer(folder);
+  } catch (const Error& error) {
+    log_warning(error.message() + "; its files are copied as they are");
+    return "copied, not understood by bigbird";
+  }
+  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
+                         folder, folder);
+  config.tokenizer_digest = tokenizer->digest();
+  return fmt::format("{}, {} pieces, sha256 {}", tokenizer->is_dna() ? "DNA" : "text",
+                     tokenizer->vocab_size(), tokenizer->digest());
+}
+
+}  // namespace
+
+int cmd_convert(int argc, char** argv) {
+  Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or plan.",
+            {"bigbird convert google-bigbird-base model", "bigbird convert gena-lm-sparse model --dtype bf16",
+             "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena"});
+  std::string from, to, dtype = "fp32", dialect = "hf";
+  LoadOptions load;
+  CLI::App& app = verb.app();
+  app.add_option("FROM", from,
+                 "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
+                 "BigBird, "
+                 "GENA-LM, BERT or RoBERTa")
+      ->required();
+  app.add_option("TO", to, "Model folder to write")->required();
+  app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
+  app.add_option("--to-dialect", dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
+      ->capture_default_str();
+  app.add_option("--plan", load.plan_file, "Attention plan (JSON) instead of the model's own");
+  app.add_option("--allow-missing", load.allow_missing,
+                 "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'")
+      ->type_name("PATTERN");
+  app.add_flag("--allow-nan", load.allow_nan, "Take NaN and infinities as they are");
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+  load.seed = verb.seed();
+  WriteOptions write;
+  write.type = parse_dtype(dtype);
+  write.dialect = parse_written_dialect(dialect);
+
+  AtomicFolder folder(to, verb.force());
+  LoadedModel model = load_model(from, load);
+  ModelCard card{from,        verb.provenance() ? verb.command() : "", {},
+                 model.notes, take_tokenizer(from, model.config),      write};
+  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
+  for (const std::string& file : model.files) {
+    provenance.inputs.push_back({"weights", file, sha256_file(file)});
+    card.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
+  }
+  if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
+  write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, from,
+                    model_card(model.config, card), write);
+  // What was rounded is what the self-test has to see.
+  if (write.type != TensorType::f32) {
+    LoadOptions again;
+    again.allow_nan = load.allow_nan;
+    model = load_model(folder.path(), again);
+  }
+  const auto backend = kernels::make_cpu_backend();
+  write_self_test(folder.path(), run_self_test(*backend, model.config, model.parameters));
+  folder.commit();
+  verb.set_throughput(static_cast<double>(model.parameters.size()), "parameters");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,75 @@
+// bigbird info: what a path holds, as lines or as JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/report/describe.h"
+
+namespace bigbird::apps {
+namespace {
+
+// "memory_bytes.inference.total<TAB>123", a line for every value; lists of plain values in one line.
+void append_lines(const std::string& name, const nlohmann::ordered_json& value, std::string& lines) {
+  const bool holds_objects = value.is_array() && !value.empty() && value[0].is_structured();
+  if (value.is_object() || holds_objects) {
+    for (const auto& [key, entry] : value.items())
+      append_lines(name.empty() ? key : name + "." + key, entry, lines);
+    return;
+  }
+  std::string text;
+  if (value.is_array()) {
+    for (const auto& entry : value) {
+      text += (text.empty() ? "" : ", ") + (entry.is_string() ? entry.get<std::string>() : entry.dump());
+    }
+  } else {
+    text = value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : value.dump();
+  }
+  for (std::size_t begin = 0;
+       begin <= text.size();) {  // a text of several lines keeps its name in front of each
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin || begin == 0) lines += name + "\t" + text.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+int cmd_info(int argc, char** argv) {
+  Verb verb("info", "Say what a path holds: model, tokenizer, token shards, run, documents or genome.",
+            {"bigbird info model --length 4096 --batch 8", "bigbird info tokenizer --json",
+             "bigbird info genome.fa.gz"});
+  std::string path;
+  DescribeOptions options;
+  bool as_json = false;
+  CLI::App& app = verb.app();
+  app.add_option("X", path, "Folder, file, or prefix of token shards")->required();
+  app.add_option("--length", options.length,
+                 "Tokens of a sequence, for the memory of a model; 0 is all it has")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--batch", options.batch, "Sequences at a time, for the memory of a model")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_flag("--json", as_json, "JSON instead of lines");
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+
+  const auto backend = kernels::make_cpu_backend();
+  auto json = nlohmann::ordered_json::parse(describe(path, options, *backend));
+  OutputStream out("-");
+  if (as_json) {
+    out.write(json.dump(2) + "\n");
+  } else {
+    std::string lines;
+    append_lines("", json, lines);
+    out.write(lines);
+  }
+  out.close();
+  return 0;
+}
+
+}  // namespace bigbird::apps
