@@ -101,7 +101,8 @@ int cmd_embed(int argc, char** argv) {
   if (count == 0) {
     throw_bad_input(fmt::format("{}: no sequences", !records.empty()   ? records
                                                     : !regions.empty() ? regions
-                                                                       : text));
+                                                                       : text),
+                    "an input without sequences leaves nothing to write");
   }
   matrix.commit();
   out.close();
