@@ -52,6 +52,12 @@ void copy_rows(const float* from, Index from_stride, float* to, Index to_stride,
   }
 }
 
+// The last block is as long as the first when it is global: it comes second, so that no thread is left with
+// it.
+Index block_in_order(Index order, Index blocks) {
+  return order == 0 ? 0 : (order == 1 ? blocks - 1 : order - 1);
+}
+
 Index longest_sequence(const AttentionBatch& batch) {
   Index longest = 0;
   for (Index s = 0; s < batch.sequences; ++s) {
@@ -66,13 +72,65 @@ std::size_t CpuBackend::scratch_bytes(Index blocks, Index block_size, Index head
   const Index head_floats = blocks * block_size * head_size;
   const Index forward = heads_in_group(blocks) * 2 * head_floats +
                         thread_count() * level_.attention_forward_scratch(block_size, head_size);
+  Index packed = 0;
+  if (attention_by_amx(block_size)) {
+    const Index parts = precision_ == Precision::bf16 ? 1 : 3;
+    packed = heads_in_group(blocks) * blocks * amx_->attention_packed_bytes(block_size, head_size, parts) /
+                 Index{sizeof(float)} +
+             thread_count() * amx_->attention_forward_scratch(block_size, head_size, parts);
+  }
   const Index backward =
       thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
-  return static_cast<std::size_t>(std::max(forward, backward)) * sizeof(float);
+  return static_cast<std::size_t>(std::max({forward, packed, backward})) * sizeof(float);
+}
+
+bool CpuBackend::attention_by_amx(Index block_size) const {
+  return amx_ != nullptr && block_size % amx_group == 0;
+}
+
+// As attention_forward below; keys and values are not copied but packed.
+void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
+                                          Rows out, float* log_sum_exp) {
+  const Index parts = precision_ == Precision::bf16 ? 1 : 3;
+  const Index tokens = batch.token_offsets[batch.sequences];
+  const Index head_size = batch.head_size;
+  const Index scratch_size = amx_->attention_forward_scratch(batch.block_size, head_size, parts);
+  const Index packed_floats =
+      amx_->attention_packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
+  const Index most_blocks = longest_sequence(batch) / batch.block_size;
+  const Index most_heads = std::min(batch.heads, heads_in_group(most_blocks));
+  float* const scratch =
+      scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
+  float* const packed = scratch + scratch_size * thread_count();
+  for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
+    const Index start = batch.token_offsets[sequence];
+    const Index blocks = batch.plans[sequence]->blocks;
+    for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
+      const Index heads = std::min(most_heads, batch.heads - first_head);
+      parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
+        const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
+        amx_->attention_pack_block(view_of(batch, sequence, first_head + head, q, k, v), block, parts,
+                                   packed + static_cast<Index>(task) * packed_floats);
+      });
+      parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
+        // Head by head: its packed keys and values are about as large as the second-level cache.
+        const Index head = static_cast<Index>(task) / blocks;
+        const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
+        amx_->attention_forward_block(
+            view_of(batch, sequence, first_head + head, q, k, v), packed + head * blocks * packed_floats,
+            parts, block, out.data + start * out.stride + (first_head + head) * head_size, out.stride,
+            log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
+            scratch + scratch_size * worker);
+      });
+    }
+  }
 }
 
 void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
                                    Rows out, float* log_sum_exp) {
+  if (attention_by_amx(batch.block_size)) {
+    return attention_forward_packed(batch, q, k, v, out, log_sum_exp);
+  }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const Index scratch_size = level_.attention_forward_scratch(batch.block_size, head_size);
@@ -99,10 +157,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, Con
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         const Index head = static_cast<Index>(task) % heads;
-        // The last block is as long as the first when it is global: it comes second, so that no thread is
-        // left with it.
-        const Index order = static_cast<Index>(task) / heads;
-        const Index block = order == 0 ? 0 : (order == 1 ? blocks - 1 : order - 1);
+        const Index block = block_in_order(static_cast<Index>(task) / heads, blocks);
         AttentionHead view = view_of(batch, sequence, first_head + head, q, k, v);
         view.k = packed + head * 2 * head_floats;
         view.v = view.k + head_floats;

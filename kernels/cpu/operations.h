@@ -114,6 +114,9 @@ class CpuBackend final : public Backend {
   void multiply_packed(const Product& product, const After& after);
 
   void require_fp32() const;
+  bool attention_by_amx(Index block_size) const;
+  void attention_forward_packed(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, Rows out,
+                                float* log_sum_exp);
 
   const Level& level_;
   const bool use_onednn_;

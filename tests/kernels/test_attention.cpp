@@ -73,6 +73,7 @@ const Case cases[] = {
     {"block that fills no vector, odd head", 2, 5, 3, {20, 13}, 1},
     {"block longer than a chunk", 1, 8, 300, {1100}, 0},
     {"many blocks in one row", 2, 32, 32, {32 * 21 - 5}, 0},
+    {"blocks of 32, head size 63, ragged batch, all-padding tail", 2, 63, 32, {100, 33, 64}, 2},
 };
 
 struct Problem {

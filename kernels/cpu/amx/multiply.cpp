@@ -20,48 +20,43 @@ struct alignas(64) TileConfiguration {
 };
 constexpr TileConfiguration configuration;
 
-// In words that name all 64 bytes: gcc 12's _tile_loadconfig declares only the first eight as read.
-AMX_INLINE void configure_tiles() {
-  __asm__ volatile("ldtilecfg %0" : : "m"(configuration));
-}
-
-AMX_INLINE void load_a(const unsigned char* from) {
+BIGBIRD_INLINE void load_a(const unsigned char* from) {
   _tile_loadd(4, from, 64);
   _tile_loadd(5, from + tile_bytes, 64);
 }
-AMX_INLINE void load_b(const unsigned char* from) {
+BIGBIRD_INLINE void load_b(const unsigned char* from) {
   _tile_loadd(6, from, 64);
   _tile_loadd(7, from + tile_bytes, 64);
 }
-AMX_INLINE void multiply_tiles() {
+BIGBIRD_INLINE void multiply_tiles() {
   _tile_dpbf16ps(0, 4, 6);
   _tile_dpbf16ps(1, 4, 7);
   _tile_dpbf16ps(2, 5, 6);
   _tile_dpbf16ps(3, 5, 7);
 }
 
-AMX_INLINE void load_c(const float* c, Index c_row) {
+BIGBIRD_INLINE void load_c(const float* c, Index c_row) {
   const Index bytes = c_row * 4;
   _tile_loadd(0, c, bytes);
   _tile_loadd(1, c + 16, bytes);
   _tile_loadd(2, c + 16 * c_row, bytes);
   _tile_loadd(3, c + 16 * c_row + 16, bytes);
 }
-AMX_INLINE void store_c(float* c, Index c_row) {
+BIGBIRD_INLINE void store_c(float* c, Index c_row) {
   const Index bytes = c_row * 4;
   _tile_stored(0, c, bytes);
   _tile_stored(1, c + 16, bytes);
   _tile_stored(2, c + 16 * c_row, bytes);
   _tile_stored(3, c + 16 * c_row + 16, bytes);
 }
-AMX_INLINE void zero_c() {
+BIGBIRD_INLINE void zero_c() {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
 }
 
-AMX_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* b, Index steps, Index parts) {
+BIGBIRD_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* b, Index steps, Index parts) {
   if (parts == 1) {
     for (Index step = 0; step < steps; ++step) {
       load_a(a);
@@ -102,12 +97,26 @@ void copy(const float* from, Index from_row, float* to, Index to_row, Index rows
 
 }  // namespace
 
-void multiply(const AmxProduct& x) {
+// In words that name all 64 bytes: gcc 12's _tile_loadconfig declares only the first eight as read.
+void configure_tiles() {
+  __asm__ volatile("ldtilecfg %0" : : "m"(configuration));
+}
+
+void release_tiles() {
+  _tile_release();
+}
+
+void multiply(const AmxProduct& product) {
   configure_tiles();
+  multiply_configured(product);
+  release_tiles();
+}
+
+void multiply_configured(const AmxProduct& x) {
   const auto* const a = static_cast<const unsigned char*>(x.a);
   const auto* const b = static_cast<const unsigned char*>(x.b);
   const Index a_group_bytes = amx_group_bytes(x.steps, x.parts);
-  alignas(64) float edge[amx_group * amx_group] = {};
+  alignas(64) float edge[amx_group * amx_group];
   for (Index j = 0; j < x.n; j += amx_group) {
     const Index columns = x.n - j < amx_group ? x.n - j : amx_group;
     const unsigned char* const b_group = b + j / amx_group * x.b_group_bytes;
@@ -128,7 +137,6 @@ void multiply(const AmxProduct& x) {
       if (!whole) copy(edge, amx_group, target, x.c_row, rows, columns);
     }
   }
-  _tile_release();
 }
 
 }  // namespace bigbird::kernels::amx

@@ -14,12 +14,12 @@ constexpr Index tile_bytes = 1024;
 constexpr Index part_bytes = 2 * tile_bytes;  // the two tiles of one part
 constexpr Index most_parts = 3;
 
-AMX_INLINE __mmask16 mask_of(Index count) {
+BIGBIRD_INLINE __mmask16 mask_of(Index count) {
   return count >= 16 ? __mmask16{0xFFFF} : static_cast<__mmask16>(count <= 0 ? 0 : (1u << count) - 1u);
 }
 
 // bf16 numbers next to 32 floats, and what they leave over. Both are exact.
-AMX_INLINE __m512i take_part(__m512& low, __m512& high) {
+BIGBIRD_INLINE __m512i take_part(__m512& low, __m512& high) {
   const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(high, low);
   const __m512i low_words = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(both));
   const __m512i high_words = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(both, 1));
@@ -28,14 +28,14 @@ AMX_INLINE __m512i take_part(__m512& low, __m512& high) {
   return both;
 }
 
-AMX_INLINE void store_line(unsigned char* tile, Index line, __m512i value) {
+BIGBIRD_INLINE void store_line(unsigned char* tile, Index line, __m512i value) {
   _mm512_store_si512(tile + 64 * line, value);
 }
 
 // Line i of every part's tile = 32 depths of outer index i; depth is contiguous.
 template <Index Parts>
-AMX_INLINE void lines_along_depth(const float* from, Index outer_step, Index outer, Index depth,
-                                  unsigned char* tile) {
+BIGBIRD_INLINE void lines_along_depth(const float* from, Index outer_step, Index outer, Index depth,
+                                      unsigned char* tile) {
   const __mmask16 low_mask = mask_of(depth), high_mask = mask_of(depth - 16);
   for (Index i = 0; i < tile_lines; ++i) {
     __m512 low = _mm512_setzero_ps(), high = _mm512_setzero_ps();
@@ -51,8 +51,8 @@ AMX_INLINE void lines_along_depth(const float* from, Index outer_step, Index out
 
 // Line i of every part's tile = depths 2i and 2i + 1 of 16 outer indices, pair by pair; outer is contiguous.
 template <Index Parts>
-AMX_INLINE void lines_along_outer(const float* from, Index depth_step, Index outer, Index depth,
-                                  unsigned char* tile) {
+BIGBIRD_INLINE void lines_along_outer(const float* from, Index depth_step, Index outer, Index depth,
+                                      unsigned char* tile) {
   const __mmask16 mask = mask_of(outer);
   const __m512i zip = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
                                        22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
@@ -67,7 +67,7 @@ AMX_INLINE void lines_along_outer(const float* from, Index depth_step, Index out
 }
 
 // Turns the 16 x 16 pairs of a tile.
-AMX_INLINE void transpose(unsigned char* tile) {
+BIGBIRD_INLINE void transpose(unsigned char* tile) {
   __m512i x[tile_lines];
   __m512i y[tile_lines];
   for (int i = 0; i < 16; ++i) x[i] = _mm512_load_si512(tile + 64 * i);
@@ -95,8 +95,20 @@ AMX_INLINE void transpose(unsigned char* tile) {
   }
 }
 
+// The low parts of tiny numbers are below the normal range, where arithmetic takes a hundred times as long;
+// the tile unit takes them for zero anyway.
+class FlushToZero {
+ public:
+  BIGBIRD_INLINE_MEMBER FlushToZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }
+  BIGBIRD_INLINE_MEMBER ~FlushToZero() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+};
+
 template <bool LinesAreOuter, Index Parts>
 void pack_parts(const AmxOperand& from, void* to) {
+  const FlushToZero flush;
   auto* at = static_cast<unsigned char*>(to);
   const bool along_depth = from.depth_step == 1;
   for (Index outer = 0; outer < from.outer; outer += amx_group) {

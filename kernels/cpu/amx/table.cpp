@@ -4,6 +4,12 @@
 namespace bigbird::kernels::amx {
 
 extern const AmxKernels kernels;
-const AmxKernels kernels = {pack_a, pack_b, multiply};
+const AmxKernels kernels = {pack_a,
+                            pack_b,
+                            multiply,
+                            attention_packed_bytes,
+                            attention_pack_block,
+                            attention_forward_scratch,
+                            attention_forward_block};
 
 }  // namespace bigbird::kernels::amx

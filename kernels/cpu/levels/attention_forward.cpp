@@ -1,50 +1,8 @@
 // Attention of one query block over its listed key blocks: online softmax (Milakov and Gimelshein 2018; Dao
 // et al. 2022) over chunks of key blocks, so that scratch does not grow with the length of the list.
-#include "kernels/cpu/levels/attention.h"
+#include "kernels/cpu/levels/softmax.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
-
-namespace {
-
-constexpr Index chunk_keys =
-    256;  // enough to make the rescaling of the sums cheap; the scores stay in the cache
-
-Index blocks_per_chunk(Index block_size) {
-  return block_size >= chunk_keys ? 1 : chunk_keys / block_size;
-}
-
-// Turns scores of `rows` keys into probabilities relative to the running maximum, updates maximum and sum of
-// every query, and leaves in `factor` what older sums must be multiplied by.
-void softmax_chunk(float* scores, Index rows, Index width, float* maximum, float* sum, float* factor) {
-  for (Index j = 0; j < width; j += lanes) {
-    const Floats old = load(maximum + j);
-    Floats largest = old;
-    for (Index row = 0; row < rows; ++row) largest = larger(load(scores + row * width + j), largest);
-    const Floats shrink = exp2(old - largest);
-    Floats total = {};
-    for (Index row = 0; row < rows; ++row) {
-      const Floats probability = exp2(load(scores + row * width + j) - largest);
-      store(scores + row * width + j, probability);
-      total += probability;
-    }
-    store(sum + j, load(sum + j) * shrink + total);
-    store(maximum + j, largest);
-    store(factor + j, shrink);
-  }
-}
-
-void drop_probabilities(const AttentionHead& head, Index first_query, Index first_key, float* scores,
-                        Index rows, Index width) {
-  for (Index j = 0; j < width; j += lanes) {
-    ProbabilityDropout drop = dropout_of(head, first_query + j);
-    for (Index row = 0; row < rows; ++row) {
-      float* at = scores + row * width + j;
-      store(at, load(at) * drop.factors(first_key + row));
-    }
-  }
-}
-
-}  // namespace
 
 Index attention_forward_scratch(Index block_size, Index head_size) {
   const Index width = round_up_to_lanes(block_size);

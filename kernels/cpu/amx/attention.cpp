@@ -1,0 +1,131 @@
+// Attention of one query block over its listed key blocks on the tile unit. As in
+// levels/attention_forward.cpp, scores are kept transposed, (keys, queries): keys and transposed values are
+// the left operands, packed once per head, and the probabilities of a block need no turning to be the right
+// one.
+#include "kernels/cpu/amx/kernels.h"
+#include "kernels/cpu/levels/softmax.h"
+
+namespace bigbird::kernels::amx {
+
+namespace {
+
+Index round_up_to_group(Index count) {
+  return amx_groups(count) * amx_group;
+}
+
+Index key_bytes(Index block_size, Index head_size, Index parts) {
+  return amx_groups(block_size) * amx_group_bytes(amx_groups(head_size), parts);
+}
+Index value_bytes(Index block_size, Index head_size, Index parts) {
+  return amx_groups(head_size) * amx_group_bytes(amx_groups(block_size), parts);
+}
+
+}  // namespace
+
+Index attention_packed_bytes(Index block_size, Index head_size, Index parts) {
+  return key_bytes(block_size, head_size, parts) + value_bytes(block_size, head_size, parts);
+}
+
+void attention_pack_block(const AttentionHead& head, Index block, Index parts, void* to) {
+  const Index first = block * head.block_size;
+  const Index keys = keys_in_block(head, block);
+  auto* const values = static_cast<unsigned char*>(to) + key_bytes(head.block_size, head.head_size, parts);
+  pack_a({head.k + first * head.k_stride, keys, head.head_size, head.k_stride, 1}, parts, to);
+  pack_a({head.v + first * head.v_stride, head.head_size, keys, 1, head.v_stride}, parts, values);
+}
+
+Index attention_forward_scratch(Index block_size, Index head_size, Index parts) {
+  const Index width = round_up_to_group(block_size), depth = round_up_to_group(head_size);
+  const Index bytes = key_bytes(block_size, head_size, parts) +                            // packed queries
+                      amx_groups(width) * amx_group_bytes(amx_groups(block_size), parts);  // probabilities
+  return bytes / Index{sizeof(float)} + width * (2 * depth + blocks_per_chunk(block_size) * block_size + 3);
+}
+
+void attention_forward_block(const AttentionHead& head, const void* packed, Index parts, Index query_block,
+                             float* out, Index out_stride, float* log_sum_exp, float* scratch) {
+  const Index block_size = head.block_size;
+  const Index depth = head.head_size, depth_steps = amx_groups(depth);
+  const Index first_query = query_block * block_size;
+  const Index queries = queries_in_block(head, query_block);
+  const Index width = round_up_to_group(queries);
+  out += first_query * out_stride;
+  for (Index row = queries; row < block_size; ++row) {
+    for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
+  }
+  if (queries == 0) return;
+
+  const Index block_bytes = attention_packed_bytes(block_size, depth, parts);
+  const Index values_at = key_bytes(block_size, depth, parts);
+  const auto block_of = [&](Index at) {
+    return static_cast<const unsigned char*>(packed) + head.key_blocks[at] * block_bytes;
+  };
+  float* const packed_q = scratch;
+  float* const packed_p = packed_q + values_at / Index{sizeof(float)};
+  float* const sums = packed_p + amx_groups(block_size) * amx_group_bytes(amx_groups(block_size), parts) /
+                                     Index{sizeof(float)};  // [depth][width], the output before division
+  float* const q = sums + depth * width;                    // [queries][depth], scaled
+  float* const maximum = q + width * depth;                 // [width]
+  float* const sum = maximum + width;
+  float* const factor = sum + width;
+  float* const scores = factor + width;  // [keys of a chunk][width]
+  copy_rows(head.q + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
+            depth);
+  pack_b({q, queries, depth, depth, 1}, parts, packed_q);
+  const Index q_group_bytes = amx_group_bytes(depth_steps, parts);
+  for (Index i = 0; i < depth * width; ++i) sums[i] = 0.0f;
+  for (Index j = 0; j < width; ++j) {
+    maximum[j] = -__builtin_inff();
+    sum[j] = 0.0f;
+  }
+
+  configure_tiles();
+  const Index chunk = blocks_per_chunk(block_size);
+  const Index last = head.row_offsets[query_block + 1];
+  for (Index begin = head.row_offsets[query_block]; begin < last; begin += chunk) {
+    const Index end = smaller(begin + chunk, last);
+    Index rows = 0;
+    for (Index at = begin; at < end; ++at) {
+      const Index keys = keys_in_block(head, head.key_blocks[at]);
+      if (keys == 0) continue;
+      multiply_configured({keys, width, depth_steps, parts, block_of(at), packed_q, q_group_bytes,
+                           scores + rows * width, width, false});
+      rows += keys;
+    }
+    if (rows == 0) continue;
+    softmax_chunk(scores, rows, width, maximum, sum, factor);
+    for (Index d = 0; d < depth; ++d) {
+      for (Index j = 0; j < width; j += lanes)
+        store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
+    }
+    rows = 0;
+    for (Index at = begin; at < end; ++at) {
+      const Index keys = keys_in_block(head, head.key_blocks[at]);
+      if (keys == 0) continue;
+      if (head.drop_probability > 0.0f) {
+        drop_probabilities(head, first_query, head.key_blocks[at] * block_size, scores + rows * width, keys,
+                           width);
+      }
+      const Index steps = amx_groups(keys);
+      pack_b({scores + rows * width, width, keys, 1, width}, parts, packed_p);
+      multiply_configured({depth, width, steps, parts, block_of(at) + values_at, packed_p,
+                           amx_group_bytes(steps, parts), sums, width, true});
+      rows += keys;
+    }
+  }
+  release_tiles();
+
+  // A row that sees only padding has no keys at all: zeros, and a log-sum-exp of minus infinity.
+  for (Index row = 0; row < width; ++row) {
+    factor[row] = sum[row] == 0.0f ? 0.0f : 1.0f / sum[row];
+    if (row >= queries || log_sum_exp == nullptr) continue;
+    log_sum_exp[first_query + row] =
+        sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
+  }
+  for (Index d = 0; d < depth; ++d) {
+    for (Index j = 0; j < width; j += lanes)
+      store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
+  }
+  transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
+}
+
+}  // namespace bigbird::kernels::amx
