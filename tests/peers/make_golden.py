@@ -219,11 +219,29 @@ def float32_distances(outputs, gradients, exact_outputs, exact_gradients, real):
     return {"outputs": worst, "gradients": max(relative, default=0.0)}
 
 
-def chosen_rows(case, real, width):
+def chosen_rows(real, width):
     """Row numbers (sequence * tokens + position) whose values are kept: real tokens, spread evenly, both ends in."""
     rows = np.flatnonzero(real.reshape(-1))
     count = min(len(rows), max(8, HIDDEN_VALUES // width))
     return rows[np.unique(np.linspace(0, len(rows) - 1, count).round().astype(int))]
+
+
+def call_tensors(inputs, outputs, gradients, real):
+    """What a golden file keeps of one call (tests/golden/README.md)."""
+    rows = chosen_rows(real, outputs["last_hidden_state"].shape[-1])
+    tensors = {"in." + name: value if value.dtype == np.float32 else value.astype(np.int32)
+               for name, value in inputs.items()}
+    tensors["rows"] = rows.astype(np.int32)
+    for name, value in outputs.items():
+        if value.ndim == 3:
+            value = value.reshape(-1, value.shape[-1])[rows]
+        tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
+    for name, gradient in gradients.items():
+        tensors["norm." + name] = np.array(np.linalg.norm(gradient))
+        if gradient.size > WHOLE_GRADIENT:
+            gradient = gradient[:: -(-gradient.size // WHOLE_GRADIENT)]
+        tensors["grad." + name] = np.ascontiguousarray(gradient, dtype=np.float32)
+    return tensors
 
 
 def write(case, folder):
@@ -241,19 +259,7 @@ def write(case, folder):
     BigBirdBlockSparseAttention.bigbird_block_sparse_attention = original
 
     real = inputs["attention_mask"] == 1
-    rows = chosen_rows(case, real, config.hidden_size)
-    tensors = {"in." + name: value if value.dtype == np.float32 else value.astype(np.int32)
-               for name, value in inputs.items()}
-    tensors["rows"] = rows.astype(np.int32)
-    for name, value in outputs.items():
-        if value.ndim == 3:
-            value = value.reshape(-1, value.shape[-1])[rows]
-        tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
-    for name, gradient in gradients.items():
-        if gradient.size > WHOLE_GRADIENT:
-            gradient = gradient[:: -(-gradient.size // WHOLE_GRADIENT)]
-        tensors["grad." + name] = np.ascontiguousarray(gradient, dtype=np.float32)
-        tensors["norm." + name] = np.array(np.linalg.norm(gradients[name]))
+    tensors = call_tensors(inputs, outputs, gradients, real)
     own = {"random_mode": "hf-" + case["mode"]}
     text = json.loads(config.to_json_string())
     text["architectures"] = [CLASSES[case["head"]].__name__]
