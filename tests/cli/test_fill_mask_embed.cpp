@@ -236,6 +236,57 @@ TEST_F(FillMaskAndEmbed, FillMaskReadsTextsFromStdin) {
   EXPECT_EQ(rows[5].at("end"), "16");
 }
 
+// Google's layout of special pieces, and [MASK] that takes the blank before it along.
+TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
+  std::filesystem::create_directories(path("text-tokenizer"));
+  std::filesystem::copy_file(source_dir() / "tests" / "golden" / "tokenizer_google_layout.model",
+                             path("text-tokenizer/spiece.model"));
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "The cat sat on the mat.\nsparse attention of a graph\n\n";
+  must({"tokenize", "-m", path("text-tokenizer"), "--text", "-", "-o", path("text")}, text);
+  must({"pretrain",
+        "--train",
+        path("text"),
+        "-m",
+        path("text-tokenizer"),
+        "-o",
+        path("text-run"),
+        "--layers",
+        "1",
+        "--width",
+        "16",
+        "--heads",
+        "2",
+        "--intermediate",
+        "32",
+        "--block-size",
+        "16",
+        "--length",
+        "64",
+        "--max-positions",
+        "128",
+        "--batch",
+        "2",
+        "--steps",
+        "1"});
+  const std::string text_model = path("text-run/final");
+  const std::vector<Row> filled =
+      rows_of(must({"fill-mask", "-m", text_model, "--top", "3", "The [MASK] sat"}).out);
+  ASSERT_EQ(filled.size(), 3u);
+  EXPECT_EQ(filled[0].at("start") + "-" + filled[0].at("end"), "3-10");
+  must({"embed", "-m", text_model, "--text", "-", "--pool", "token", "-o", path("text.npy")},
+       "The cat\n\nsat [MASK]\n");
+  const std::vector<Row> rows = rows_of(read_text(path("text.rows.tsv")));
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[1].at("id") + " " + rows[1].at("piece"),
+            "line1 \xE2\x96\x81"
+            "cat");
+  EXPECT_EQ(rows[3].at("id") + " " + rows[3].at("piece"), "line3 [MASK]");
+  EXPECT_EQ(rows[3].at("start") + "-" + rows[3].at("end"), "3-10");
+  expect_refused({"embed", "-m", text_model, "--text", "-", "--pool", "bin:10", "-o", path("bins.npy")}, 2,
+                 "counts bases", "a\n");
+}
+
 TEST_F(FillMaskAndEmbed, FillMaskRefusesWhatItCannotFill) {
   const std::vector<std::string> start{"fill-mask", "-m", model()};
   const auto with = [&](const std::vector<std::string>& more) {
