@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/random_mode_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/file.h"
 #include "lib/io/provenance.h"
+#include "lib/io/sha256.h"
 #include "lib/model/block_plan.h"
+#include "lib/model/full_attention.h"
 #include "lib/model/plan_statistics.h"
+#include "lib/model/plan_table.h"
 #include "lib/report/attention_svg.h"
 
 namespace bigbird::apps {
@@ -21,22 +25,46 @@ namespace {
 using Rows = std::vector<std::vector<std::vector<std::int32_t>>>;
 
 struct AttentionRequest {
-  std::int64_t length = 4096;
-  std::int64_t heads = 12;
+  ModelConfig config;
+  std::int64_t length = 0;  // 0: all of the plan
   std::int64_t layer = 0;
-  std::int64_t block_size = 64;
-  std::int64_t random = 3;
-  std::int64_t max_positions = 4096;
   std::int64_t head_drawn = 0;
-  std::string mode = "google";
   std::string pattern = "bigbird";
+  std::string plan;  // the file, for provenance
+
+  std::int64_t blocks() const { return (length + config.block_size - 1) / config.block_size; }
 };
 
-void print_heading(const AttentionRequest& request, std::int64_t blocks) {
+// The lengths in tokens at which a model takes full attention, as ranges: "1-704", "none".
+std::string full_lengths(const ModelConfig& config) {
+  if (config.attention == AttentionPattern::full) return "all";
+  // No rule looks further than this.
+  const std::int64_t most =
+      std::max<std::int64_t>(4096 / config.block_size, 2 * config.num_random_blocks + 6);
+  std::string ranges;
+  std::int64_t begin = 0;
+  for (std::int64_t blocks = 1; blocks <= most + 1; ++blocks) {
+    const bool full = blocks <= most && !full_attention_reason(config, blocks).empty();
+    if (full && begin == 0) begin = blocks;
+    if (full || begin == 0) continue;
+    ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", (begin - 1) * config.block_size + 1,
+                          (blocks - 1) * config.block_size);
+    begin = 0;
+  }
+  return ranges.empty() ? "none" : ranges;
+}
+
+void print_heading(const AttentionRequest& request) {
+  const ModelConfig& config = request.config;
   fmt::print(
       "pattern\t{}\nrandom_mode\t{}\nlength\t{}\nblock_size\t{}\nblocks\t{}\nrandom_blocks\t{}\nlayer\t{}\n",
-      request.pattern, request.mode, blocks * request.block_size, request.block_size, blocks, request.random,
-      request.layer);
+      request.pattern, name_of(config.random_mode), request.blocks() * config.block_size, config.block_size,
+      request.blocks(), config.num_random_blocks, request.layer);
+  fmt::print("full_attention_lengths\t{}\n", full_lengths(config));
+  const std::string reason = full_attention_reason(config, request.blocks());
+  if (config.attention == AttentionPattern::bigbird && !reason.empty()) {
+    fmt::print("note\ta model takes full attention here: {}\n", reason);
+  }
 }
 
 void print_degrees(const Rows& rows) {
@@ -68,11 +96,11 @@ void print_lists(const Rows& rows) {
 std::string plan_json(const AttentionRequest& request, const Rows& rows, const Verb& verb) {
   nlohmann::ordered_json json;
   json["pattern"] = request.pattern;
-  json["random_mode"] = request.mode;
-  json["block_size"] = request.block_size;
-  json["random_blocks"] = request.random;
+  json["random_mode"] = name_of(request.config.random_mode);
+  json["block_size"] = request.config.block_size;
+  json["random_blocks"] = request.config.num_random_blocks;
   json["layer"] = request.layer;
-  json["blocks"] = rows.empty() ? 0 : rows[0].size();
+  json["blocks"] = request.blocks();
   json["heads"] = nlohmann::ordered_json::array();
   for (const auto& head : rows) {
     const PlanStatistics s = plan_statistics(head);
@@ -88,9 +116,49 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
   }
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, "", {}};
+    if (!request.plan.empty()) provenance.inputs.push_back({"plan", request.plan, sha256_file(request.plan)});
     json["provenance"] = nlohmann::ordered_json::parse(provenance_json(provenance));
   }
   return json.dump() + "\n";
+}
+
+void check(const AttentionRequest& request) {
+  const ModelConfig& config = request.config;
+  if (request.length < 1 || config.block_size < 1 || config.num_attention_heads < 1 ||
+      config.num_random_blocks < 0 || request.layer < 0) {
+    throw_usage(
+        "--length, --block-size and --heads must be at least 1, --random-blocks and --layer at least 0");
+  }
+  if (request.head_drawn < 0 || request.head_drawn >= config.num_attention_heads) {
+    throw_usage(
+        fmt::format("--head {} is not one of the {} heads", request.head_drawn, config.num_attention_heads));
+  }
+  if (request.blocks() > 65536) {
+    throw_usage(fmt::format("{} blocks are too many to list", request.blocks()), "use a larger --block-size");
+  }
+}
+
+// A plan brings its own shape; what was typed beside it must not say something else.
+void take_shape_of_plan(const CLI::App& app, AttentionRequest& request) {
+  ModelConfig& config = request.config;
+  if (config.random_mode != RandomMode::file) return;
+  if (config.plan == nullptr) throw_usage("--random-mode file needs a plan", "give one with --plan FILE");
+  for (const char* option :
+       {"--heads", "--block-size", "--random-blocks", "--attention", "--max-positions"}) {
+    if (app.count(option) > 0) {
+      throw_usage(fmt::format("{} with a plan, which has its own", option),
+                  fmt::format("leave {} out", option));
+    }
+  }
+  const PlanTable& plan = *config.plan;
+  if (plan.layers() > 1 && request.layer >= plan.layers()) {
+    throw_usage(fmt::format("--layer {}: {} has {} layers", request.layer, plan.where(), plan.layers()));
+  }
+  config.block_size = plan.block_size();
+  config.num_attention_heads = plan.heads();
+  config.num_random_blocks = 0;
+  request.pattern = "file";
+  if (request.length == 0) request.length = plan.blocks() * plan.block_size();
 }
 
 }  // namespace
@@ -98,23 +166,27 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
 int cmd_attention(int argc, char** argv) {
   Verb verb("attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
             {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
+             "bigbird attention --plan plan.json --lists",
              "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
   AttentionRequest request;
+  ModelConfig& config = request.config;
+  RandomModeOptions random_mode;
   std::string svg_file, json_file;
   bool lists = false;
   CLI::App& app = verb.app();
-  app.add_option("--length", request.length, "Tokens; rounded up to a whole number of blocks")
-      ->required()
+  app.add_option("--length", request.length,
+                 "Tokens; rounded up to a whole number of blocks. A plan's own length with --plan")
       ->transform(count_suffix());
-  app.add_option("--heads", request.heads, "Attention heads")->capture_default_str();
+  app.add_option("--heads", config.num_attention_heads, "Attention heads")->capture_default_str();
   app.add_option("--layer", request.layer, "0-based layer: the seed of the published plans")
       ->capture_default_str();
-  app.add_option("--block-size", request.block_size, "Tokens of a block")->capture_default_str();
-  app.add_option("--random-blocks", request.random, "Random blocks of a row")->capture_default_str();
+  app.add_option("--block-size", config.block_size, "Tokens of a block")->capture_default_str();
+  app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")
+      ->capture_default_str();
   app.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random")
       ->capture_default_str();
-  app.add_option("--random-mode", request.mode, "google, hf-train, hf-eval, none or file")->capture_default_str();
-  app.add_option("--max-positions", request.max_positions, "Length the huggingface plan is drawn for")
+  random_mode.add(app, "Where random blocks come from (google when not given)");
+  app.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for")
       ->capture_default_str();
   app.add_flag("--lists", lists, "Also print the key blocks of every row");
   app.add_option("--svg", svg_file, "Draw one head here");
@@ -122,30 +194,22 @@ int cmd_attention(int argc, char** argv) {
   app.add_option("--json", json_file, "Write the lists and facts here (- for stdout)");
   if (!verb.parse(argc, argv)) return 0;
 
-  const AttentionPattern pattern = parse_attention_pattern(request.pattern);
-  const RandomMode mode = parse_random_mode(request.mode);
-  if (request.length < 1 || request.block_size < 1 || request.heads < 1 || request.random < 0 ||
-      request.layer < 0) {
-    throw_usage(
-        "--length, --block-size and --heads must be at least 1, --random-blocks and --layer at least 0");
+  random_mode.apply(config);
+  config.attention = parse_attention_pattern(request.pattern);
+  request.plan = random_mode.plan();
+  take_shape_of_plan(app, request);
+  if (app.count("--length") == 0 && request.length == 0) {
+    throw_usage("--length is required", "give the number of tokens, such as --length 4096");
   }
-  if (request.head_drawn < 0 || request.head_drawn >= request.heads) {
-    throw_usage(fmt::format("--head {} is not one of the {} heads", request.head_drawn, request.heads));
-  }
-  const std::int64_t blocks = (request.length + request.block_size - 1) / request.block_size;
-  if (blocks > 65536)
-    throw_usage(fmt::format("{} blocks are too many to list", blocks), "use a larger --block-size");
-  const RandomBlocks random =
-      random_blocks_for(pattern, blocks, request.block_size, request.heads, request.random,
-                        static_cast<std::uint32_t>(request.layer), mode, request.max_positions);
-  const Rows rows = pattern_rows(pattern, blocks, request.heads, random);
+  check(request);
+  const Rows rows = plan_rows(config, request.layer, request.blocks(), false);
 
   if (!svg_file.empty()) {
-    AttentionPicture picture{
-        pattern, request.block_size,
-        fmt::format("{}, {} blocks of {} tokens, {} random, layer {}, head {}", request.pattern, blocks,
-                    request.block_size, request.random, request.layer, request.head_drawn),
-        rows[static_cast<std::size_t>(request.head_drawn)]};
+    AttentionPicture picture{config.attention, config.block_size,
+                             fmt::format("{}, {} blocks of {} tokens, {} random, layer {}, head {}",
+                                         request.pattern, request.blocks(), config.block_size,
+                                         config.num_random_blocks, request.layer, request.head_drawn),
+                             rows[static_cast<std::size_t>(request.head_drawn)]};
     write_text_atomic(svg_file, attention_svg(picture));
   }
   if (json_file == "-") {
@@ -153,12 +217,7 @@ int cmd_attention(int argc, char** argv) {
     return 0;
   }
   if (!json_file.empty()) write_text_atomic(json_file, plan_json(request, rows, verb));
-  print_heading(request, blocks);
-  const bool short_for_model = pattern == AttentionPattern::bigbird && blocks < 2 * request.random + 6;
-  if (short_for_model) {
-    fmt::print("note\ta model takes full attention at this length (fewer than {} blocks)\n",
-               2 * request.random + 6);
-  }
+  print_heading(request);
   print_degrees(rows);
   if (lists) print_lists(rows);
   return 0;

@@ -1,9 +1,11 @@
 // bigbird forward: one exact call of a model on given token ids, everything written out.
 #include "apps/command_line.h"
+#include "apps/random_mode_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/provenance.h"
 #include "lib/io/sha256.h"
+#include "lib/io/weight_files.h"
 #include "lib/model/exact_call.h"
 
 namespace bigbird::apps {
@@ -14,7 +16,8 @@ int cmd_forward(int argc, char** argv) {
       "Run a model once on given token ids and write every hidden state, logit, loss and gradient.",
       {"bigbird forward -m model -i batch.safetensors -o result.safetensors",
        "bigbird forward -m model -i batch.safetensors -o result.safetensors --hidden-states --gradients"});
-  std::string model, input, output, random_mode;
+  std::string model, input, output;
+  RandomModeOptions random_mode;
   ExactCallOptions options;
   verb.app().add_option("-m,--model", model, "Model folder")->required();
   verb.app()
@@ -27,8 +30,7 @@ int cmd_forward(int argc, char** argv) {
                       "Also write hidden_states.0 (embeddings) to .L");
   verb.app().add_flag("--gradients", options.gradients,
                       "Also write grad.NAME of every parameter (needs labels)");
-  verb.app().add_option("--random-mode", random_mode,
-                        "Random blocks: google, hf-train, hf-eval, none or file, instead of the model's own");
+  random_mode.add(verb.app(), "Random blocks, instead of the model's own");
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -36,14 +38,20 @@ int cmd_forward(int argc, char** argv) {
   if (options.gradients && verb.precision() != kernels::Precision::fp32) {
     throw_usage("forward: --gradients needs --precision fp32", "leave one of the two out");
   }
-  if (!random_mode.empty()) options.random_mode = parse_random_mode(random_mode);
+  if (random_mode.given()) {
+    ModelConfig typed;
+    random_mode.apply(typed);
+    options.random_mode = typed.random_mode;
+    options.plan = typed.plan;
+  }
 
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
-    for (const auto& [role, path] :
-         {std::pair{"model", model + "/model.safetensors"}, std::pair{"input", input}}) {
-      provenance.inputs.push_back({role, path, sha256_file(path)});
+    provenance.inputs.push_back({"model", model, weights_digest(model)});
+    provenance.inputs.push_back({"input", input, sha256_file(input)});
+    if (!random_mode.plan().empty()) {
+      provenance.inputs.push_back({"plan", random_mode.plan(), sha256_file(random_mode.plan())});
     }
     metadata["provenance"] = provenance_json(provenance);
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/command_line.h"
+#include "apps/random_mode_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
@@ -24,7 +25,7 @@ struct Typed {
   double dropout = 0.1;
   double attention_dropout = 0.1;
   std::string attention = "bigbird";
-  std::string random_mode = "google";
+  RandomModeOptions random_mode;
   std::string norm = "postnorm";
   TypedSchedule schedule;
   bool no_mlm = false;
@@ -45,9 +46,7 @@ void add_model_options(CLI::App& app, Typed& typed) {
   app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")->group(group);
   app.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random")
       ->group(group);
-  app.add_option("--random-mode", typed.random_mode,
-                 "Where random blocks come from: google, hf-train, hf-eval, none or file")
-      ->group(group);
+  typed.random_mode.add(app, "Where random blocks come from, and when attention is full instead", group);
   app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
       ->group(group);
   app.add_option("--dropout", typed.dropout, "Dropout of the hidden states")
@@ -111,7 +110,7 @@ ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, con
   if (app.count("--block-size") > 0) config.block_size = typed.config.block_size;
   if (app.count("--random-blocks") > 0) config.num_random_blocks = typed.config.num_random_blocks;
   if (app.count("--attention") > 0) config.attention = parse_attention_pattern(typed.attention);
-  if (app.count("--random-mode") > 0) config.random_mode = parse_random_mode(typed.random_mode);
+  typed.random_mode.apply(config);
   if (app.count("--dropout") > 0) config.hidden_dropout_prob = typed.dropout;
   if (app.count("--attention-dropout") > 0) config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;
@@ -121,8 +120,9 @@ ModelConfig fresh_config(const Typed& typed) {
   ModelConfig config = typed.config;
   config.intermediate_size = typed.intermediate > 0 ? typed.intermediate : 4 * config.hidden_size;
   config.attention = parse_attention_pattern(typed.attention);
-  config.random_mode = parse_random_mode(typed.random_mode);
+  typed.random_mode.apply(config);
   config.norm_type = parse_norm_type(typed.norm);
+  config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.hidden_dropout_prob = typed.dropout;
   config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;

@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/file.h"
+#include "lib/io/sha256.h"
 #include "lib/model/dialect.h"
 #include "lib/model/plan_table.h"
 
@@ -359,6 +360,7 @@ std::map<std::string, std::string> config_fields(const ModelConfig& config) {
     }
   };
   flatten(flatten, "model.", Json::parse(config_json(config)));
+  if (config.plan != nullptr) fields["model.bigbird.plan_sha256"] = sha256_bytes(config.plan->json());
   return fields;
 }
 

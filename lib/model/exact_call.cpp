@@ -95,6 +95,8 @@ std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_
   LoadedModel loaded = load_model(model_folder, stored.head, 0, stored.num_labels);
   ModelConfig& config = loaded.config;
   if (options.random_mode) config.random_mode = *options.random_mode;
+  if (options.plan != nullptr) config.plan = options.plan;
+  validate(config, model_folder);
   const ExactInput in = read_exact_input(input, config);
   config.problem_type = in.problem_type;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,9 +13,10 @@
 namespace bigbird {
 
 struct ExactCallOptions {
-  bool hidden_states = false;             // also hidden_states.<l>, l = 0 (embeddings) .. L
-  bool gradients = false;                 // also grad.<Hugging Face name> of every parameter; needs labels
-  std::optional<RandomMode> random_mode;  // instead of the one in config.json
+  bool hidden_states = false;  // also hidden_states.<l>, l = 0 (embeddings) .. L
+  bool gradients = false;      // also grad.<Hugging Face name> of every parameter; needs labels
+  std::optional<RandomMode> random_mode = {};  // instead of the one in config.json
+  std::shared_ptr<const PlanTable> plan = {};  // random mode file: instead of the one in the model's folder
 };
 
 // input, all integers unless said otherwise: input_ids [B, T], attention_mask [B, T] (1 real, 0 padding on

@@ -13,6 +13,7 @@
 #include "lib/io/file.h"
 #include "lib/model/checkpoint.h"
 #include "lib/model/model.h"
+#include "lib/model/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/memory_plan.h"
@@ -104,6 +105,12 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
                               config.max_position_embeddings),
                   "shorten --length, or train from the beginning without --init");
     }
+  }
+  if (config.random_mode == RandomMode::file && config.plan != nullptr &&
+      options.length > config.plan->blocks() * config.block_size) {
+    throw_usage(fmt::format("--length {}: the plan {} is for {} tokens", options.length, config.plan->where(),
+                            config.plan->blocks() * config.block_size),
+                "shorten --length, or give a plan for longer sequences");
   }
   config.tokenizer_digest = tokenizer.digest();
   config.head = HeadType::pretraining;

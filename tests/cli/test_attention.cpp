@@ -45,6 +45,62 @@ TEST(AttentionVerb, TextAndPicture) {
   EXPECT_EQ(read_text(svg).find("<svg"), 0u);
 }
 
+TEST(AttentionVerb, ItsJsonIsReadAsAPlan) {
+  const TemporaryFolder folder;
+  const std::string plan = (folder / "plan.json").string();
+  const RunResult written = run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", plan});
+  ASSERT_EQ(written.status, 0) << written.err;
+  const RunResult read = run_bigbird({"attention", "--random-mode", "file", "--plan", plan, "--json", "-"});
+  ASSERT_EQ(read.status, 0) << read.err;
+  const auto before = nlohmann::json::parse(read_text(plan)), after = nlohmann::json::parse(read.out);
+  EXPECT_EQ(after.at("random_mode"), "file");
+  EXPECT_EQ(after.at("block_size"), 64);
+  EXPECT_EQ(after.at("provenance").at("inputs")[0].at("path"), plan);
+  ASSERT_EQ(after.at("heads").size(), 2u);
+  for (std::size_t head = 0; head < 2; ++head) {
+    EXPECT_EQ(after.at("heads")[head].at("rows"), before.at("heads")[head].at("rows"));
+  }
+  const RunResult corner = run_bigbird({"attention", "--plan", plan, "--length", "300", "--lists"});
+  ASSERT_EQ(corner.status, 0) << corner.err;
+  EXPECT_NE(corner.out.find("\n0\t0\t0 1 2 3 4\n"), std::string::npos);
+  EXPECT_EQ(run_bigbird({"attention", "--plan", plan, "--length", "1k", "-q"}).status, 1);
+}
+
+TEST(AttentionVerb, APlanAndWhatContradictsItAreUsageErrors) {
+  const TemporaryFolder folder;
+  const std::string plan = (folder / "plan.json").string();
+  ASSERT_EQ(run_bigbird({"attention", "--length", "768", "--heads", "2", "--json", plan}).status, 0);
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"attention", "-q"});
+    const RunResult run = run_bigbird(more);
+    EXPECT_EQ(run.status, 2) << run.err;
+    return run.err;
+  };
+  EXPECT_NE(refused({"--plan", plan, "--random-mode", "google"}).find("--random-mode google"),
+            std::string::npos);
+  EXPECT_NE(refused({"--plan", plan, "--heads", "2"}).find("--heads with a plan"), std::string::npos);
+  EXPECT_NE(refused({"--random-mode", "file", "--length", "768"}).find("needs a plan"), std::string::npos);
+  EXPECT_NE(refused({"--plan", plan, "--head", "2"}).find("2 heads"), std::string::npos);
+  EXPECT_EQ(run_bigbird({"attention", "--plan", (folder / "none.json").string(), "-q"}).status, 1);
+}
+
+TEST(AttentionVerb, SaysAtWhichLengthsAttentionIsFull) {
+  const auto line = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"attention", "--length", "4096"});
+    const std::string out = run_bigbird(more).out;
+    const std::size_t begin = out.find("full_attention_lengths\t") + 23;
+    return out.substr(begin, out.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line({}), "1-704");
+  EXPECT_EQ(line({"--block-size", "16"}), "1-512");
+  EXPECT_EQ(line({"--random-mode", "hf-eval", "--random-blocks", "1"}), "1-448");
+  EXPECT_EQ(line({"--random-mode", "none"}), "1-320");
+  EXPECT_EQ(line({"--attention", "window"}), "none");
+  EXPECT_EQ(line({"--attention", "full"}), "all");
+  EXPECT_NE(run_bigbird({"attention", "--length", "500"}).out.find("note\ta model takes full attention here"),
+            std::string::npos);
+}
+
 TEST(AttentionVerb, AnInfeasibleLengthIsOneErrorAndOneHint) {
   const RunResult run = run_bigbird({"attention", "--length", "576", "-q"});
   EXPECT_EQ(run.status, 1);

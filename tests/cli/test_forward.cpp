@@ -1,8 +1,10 @@
 // bigbird forward on a tiny model: what it writes, the same bytes for any thread count, and its refusals.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "lib/io/file.h"
 #include "lib/io/safetensors.h"
 #include "lib/model/checkpoint.h"
 #include "tests/support/support.h"
@@ -124,6 +126,34 @@ TEST_F(ForwardVerb, RefusesGradientsWithoutLabels) {
   inputs.erase("labels");
   inputs.erase("next_sentence_label");
   expect_refusal(run({"--gradients"}), "no label is given");
+}
+
+// Three blocks are full attention in the model's own mode, so a plan that lists them all changes nothing, and
+// one that lists each block's own does.
+TEST_F(ForwardVerb, APlanIsWhatIsComputed) {
+  const auto hidden = [&](const std::vector<std::string>& more) {
+    const RunResult result = run(more);
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::vector<float> states = SafetensorsFile(folder / "out.safetensors").floats("last_hidden_state");
+    states.resize(10 * 8);  // the first sequence: padding of the second attends in full attention alone
+    return states;
+  };
+  const auto write_plan = [&](const std::string& rows) {
+    write_text_atomic(
+        folder / "plan.json",
+        fmt::format(R"({{"block_size": 4, "heads": [{{"rows": {0}}}, {{"rows": {0}}}]}})", rows));
+  };
+  const std::vector<float> own = hidden({});
+  write_plan("[[0, 1, 2], [0, 1, 2], [0, 1, 2]]");
+  EXPECT_EQ(hidden({"--random-mode", "file", "--plan", folder / "plan.json"}), own);
+  write_plan("[[0], [1], [2]]");
+  EXPECT_NE(hidden({"--plan", folder / "plan.json"}), own);
+  std::filesystem::remove(folder / "out.safetensors");
+  write_plan("[[0], [1]]");
+  expect_refusal(run({"--plan", folder / "plan.json"}), "the plan is for 2 blocks, a sequence has 3");
+  write_text_atomic(folder / "plan.json", R"({"block_size": 4, "heads": [{"rows": [[0], [1], [2]]}]})");
+  expect_refusal(run({"--plan", folder / "plan.json"}), "has heads = 1, the model has 2");
+  expect_refusal(run({"--random-mode", "file"}), "there is no plan");
 }
 
 TEST_F(ForwardVerb, RefusesAnUnknownRandomMode) {

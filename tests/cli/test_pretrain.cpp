@@ -17,6 +17,8 @@
 #include "lib/io/safetensors.h"
 #include "lib/io/tsv.h"
 #include "lib/model/checkpoint.h"
+#include "lib/model/config.h"
+#include "lib/model/plan_table.h"
 #include "lib/training/run_folder.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
@@ -144,6 +146,31 @@ TEST_F(Pretrain, WritesTheRunFolder) {
                                       "lr", "grad_norm", "tokens", "tokens_per_second", "seconds"}));
   EXPECT_NE(result.err.find("memory planned"), std::string::npos);
   EXPECT_LT(result.err.find("memory planned"), result.err.find("the model is"));
+}
+
+TEST_F(Pretrain, APlanFromAFileGoesIntoTheModelFolder) {
+  ASSERT_EQ(run_bigbird({"attention", "--length", "64", "--block-size", "16", "--random-blocks", "0",
+                         "--heads", "2", "--json", path("plan.json")})
+                .status,
+            0);
+  std::vector<std::string> words = arguments("run", {"--steps", "2", "--plan", path("plan.json")});
+  const auto mode = std::find(words.begin(), words.end(), "--random-mode");
+  *(mode + 1) = "file";
+  const RunResult result = run_bigbird(words);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const ModelConfig config = read_config(path("run/final/config.json"));
+  EXPECT_EQ(config.random_mode, RandomMode::file);
+  EXPECT_EQ(config.plan->rows(0, 4), PlanTable::read(path("plan.json")).rows(0, 4));
+  // A plan shorter than the samples is refused before anything is written.
+  ASSERT_EQ(run_bigbird({"attention", "--length", "48", "--block-size", "16", "--attention", "full",
+                         "--heads", "2", "--json", path("plan.json")})
+                .status,
+            0);
+  std::replace(words.begin(), words.end(), path("run"), path("short"));
+  const RunResult refused = run_bigbird(words);
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_NE(refused.err.find("is for 48 tokens"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(folder_ / "short" / "final"));
 }
 
 TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {

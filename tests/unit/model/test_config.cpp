@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/model/plan_table.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -102,6 +103,96 @@ TEST_F(ConfigFile, WrongTypesAreNamed) {
   EXPECT_NE(failure_with("attention_type", "sparse").find("attention_type sparse"), std::string::npos);
   EXPECT_NE(failure("{").find("not valid JSON"), std::string::npos);
   EXPECT_NE(failure("[]").find("not a JSON object"), std::string::npos);
+}
+
+TEST_F(ConfigFile, RandomModesOfFoldersBefore02AreRead) {
+  auto json = nlohmann::json::parse(config_json(ModelConfig{}));
+  json["bigbird"]["random_mode"] = "huggingface";
+  EXPECT_EQ(read_config(write(json.dump())).random_mode, RandomMode::hf_train);
+  json["bigbird"]["random_mode"] = "zeros";
+  EXPECT_EQ(read_config(write(json.dump())).random_mode, RandomMode::hf_eval);
+}
+
+TEST_F(ConfigFile, TheEmbeddingsLayerNormIsTheUsualOneUnlessItIsNamed) {
+  auto json = nlohmann::json::parse(config_json(ModelConfig{}));
+  json["bigbird"] = {{"norm_type", "prenorm"}};
+  EXPECT_EQ(read_config(write(json.dump())).embedding_norm, EmbeddingNorm::none);
+  EXPECT_TRUE(read_config(write(json.dump())).has_final_norm());
+  json["bigbird"] = {{"norm_type", "prenorm"}, {"embedding_norm", "before-dropout"}, {"final_norm", false}};
+  EXPECT_EQ(read_config(write(json.dump())).embedding_norm, EmbeddingNorm::before_dropout);
+  EXPECT_FALSE(read_config(write(json.dump())).has_final_norm());
+  json["bigbird"] = {{"norm_type", "postnorm"}};
+  EXPECT_EQ(read_config(write(json.dump())).embedding_norm, EmbeddingNorm::after_dropout);
+}
+
+TEST_F(ConfigFile, ContradictionsAreRefused) {
+  EXPECT_NE(failure_with("bigbird", {{"final_norm", true}}).find("norm_type is postnorm"), std::string::npos);
+  EXPECT_NE(
+      failure_with("bigbird", {{"rotary_dim", 32}}).find("rotary_dim = 32, but the positions are absolute"),
+      std::string::npos);
+  for (const int dim : {0, 31, 66}) {  // heads of 64
+    EXPECT_NE(failure_with("bigbird", {{"positions", "rotary"}, {"rotary_dim", dim}})
+                  .find("is not an even number within 2..64"),
+              std::string::npos);
+  }
+}
+
+class ConfigWithPlan : public ConfigFile {
+ protected:
+  // Two heads of three blocks of 16.
+  static ModelConfig planned(std::vector<PlanTable::Heads> layers) {
+    ModelConfig config;
+    config.num_attention_heads = 2;
+    config.num_hidden_layers = 3;
+    config.block_size = 16;
+    config.random_mode = RandomMode::file;
+    config.plan = std::make_shared<const PlanTable>(16, std::move(layers), "plan.json");
+    return config;
+  }
+  static std::string refusal(const ModelConfig& config) {
+    try {
+      validate(config, "here");
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return "accepted";
+  }
+  const PlanTable::Heads heads_{{{0}, {1}, {2}}, {{0, 1, 2}, {1}, {0, 0}}};
+};
+
+TEST_F(ConfigWithPlan, ItsFolderHoldsThePlan) {
+  const ModelConfig config = planned({heads_});
+  const std::string file = write(config_json(config));
+  testing::write_text(folder_ / "attention_plan.json", config.plan->json());
+  const ModelConfig back = read_config(file);
+  EXPECT_EQ(back.random_mode, RandomMode::file);
+  ASSERT_NE(back.plan, nullptr);
+  EXPECT_EQ(back.plan->rows(2, 3), heads_);
+}
+
+TEST_F(ConfigWithPlan, APlanOfAnotherShapeIsRefused) {
+  EXPECT_EQ(refusal(planned({heads_})), "accepted");
+  EXPECT_EQ(refusal(planned({heads_, heads_, heads_})), "accepted");
+  EXPECT_EQ(refusal(planned({heads_, heads_})), "here: the plan plan.json has layers = 2, the model has 3");
+  ModelConfig config = planned({heads_});
+  config.num_attention_heads = 4;
+  EXPECT_EQ(refusal(config), "here: the plan plan.json has heads = 2, the model has 4");
+  config = planned({heads_});
+  config.block_size = 64;
+  EXPECT_EQ(refusal(config), "here: the plan plan.json has block_size = 16, the model has 64");
+  config = planned({heads_});
+  config.attention = AttentionPattern::window;
+  EXPECT_EQ(refusal(config), "here: random_mode is file, but attention is window");
+  config.plan = nullptr;
+  EXPECT_EQ(refusal(config), "here: random_mode is file, but there is no plan");
+}
+
+TEST_F(ConfigWithPlan, ARunGoesOnWithTheSamePlanOnly) {
+  EXPECT_EQ(config_fields(planned({heads_})), config_fields(planned({heads_})));
+  PlanTable::Heads other = heads_;
+  other[1][1] = {1, 2};
+  EXPECT_NE(config_fields(planned({heads_})), config_fields(planned({other})));
 }
 
 TEST(ConfigNames, UnknownNamesListTheKnownOnes) {
