@@ -21,9 +21,9 @@ int cmd_forward(int argc, char** argv) {
   ExactCallOptions options;
   verb.app().add_option("-m,--model", model, "Model folder")->required();
   verb.app()
-      .add_option(
-          "-i,--input", input,
-          "safetensors with input_ids, attention_mask, token_type_ids (B x T), labels, next_sentence_label")
+      .add_option("-i,--input", input,
+                  "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
+                  "model's head")
       ->required();
   verb.app().add_option("-o,--output", output, "safetensors to write")->required();
   verb.app().add_flag("--hidden-states", options.hidden_states,

@@ -35,9 +35,9 @@ reference::Sequences reference_sequences(const ModelConfig& config, const Batch&
 // Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
 double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);
 // Every parameter gradient of the model within 1e-4 of its tensor's largest magnitude. In exact arithmetic
-// the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of the two
-// biases of question answering: both sides hold rounding noise of the tensors around them, which is measured
-// against the largest gradient; other small tensors against a thousandth of that.
+// the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of the last
+// two biases of question answering: both sides hold rounding noise of the tensors around them, which is
+// measured against the largest gradient; other small tensors against a thousandth of that.
 void expect_gradients(const Model& model, const reference::Parameters& expected);
 
 double largest_magnitude(const std::vector<double>& values);

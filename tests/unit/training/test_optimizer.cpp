@@ -1,13 +1,14 @@
 // Learning-rate schedules and AdamW against their plain definitions in reference/.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/layout.h"
+#include "lib/model/model.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"
 #include "reference/adamw.h"
@@ -50,6 +51,34 @@ ModelConfig tiny_config() {
 }
 
 class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};
+
+TEST_P(AdamW, APoolerWithoutUseStaysAsItIs) {
+  const auto backend = kernels::make_cpu_backend();
+  ModelConfig config = tiny_config();
+  config.head = HeadType::classification;
+  Batch batch;
+  batch.append({1, 2, 3, 4, 5, 6, 7}, {}, config.block_size, 0);
+  batch.sequence_labels = {1};
+  Model model(*backend, config, {batch.tokens(), 1, 0, batch.tokens()}, {.training = true});
+  const std::vector<float> before = initial_parameters(model.layout(), config, 3);
+  model.set_parameters(before);
+  OptimizerOptions options;
+  options.variant = GetParam();
+  options.weight_decay = 0.1;
+  Optimizer optimizer(*backend, model.layout(), options);
+  for (std::uint64_t update = 1; update <= 3; ++update) {
+    model.zero_gradients();
+    model.backward(mean_scale(model.forward(batch, {})));
+    optimizer.update(model.parameters(), model.gradients(), 1e-2, update);
+  }
+  const std::vector<float> after = model.host_parameters();
+  for (const TensorSpec& spec : model.layout().tensors()) {
+    if (spec.init != Init::normal) continue;
+    const bool same = std::equal(before.begin() + spec.offset, before.begin() + spec.offset + spec.count,
+                                 after.begin() + spec.offset);
+    EXPECT_EQ(same, spec.name == "bert.pooler.weight") << spec.name;
+  }
+}
 
 TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
   const auto backend = kernels::make_cpu_backend();
