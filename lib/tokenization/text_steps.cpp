@@ -75,7 +75,8 @@ class RunParser {
       char last = first;
       if (take('-') && !take_character("[]^-&", last)) return false;
       if (first > last) return false;
-      for (int c = first; c <= last; ++c) set[static_cast<std::size_t>(c)] = true;
+      for (auto c = static_cast<unsigned char>(first); c <= static_cast<unsigned char>(last); ++c)
+        set[c] = true;
     } while (!take(']'));
     if (negated) {
       others = true;

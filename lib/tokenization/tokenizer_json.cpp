@@ -102,7 +102,8 @@ class Reader {
     }
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       const Json& value = member_or_null(model, key);
-      if (!value.is_null() && value != "") not_understood(fmt::format("model.{}", key));
+      const bool empty = value.is_string() && value.get_ref<const std::string&>().empty();
+      if (!value.is_null() && !empty) not_understood(fmt::format("model.{}", key));
     }
     const Json& dropout = member_or_null(model, "dropout");
     if (!dropout.is_null() && dropout != 0.0) not_understood("model.dropout");
@@ -167,9 +168,9 @@ class Reader {
         return {text.substr(0, blank), text.substr(blank + 1)};
       }
     }
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string() &&
-        merge[0] != "" && merge[1] != "") {
-      return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      std::pair<std::string, std::string> parts{merge[0].get<std::string>(), merge[1].get<std::string>()};
+      if (!parts.first.empty() && !parts.second.empty()) return parts;
     }
     damaged(fmt::format("merge {} is not a pair of pieces", index + 1));
   }
