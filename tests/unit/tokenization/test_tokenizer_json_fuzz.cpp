@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/entry_tokenizer_json.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/support/support.h"
@@ -32,6 +33,13 @@ TEST(TokenizerJsonFuzz, DamagedFilesAreReadOrRefusedButNeverWorse) {
   }
   EXPECT_GT(read, 100);
   EXPECT_GT(refused, 1000);
+}
+
+TEST(TokenizerJsonFuzz, TheCorpusIsReadOrRefused) {
+  int read = 0, refused = 0;
+  for (const std::string& bytes : fuzz::read_corpus("tokenizer_json")) ++(reads(bytes) ? read : refused);
+  EXPECT_GT(read, 10);
+  EXPECT_GT(refused, 100);
 }
 
 }  // namespace
