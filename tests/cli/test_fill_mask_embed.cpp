@@ -372,6 +372,9 @@ TEST_F(FillMaskAndEmbed, VectorsDoNotDependOnBatchThreadsOrTheWayIn) {
     EXPECT_EQ(other.values, together.values);
     EXPECT_EQ(other.rows, together.rows);
   }
+  const Embedding piped =
+      embed({"-f", genome(), "-R", "-", "--pool", "token"}, read_text(path("windows.bed")));
+  EXPECT_EQ(piped.values, together.values);
   // The reverse strand is the reverse complement read as a sequence of its own, its places mirrored.
   const Embedding reversed =
       embed({"--pool", "token", "-"}, ">r\n" + reverse_complement(bases(100'000, 100'700)) + "\n");
@@ -406,6 +409,14 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({"-"}), 1, "no bases", ">a\nAC!\n");
   expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2, ".npy or .safetensors",
                  ">a\nACGT\n");
+  // A tokenizer of another vocabulary in the model's folder.
+  std::filesystem::copy(model(), path("mixed"), std::filesystem::copy_options::recursive);
+  std::filesystem::copy_file(source_dir() / "tests" / "golden" / "tokenizer_google_layout.model",
+                             path("mixed/spiece.model"), std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::remove(path("mixed/tokenizer_config.json"));
+  expect_refused({"embed", "-m", path("mixed"), "-o", path("refused.npy"), "-"}, 1, "the tokenizer has",
+                 ">a\nACGT\n");
+  expect_refused({"fill-mask", "-m", path("mixed"), "a [MASK]"}, 1, "the tokenizer has");
   for (const char* left : {"refused.npy", "refused.csv", "refused.rows.tsv"}) {
     EXPECT_FALSE(std::filesystem::exists(path(left))) << left;
   }
