@@ -154,7 +154,7 @@ int cmd_check(int argc, char** argv) {
   const bool loaded = report.attempt("tensors", [&] {
     model = load_model(folder, load);
     report.ok("tensors",
-              fmt::format("{} of {} parameters, shapes and ties as config.json says",
+              fmt::format("{} tensors of {} values, shapes and ties as config.json says",
                           ParameterLayout(model.config).tensors().size(), model.parameters.size()));
   });
   if (loaded) {

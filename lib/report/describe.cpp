@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -262,7 +263,7 @@ std::string shard_prefix(const std::string& path) {
   return file_exists(prefix + ".idx") || file_exists(prefix + ".00000.idx") ? prefix : std::string();
 }
 
-bool has_any_suffix(const std::string& path, const std::vector<const char*>& suffixes) {
+bool has_any_suffix(const std::string& path, std::initializer_list<const char*> suffixes) {
   return std::any_of(suffixes.begin(), suffixes.end(),
                      [&](const char* suffix) { return has_suffix(path, suffix); });
 }
