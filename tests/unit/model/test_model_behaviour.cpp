@@ -17,10 +17,19 @@ using namespace testing;
 // Sequences short enough for full attention beside long ones, so that every dropout site is met.
 const std::vector<std::int64_t> mixed_lengths{12, 45, 20, 7, 64};
 
-ModelConfig dropout_config(NormType norm, HeadType head) {
+// gena: pre-LN with BERT's LayerNorm of the embeddings, rotary positions and gelu in its erf form.
+enum class Body { postnorm, prenorm, gena };
+
+ModelConfig dropout_config(Body body, HeadType head) {
   ModelConfig config = tiny_config();
-  config.norm_type = norm;
-  config.embedding_norm = usual_embedding_norm(norm);
+  config.norm_type = body == Body::postnorm ? NormType::postnorm : NormType::prenorm;
+  config.embedding_norm = usual_embedding_norm(config.norm_type);
+  if (body == Body::gena) {
+    config.embedding_norm = EmbeddingNorm::before_dropout;
+    config.activation = Activation::gelu_erf;
+    config.position_type = PositionType::rotary;
+    config.rotary_dim = 8;
+  }
   config.head = head;
   config.num_labels = 3;
   config.hidden_dropout_prob = 0.1;
@@ -47,15 +56,15 @@ class ModelBehaviour : public ::testing::Test {
   }
 };
 
-class EveryNormAndHead : public ModelBehaviour,
-                         public ::testing::WithParamInterface<std::tuple<NormType, HeadType>> {
+class EveryBodyAndHead : public ModelBehaviour,
+                         public ::testing::WithParamInterface<std::tuple<Body, HeadType>> {
  protected:
   ModelConfig config() const { return dropout_config(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 };
 
 // Along its own direction the gradient's derivative is its norm: one number that every mask and every tensor
 // goes into.
-TEST_P(EveryNormAndHead, GradientWithDropoutIsTheDerivativeOfTheForwardWithTheSameSeed) {
+TEST_P(EveryBodyAndHead, GradientWithDropoutIsTheDerivativeOfTheForwardWithTheSameSeed) {
   const Batch batch = random_batch(config(), mixed_lengths, 21);
   const std::vector<float> parameters = random_parameters(config(), 22);
   const auto model = make_model(*backend, config(), batch, {.training = true}, parameters);
@@ -83,14 +92,14 @@ TEST_P(EveryNormAndHead, GradientWithDropoutIsTheDerivativeOfTheForwardWithTheSa
   EXPECT_NEAR((8 * near - far) / (12 * step) / norm, 1.0, 2e-3);
 }
 
-TEST_P(EveryNormAndHead, RecomputationGivesTheSameGradientsBitForBit) {
+TEST_P(EveryBodyAndHead, RecomputationGivesTheSameGradientsBitForBit) {
   const Batch batch = random_batch(config(), mixed_lengths, 23);
   const ForwardOptions options{.training = true, .dropout_seed = 6, .hidden_state = {}};
   EXPECT_EQ(step(config(), batch, {.training = true, .grad_checkpoint = true}, options),
             step(config(), batch, {.training = true}, options));
 }
 
-TEST_P(EveryNormAndHead, NumberOfThreadsDoesNotChangeAnyBit) {
+TEST_P(EveryBodyAndHead, NumberOfThreadsDoesNotChangeAnyBit) {
   const Batch batch = random_batch(config(), mixed_lengths, 24);
   const ForwardOptions options{.training = true, .dropout_seed = 7, .hidden_state = {}};
   std::vector<std::vector<float>> gradients;
@@ -102,19 +111,43 @@ TEST_P(EveryNormAndHead, NumberOfThreadsDoesNotChangeAnyBit) {
   EXPECT_EQ(gradients[0], gradients[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryNormAndHead,
-                         ::testing::Combine(::testing::Values(NormType::postnorm, NormType::prenorm),
-                                            ::testing::Values(HeadType::pretraining, HeadType::classification,
-                                                              HeadType::question_answering)),
-                         [](const auto& test) {
-                           std::string head = name_of(std::get<1>(test.param));
-                           std::replace(head.begin(), head.end(), '-', '_');
-                           return (std::get<0>(test.param) == NormType::postnorm ? "PostNorm_" : "PreNorm_") +
-                                  head;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryBodyAndHead,
+    ::testing::Combine(::testing::Values(Body::postnorm, Body::prenorm, Body::gena),
+                       ::testing::Values(HeadType::pretraining, HeadType::classification,
+                                         HeadType::question_answering)),
+    [](const auto& test) {
+      const Body body = std::get<0>(test.param);
+      std::string head = name_of(std::get<1>(test.param));
+      std::replace(head.begin(), head.end(), '-', '_');
+      return (body == Body::postnorm ? "PostNorm_" : body == Body::prenorm ? "PreNorm_" : "Gena_") + head;
+    });
+
+// In the state after the embeddings dropped elements are zeros, unless a LayerNorm has moved them.
+TEST_F(ModelBehaviour, DropoutOfTheEmbeddingsStandsWhereTheConfigSays) {
+  const auto share_of_zeros = [&](EmbeddingNorm norm) {
+    ModelConfig config = dropout_config(Body::postnorm, HeadType::pretraining);
+    config.embedding_norm = norm;
+    config.hidden_dropout_prob = 0.25;
+    const Batch batch = random_batch(config, {40, 33}, 51);
+    const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 52));
+    double zeros = 0.0, count = 0.0;
+    ForwardOptions options{.training = true, .dropout_seed = 3, .hidden_state = {}};
+    options.hidden_state = [&](std::int64_t layer, const std::vector<float>& values) {
+      if (layer != 0) return;
+      count = static_cast<double>(values.size());
+      zeros = static_cast<double>(std::count(values.begin(), values.end(), 0.0f));
+    };
+    model->forward(batch, options);
+    return zeros / count;
+  };
+  EXPECT_NEAR(share_of_zeros(EmbeddingNorm::none), 0.25, 0.04);
+  EXPECT_NEAR(share_of_zeros(EmbeddingNorm::before_dropout), 0.25, 0.04);
+  EXPECT_EQ(share_of_zeros(EmbeddingNorm::after_dropout), 0.0);
+}
 
 TEST_F(ModelBehaviour, DropoutFollowsItsSeedAndIsOffOutsideTraining) {
-  const ModelConfig config = dropout_config(NormType::postnorm, HeadType::pretraining);
+  const ModelConfig config = dropout_config(Body::postnorm, HeadType::pretraining);
   const Batch batch = random_batch(config, mixed_lengths, 25);
   const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 26));
   const auto hidden = [&](bool training, std::uint64_t seed) {
@@ -129,7 +162,7 @@ TEST_F(ModelBehaviour, DropoutFollowsItsSeedAndIsOffOutsideTraining) {
 
 // Full attention drops probabilities, sparse attention never does (specification 1.1).
 TEST_F(ModelBehaviour, AttentionProbabilitiesAreDroppedInFullAttentionOnly) {
-  ModelConfig config = dropout_config(NormType::postnorm, HeadType::pretraining);
+  ModelConfig config = dropout_config(Body::postnorm, HeadType::pretraining);
   config.hidden_dropout_prob = 0.0;
   const std::vector<float> parameters = random_parameters(config, 27);
   const auto changes = [&](std::int64_t length) {
@@ -145,10 +178,8 @@ TEST_F(ModelBehaviour, AttentionProbabilitiesAreDroppedInFullAttentionOnly) {
 }
 
 TEST_F(ModelBehaviour, NeighboursInTheBatchDoNotChangeASequence) {
-  for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
-    ModelConfig config = tiny_config();
-    config.norm_type = norm;
-    config.embedding_norm = usual_embedding_norm(norm);
+  for (const Body body : {Body::postnorm, Body::prenorm, Body::gena}) {
+    const ModelConfig config = dropout_config(body, HeadType::pretraining);
     const std::vector<float> parameters = random_parameters(config, 31);
     const std::vector<std::int64_t> lengths{33, 5, 64, 50, 18};
     const Batch together = random_batch(config, lengths, 32);
@@ -172,10 +203,8 @@ TEST_F(ModelBehaviour, NeighboursInTheBatchDoNotChangeASequence) {
 }
 
 TEST_F(ModelBehaviour, TrainingAndInferenceMemoryGiveTheSameStates) {
-  for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
-    ModelConfig config = tiny_config();
-    config.norm_type = norm;
-    config.embedding_norm = usual_embedding_norm(norm);
+  for (const Body body : {Body::postnorm, Body::prenorm, Body::gena}) {
+    ModelConfig config = dropout_config(body, HeadType::pretraining);
     config.num_hidden_layers = 3;
     const Batch batch = random_batch(config, mixed_lengths, 33);
     std::vector<std::vector<float>> states;
