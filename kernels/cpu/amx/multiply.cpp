@@ -56,12 +56,16 @@ BIGBIRD_INLINE void zero_c() {
   _tile_zero(3);
 }
 
-BIGBIRD_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* b, Index steps, Index parts) {
+// `lines` cache lines at `next` are brought into the second-level cache in each step.
+BIGBIRD_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* b, Index steps, Index parts,
+                                   const unsigned char* next, Index lines) {
   if (parts == 1) {
     for (Index step = 0; step < steps; ++step) {
       load_a(a);
       load_b(b);
       multiply_tiles();
+      for (Index i = 0; i < lines; ++i) __builtin_prefetch(next + 64 * i, 0, 2);
+      next += 64 * lines;
       a += part_bytes;
       b += part_bytes;
     }
@@ -73,6 +77,8 @@ BIGBIRD_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* 
     load_a(a);
     load_b(b + 2 * part_bytes);
     multiply_tiles();
+    for (Index i = 0; i < lines; ++i) __builtin_prefetch(next + 64 * i, 0, 2);
+    next += 64 * lines;
     load_b(b + part_bytes);
     multiply_tiles();
     load_b(b);
@@ -120,6 +126,9 @@ void multiply_configured(const AmxProduct& x) {
   for (Index j = 0; j < x.n; j += amx_group) {
     const Index columns = x.n - j < amx_group ? x.n - j : amx_group;
     const unsigned char* const b_group = b + j / amx_group * x.b_group_bytes;
+    // Every row group brings in its share of the next columns.
+    const unsigned char* next = b_group + x.b_group_bytes;
+    const Index lines = j + amx_group < x.n ? part_bytes * x.parts / 64 / amx_groups(x.m) : 0;
     for (Index i = 0; i < x.m; i += amx_group) {
       const Index rows = x.m - i < amx_group ? x.m - i : amx_group;
       const bool whole = rows == amx_group && columns == amx_group;
@@ -132,7 +141,8 @@ void multiply_configured(const AmxProduct& x) {
       } else {
         zero_c();
       }
-      sum_over_depth(a + i / amx_group * a_group_bytes, b_group, x.steps, x.parts);
+      sum_over_depth(a + i / amx_group * a_group_bytes, b_group, x.steps, x.parts, next, lines);
+      next += 64 * lines * x.steps;
       store_c(c, c_row);
       if (!whole) copy(edge, amx_group, target, x.c_row, rows, columns);
     }
