@@ -157,10 +157,9 @@ int cmd_fill_mask(int argc, char** argv) {
   CLI::Option* position = app.add_option("--position", options.positions,
                                          "Mask the tokens that hold these positions, all at once (1-based)");
   position->delimiter(',')->needs(region);
-  app.add_option(
-         "--every", options.every,
-         "Mask every so manieth token, then the ones after them, until each was masked once; a number "
-         "beyond the region's tokens masks one at a time")
+  app.add_option("--every", options.every,
+                 "Mask every N-th token, then the ones after them, until each was masked once; a number "
+                 "beyond the region's tokens masks one at a time")
       ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
       ->excludes(position);
   app.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first")
