@@ -185,7 +185,7 @@ int cmd_attention(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--attention", request.pattern, "bigbird, full, window, random or window+random")
       ->capture_default_str();
-  random_mode.add(app, "Where random blocks come from (google when not given)");
+  random_mode.add(app, "Where random blocks come from (google)");
   app.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for")
       ->capture_default_str();
   app.add_flag("--lists", lists, "Also print the key blocks of every row");

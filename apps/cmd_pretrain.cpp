@@ -46,7 +46,10 @@ void add_model_options(CLI::App& app, Typed& typed) {
   app.add_option("--random-blocks", config.num_random_blocks, "Random blocks of a row")->group(group);
   app.add_option("--attention", typed.attention, "bigbird, full, window, random or window+random")
       ->group(group);
-  typed.random_mode.add(app, "Where random blocks come from, and when attention is full instead", group);
+  typed.random_mode.add(app,
+                        "Where random blocks come from, and when attention is full instead (google; with "
+                        "--init the model's own)",
+                        group);
   app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
       ->group(group);
   app.add_option("--dropout", typed.dropout, "Dropout of the hidden states")

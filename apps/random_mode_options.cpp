@@ -24,6 +24,7 @@ void RandomModeOptions::add(CLI::App& app, const std::string& help, const std::s
 
 void RandomModeOptions::apply(ModelConfig& config) const {
   if (!mode_.empty()) config.random_mode = parse_random_mode(mode_);
+  if (config.random_mode != RandomMode::file) config.plan = nullptr;
   if (plan_.empty()) return;
   if (!mode_.empty() && config.random_mode != RandomMode::file) {
     throw_usage(fmt::format("--plan {} with --random-mode {}", plan_, mode_),
