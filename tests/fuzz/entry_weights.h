@@ -20,7 +20,9 @@
 
 namespace bigbird::fuzz {
 
+// A new file every time: cutting an old one to nothing makes some file systems write it out at once.
 inline void write_bytes(const std::string& path, const std::uint8_t* data, std::size_t size) {
+  std::filesystem::remove(path);
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
 }

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <map>
+#include <filesystem>
 
 #include "lib/io/safetensors.h"
 #include "tests/support/support.h"
@@ -27,6 +26,7 @@ class TorchFileTest : public ::testing::Test {
  protected:
   std::string write(const std::string& bytes) {
     const std::string path = folder_ / "pytorch_model.bin";
+    std::filesystem::remove(path);  // a new file is written faster than an old one again
     testing::write_text(path, bytes);
     return path;
   }

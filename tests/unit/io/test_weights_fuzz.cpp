@@ -43,11 +43,11 @@ class WeightsFuzz : public ::testing::Test {
 };
 
 TEST_F(WeightsFuzz, DamagedSafetensorsAreReadOrRefused) {
-  short_run("safetensors", fuzz::safetensors, 400);
+  short_run("safetensors", fuzz::safetensors, 1000);
 }
 
 TEST_F(WeightsFuzz, DamagedTorchFilesAreReadOrRefused) {
-  short_run("torch_file", fuzz::torch_file, 400);
+  short_run("torch_file", fuzz::torch_file, 1000);
 }
 
 TEST_F(WeightsFuzz, DamagedPicklesAreReadOrRefused) {
@@ -55,7 +55,7 @@ TEST_F(WeightsFuzz, DamagedPicklesAreReadOrRefused) {
 }
 
 TEST_F(WeightsFuzz, DamagedIndexesAreReadOrRefused) {
-  short_run("weight_index", fuzz::weight_index, 400);
+  short_run("weight_index", fuzz::weight_index, 1000);
 }
 
 }  // namespace
