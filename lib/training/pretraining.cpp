@@ -234,7 +234,7 @@ std::string model_card(const PretrainOptions& options, const ModelConfig& config
       "the names of "
       "Hugging Face's BigBirdForPreTraining. Random blocks are seeded by the layer, in training and in use; "
       "Hugging "
-      "Face's evaluation mode uses none (`--random-mode zeros` reproduces it).\n";
+      "Face's evaluation mode uses none (`--random-mode hf-eval` reproduces it).\n";
   return card;
 }
 
