@@ -24,11 +24,20 @@ from safetensors.numpy import load_file, save_file
 
 import formula_weights
 
+AUTO_CLASSES = {
+    "BigBirdModel": transformers.AutoModel,
+    "BigBirdForPreTraining": transformers.AutoModelForPreTraining,
+    "BigBirdForMaskedLM": transformers.AutoModelForMaskedLM,
+    "BigBirdForSequenceClassification": transformers.AutoModelForSequenceClassification,
+    "BigBirdForQuestionAnswering": transformers.AutoModelForQuestionAnswering,
+}
+# transformers 4.57 says this of its own class, whatever is loaded.
+OF_THE_CLASS = "BigBirdForMaskedLM has generative capabilities"
 NOT_COUNTED = -1e5  # question tokens, from which transformers subtracts 1e6
 
 
 def load(folder, dtype):
-    """The model by the class that config.json names, and everything that loading had to say."""
+    """The model by the class that config.json names, and everything that loading had to say of the folder."""
     config = json.loads((folder / "config.json").read_text())
     said = []
     handler = logging.Handler(level=logging.WARNING)
@@ -36,11 +45,12 @@ def load(folder, dtype):
     logging.getLogger("transformers").addHandler(handler)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model, info = getattr(transformers, config["architectures"][0]).from_pretrained(
+        model, info = AUTO_CLASSES[config["architectures"][0]].from_pretrained(
             folder, output_loading_info=True, dtype=dtype, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
             classifier_dropout=0.0)
     logging.getLogger("transformers").removeHandler(handler)
     said += [str(warning.message) for warning in caught]
+    said = [message for message in said if not message.startswith(OF_THE_CLASS)]
     said += [f"{what}: {names}" for what, names in info.items() if names]
     return model, said
 
