@@ -128,8 +128,9 @@ void translate_warm_start(Json& json, bool is_roberta, const std::string& file) 
   }
   const auto rows = json.find("max_position_embeddings");
   constexpr std::int64_t most_rows = 1 << 20;
-  if (rows != json.end() && rows->is_number_integer() && rows->get<std::int64_t>() <= most_rows) {
-    const std::int64_t used = rows->get<std::int64_t>() - (is_roberta ? roberta_offset : 0);
+  const std::int64_t stored = rows != json.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
+  if (stored > 0 && stored <= most_rows) {  // any other value is refused as it stands
+    const std::int64_t used = stored - (is_roberta ? roberta_offset : 0);
     const std::int64_t blocks = (used * position_repeats + warm_block_size - 1) / warm_block_size;
     json["max_position_embeddings"] = blocks * warm_block_size;
   }

@@ -418,6 +418,13 @@ TEST_F(DialectTest, OtherModelsAreRefusedByName) {
   expect_refused("field sparse_attention.block is missing");
   text("config.json", "[]");
   expect_refused("not a JSON object");
+  for (const char* rows : {"-9223372036854775808", "18446744073709551615", "0", "\"many\""}) {
+    text("config.json",
+         std::string(R"({"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1,
+           "num_attention_heads": 2, "intermediate_size": 12, "max_position_embeddings": )") +
+             rows + "}");
+    expect_refused("max_position_embeddings");
+  }
 }
 
 // --- 16 bits
