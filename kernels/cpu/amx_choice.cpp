@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx.h"
 
 #if defined(BIGBIRD_HAVE_AMX) && defined(__linux__)
 #include <cpuid.h>

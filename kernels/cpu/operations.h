@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/level.h"
 

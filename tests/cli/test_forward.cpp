@@ -165,5 +165,21 @@ TEST_F(ForwardVerb, RefusesAModelFolderThatIsNotThere) {
   expect_refusal(run(), "model");
 }
 
+TEST_F(ForwardVerb, PrecisionBf16RunsCloseToFp32AndHasNoGradients) {
+  ASSERT_EQ(run({"--no-provenance"}).status, 0);
+  const std::vector<float> exact = SafetensorsFile(folder / "out.safetensors").floats("last_hidden_state");
+  const RunResult result = run({"--no-provenance", "--precision", "bf16"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("bf16"), std::string::npos) << result.err;
+  const std::vector<float> rounded = SafetensorsFile(folder / "out.safetensors").floats("last_hidden_state");
+  float largest = 0.0f;
+  for (std::size_t i = 0; i < exact.size(); ++i) largest = std::max(largest, std::abs(exact[i] - rounded[i]));
+  EXPECT_GT(largest, 0.0f);
+  EXPECT_LT(largest, 0.1f);
+  std::filesystem::remove(folder / "out.safetensors");
+  expect_refusal(run({"--gradients", "--precision", "bf16"}), "--gradients needs --precision fp32", 2);
+  expect_refusal(run({"--precision", "int8"}), "int8", 2);
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/parallel.h"
 #include "reference/tensor.h"

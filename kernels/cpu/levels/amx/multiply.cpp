@@ -1,7 +1,7 @@
 // Products of packed operands: four tiles of c at a time stay in registers over the whole depth. See amx.h.
 #include <immintrin.h>
 
-#include "kernels/cpu/amx/kernels.h"
+#include "kernels/cpu/levels/amx/kernels.h"
 
 namespace bigbird::kernels::amx {
 

@@ -1,7 +1,7 @@
 // What the files of this folder share.
 #pragma once
 
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/levels/simd.h"
 
 namespace bigbird::kernels::amx {

@@ -1,5 +1,5 @@
 // The entry of this folder in the list of amx_choice.cpp.
-#include "kernels/cpu/amx/kernels.h"
+#include "kernels/cpu/levels/amx/kernels.h"
 
 namespace bigbird::kernels::amx {
 

@@ -3,7 +3,7 @@
 // depths of 16 columns, pair by pair.
 #include <immintrin.h>
 
-#include "kernels/cpu/amx/kernels.h"
+#include "kernels/cpu/levels/amx/kernels.h"
 
 namespace bigbird::kernels::amx {
 

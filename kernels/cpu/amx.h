@@ -6,8 +6,8 @@
 // and operands below about 1e-33 lose digits.
 //
 // Operands are packed first, in groups of 32 rows of a (or columns of b) by steps of 32 in depth; whatever
-// is missing in the last group or step is filled with zeros. amx/*.cpp is compiled for such processors only,
-// under the rules of level.h (hence the static functions).
+// is missing in the last group or step is filled with zeros. levels/amx/*.cpp is compiled for such processors
+// only, under the rules of level.h (hence the static functions).
 #pragma once
 
 #include "kernels/cpu/level.h"

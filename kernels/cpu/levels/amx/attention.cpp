@@ -2,7 +2,7 @@
 // levels/attention_forward.cpp, scores are kept transposed, (keys, queries): keys and transposed values are
 // the left operands, packed once per head, and the probabilities of a block need no turning to be the right
 // one.
-#include "kernels/cpu/amx/kernels.h"
+#include "kernels/cpu/levels/amx/kernels.h"
 #include "kernels/cpu/levels/softmax.h"
 
 namespace bigbird::kernels::amx {
