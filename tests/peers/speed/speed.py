@@ -19,7 +19,7 @@ def arguments():
     parser.add_argument("--work", required=True, help="folder for the models and inputs; made when missing")
     parser.add_argument("--cases", default="forward,forward-bf16,step,ragged")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--step-rounds", type=int, default=3)
+    parser.add_argument("--long-rounds", type=int, default=3, help="of the cases that take minutes: step and ragged")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-bert", action="store_true", help="leave the dense row out")
     parser.add_argument("--json", help="also write every time that was measured to this file")
@@ -168,7 +168,7 @@ def measure(options, case):
     for process in processes.values():  # once to warm up
         process.ask("run")
     times = {name: [] for name in processes}
-    for _ in range(options.step_rounds if work == "step" else options.rounds):
+    for _ in range(options.rounds if case.startswith("forward") else options.long_rounds):
         for name, process in processes.items():
             times[name].append(process.ask("run"))
     result = {"case": case, "device": processes["bigbird"].ready, "agreement": agreement, "times": times}
