@@ -19,6 +19,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/training/process_memory.h"
 
 namespace bigbird::apps {
 namespace {
@@ -163,9 +164,10 @@ Verb::~Verb() {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - process_start).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::string line =
-      fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory", name_,
-                  BIGBIRD_VERSION, wall, cpu_seconds(usage), static_cast<double>(usage.ru_maxrss) / 1024);
+  // Not ru_maxrss: a process that a large program started inherits that one's size there.
+  const double peak = static_cast<double>(resident_memory().peak) / (1024.0 * 1024.0);
+  std::string line = fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory", name_,
+                                 BIGBIRD_VERSION, wall, cpu_seconds(usage), peak);
   if (!unit_.empty() && wall > 0) line += ", " + amount_text(amount_ / wall, unit_) + "/s";
   last_closing_line() = line;
 }
