@@ -54,7 +54,9 @@ CpuBackend::CpuBackend(const CpuOptions& options)
     : level_(options.level != nullptr ? *options.level : chosen_level()),
       use_onednn_(options.use_onednn && has_onednn()),
       amx_(options.use_amx ? amx_kernels() : nullptr),
-      precision_(options.precision) {}
+      precision_(options.precision),
+      onednn_bf16_(precision_ == Precision::bf16 && amx_ == nullptr && use_onednn_ && onednn_has_bf16() &&
+                   std::string_view(level_.name) == "x86-64-v4") {}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(options);
@@ -72,6 +74,8 @@ std::string CpuBackend::description() const {
   std::string products = "own matrix product";
   if (amx_ != nullptr) {
     products = bf16 ? "AMX bf16" : "AMX, fp32 as three bf16";
+  } else if (onednn_bf16_) {
+    products = "oneDNN " + onednn_version() + " bf16";
   } else if (bf16) {
     products = "bf16 without its instructions (no faster than fp32)";
   } else if (use_onednn_) {

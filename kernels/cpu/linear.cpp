@@ -95,6 +95,9 @@ template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
   if (amx_ != nullptr && product.k > 0) return multiply_packed(product, after);
+  if (onednn_bf16_ && product.a_column == 1 && product.b_row == 1 && product.k > 0 && !product.accumulate) {
+    return multiply_onednn_bf16(product, after);
+  }
   Product whole = product;
   whole.round_to_bf16 = precision_ == Precision::bf16;
   const TileSize tile = tile_size(whole.m, whole.n);
@@ -114,6 +117,63 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
     multiply(part, scratch + scratch_size * worker);
     after(row, part.m, column, part.n);
   });
+}
+
+// b is packed in runs of columns, as on the tile unit, and a run in pieces of whole products: one for most
+// columns, one for what is left.
+template <typename After>
+void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {
+  constexpr Index block = OnednnBf16Product::rows, most_columns = 768;
+  const auto product_for = [&](Index columns) -> const OnednnBf16Product& {
+    return bf16_products_.try_emplace({columns, x.k}, columns, x.k).first->second;
+  };
+  const Index wide = std::min(most_columns, x.n), left = x.n % wide;
+  const OnednnBf16Product& whole = product_for(wide);
+  const OnednnBf16Product& last = left > 0 ? product_for(left) : whole;
+  const Index packed_bytes = std::max(whole.packed_bytes(), last.packed_bytes());
+  const Index run = std::max<Index>(1, packed_b_bytes / packed_bytes) * wide;
+
+  const auto rounded_up = [](Index bytes) { return (bytes + 63) / 64 * 64; };
+  const Index bf16_bytes = rounded_up(std::max(block, wide) * x.k * Index{sizeof(std::uint16_t)});
+  const Index c_bytes = rounded_up(block * wide * Index{sizeof(float)});
+  const Index work_bytes = std::max({whole.pack_scratch_bytes(), whole.multiply_scratch_bytes(),
+                                     last.pack_scratch_bytes(), last.multiply_scratch_bytes()});
+  const Index run_pieces = pieces(std::min(run, x.n), wide);
+  const Index worker_bytes = bf16_bytes + c_bytes + work_bytes;
+  auto* const packed_b = reinterpret_cast<std::byte*>(
+      scratch_.reserve((run_pieces * packed_bytes + worker_bytes * thread_count()) / Index{sizeof(float)}));
+  std::byte* const workers = packed_b + run_pieces * packed_bytes;
+
+  for (Index first = 0; first < x.n; first += run) {
+    const Index columns = std::min(run, x.n - first), tiles = pieces(columns, wide);
+    parallel_for_worker(static_cast<std::size_t>(tiles), [&](std::size_t tile, int worker) {
+      std::byte* const own = workers + worker_bytes * worker;
+      auto* const rounded = reinterpret_cast<std::uint16_t*>(own);
+      const Index column = static_cast<Index>(tile) * wide, width = std::min(wide, columns - column);
+      for (Index j = 0; j < width; ++j) {
+        level_.round_to_bf16(x.b + (first + column + j) * x.b_column, rounded + j * x.k, x.k);
+      }
+      (width == wide ? whole : last)
+          .pack(rounded, packed_b + static_cast<Index>(tile) * packed_bytes, own + bf16_bytes + c_bytes);
+    });
+    parallel_for_worker(static_cast<std::size_t>(pieces(x.m, block)), [&](std::size_t task, int worker) {
+      std::byte* const own = workers + worker_bytes * worker;
+      auto* const a = reinterpret_cast<std::uint16_t*>(own);
+      auto* const c = reinterpret_cast<float*>(own + bf16_bytes);
+      const Index row = static_cast<Index>(task) * block, rows = std::min(block, x.m - row);
+      for (Index i = 0; i < rows; ++i) level_.round_to_bf16(x.a + (row + i) * x.a_row, a + i * x.k, x.k);
+      std::fill(a + rows * x.k, a + block * x.k, std::uint16_t{0});
+      for (Index tile = 0; tile < tiles; ++tile) {
+        const Index column = tile * wide, width = std::min(wide, columns - column);
+        (width == wide ? whole : last)
+            .multiply(a, packed_b + tile * packed_bytes, c, own + bf16_bytes + c_bytes);
+        for (Index i = 0; i < rows; ++i) {
+          std::copy_n(c + i * width, width, x.c + (row + i) * x.c_row + first + column);
+        }
+        after(row, rows, first + column, width);
+      }
+    });
+  }
 }
 
 template <typename After>

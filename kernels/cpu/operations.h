@@ -3,12 +3,15 @@
 // threads.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "kernels/backend.h"
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/level.h"
+#include "kernels/cpu/onednn_bf16.h"
 
 namespace bigbird::kernels {
 
@@ -109,6 +112,9 @@ class CpuBackend final : public Backend {
   // tile.
   template <typename After>
   void multiply_tiles(const Product& product, const After& after);
+  // The same in bf16 by oneDNN; a plain left matrix, c overwritten.
+  template <typename After>
+  void multiply_onednn_bf16(const Product& product, const After& after);
   // The same on the tile unit.
   template <typename After>
   void multiply_packed(const Product& product, const After& after);
@@ -122,6 +128,8 @@ class CpuBackend final : public Backend {
   const bool use_onednn_;
   const AmxKernels* const amx_;  // null: not to be used
   const Precision precision_;
+  const bool onednn_bf16_;
+  std::map<std::pair<Index, Index>, OnednnBf16Product> bf16_products_;  // by (n, k)
   ScratchBuffer scratch_;
 };
 
