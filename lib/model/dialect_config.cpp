@@ -186,19 +186,14 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   Json json;
   json["architectures"] = {architecture};
   json["model_type"] = "bert";
-  json["vocab_size"] = config.vocab_size;
-  json["hidden_size"] = config.hidden_size;
-  json["num_hidden_layers"] = config.num_hidden_layers;
-  json["num_attention_heads"] = config.num_attention_heads;
-  json["intermediate_size"] = config.intermediate_size;
-  json["hidden_act"] = config.activation == Activation::gelu_erf ? "gelu" : "gelu_new";
-  json["hidden_dropout_prob"] = config.hidden_dropout_prob;
-  json["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
-  json["max_position_embeddings"] = config.max_position_embeddings;
-  json["type_vocab_size"] = config.type_vocab_size;
-  json["initializer_range"] = config.initializer_range;
-  json["layer_norm_eps"] = config.layer_norm_eps;
-  json["pad_token_id"] = config.pad_token_id;
+  // What BERT's config has in common with BigBird's, as that is written.
+  const Json own = Json::parse(config_json(config));
+  for (const char* field :
+       {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+        "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings",
+        "type_vocab_size", "initializer_range", "layer_norm_eps", "pad_token_id"}) {
+    json[field] = own.at(field);
+  }
   json["pre_layer_norm"] = config.norm_type == NormType::prenorm;
   json["last_layer_norm"] = config.norm_type == NormType::prenorm && config.final_norm;
   json["position_embedding_type"] = config.position_type == PositionType::rotary ? "rotary" : "absolute";
