@@ -1,0 +1,106 @@
+// The thin layer that every kernel is written against, and nothing else of CUDA. nvcc compiles a kernel
+// against device_nvidia.cuh for the device; an ordinary C++ compiler compiles the same lines against
+// emulation/device_emulation.h, which runs them thread by thread and checks every step (tests only).
+//
+// A kernel is a plain struct: its members are its arguments (passed by value), operator() is what one thread
+// does.
+//
+//   struct Scale {
+//     static constexpr int threads = 256;      // of a block; a multiple of 32
+//     static constexpr int blocks_per_sm = 4;  // that are to fit at once: it bounds the registers
+//     float* x;
+//     Index count;
+//     float factor;
+//     BIGBIRD_DEVICE void operator()(Thread& thread) const {
+//       const Index i = Index{thread.block()} * threads + thread.index();
+//       if (i < count) x[i] *= factor;
+//     }
+//   };
+//   launch(Scale{x, count, 2.0f}, {.blocks = blocks_for(count, Scale::threads)}, stream);
+//
+// What a Thread can do (the same names in both headers):
+//   int index()  of the thread in its block      int lane(), warp()     index() % 32, index() / 32
+//   int block(), block_y()  of the block          int blocks(), blocks_y()  in the grid
+//   barrier()                 all threads of the block; orders shared and global memory among them
+//   warp_barrier()            the 32 lanes of the warp; orders memory among them
+//   shuffle(v, lane), shuffle_xor(v, mask), shuffle_down(v, delta)   v: float, int, unsigned or double
+//   ballot(condition)         one bit per lane
+//   shared<T>(byte_offset, count)  a typed slice of the block's dynamic shared memory: Shared<T>. Its bytes
+//   are NaN
+//                             until written, in the emulation; slices may overlap (a reused buffer)
+//   copy_async(to, i, from)   16 bytes from global `from` to shared to[i..]; both 16-byte aligned. Arrives at
+//   a
+//                             wait_copies() of this thread; other threads see it after a barrier behind that
+//   copy_async(to, i, from, valid)   zeros instead when not valid (`from` is not read)
+//   commit_copies()           closes a group of this thread's copies
+//   wait_copies<N>()          until at most the N youngest groups are still on their way
+//   mma_bf16(c, a, b)         c += a b on a warp's m16n8k16 fragments: c float[4], a uint32[4], b uint32[2],
+//   laid out mma_tf32(c, a, b)         as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32: a uint32[4],
+//   b uint32[2]) load_matrix_4(r, s, i)    ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8
+//   matrix L / 8 (8 bf16, 16
+//                             bytes, aligned); lane L receives r[j] = elements 2 (L % 4), + 1 of row L / 4 of
+//                             matrix j
+//   load_matrix_4_transposed(r, s, i)   the same with every 8x8 matrix transposed
+//   atomic_add(global, v)     float; the order of additions is not defined
+//
+// Shared<T>: s[i] is read by value and assigned (no references to cells: the emulation watches each access);
+// s + n; s.template load<N>(i) and s.store(i, pack) move sizeof(T) * N <= 16 bytes at once, so aligned.
+//
+// Rules: all 32 lanes of a warp call a warp operation together, all threads of a block barrier(); loops and
+// branches around them depend on values equal in the warp (block). Indices into register arrays are
+// compile-time constants after unrolling. No static or global variables.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/bf16.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/types.h"
+
+namespace bigbird::kernels::cuda {
+
+// N neighbours that travel in one access.
+template <class T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  static_assert(sizeof(T) * N <= 16);
+  T value[N];
+  BIGBIRD_HOST_DEVICE T& operator[](int i) { return value[i]; }
+  BIGBIRD_HOST_DEVICE const T& operator[](int i) const { return value[i]; }
+};
+
+struct LaunchShape {
+  Index blocks = 0;  // 0: nothing is launched
+  Index blocks_y = 1;
+  std::size_t shared_bytes = 0;
+};
+
+inline Index blocks_for(Index count, Index per_block) {
+  return (count + per_block - 1) / per_block;
+}
+
+}  // namespace bigbird::kernels::cuda
+
+// Defines Thread, Shared<T>, BIGBIRD_DEVICE, launch(), load<N>(global), store(global, pack), exp2_fast,
+// log2_fast.
+#if defined(__CUDACC__)
+#include "kernels/cuda/device_nvidia.cuh"
+#else
+#include "kernels/cuda/emulation/device_emulation.h"
+#endif
+
+namespace bigbird::kernels::cuda {
+
+// Sum and maximum over a warp, in every lane, in the fixed order of a butterfly.
+template <class T>
+BIGBIRD_DEVICE T warp_sum(Thread& thread, T value) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) value += thread.shuffle_xor(value, mask);
+  return value;
+}
+BIGBIRD_DEVICE float warp_max(Thread& thread, float value) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) value = fmaxf(value, thread.shuffle_xor(value, mask));
+  return value;
+}
+
+}  // namespace bigbird::kernels::cuda

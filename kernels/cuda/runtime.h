@@ -1,0 +1,88 @@
+// What kernels and the backend need of the CUDA runtime: devices, memory, streams, events, graphs.
+// Implemented by runtime.cu for the device and by emulation/runtime_emulation.cpp for tests. Plain C++: no
+// CUDA header.
+//
+// Every function throws CudaError, except where noted; asynchronous failures surface at the next call.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bigbird::kernels::cuda {
+
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct OutOfDeviceMemory : CudaError {
+  OutOfDeviceMemory(const std::string& message, std::size_t asked_bytes, std::size_t free_bytes)
+      : CudaError(message), asked(asked_bytes), free(free_bytes) {}
+  std::size_t asked;
+  std::size_t free;
+};
+
+struct DeviceInfo {
+  int index = 0;
+  std::string name;  // "NVIDIA H200"
+  int major = 0;     // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  std::size_t memory = 0;                   // bytes in all
+  std::size_t free_memory = 0;              // bytes now
+  std::size_t shared_memory_per_block = 0;  // most that one block can ask for
+};
+
+// The devices that there are. When there is none, why is filled: "no NVIDIA driver on this machine",
+// "driver 12.2 is too old for CUDA 13.0" ... Never throws.
+std::vector<DeviceInfo> find_devices(std::string& why);
+// "driver 13.0, runtime 13.0"; empty without a driver.
+std::string driver_versions();
+// This thread works on that device from now on.
+void use_device(int index);
+std::size_t free_device_memory();
+
+// A queue of work, in order. Copies of the handle are the same stream.
+struct Stream {
+  void* handle = nullptr;
+};
+Stream make_stream();
+void destroy(Stream stream) noexcept;
+void synchronize(Stream stream);
+
+struct Event {
+  void* handle = nullptr;
+};
+Event make_event();
+void destroy(Event event) noexcept;
+void record(Event event, Stream stream);  // marks the work given to stream so far
+void wait(Stream stream, Event event);    // later work of stream waits for the mark
+void synchronize(Event event);            // the caller waits
+// For benchmarks: milliseconds between two marks that have been reached.
+float milliseconds_between(Event begin, Event end);
+
+void* allocate_device(std::size_t bytes);  // 256-byte aligned; OutOfDeviceMemory
+void release_device(void* memory) noexcept;
+void* allocate_pinned(std::size_t bytes);  // host memory that copies run from without the processor
+void release_pinned(void* memory) noexcept;
+
+// Asynchronous. Host memory must be pinned and stay as it is until the stream has passed.
+void copy_to_device(void* device, const void* pinned, std::size_t bytes, Stream stream);
+void copy_to_host(void* pinned, const void* device, std::size_t bytes, Stream stream);
+void copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream);
+void fill_zero(void* device, std::size_t bytes, Stream stream);
+
+// A recorded run of work: what is given to the stream between begin and end is kept, not run.
+struct Graph {
+  void* handle = nullptr;
+};
+void begin_recording(Stream stream);
+Graph end_recording(Stream stream);
+void run(Graph graph, Stream stream);
+void destroy(Graph graph) noexcept;
+
+// For launch() in device_nvidia.cuh.
+void allow_shared_memory(const void* kernel, std::size_t bytes);
+void check_launch();
+
+}  // namespace bigbird::kernels::cuda
