@@ -1,4 +1,4 @@
-// The one interface between the model and a device: coarse operations on fp32 matrices, picked at run time.
+// The one interface between the model and a device: coarse operations on matrices, picked at run time.
 //
 // Rules, for every operation of every backend:
 //  - Parameter gradients (dw, dbias, dgamma, dbeta, dword ...) accumulate; activation gradients overwrite,
@@ -13,10 +13,14 @@
 //  - Dropout element i of a site is kept iff dropout_keep(seed, stream, i, p) (philox.h), and kept values are
 //  scaled by
 //    1 / (1 - p): the same mask on every device. p = 0 copies.
+//  - Values are activations: element_type() unless the operation allows fp32 beside it. float* is always
+//  fp32.
+//  - Operations are in order. A device may still be at work when one returns; download() waits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,14 +28,36 @@
 
 namespace bigbird::kernels {
 
-// How the products of the linear layers are taken. fp32: as exact as floats allow. bf16: both operands are
-// rounded to bf16 (8 bits), products are summed in fp32; everything else stays fp32. For inference only.
-enum class Precision { fp32, bf16 };
+// How products are taken. fp32: as exact as floats allow. tf32: operands are rounded to 10 bits behind the
+// point (CUDA only). bf16: both operands are rounded to bf16 (7 bits), products are summed in fp32. On the
+// CPU bf16 is for inference only and everything else stays fp32; on CUDA activations and the working copy of
+// the weights are bf16, parameters and gradients fp32.
+enum class Precision { fp32, tf32, bf16 };
 
 struct Dropout {
   float probability = 0.0f;
-  std::uint64_t seed = 0;
+  const std::uint64_t* seed =
+      nullptr;  // one number on the device, so that recorded work can run with another
   std::uint64_t stream = 0;
+};
+
+// Neighbouring parameters of one decay group.
+struct ParameterRun {
+  Index offset = 0;
+  Index count = 0;
+  bool decay = false;
+};
+
+// The largest attention that scratch is wanted for.
+struct AttentionLimits {
+  Index places = 1;     // batches that are prepared at the same time (one per layer and run)
+  Index sequences = 0;  // B, of one batch
+  Index tokens = 0;     // T, of one batch
+  Index longest = 0;    // tokens of the longest sequence
+  Index heads = 0;
+  Index head_size = 0;
+  Index block_size = 0;
+  bool training = false;
 };
 
 struct AdamWStep {
@@ -39,7 +65,7 @@ struct AdamWStep {
   double beta1 = 0.9;  // double, because 1 - beta2 would lose five digits in float
   double beta2 = 0.999;
   float epsilon = 1e-6f;
-  float weight_decay = 0.0f;    // decoupled
+  float weight_decay = 0.0f;    // decoupled; of the runs that decay
   float gradient_scale = 1.0f;  // applied to the gradient first (clipping)
   // 1 for the google variant; 1 - beta^step for the torch variant (m / correction1, sqrt(v / correction2)).
   float correction1 = 1.0f;
@@ -51,14 +77,22 @@ class Backend {
   virtual ~Backend() = default;
 
   // --- the device
-  // --------------------------------------------------------------------------------------------------- One
-  // line for the user: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
+  // One line for the user: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   virtual std::string description() const = 0;
-  // With bf16, linear_backward_* throw std::logic_error.
+  // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
-  // Bytes the backend itself will hold for attention over sequences of at most `blocks` blocks of
-  // `block_size` tokens.
-  virtual std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const = 0;
+  virtual ElementType element_type() const { return ElementType::fp32; }
+  // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
+  virtual bool asynchronous() const { return false; }
+  // Bytes that are free on a device with memory of its own; 0: it works in the memory of the program.
+  virtual std::size_t free_memory() const { return 0; }
+  // Everything that allocate() will be asked for, in one piece; may be left out. Once, before the first
+  // allocate().
+  virtual void reserve(std::size_t) {}
+  // Bytes the backend itself will hold for such attention, and for everything else.
+  virtual std::size_t scratch_bytes(const AttentionLimits& limits) const = 0;
+  // Takes them (in addition to what there is; a device without need of it does nothing).
+  virtual void reserve_scratch(const AttentionLimits&) {}
   virtual void* allocate(std::size_t bytes) = 0;  // 64-byte aligned, not cleared; throws std::bad_alloc
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
@@ -66,21 +100,43 @@ class Backend {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void zero(void* device, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  // Activations as floats.
+  void download_values(float* host, ConstValues from, Index count);
+
+  // Runs work, which only enqueues operations: no allocate, upload or download, and nothing that depends on
+  // what the device holds. A device may record it when it meets a key for the second time and run the
+  // recording from then on: work of one key makes the same calls with the same arguments, and what they point
+  // to stays in place.
+  virtual void repeat(std::uint64_t, const std::function<void()>& work) { work(); }
+
+  // --- working copies of weights
+  // Bytes of the copy that the backend reads in place of `count` parameters; 0: it reads the parameters
+  // themselves.
+  virtual std::size_t weight_copy_bytes(Index) const { return 0; }
+  // From now on operations given a pointer into parameters[0 .. count) read the copy
+  // (weight_copy_bytes(count) bytes, not filled yet) where they need one. Until unbind_weights(parameters).
+  virtual void bind_weights(const float*, Index, void*) {}
+  virtual void unbind_weights(const float*) noexcept {}
+  // The parameters were written by other means than adamw(), which takes care of the copy itself.
+  virtual void refresh_weights(const float*) {}
 
   // --- linear layers: w is [N, K] as in Hugging Face files
   // ------------------------------------------------------------ y[M, N] = x[M, K] w^T + bias. bias may be
-  // null.
-  virtual void linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
+  // null. y may be fp32 beside a narrower x.
+  virtual void linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
                               Index k) = 0;
   // As linear_forward, then y = gelu(pre); pre[M, N] is kept for the backward pass when not null (it must not
   // be y).
-  virtual void linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y,
+  virtual void linear_gelu_forward(ConstValues x, const float* w, const float* bias, Values pre, Values y,
                                    Index m, Index n, Index k, Activation activation) = 0;
   // dx[M, K] = dy[M, N] w, or += when accumulate.
-  virtual void linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
+  virtual void linear_backward_input(ConstValues dy, const float* w, Values dx, Index m, Index n, Index k,
                                      bool accumulate) = 0;
+  // dx[M, K] = (dy[M, N] w) * gelu'(pre[M, K]).
+  virtual void linear_backward_input_gelu(ConstValues dy, const float* w, ConstValues pre, Values dx, Index m,
+                                          Index n, Index k, Activation activation);
   // dw[N, K] += dy^T x; dbias[N] += column sums of dy (may be null).
-  virtual void linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m,
+  virtual void linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m,
                                       Index n, Index k) = 0;
 
   // --- embeddings
@@ -89,10 +145,10 @@ class Backend {
   // position (dposition) may be null: no such term.
   virtual void embedding_forward(const std::int32_t* ids, const std::int32_t* types,
                                  const std::int32_t* positions, const float* word, const float* type,
-                                 const float* position, float word_scale, float* y, Index tokens,
+                                 const float* position, float word_scale, Values y, Index tokens,
                                  Index width) = 0;
   // Adds to the tables' gradients. A row with a negative id adds nothing to dword.
-  virtual void embedding_backward(const float* dy, const std::int32_t* ids, const std::int32_t* types,
+  virtual void embedding_backward(ConstValues dy, const std::int32_t* ids, const std::int32_t* types,
                                   const std::int32_t* positions, float word_scale, float* dword, float* dtype,
                                   float* dposition, Index tokens, Index width, Index vocabulary,
                                   Index type_count, Index position_count) = 0;
@@ -100,24 +156,33 @@ class Backend {
   // --- rows: normalisation, activations, dropout
   // ---------------------------------------------------------------------- y = (x - mean) * rstd * gamma +
   // beta per row of C; mean and rstd ([T], may both be null) are kept for backward.
-  virtual void layernorm_forward(const float* x, const float* gamma, const float* beta, float epsilon,
-                                 float* y, float* mean, float* rstd, Index rows, Index width) = 0;
+  virtual void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon,
+                                 Values y, float* mean, float* rstd, Index rows, Index width) = 0;
   // dx overwrites, or adds when accumulate (the residual stream of pre-LN). dx may be dy.
-  virtual void layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                                  const float* rstd, float* dx, bool accumulate, float* dgamma, float* dbeta,
+  virtual void layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
+                                  const float* rstd, Values dx, bool accumulate, float* dgamma, float* dbeta,
                                   Index rows, Index width) = 0;
   // dx = dy * gelu'(pre). dx may be dy.
-  virtual void gelu_backward(const float* pre, const float* dy, float* dx, Index count,
+  virtual void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
                              Activation activation) = 0;
-  virtual void tanh_forward(const float* x, float* y, Index count) = 0;
-  virtual void tanh_backward(const float* y, const float* dy, float* dx, Index count) = 0;
+  virtual void tanh_forward(ConstValues x, Values y, Index count) = 0;
+  virtual void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count) = 0;
   // y = dropout(x); its own backward: dx = dropout(dy). y may be x.
-  virtual void dropout(const float* x, float* y, Index count, const Dropout& dropout) = 0;
+  virtual void dropout(ConstValues x, Values y, Index count, const Dropout& dropout) = 0;
   // y = residual + dropout(x). y may be either input.
-  virtual void dropout_add(const float* x, const float* residual, float* y, Index count,
+  virtual void dropout_add(ConstValues x, ConstValues residual, Values y, Index count,
                            const Dropout& dropout) = 0;
-  // y += x.
-  virtual void add(const float* x, float* y, Index count) = 0;
+  // The end of a post-LN branch: sum = residual + dropout(x), y = layernorm(sum). sum may be x.
+  virtual void dropout_add_layernorm_forward(ConstValues x, ConstValues residual, const Dropout& dropout,
+                                             Values sum, const float* gamma, const float* beta, float epsilon,
+                                             Values y, float* mean, float* rstd, Index rows, Index width);
+  // Its backward: dx = the gradient of sum (what the residual gets), branch = dropout(dx). dx may be dy.
+  virtual void layernorm_backward_dropout(ConstValues dy, ConstValues sum, const float* gamma,
+                                          const float* mean, const float* rstd, Values dx, Values branch,
+                                          const Dropout& dropout, float* dgamma, float* dbeta, Index rows,
+                                          Index width);
+  // y += x; both of one type, which may be fp32 everywhere.
+  virtual void add(ConstValues x, Values y, Index count) = 0;
 
   // --- rotary positions (Su et al. 2021)
   // -------------------------------------------------------------------------------------------------- In
@@ -128,6 +193,9 @@ class Backend {
                            Index head_size, Index half, bool back) = 0;
 
   // --- attention over block plans
+  // Brings what the device needs of the batch to batch.place (below AttentionLimits::places), outside of
+  // repeat(). The calls below name the same place with the same host arrays.
+  virtual void prepare_attention(const AttentionBatch&) {}
   // ------------------------------------------------------------------------------------- out rows are (T, C)
   // with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled, multiplicity-counting scores is
   // kept for backward (may be null); it is unspecified for padded rows. Padded query rows of out are zeros.
@@ -140,26 +208,27 @@ class Backend {
 
   // --- rows picked out (masked positions, [CLS])
   // ---------------------------------------------------------------------- y[i] = x[rows[i]]
-  virtual void gather_rows(const float* x, const std::int32_t* rows, float* y, Index count, Index width) = 0;
+  virtual void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) = 0;
   // dx[rows[i]] += dy[i]; rows are distinct.
-  virtual void scatter_add_rows(const float* dy, const std::int32_t* rows, float* dx, Index count,
+  virtual void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                                 Index width) = 0;
 
   // --- losses
   // ---------------------------------------------------------------------------------------------------------
-  // Softmax cross entropy. losses[i] = -log p(labels[i]) (0 for a label of -100); predictions[i] = argmax,
-  // lowest index on ties (may be null). When dlogits is not null: dlogits = (p - onehot) * scale, zero rows
-  // for ignored labels; it may be logits itself.
-  virtual void cross_entropy(const float* logits, const std::int32_t* labels, float* losses,
-                             std::int32_t* predictions, float* dlogits, float scale, Index rows,
+  // scale: one number on the device; read with dlogits only. logits may be fp32 everywhere; dlogits may be of
+  // another type than logits when it is another matrix. Softmax cross entropy. losses[i] = -log p(labels[i]) (0 for a label of -100);
+  // predictions[i] = argmax, lowest index on ties (may be null). When dlogits is not null: dlogits = (p -
+  // onehot) * scale, zero rows for ignored labels; it may be logits itself.
+  virtual void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses,
+                             std::int32_t* predictions, Values dlogits, const float* scale, Index rows,
                              Index classes) = 0;
   // Binary cross entropy on logits with positives weighted: losses[i] = sum over classes; dlogits =
   // derivative times scale, and may be logits itself.
-  virtual void binary_cross_entropy(const float* logits, const float* targets, float positive_weight,
-                                    float* losses, float* dlogits, float scale, Index rows,
+  virtual void binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight,
+                                    float* losses, Values dlogits, const float* scale, Index rows,
                                     Index classes) = 0;
   // losses[i] = sum over columns of (x - target)^2; dx as dlogits above.
-  virtual void squared_error(const float* x, const float* targets, float* losses, float* dx, float scale,
+  virtual void squared_error(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
                              Index rows, Index columns) = 0;
 
   // --- optimizer
@@ -167,7 +236,9 @@ class Backend {
   // Sum of squares in double, for the gradient norm. Returns on the host.
   virtual double sum_of_squares(const float* x, Index count) = 0;
   // p, m, v in place (Loshchilov and Hutter 2019; variants in AdamWStep).
-  virtual void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) = 0;
+  // runs (host) are ascending and cover what is updated.
+  virtual void adamw(float* p, const float* g, float* m, float* v, const ParameterRun* runs, Index run_count,
+                     const AdamWStep& step) = 0;
 };
 
 // The CPU backend; uses kernels::thread_count() threads at each call.

@@ -18,9 +18,9 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, C
   const Index tokens = batch.token_offsets[batch.sequences];
   const BlockPlanView& plan = *batch.plans[sequence];
   AttentionHead view;
-  view.q = q.data + first * q.stride + column;
-  view.k = k.data + first * k.stride + column;
-  view.v = v.data + first * v.stride + column;
+  view.q = floats(q.data) + first * q.stride + column;
+  view.k = floats(k.data) + first * k.stride + column;
+  view.v = floats(v.data) + first * v.stride + column;
   view.q_stride = q.stride;
   view.k_stride = k.stride;
   view.v_stride = v.stride;
@@ -33,7 +33,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, C
   view.key_blocks = plan.key_blocks;
   view.scale = batch.scale;
   view.drop_probability = batch.drop_probability;
-  view.dropout_seed = batch.dropout_seed;
+  view.dropout_seed = batch.drop_probability > 0 ? *batch.dropout_seed : 0;
   view.dropout_stream = batch.dropout_stream;
   view.dropout_first = static_cast<std::uint64_t>((head * tokens + first) * tokens + first);
   view.dropout_row = static_cast<std::uint64_t>(tokens);
@@ -68,7 +68,9 @@ Index longest_sequence(const AttentionBatch& batch) {
 
 }  // namespace
 
-std::size_t CpuBackend::scratch_bytes(Index blocks, Index block_size, Index head_size) const {
+std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
+  const Index block_size = limits.block_size, head_size = limits.head_size;
+  const Index blocks = limits.longest / block_size;
   const Index head_floats = blocks * block_size * head_size;
   const Index forward = heads_in_group(blocks) * 2 * head_floats +
                         thread_count() * level_.attention_forward_scratch(block_size, head_size);
@@ -118,7 +120,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows
         const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
         amx_->attention_forward_block(
             view_of(batch, sequence, first_head + head, q, k, v), packed + head * blocks * packed_floats,
-            parts, block, out.data + start * out.stride + (first_head + head) * head_size, out.stride,
+            parts, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
             log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
             scratch + scratch_size * worker);
       });
@@ -150,9 +152,10 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, Con
         for (Index head = 0; head < heads; ++head) {
           const Index column = (first_head + head) * head_size;
           float* const to = packed + head * 2 * head_floats + first * head_size;
-          copy_rows(k.data + (start + first) * k.stride + column, k.stride, to, head_size, rows, head_size);
-          copy_rows(v.data + (start + first) * v.stride + column, v.stride, to + head_floats, head_size, rows,
+          copy_rows(floats(k.data) + (start + first) * k.stride + column, k.stride, to, head_size, rows,
                     head_size);
+          copy_rows(floats(v.data) + (start + first) * v.stride + column, v.stride, to + head_floats,
+                    head_size, rows, head_size);
         }
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
@@ -164,7 +167,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, Con
         view.k_stride = head_size;
         view.v_stride = head_size;
         level_.attention_forward_block(
-            view, block, out.data + start * out.stride + (first_head + head) * head_size, out.stride,
+            view, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
             log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
             scratch + scratch_size * worker);
       });
@@ -180,37 +183,39 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, ConstRows q, Co
   const Index most_floats = longest_sequence(batch) * head_size;
   const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + 4 * most_floats;
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
-  parallel_for_worker(
-      static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
-        const Index sequence = static_cast<Index>(task) / batch.heads;
-        const Index head = static_cast<Index>(task) % batch.heads;
-        const Index start = batch.token_offsets[sequence];
-        const Index rows = batch.token_offsets[sequence + 1] - start;
-        const Index column = head * head_size;
-        float* const packed = scratch + scratch_size * worker;
-        AttentionHead view = view_of(batch, sequence, head, q, k, v);
-        copy_rows(view.k, k.stride, packed, head_size, view.length, head_size);
-        copy_rows(view.v, v.stride, packed + most_floats, head_size, view.length, head_size);
-        view.k = packed;
-        view.v = packed + most_floats;
-        view.k_stride = head_size;
-        view.v_stride = head_size;
-        AttentionHeadGradients gradients;
-        gradients.out = out.data + start * out.stride + column;
-        gradients.dout = dout.data + start * dout.stride + column;
-        gradients.log_sum_exp = log_sum_exp + head * tokens + start;
-        gradients.dq = dq.data + start * dq.stride + column;
-        gradients.dk = packed + 2 * most_floats;
-        gradients.dv = packed + 3 * most_floats;
-        gradients.out_stride = out.stride;
-        gradients.dout_stride = dout.stride;
-        gradients.dq_stride = dq.stride;
-        gradients.dk_stride = head_size;
-        gradients.dv_stride = head_size;
-        level_.attention_backward_head(view, gradients, packed + 4 * most_floats);
-        copy_rows(gradients.dk, head_size, dk.data + start * dk.stride + column, dk.stride, rows, head_size);
-        copy_rows(gradients.dv, head_size, dv.data + start * dv.stride + column, dv.stride, rows, head_size);
-      });
+  const std::size_t tasks = static_cast<std::size_t>(batch.sequences * batch.heads);
+  parallel_for_worker(tasks, [&](std::size_t task, int worker) {
+    const Index sequence = static_cast<Index>(task) / batch.heads;
+    const Index head = static_cast<Index>(task) % batch.heads;
+    const Index start = batch.token_offsets[sequence];
+    const Index rows = batch.token_offsets[sequence + 1] - start;
+    const Index column = head * head_size;
+    float* const packed = scratch + scratch_size * worker;
+    AttentionHead view = view_of(batch, sequence, head, q, k, v);
+    copy_rows(view.k, k.stride, packed, head_size, view.length, head_size);
+    copy_rows(view.v, v.stride, packed + most_floats, head_size, view.length, head_size);
+    view.k = packed;
+    view.v = packed + most_floats;
+    view.k_stride = head_size;
+    view.v_stride = head_size;
+    AttentionHeadGradients gradients;
+    gradients.out = floats(out.data) + start * out.stride + column;
+    gradients.dout = floats(dout.data) + start * dout.stride + column;
+    gradients.log_sum_exp = log_sum_exp + head * tokens + start;
+    gradients.dq = floats(dq.data) + start * dq.stride + column;
+    gradients.dk = packed + 2 * most_floats;
+    gradients.dv = packed + 3 * most_floats;
+    gradients.out_stride = out.stride;
+    gradients.dout_stride = dout.stride;
+    gradients.dq_stride = dq.stride;
+    gradients.dk_stride = head_size;
+    gradients.dv_stride = head_size;
+    level_.attention_backward_head(view, gradients, packed + 4 * most_floats);
+    copy_rows(gradients.dk, head_size, floats(dk.data) + start * dk.stride + column, dk.stride, rows,
+              head_size);
+    copy_rows(gradients.dv, head_size, floats(dv.data) + start * dv.stride + column, dv.stride, rows,
+              head_size);
+  });
 }
 
 }  // namespace bigbird::kernels

@@ -225,44 +225,47 @@ void CpuBackend::require_fp32() const {
   if (precision_ != Precision::fp32) throw std::logic_error("a bf16 backend has no gradients");
 }
 
-void CpuBackend::linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
+void CpuBackend::linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
                                 Index k) {
-  multiply_tiles({m, n, k, x, k, 1, w, 1, k, y, n, false},
+  multiply_tiles({m, n, k, floats(x), k, 1, w, 1, k, floats(y), n, false},
                  [&](Index row, Index rows, Index column, Index columns) {
                    if (bias == nullptr) return;
                    for (Index i = row; i < row + rows; ++i)
-                     level_.add_scaled(bias + column, 1.0f, y + i * n + column, columns);
+                     level_.add_scaled(bias + column, 1.0f, floats(y) + i * n + column, columns);
                  });
 }
 
-void CpuBackend::linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y,
+void CpuBackend::linear_gelu_forward(ConstValues x, const float* w, const float* bias, Values pre, Values y,
                                      Index m, Index n, Index k, Activation activation) {
-  float* const product = pre != nullptr ? pre : y;
-  multiply_tiles({m, n, k, x, k, 1, w, 1, k, product, n, false},
+  float* const before = floats(pre);
+  float* const product = before != nullptr ? before : floats(y);
+  multiply_tiles({m, n, k, floats(x), k, 1, w, 1, k, product, n, false},
                  [&](Index row, Index rows, Index column, Index columns) {
                    const float* tile_bias = bias != nullptr ? bias + column : nullptr;
                    for (Index i = row; i < row + rows; ++i) {
                      const Index at = i * n + column;
-                     level_.add_bias_gelu(product + at, tile_bias, pre != nullptr ? pre + at : nullptr,
-                                          y + at, columns, activation);
+                     level_.add_bias_gelu(product + at, tile_bias, before != nullptr ? before + at : nullptr,
+                                          floats(y) + at, columns, activation);
                    }
                  });
 }
 
-void CpuBackend::linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
+void CpuBackend::linear_backward_input(ConstValues dy, const float* w, Values dx, Index m, Index n, Index k,
                                        bool accumulate) {
   require_fp32();
-  multiply_tiles({m, k, n, dy, n, 1, w, k, 1, dx, k, accumulate}, [](Index, Index, Index, Index) {});
+  multiply_tiles({m, k, n, floats(dy), n, 1, w, k, 1, floats(dx), k, accumulate},
+                 [](Index, Index, Index, Index) {});
 }
 
-void CpuBackend::linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m,
+void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m,
                                         Index n, Index k) {
   require_fp32();
   if (m == 0) return;
-  multiply_tiles({n, k, m, dy, 1, n, x, k, 1, dw, k, true}, [](Index, Index, Index, Index) {});
+  multiply_tiles({n, k, m, floats(dy), 1, n, floats(x), k, 1, dw, k, true},
+                 [](Index, Index, Index, Index) {});
   if (dbias == nullptr) return;
   parallel_pieces(n, columns_per_task, [&](Index first, Index count) {
-    level_.add_column_sums(dy + first, m, n, dbias + first, count);
+    level_.add_column_sums(floats(dy) + first, m, n, dbias + first, count);
   });
 }
 

@@ -29,6 +29,14 @@ class ScratchBuffer {
   Index capacity_ = 0;
 };
 
+// The only element type of this backend.
+inline const float* floats(ConstValues values) {
+  return values.as<float>();
+}
+inline float* floats(Values values) {
+  return values.as<float>();
+}
+
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const CpuOptions& options);
@@ -45,63 +53,62 @@ class CpuBackend final : public Backend {
   void synchronize() override {}
 
   // linear.cpp
-  void linear_forward(const float* x, const float* w, const float* bias, float* y, Index m, Index n,
+  void linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
                       Index k) override;
-  void linear_gelu_forward(const float* x, const float* w, const float* bias, float* pre, float* y, Index m,
+  void linear_gelu_forward(ConstValues x, const float* w, const float* bias, Values pre, Values y, Index m,
                            Index n, Index k, Activation activation) override;
-  void linear_backward_input(const float* dy, const float* w, float* dx, Index m, Index n, Index k,
+  void linear_backward_input(ConstValues dy, const float* w, Values dx, Index m, Index n, Index k,
                              bool accumulate) override;
-  void linear_backward_weight(const float* dy, const float* x, float* dw, float* dbias, Index m, Index n,
+  void linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m, Index n,
                               Index k) override;
 
   // embedding.cpp
   void embedding_forward(const std::int32_t* ids, const std::int32_t* types, const std::int32_t* positions,
                          const float* word, const float* type, const float* position, float word_scale,
-                         float* y, Index tokens, Index width) override;
-  void embedding_backward(const float* dy, const std::int32_t* ids, const std::int32_t* types,
+                         Values y, Index tokens, Index width) override;
+  void embedding_backward(ConstValues dy, const std::int32_t* ids, const std::int32_t* types,
                           const std::int32_t* positions, float word_scale, float* dword, float* dtype,
                           float* dposition, Index tokens, Index width, Index vocabulary, Index type_count,
                           Index position_count) override;
-  void gather_rows(const float* x, const std::int32_t* rows, float* y, Index count, Index width) override;
-  void scatter_add_rows(const float* dy, const std::int32_t* rows, float* dx, Index count,
+  void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) override;
+  void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                         Index width) override;
 
   // rows.cpp
-  void layernorm_forward(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+  void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon, Values y,
                          float* mean, float* rstd, Index rows, Index width) override;
-  void layernorm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                          const float* rstd, float* dx, bool accumulate, float* dgamma, float* dbeta,
+  void layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
+                          const float* rstd, Values dx, bool accumulate, float* dgamma, float* dbeta,
                           Index rows, Index width) override;
-  void gelu_backward(const float* pre, const float* dy, float* dx, Index count,
-                     Activation activation) override;
-  void tanh_forward(const float* x, float* y, Index count) override;
-  void tanh_backward(const float* y, const float* dy, float* dx, Index count) override;
-  void dropout(const float* x, float* y, Index count, const Dropout& dropout) override;
-  void dropout_add(const float* x, const float* residual, float* y, Index count,
+  void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation) override;
+  void tanh_forward(ConstValues x, Values y, Index count) override;
+  void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count) override;
+  void dropout(ConstValues x, Values y, Index count, const Dropout& dropout) override;
+  void dropout_add(ConstValues x, ConstValues residual, Values y, Index count,
                    const Dropout& dropout) override;
-  void add(const float* x, float* y, Index count) override;
+  void add(ConstValues x, Values y, Index count) override;
   void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
                    Index head_size, Index half, bool back) override;
 
   // attention.cpp
-  std::size_t scratch_bytes(Index blocks, Index block_size, Index head_size) const override;
+  std::size_t scratch_bytes(const AttentionLimits& limits) const override;
   void attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, Rows out,
                          float* log_sum_exp) override;
   void attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
                           const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk, Rows dv) override;
 
   // losses.cpp
-  void cross_entropy(const float* logits, const std::int32_t* labels, float* losses,
-                     std::int32_t* predictions, float* dlogits, float scale, Index rows,
-                     Index classes) override;
-  void binary_cross_entropy(const float* logits, const float* targets, float positive_weight, float* losses,
-                            float* dlogits, float scale, Index rows, Index classes) override;
-  void squared_error(const float* x, const float* targets, float* losses, float* dx, float scale, Index rows,
-                     Index columns) override;
+  void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses, std::int32_t* predictions,
+                     Values dlogits, const float* scale, Index rows, Index classes) override;
+  void binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight, float* losses,
+                            Values dlogits, const float* scale, Index rows, Index classes) override;
+  void squared_error(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
+                     Index rows, Index columns) override;
 
   // optimizer.cpp
   double sum_of_squares(const float* x, Index count) override;
-  void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) override;
+  void adamw(float* p, const float* g, float* m, float* v, const ParameterRun* runs, Index run_count,
+             const AdamWStep& step) override;
 
  private:
   // One product on the calling thread, and the scratch that it and its parts of at most n columns need.

@@ -16,7 +16,8 @@ double CpuBackend::sum_of_squares(const float* x, Index count) {
   return total;
 }
 
-void CpuBackend::adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWStep& step) {
+void CpuBackend::adamw(float* p, const float* g, float* m, float* v, const ParameterRun* runs,
+                       Index run_count, const AdamWStep& step) {
   AdamWConstants constants;
   constants.gradient_scale = step.gradient_scale;
   constants.beta1 = static_cast<float>(step.beta1);
@@ -26,10 +27,14 @@ void CpuBackend::adamw(float* p, const float* g, float* m, float* v, Index count
   constants.epsilon = step.epsilon;
   constants.step_size = step.learning_rate / step.correction1;
   constants.inverse_correction2 = 1.0f / step.correction2;
-  constants.decay = step.learning_rate * step.weight_decay;
-  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.adamw(p + first, g + first, m + first, v + first, number, constants);
-  });
+  for (Index i = 0; i < run_count; ++i) {
+    const ParameterRun& run = runs[i];
+    constants.decay = run.decay ? step.learning_rate * step.weight_decay : 0.0f;
+    parallel_pieces(run.count, elements_per_task, [&](Index first, Index number) {
+      const Index at = run.offset + first;
+      level_.adamw(p + at, g + at, m + at, v + at, number, constants);
+    });
+  }
 }
 
 }  // namespace bigbird::kernels

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "lib/core/error.h"
@@ -14,6 +15,8 @@
 
 namespace bigbird {
 namespace {
+
+std::atomic<std::uint64_t> plans_made{0};
 
 using Rows = std::vector<std::vector<std::vector<std::int32_t>>>;
 
@@ -62,8 +65,8 @@ BlockPlan::BlockPlan(const Rows& rows) {
     column_offsets_.push_back(static_cast<std::int32_t>(query_blocks_.size()));
   }
   view_ = {
-      static_cast<std::int64_t>(heads), static_cast<std::int64_t>(n), row_offsets_.data(), key_blocks_.data(),
-      column_offsets_.data(),           query_blocks_.data()};
+      ++plans_made,       static_cast<std::int64_t>(heads), static_cast<std::int64_t>(n), row_offsets_.data(),
+      key_blocks_.data(), column_offsets_.data(),           query_blocks_.data()};
 }
 
 RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,

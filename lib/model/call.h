@@ -27,9 +27,9 @@ struct Call {
   kernels::Backend& backend;
   const ModelConfig& config;
   PlanCache& plans;
-  const Batch& batch;     // host
-  bool training = false;  // dropout on
-  std::uint64_t dropout_seed = 0;
+  const Batch& batch;                           // host
+  bool training = false;                        // dropout on
+  const std::uint64_t* dropout_seed = nullptr;  // device
 
   std::int64_t tokens() const { return batch.tokens(); }
   std::int64_t width() const { return config.hidden_size; }

@@ -34,7 +34,7 @@ void encoder_forward(const Call& call, const ModelTensors& tensors, const Activa
   const auto report = [&](std::size_t state, const float* values) {
     if (!on_state) return;
     std::vector<float> host(static_cast<std::size_t>(call.tokens() * call.width()));
-    call.backend.download(host.data(), values, host.size() * sizeof(float));
+    call.backend.download_values(host.data(), values, call.tokens() * call.width());
     on_state(static_cast<std::int64_t>(state), host);
   };
 

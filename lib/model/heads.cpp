@@ -28,23 +28,22 @@ void head_forward(const Call& call, const ModelTensors& tensors, const Activatio
 }
 
 void head_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
-                   const Activations& kept, const LossScale& scale) {
+                   const Activations& kept) {
   switch (call.config.head) {
     case HeadType::encoder:
       throw_runtime("an encoder without a head has no loss to derive");
     case HeadType::pretraining:
-      masked_head_backward(call, tensors.masked, gradients.masked, kept, scale.mlm);
-      next_sentence_head_backward(call, tensors.pooled, gradients.pooled, kept, scale.sequence);
+      masked_head_backward(call, tensors.masked, gradients.masked, kept);
+      next_sentence_head_backward(call, tensors.pooled, gradients.pooled, kept);
       break;
     case HeadType::masked_lm:
-      masked_head_backward(call, tensors.masked, gradients.masked, kept, scale.mlm);
+      masked_head_backward(call, tensors.masked, gradients.masked, kept);
       break;
     case HeadType::classification:
-      classification_head_backward(call, tensors.classification, gradients.classification, kept,
-                                   scale.sequence);
+      classification_head_backward(call, tensors.classification, gradients.classification, kept);
       break;
     case HeadType::question_answering:
-      question_head_backward(call, tensors.question, gradients.question, kept, scale);
+      question_head_backward(call, tensors.question, gradients.question, kept);
       break;
   }
 }

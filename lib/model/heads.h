@@ -16,14 +16,14 @@ void head_forward(const Call& call, const ModelTensors& tensors, const Activatio
 // Adds to kept.workspace.stream, the gradient of the last hidden state, and to the parameter gradients.
 // Logits are turned into their gradients in place. Error{runtime} for the encoder without a head.
 void head_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
-                   const Activations& kept, const LossScale& scale);
+                   const Activations& kept);
 
 // BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
 // word table, on the masked rows only.
 void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
                          const float* hidden, ForwardResult& result);
 void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
-                          const MaskedHeadTensors& gradients, const Activations& kept, float scale);
+                          const MaskedHeadTensors& gradients, const Activations& kept);
 
 // tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
 void pooler_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
@@ -31,14 +31,13 @@ void pooler_forward(const Call& call, const PooledHeadTensors& tensors, const Ac
 void next_sentence_head_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
                                 const float* hidden, ForwardResult& result);
 void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tensors,
-                                 const PooledHeadTensors& gradients, const Activations& kept, float scale);
+                                 const PooledHeadTensors& gradients, const Activations& kept);
 
 // BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
 void classification_head_forward(const Call& call, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, const float* hidden, ForwardResult& result);
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
-                                  const ClassificationHeadTensors& gradients, const Activations& kept,
-                                  float scale);
+                                  const ClassificationHeadTensors& gradients, const Activations& kept);
 
 // BigBirdForQuestionAnswering: a block LayerNorm(x + dropout(W2 gelu(W1 dropout(x)))) and one logit each for
 // the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without
@@ -48,8 +47,7 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
 void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
                            const float* hidden, ForwardResult& result);
 void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
-                            const QuestionHeadTensors& gradients, const Activations& kept,
-                            const LossScale& scale);
+                            const QuestionHeadTensors& gradients, const Activations& kept);
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
 // transformers counts.
 std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id);

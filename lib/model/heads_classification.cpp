@@ -22,8 +22,7 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
 }
 
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
-                                  const ClassificationHeadTensors& gradients, const Activations& kept,
-                                  float scale) {
+                                  const ClassificationHeadTensors& gradients, const Activations& kept) {
   if (!has_sequence_loss(call)) return;
   kernels::Backend& backend = call.backend;
   const kernels::Index sequences = call.batch.sequences(), width = call.width(),
@@ -32,7 +31,7 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
   float* ddense = kept.workspace.wide;
   float* dfirst = ddense + sequences * width;
 
-  sequence_loss_backward(call, kept.sequence, classes, scale);
+  sequence_loss_backward(call, kept.sequence, classes, kept.cells.sequence_scale);
   const float* dlogits = kept.sequence.logits;
   backend.linear_backward_weight(dlogits, head.dense, gradients.output.weight, gradients.output.bias,
                                  sequences, classes, width);

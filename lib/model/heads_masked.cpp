@@ -21,7 +21,7 @@ void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, con
                          vocabulary, width);
   if (batch.masked_labels.empty()) return;
   backend.upload(kept.labels, batch.masked_labels.data(), batch.masked_labels.size() * sizeof(std::int32_t));
-  backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, 0.0f, rows,
+  backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr, rows,
                         vocabulary);
   LossSum sum = sum_losses(backend, kept.losses, kept.predictions, batch.masked_labels);
   result.mlm_loss_sum = sum.loss;
@@ -31,7 +31,7 @@ void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, con
 }
 
 void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
-                          const MaskedHeadTensors& gradients, const Activations& activations, float scale) {
+                          const MaskedHeadTensors& gradients, const Activations& activations) {
   if (call.batch.masked_labels.empty()) return;
   kernels::Backend& backend = call.backend;
   const MaskedActivations& kept = activations.masked;
@@ -42,7 +42,8 @@ void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
   float* dgathered = dtransform + rows * width;
 
   float* dlogits = kept.logits;
-  backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, dlogits, scale, rows, vocabulary);
+  backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, dlogits, activations.cells.mlm_scale,
+                        rows, vocabulary);
   backend.linear_backward_weight(dlogits, kept.norm, gradients.decoder.weight, gradients.decoder.bias, rows,
                                  vocabulary, width);
   backend.linear_backward_input(dlogits, tensors.decoder.weight, dtransform, rows, vocabulary, width, false);

@@ -25,14 +25,14 @@ void next_sentence_head_forward(const Call& call, const PooledHeadTensors& tenso
 }
 
 void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tensors,
-                                 const PooledHeadTensors& gradients, const Activations& kept, float scale) {
+                                 const PooledHeadTensors& gradients, const Activations& kept) {
   if (!has_sequence_loss(call)) return;
   kernels::Backend& backend = call.backend;
   const kernels::Index sequences = call.batch.sequences(), width = call.width();
   float* dpooled = kept.workspace.wide;
   float* dlinear = dpooled + sequences * width;
 
-  sequence_loss_backward(call, kept.sequence, 2, scale);
+  sequence_loss_backward(call, kept.sequence, 2, kept.cells.sequence_scale);
   const float* dlogits = kept.sequence.logits;
   backend.linear_backward_weight(dlogits, kept.pooled.pooled, gradients.next_sentence.weight,
                                  gradients.next_sentence.bias, sequences, 2, width);

@@ -39,7 +39,7 @@ Sides sides(const Call& call, const QuestionActivations& kept) {
 }
 
 // Cross entropy over the competing tokens of every sequence; the logits become their gradients when a scale
-// is given.
+// is given (on the device).
 void cross_entropies(const Call& call, const QuestionActivations& kept, const Side& side,
                      const float* scale) {
   const Batch& batch = call.batch;
@@ -47,8 +47,7 @@ void cross_entropies(const Call& call, const QuestionActivations& kept, const Si
     float* logits = side.logits + batch.token_offsets[s];
     const std::int64_t competing = batch.given_length(s);
     call.backend.cross_entropy(logits, kept.labels + side.at + s, kept.losses + side.at + s, nullptr,
-                               scale == nullptr ? nullptr : logits, scale == nullptr ? 0.0f : *scale, 1,
-                               competing);
+                               scale == nullptr ? nullptr : logits, scale, 1, competing);
     if (scale == nullptr) continue;
     const std::int64_t rest = batch.token_offsets[s + 1] - batch.token_offsets[s] - competing;
     call.backend.zero(logits + competing, static_cast<std::size_t>(rest) * sizeof(float));
@@ -104,8 +103,7 @@ void question_head_forward(const Call& call, const QuestionHeadTensors& tensors,
 }
 
 void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
-                            const QuestionHeadTensors& gradients, const Activations& kept,
-                            const LossScale& scale) {
+                            const QuestionHeadTensors& gradients, const Activations& kept) {
   if (call.batch.start_positions.empty()) return;
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width(), inner = call.config.intermediate_size;
@@ -116,8 +114,8 @@ void question_head_backward(const Call& call, const QuestionHeadTensors& tensors
   float* dinner = kept.workspace.wide;
 
   const auto [start_side, end_side] = sides(call, head);
-  cross_entropies(call, head, start_side, &scale.start);
-  cross_entropies(call, head, end_side, &scale.end);
+  cross_entropies(call, head, start_side, kept.cells.start_scale);
+  cross_entropies(call, head, end_side, kept.cells.end_scale);
   const LinearTensors &output = tensors.output, &doutput = gradients.output;
   backend.linear_backward_weight(head.start, block.norm, doutput.weight, doutput.bias, rows, 1, width);
   backend.linear_backward_weight(head.end, block.norm, doutput.weight + width, doutput.bias + 1, rows, 1,

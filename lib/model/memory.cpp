@@ -201,11 +201,20 @@ std::int32_t* Arena::integers(const std::string& what, std::int64_t count) {
   return static_cast<std::int32_t*>(slice(what, static_cast<std::size_t>(count) * sizeof(std::int32_t)));
 }
 
+std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
+  return static_cast<std::uint64_t*>(slice(what, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
+}
+
 Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options) {
   Planner plan{
       arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
+  to.cells.dropout_seed = arena.keys("embeddings", 1);
+  to.cells.mlm_scale = arena.floats("heads", 4);
+  to.cells.sequence_scale = to.cells.mlm_scale + 1;
+  to.cells.start_scale = to.cells.mlm_scale + 2;
+  to.cells.end_scale = to.cells.mlm_scale + 3;
   plan_embeddings(plan, to, options);
   if (config.position_type == PositionType::rotary) {
     to.turns = {to.embeddings.positions,
@@ -226,6 +235,20 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   return to;
 }
 
+kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
+                                          const ModelOptions& options) {
+  kernels::AttentionLimits most;
+  most.places = config.num_hidden_layers;
+  most.sequences = limits.sequences;
+  most.tokens = limits.tokens;
+  most.longest = limits.longest;
+  most.heads = config.num_attention_heads;
+  most.head_size = config.head_size();
+  most.block_size = config.block_size;
+  most.training = options.training;
+  return most;
+}
+
 std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
                                          const ModelOptions& options, const kernels::Backend& backend) {
   const std::size_t parameters = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
@@ -234,8 +257,7 @@ std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchL
   Arena arena(nullptr);
   plan_activations(arena, config, limits, options);
   rows.insert(rows.end(), arena.rows().begin(), arena.rows().end());
-  rows.push_back({"kernels", backend.scratch_bytes(limits.longest / config.block_size, config.block_size,
-                                                   config.head_size())});
+  rows.push_back({"kernels", backend.scratch_bytes(attention_limits(config, limits, options))});
   return rows;
 }
 

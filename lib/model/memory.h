@@ -20,6 +20,7 @@ class Arena {
 
   // `what` is the row of the memory table that the slice counts towards.
   float* floats(const std::string& what, std::int64_t count);
+  std::uint64_t* keys(const std::string& what, std::int64_t count);
   std::int32_t* integers(const std::string& what, std::int64_t count);
 
   std::size_t bytes() const { return used_; }
@@ -131,7 +132,17 @@ struct BackwardWorkspace {
   float* wide = nullptr;    // [T, max(F, 4C)]
 };
 
+// What changes from call to call and is read on the device, so that recorded work can run again.
+struct Cells {
+  std::uint64_t* dropout_seed = nullptr;
+  float* mlm_scale = nullptr;
+  float* sequence_scale = nullptr;
+  float* start_scale = nullptr;
+  float* end_scale = nullptr;
+};
+
 struct Activations {
+  Cells cells;
   EmbeddingActivations embeddings;
   RotaryTurns turns;
   std::vector<float*> states;  // [L + 1]: the input of every layer, then the output of the last

@@ -66,12 +66,12 @@ struct Model::Impl {
   }
 
   std::size_t arena_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
-  Call call() { return {backend, config, plans, batch, dropout_on, dropout_seed}; }
+  Call call() { return {backend, config, plans, batch, dropout_on, kept.cells.dropout_seed}; }
 
   // `count` floats of the device.
   std::vector<float> download(const float* from, std::int64_t count) const {
     std::vector<float> host(static_cast<std::size_t>(count));
-    backend.download(host.data(), from, host.size() * sizeof(float));
+    backend.download_values(host.data(), from, count);
     return host;
   }
   // The same for what only some heads have.
@@ -96,7 +96,6 @@ struct Model::Impl {
   // The last call, for backward().
   Batch batch;
   bool dropout_on = false;
-  std::uint64_t dropout_seed = 0;
   bool backward_possible = false;
 };
 
@@ -158,7 +157,7 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   check_batch(batch, impl_->config, impl_->limits);
   impl_->batch = batch;
   impl_->dropout_on = options.training;
-  impl_->dropout_seed = options.dropout_seed;
+  impl_->backend.upload(impl_->kept.cells.dropout_seed, &options.dropout_seed, sizeof(std::uint64_t));
   const Call call = impl_->call();
   ForwardResult result;
   encoder_forward(call, impl_->parameter_tensors, impl_->kept, options.hidden_state);
@@ -175,7 +174,12 @@ void Model::backward(const LossScale& scale) {
   const Call call = impl_->call();
   const std::size_t bytes = static_cast<std::size_t>(call.tokens() * call.width()) * sizeof(float);
   impl_->backend.zero(impl_->kept.workspace.stream, bytes);
-  head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept, scale);
+  const Cells& cells = impl_->kept.cells;
+  impl_->backend.upload(cells.mlm_scale, &scale.mlm, sizeof(float));
+  impl_->backend.upload(cells.sequence_scale, &scale.sequence, sizeof(float));
+  impl_->backend.upload(cells.start_scale, &scale.start, sizeof(float));
+  impl_->backend.upload(cells.end_scale, &scale.end, sizeof(float));
+  head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept);
   encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept,
                    impl_->options.grad_checkpoint);
 }

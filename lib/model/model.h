@@ -31,6 +31,10 @@ struct ModelOptions {
       false;  // keeps only each layer's input and recomputes the rest in backward, same dropout masks
 };
 
+// The attention that such batches lead to.
+kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
+                                          const ModelOptions& options);
+
 struct MemoryRow {
   std::string what;  // "parameters", "gradients", "activations of 12 layers" ...
   std::size_t bytes = 0;

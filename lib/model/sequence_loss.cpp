@@ -12,7 +12,7 @@ ProblemType problem_of(const Call& call) {
 
 // kept.losses, and the gradient of the logits in their place when it is asked for.
 void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes, float* dlogits,
-                   float scale) {
+                   const float* scale) {
   const kernels::Index sequences = call.batch.sequences();
   if (problem_of(call) == ProblemType::multi_label) {
     call.backend.binary_cross_entropy(kept.logits, kept.targets, 1.0f, kept.losses, dlogits, scale, sequences,
@@ -43,7 +43,7 @@ void sequence_loss_forward(const Call& call, const SequenceActivations& kept, ke
   if (problem_of(call) == ProblemType::single_label) {
     const std::vector<std::int32_t>& labels = batch.sequence_labels;
     backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
-    backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, 0.0f,
+    backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr,
                           batch.sequences(), classes);
     const LossSum sum = sum_losses(backend, kept.losses, kept.predictions, labels);
     result.sequence_loss_sum = sum.loss;
@@ -53,15 +53,15 @@ void sequence_loss_forward(const Call& call, const SequenceActivations& kept, ke
   }
   const std::vector<float>& targets = batch.sequence_targets;
   backend.upload(kept.targets, targets.data(), targets.size() * sizeof(float));
-  target_losses(call, kept, classes, nullptr, 0.0f);
+  target_losses(call, kept, classes, nullptr, nullptr);
   std::vector<float> losses(batch.lengths.size());
-  backend.download(losses.data(), kept.losses, losses.size() * sizeof(float));
+  backend.download_values(losses.data(), kept.losses, batch.sequences());
   result.sequence_loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   result.sequence_count = batch.sequences() * classes;
 }
 
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
-                            float scale) {
+                            const float* scale) {
   if (problem_of(call) == ProblemType::single_label) {
     call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.logits, scale,
                                call.batch.sequences(), classes);
@@ -75,7 +75,7 @@ LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::in
   LossSum sum;
   sum.losses.resize(labels.size());
   std::vector<std::int32_t> predicted(labels.size(), ignored_label);
-  backend.download(sum.losses.data(), losses, labels.size() * sizeof(float));
+  backend.download_values(sum.losses.data(), losses, static_cast<kernels::Index>(labels.size()));
   if (predictions != nullptr) {
     backend.download(predicted.data(), predictions, labels.size() * sizeof(std::int32_t));
   }

@@ -17,9 +17,9 @@ bool has_sequence_loss(const Call& call);
 // Nothing without labels.
 void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                            ForwardResult& result);
-// kept.logits become their gradients.
+// kept.logits become their gradients. scale is a device pointer.
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
-                            float scale);
+                            const float* scale);
 
 // Reads losses, and predictions unless they are null, back to the host and adds them up in order.
 struct LossSum {

@@ -63,11 +63,9 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
     step.correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, t));
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
-  for (const Run& run : runs_) {
-    step.weight_decay = run.decay ? static_cast<float>(options_.weight_decay) : 0.0f;
-    backend_.adamw(parameters + run.offset, gradients + run.offset, first_ + run.offset, second_ + run.offset,
-                   run.count, step);
-  }
+  step.weight_decay = static_cast<float>(options_.weight_decay);
+  backend_.adamw(parameters, gradients, first_, second_, runs_.data(),
+                 static_cast<kernels::Index>(runs_.size()), step);
   return norm;
 }
 
@@ -75,8 +73,8 @@ void Optimizer::download(std::vector<float>& first, std::vector<float>& second) 
   const auto count = static_cast<std::size_t>(count_);
   first.resize(count);
   second.resize(count);
-  backend_.download(first.data(), first_, count * sizeof(float));
-  backend_.download(second.data(), second_, count * sizeof(float));
+  backend_.download_values(first.data(), first_, count_);
+  backend_.download_values(second.data(), second_, count_);
 }
 
 void Optimizer::upload_first(std::int64_t offset, const std::vector<float>& values) {

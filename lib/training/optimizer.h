@@ -50,17 +50,10 @@ class Optimizer {
   void upload_second(std::int64_t offset, const std::vector<float>& values);
 
  private:
-  // Neighbouring tensors of one decay group.
-  struct Run {
-    std::int64_t offset = 0;
-    std::int64_t count = 0;
-    bool decay = false;
-  };
-
   kernels::Backend& backend_;
   OptimizerOptions options_;
   std::int64_t count_ = 0;
-  std::vector<Run> runs_;
+  std::vector<kernels::ParameterRun> runs_;
   float* first_ = nullptr;
   float* second_ = nullptr;
 };

@@ -206,8 +206,9 @@ class TrainingModel {
       model_.backward({1.0f / static_cast<float>(result.mlm_count), 1.0f});
     });
     round.step_optimizer = seconds([&] {
-      backend_.adamw(model_.parameters(), model_.gradients(), moments_[0], moments_[1],
-                     model_.layout().count(), {.learning_rate = 1e-5f});
+      const kernels::ParameterRun all{0, model_.layout().count(), true};
+      backend_.adamw(model_.parameters(), model_.gradients(), moments_[0], moments_[1], &all, 1,
+                     {.learning_rate = 1e-5f});
     });
     round.step = round.step_forward + round.step_backward + round.step_optimizer;
   }

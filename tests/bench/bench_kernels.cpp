@@ -178,26 +178,28 @@ void bench_rows(bigbird::kernels::Backend& backend) {
                                 bigbird::kernels::Activation::gelu_tanh);
         }),
         0.0, 3.0 * wide);
+  const std::uint64_t seed = 11;
   print("dropout_add", fastest([&] {
-          backend.dropout_add(x.data(), y.data(), z.data(), tokens * width, {0.1f, 11, 12});
+          backend.dropout_add(x.data(), y.data(), z.data(), tokens * width, {0.1f, &seed, 12});
         }),
         0.0, 3.0 * narrow);
   print("add", fastest([&] { backend.add(x.data(), y.data(), tokens * width); }), 0.0, 3.0 * narrow);
 
   const Buffer logits(backend, masked * vocabulary);
   std::vector<std::int32_t> labels(static_cast<std::size_t>(masked), 5), predictions(labels);
+  const float scale = 1.0f;
   print("cross_entropy of 614 rows, in place", fastest([&] {
           backend.cross_entropy(logits.data(), labels.data(), mean.data(), predictions.data(), logits.data(),
-                                1.0f, masked, vocabulary);
+                                &scale, masked, vocabulary);
         }),
         0.0, 2.0 * 4.0 * static_cast<double>(masked * vocabulary));
 
   const Index parameters = vocabulary * width;
   const Buffer p(backend, parameters), g(backend, parameters), m(backend, parameters),
       v(backend, parameters, 0.0f);
+  const bigbird::kernels::ParameterRun all{0, parameters, true};
   print("adamw of the word table", fastest([&] {
-          backend.adamw(p.data(), g.data(), m.data(), v.data(), parameters,
-                        {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
+          backend.adamw(p.data(), g.data(), m.data(), v.data(), &all, 1, {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
         }),
         0.0, 7.0 * 4.0 * static_cast<double>(parameters));
   print("sum_of_squares of the word table", fastest([&] { backend.sum_of_squares(p.data(), parameters); }),

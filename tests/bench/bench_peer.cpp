@@ -138,8 +138,9 @@ class Peer {
       model_->forward(batch, options);
       model_->backward({1.0f / static_cast<float>(masked), 1.0f / static_cast<float>(sequences)});
     }
-    backend_->adamw(model_->parameters(), model_->gradients(), moments_[0], moments_[1],
-                    model_->layout().count(), {.learning_rate = 1e-5f});
+    const kernels::ParameterRun all{0, model_->layout().count(), true};
+    backend_->adamw(model_->parameters(), model_->gradients(), moments_[0], moments_[1], &all, 1,
+                    {.learning_rate = 1e-5f});
   }
 
   void write(const std::string& path) {

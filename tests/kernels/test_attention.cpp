@@ -34,7 +34,8 @@ struct Plan {
         column_offsets.push_back(static_cast<std::int32_t>(query_blocks.size()));
       }
     }
-    view = {static_cast<Index>(lists.size()),
+    view = {0,
+            static_cast<Index>(lists.size()),
             static_cast<Index>(blocks),
             row_offsets.data(),
             key_blocks.data(),
@@ -285,7 +286,8 @@ TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
     SCOPED_TRACE(chosen.name);
     Problem p(chosen, true);
     p.batch.drop_probability = 0.3f;
-    p.batch.dropout_seed = 0x123456789abcdef0ull;
+    const std::uint64_t seed = 0x123456789abcdef0ull;
+    p.batch.dropout_seed = &seed;
     p.batch.dropout_stream = 0xfedcba9876543210ull;
     const Index c = p.width(), d_size = chosen.head_size, all = p.tokens();
     const std::size_t tokens = static_cast<std::size_t>(all);
@@ -312,9 +314,7 @@ TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
             weight[u] = std::exp(score * static_cast<double>(p.batch.scale));
             total += weight[u];
             const auto index = static_cast<std::uint64_t>((h * all + start + i) * all + start + j);
-            factor[u] = dropout_keep(p.batch.dropout_seed, p.batch.dropout_stream, index, 0.3f)
-                            ? 1.0 / (1.0 - 0.3)
-                            : 0.0;
+            factor[u] = dropout_keep(seed, p.batch.dropout_stream, index, 0.3f) ? 1.0 / (1.0 - 0.3) : 0.0;
           }
           for (Index j = 0; j < length; ++j) {
             const std::size_t u = static_cast<std::size_t>(j);

@@ -24,11 +24,11 @@ TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
           quiet(static_cast<std::size_t>(rows));
       std::vector<std::int32_t> predictions(static_cast<std::size_t>(rows), -1);
       backend.cross_entropy(logits.data(), labels.data(), losses.data(), predictions.data(), dlogits.data(),
-                            scale, rows, classes);
-      backend.cross_entropy(logits.data(), labels.data(), quiet.data(), nullptr, nullptr, scale, rows,
+                            &scale, rows, classes);
+      backend.cross_entropy(logits.data(), labels.data(), quiet.data(), nullptr, nullptr, nullptr, rows,
                             classes);
       EXPECT_EQ(quiet.take(), losses.take());
-      backend.cross_entropy(in_place.data(), labels.data(), quiet.data(), nullptr, in_place.data(), scale,
+      backend.cross_entropy(in_place.data(), labels.data(), quiet.data(), nullptr, in_place.data(), &scale,
                             rows, classes);
       EXPECT_EQ(in_place.take(), dlogits.take());
       for (Index row = 0; row < rows; ++row) {
@@ -62,7 +62,7 @@ TEST_P(LossKernel, TheLowestIndexWinsATie) {
       const std::int32_t label = 0;
       std::int32_t prediction = -1;
       float loss = 0.0f;
-      backend.cross_entropy(logits.data(), &label, &loss, &prediction, nullptr, 1.0f, 1, 70);
+      backend.cross_entropy(logits.data(), &label, &loss, &prediction, nullptr, nullptr, 1, 70);
       EXPECT_EQ(prediction, static_cast<std::int32_t>(first));
       return std::vector<Floats>{{loss}};
     });
@@ -75,12 +75,13 @@ TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
   const Floats logits = random_floats(count, 82, 50.0f);
   Floats targets(count), positive(count);
   for (std::size_t i = 0; i < count; ++i) targets[i] = i % 3 == 0 ? 1.0f : 0.0f;
+  const float scale = 0.5f;
   const auto got = run([&](Backend& backend) {
     Guarded losses(5), dlogits(count), weighted(5), weighted_gradient(logits);
-    backend.binary_cross_entropy(logits.data(), targets.data(), 1.0f, losses.data(), dlogits.data(), 0.5f,
+    backend.binary_cross_entropy(logits.data(), targets.data(), 1.0f, losses.data(), dlogits.data(), &scale,
                                  rows, classes);
     backend.binary_cross_entropy(weighted_gradient.data(), targets.data(), 3.0f, weighted.data(),
-                                 weighted_gradient.data(), 0.5f, rows, classes);
+                                 weighted_gradient.data(), &scale, rows, classes);
     return std::vector<Floats>{losses.take(), dlogits.take(), weighted.take(), weighted_gradient.take()};
   });
   reference::Vector losses, gradient, weighted, weighted_gradient;
@@ -135,6 +136,7 @@ TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
     }
     const auto got = run([&](Backend& backend) {
       Guarded p(start), m(count, 0.0f), v(count, 0.0f);
+      const ParameterRun all{0, static_cast<Index>(count), true};
       for (std::uint32_t step = 1; step <= 3; ++step) {
         const Floats gradient = random_floats(count, 90 + step);
         AdamWStep constants;
@@ -145,7 +147,7 @@ TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
           constants.correction1 = static_cast<float>(1.0 - std::pow(0.9, step));
           constants.correction2 = static_cast<float>(1.0 - std::pow(0.999, step));
         }
-        backend.adamw(p.data(), gradient.data(), m.data(), v.data(), static_cast<Index>(count), constants);
+        backend.adamw(p.data(), gradient.data(), m.data(), v.data(), &all, 1, constants);
       }
       return std::vector<Floats>{p.take(), m.take(), v.take()};
     });

@@ -140,7 +140,8 @@ TEST_P(RowKernel, DropoutFollowsTheMask) {
       SCOPED_TRACE(::testing::Message() << count << " elements, p = " << probability);
       const std::size_t size = static_cast<std::size_t>(count);
       const Floats x = random_floats(size, 51), residual = random_floats(size, 52);
-      const Dropout site{probability, 0x0123456789abcdefull, 0xfedcba9876543210ull};
+      const std::uint64_t seed = 0x0123456789abcdefull;
+      const Dropout site{probability, &seed, 0xfedcba9876543210ull};
       const auto got = run([&](Backend& backend) {
         Guarded y(size), in_place(x), sum(size), over_residual(residual);
         backend.dropout(x.data(), y.data(), count, site);
@@ -153,7 +154,7 @@ TEST_P(RowKernel, DropoutFollowsTheMask) {
       });
       const float scale = 1.0f / (1.0f - probability);
       for (std::size_t i = 0; i < size; ++i) {
-        const bool keep = dropout_keep(site.seed, site.stream, i, probability);
+        const bool keep = dropout_keep(seed, site.stream, i, probability);
         ASSERT_EQ(got[0][i], keep ? x[i] * scale : 0.0f) << "element " << i;
         ASSERT_NEAR(got[1][i], residual[i] + (keep ? x[i] * scale : 0.0f), 3e-7f) << "element " << i;
       }

@@ -35,7 +35,7 @@ TEST(ModelMemory, RowsAddUpToParametersGradientsArenaAndKernels) {
       plan_activations(counted, config, limits, options);
       const std::size_t parameters =
           static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
-      const std::size_t kernels = backend->scratch_bytes(16, 4, 12);
+      const std::size_t kernels = backend->scratch_bytes(attention_limits(config, limits, options));
       EXPECT_EQ(total(plan_model_memory(config, limits, options, *backend)),
                 parameters * (options.training ? 2 : 1) + counted.bytes() + kernels);
     }
