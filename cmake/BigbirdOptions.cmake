@@ -1,15 +1,20 @@
 # Compile options of our own targets: warnings, sanitizers, the include root.
 add_library(bigbird_options INTERFACE)
 target_include_directories(bigbird_options INTERFACE "${CMAKE_SOURCE_DIR}")
-target_compile_options(bigbird_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion)
+# nvcc is given them for its host compiler. It writes code of its own, which -Wconversion would not like.
+set(bigbird_warnings -Wall -Wextra -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(bigbird_options INTERFACE -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+
+  list(APPEND bigbird_warnings -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+
 endif()
+target_compile_options(bigbird_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${bigbird_warnings};-Wconversion;-Wsign-conversion>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=$<JOIN:${bigbird_warnings},$<COMMA>>>")
 # One rounding everywhere: contraction into fused multiply-adds would differ between compilers and levels of the CPU.
 # Kernels that want FMA ask for it by name.
-target_compile_options(bigbird_options INTERFACE -ffp-contract=off)
+target_compile_options(bigbird_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 if(BIGBIRD_WERROR)
-  target_compile_options(bigbird_options INTERFACE -Werror)
+  target_compile_options(bigbird_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror> "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(BIGBIRD_SANITIZE STREQUAL "address")
   target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)

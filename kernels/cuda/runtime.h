@@ -6,14 +6,15 @@
 #pragma once
 
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "kernels/errors.h"
+
 namespace bigbird::kernels::cuda {
 
-struct CudaError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct CudaError : DeviceError {
+  using DeviceError::DeviceError;
 };
 struct OutOfDeviceMemory : CudaError {
   OutOfDeviceMemory(const std::string& message, std::size_t asked_bytes, std::size_t free_bytes)
@@ -29,12 +30,11 @@ struct DeviceInfo {
   int minor = 0;
   int multiprocessors = 0;
   std::size_t memory = 0;                   // bytes in all
-  std::size_t free_memory = 0;              // bytes now
   std::size_t shared_memory_per_block = 0;  // most that one block can ask for
 };
 
-// The devices that there are. When there is none, why is filled: "no NVIDIA driver on this machine",
-// "driver 12.2 is too old for CUDA 13.0" ... Never throws.
+// The devices that this build can use, without waking them up. Those that are left out, or why there is none
+// at all, are in why: "no NVIDIA driver on this machine", "the driver is too old: ...". Never throws.
 std::vector<DeviceInfo> find_devices(std::string& why);
 // "driver 13.0, runtime 13.0"; empty without a driver.
 std::string driver_versions();

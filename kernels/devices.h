@@ -1,0 +1,42 @@
+// The devices that this build can compute on: which there are, why there are none, and how to get one. The
+// only place that knows what was built in.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_backend.h"
+
+namespace bigbird::kernels {
+
+// A CUDA device that this build can compute on.
+struct CudaDevice {
+  int index = 0;     // N of cuda:N
+  std::string name;  // "NVIDIA H200"
+  int major = 0;     // compute capability: 9 in 9.0
+  int minor = 0;
+  int multiprocessors = 0;
+  std::size_t memory = 0;       // bytes in all
+  std::size_t free_memory = 0;  // bytes now
+};
+
+struct CudaStatus {
+  bool built_in = false;            // whether this build has CUDA kernels
+  std::vector<CudaDevice> devices;  // usable ones
+  std::string versions;             // "driver 13.0, runtime 13.0"; empty without a driver
+  // When there is no device: why in one line, and what to do about it. Also, with devices, those that are
+  // left out and why (hint is empty then).
+  std::string why;
+  std::string hint;
+};
+
+// Wakes every device up to ask for its free memory: for listings.
+CudaStatus cuda_status();
+
+// Null when that device cannot be had: why (one line) and hint are then filled.
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options, std::string& why, std::string& hint);
+
+}  // namespace bigbird::kernels
