@@ -1,0 +1,225 @@
+// The host's side of attention: what the device cannot do, the workspace, schedules and batches in device
+// memory, and the choice of the kernel; see attention.h.
+#include "kernels/cuda/attention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "kernels/cuda/attention_forward.h"
+
+namespace bigbird::kernels::cuda {
+namespace {
+
+constexpr std::size_t alignment = 256;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::size_t floats(Index count) {
+  return static_cast<std::size_t>(count) * sizeof(float);
+}
+
+// Where the vectors of one direction lie behind one another.
+struct ListOffsets {
+  std::size_t tiles, pieces, cuts, end;
+  ListOffsets(const AttentionLists& lists, std::size_t begin)
+      : tiles(begin),
+        pieces(aligned(tiles + lists.tiles.size() * sizeof(ListedTile))),
+        cuts(aligned(pieces + lists.pieces.size() * sizeof(AttentionPiece))),
+        end(aligned(cuts + lists.cuts.size() * sizeof(CutTile))) {}
+};
+
+template <class T>
+void put(std::byte* to, const std::vector<T>& from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+DeviceLists put_lists(const AttentionLists& lists, const ListOffsets& offsets, std::byte* image,
+                      std::byte* device) {
+  put(image + offsets.tiles, lists.tiles);
+  put(image + offsets.pieces, lists.pieces);
+  put(image + offsets.cuts, lists.cuts);
+  return {reinterpret_cast<const ListedTile*>(device + offsets.tiles),
+          reinterpret_cast<const AttentionPiece*>(device + offsets.pieces),
+          reinterpret_cast<const CutTile*>(device + offsets.cuts)};
+}
+
+// Counters of a place: query pieces, query cuts, key pieces, key cuts.
+constexpr Index counter_kinds = 4;
+
+std::size_t counters_offset(Index sequences) {
+  return aligned(static_cast<std::size_t>(sequences) * sizeof(AttentionSequence));
+}
+
+std::int32_t narrow(Index value) {
+  if (value > INT32_MAX) throw std::length_error("attention batch of too many pieces");
+  return static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+std::string attention_refusal(Index head_size, Index block_size) {
+  if (head_size != 32 && head_size != 64 && head_size != 128) {
+    return "CUDA attention has heads of 32, 64 or 128 columns, not " + std::to_string(head_size);
+  }
+  if (block_size <= 0 || block_size % 16 != 0) {
+    return "CUDA attention has blocks of a multiple of 16 tokens, not " + std::to_string(block_size);
+  }
+  return {};
+}
+
+AttentionWorkspace::AttentionWorkspace(const AttentionLimits& limits, bool deterministic) {
+  const Index tile_rows = attention_tile_rows(limits.block_size);
+  const Index tiles = limits.tokens / tile_rows;
+  // The sums over sequences of query_slots_per_head and key_slots_per_head, whatever their lengths.
+  query_slots = limits.heads * ((tiles + 11 * limits.sequences) / 6);
+  key_slots = limits.training ? limits.heads * ((5 * tiles + 7 * limits.sequences) / 8) : 0;
+  const Index tile_elements = tile_rows * limits.head_size;
+  const auto take = [this](std::size_t size) {
+    const std::size_t offset = bytes;
+    bytes += aligned(size);
+    return offset;
+  };
+  partial_rows = take(floats(query_slots * tile_elements));
+  partial_statistics = take(floats(query_slots * 2 * tile_rows));
+  output_products = take(limits.training ? floats(limits.heads * limits.tokens) : 0);
+  partial_keys = take(floats(key_slots * 2 * tile_elements));
+  query_gradients =
+      take(limits.training && !deterministic ? floats(limits.tokens * limits.heads * limits.head_size) : 0);
+}
+
+DeviceSchedule::DeviceSchedule(const BlockPlanView& plan, Index block_size, Stream stream)
+    : host_(plan, block_size) {
+  const ListOffsets by_query(host_.by_query, 0);
+  const ListOffsets by_key(host_.by_key, by_query.end);
+  const std::size_t bytes = std::max<std::size_t>(by_key.end, 1);
+  struct Pinned {
+    std::byte* data;
+    explicit Pinned(std::size_t size) : data(static_cast<std::byte*>(allocate_pinned(size))) {}
+    ~Pinned() { release_pinned(data); }
+  } image(bytes);
+  std::memset(image.data, 0, bytes);
+  memory_ = allocate_device(bytes);
+  by_query_ = put_lists(host_.by_query, by_query, image.data, static_cast<std::byte*>(memory_));
+  by_key_ = put_lists(host_.by_key, by_key, image.data, static_cast<std::byte*>(memory_));
+  try {
+    copy_to_device(memory_, image.data, bytes, stream);
+    synchronize(stream);
+  } catch (...) {
+    release_device(memory_);
+    throw;
+  }
+}
+
+DeviceSchedule::~DeviceSchedule() {
+  release_device(memory_);
+}
+
+const DeviceSchedule& AttentionSchedules::schedule(const BlockPlanView& plan, Index block_size,
+                                                   Stream stream) {
+  std::unique_ptr<DeviceSchedule>& place = schedules_[{plan.identity, block_size}];
+  if (place == nullptr) place = std::make_unique<DeviceSchedule>(plan, block_size, stream);
+  return *place;
+}
+
+std::size_t AttentionPlace::bytes(Index sequences) {
+  return counters_offset(sequences) +
+         aligned(static_cast<std::size_t>(counter_kinds * (sequences + 1)) * sizeof(std::int32_t));
+}
+
+AttentionPlace::AttentionPlace(void* device, Index most_sequences)
+    : device_(device), most_sequences_(most_sequences) {
+  const std::byte* const base = static_cast<std::byte*>(device);
+  const auto* const counters = reinterpret_cast<const std::int32_t*>(base + counters_offset(most_sequences));
+  const Index each = most_sequences + 1;
+  view_ = {reinterpret_cast<const AttentionSequence*>(base),
+           counters,
+           counters + each,
+           counters + 2 * each,
+           counters + 3 * each,
+           0};
+}
+
+void AttentionPlace::fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream) {
+  if (batch.sequences > most_sequences_) throw std::logic_error("attention place is too small");
+  std::vector<AttentionSequence> sequences;
+  const Index each = most_sequences_ + 1;
+  std::vector<std::int32_t> counters(static_cast<std::size_t>(counter_kinds * each), 0);
+  Index totals[counter_kinds] = {0, 0, 0, 0};
+  query_slots_ = 0;
+  key_slots_ = 0;
+  for (Index s = 0; s < batch.sequences; ++s) {
+    const DeviceSchedule& schedule = schedules.schedule(*batch.plans[s], batch.block_size, stream);
+    const AttentionLists& by_query = schedule.host().by_query;
+    const AttentionLists& by_key = schedule.host().by_key;
+    AttentionSequence sequence;
+    std::memset(&sequence, 0, sizeof sequence);
+    sequence.by_query = schedule.by_query();
+    sequence.by_key = schedule.by_key();
+    sequence.first_row = batch.token_offsets[s];
+    sequence.length = narrow(batch.lengths[s]);
+    sequence.query_length =
+        narrow(batch.query_lengths != nullptr ? batch.query_lengths[s] : batch.lengths[s]);
+    sequence.first_query_slot = narrow(query_slots_);
+    sequence.first_key_slot = narrow(key_slots_);
+    sequences.push_back(sequence);
+    const std::size_t sizes[counter_kinds] = {by_query.pieces.size(), by_query.cuts.size(),
+                                              by_key.pieces.size(), by_key.cuts.size()};
+    for (Index kind = 0; kind < counter_kinds; ++kind) {
+      totals[kind] += static_cast<Index>(sizes[kind]);
+      counters[static_cast<std::size_t>(kind * each + s + 1)] = narrow(totals[kind]);
+    }
+    query_slots_ += by_query.slots;
+    key_slots_ += by_key.slots;
+  }
+  query_pieces_ = totals[0];
+  query_cuts_ = totals[1];
+  key_pieces_ = totals[2];
+  key_cuts_ = totals[3];
+  view_.count = narrow(batch.sequences);
+  image_.assign(bytes(most_sequences_), std::byte{0});
+  put(image_.data(), sequences);
+  put(image_.data() + counters_offset(most_sequences_), counters);
+}
+
+void attention_forward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, Rows out,
+                       float* log_sum_exp) {
+  const AttentionBatch& batch = call.batch;
+  if (batch.sequences == 0) return;
+  if (call.place.query_slots() > call.workspace.query_slots) {
+    throw std::logic_error("attention workspace is too small");
+  }
+  auto* const memory = static_cast<std::byte*>(call.workspace_memory);
+  AttentionForwardArguments arguments;
+  arguments.view = call.place.view();
+  arguments.pieces = call.place.query_pieces();
+  arguments.cuts = call.place.query_cuts();
+  arguments.q = q;
+  arguments.k = k;
+  arguments.v = v;
+  arguments.out = out;
+  arguments.log_sum_exp = log_sum_exp;
+  arguments.tokens = batch.token_offsets[batch.sequences];
+  arguments.scale = batch.scale;
+  arguments.exact = call.products == FloatProducts::fp32;
+  arguments.partial_rows = reinterpret_cast<float*>(memory + call.workspace.partial_rows);
+  arguments.partial_statistics = reinterpret_cast<float*>(memory + call.workspace.partial_statistics);
+  arguments.drop_probability = batch.drop_probability;
+  arguments.dropout_seed = batch.dropout_seed;
+  arguments.dropout_stream = batch.dropout_stream;
+  const std::int32_t tile_rows = attention_tile_rows(batch.block_size);
+  switch (batch.head_size) {
+    case 32:
+      return launch_attention_forward<32>(arguments, tile_rows, call.stream);
+    case 64:
+      return launch_attention_forward<64>(arguments, tile_rows, call.stream);
+    case 128:
+      return launch_attention_forward<128>(arguments, tile_rows, call.stream);
+    default:
+      throw std::logic_error(attention_refusal(batch.head_size, batch.block_size));
+  }
+}
+
+}  // namespace bigbird::kernels::cuda

@@ -1,0 +1,131 @@
+// Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): what the backend calls.
+// Plain C++.
+//
+// Semantics are those of Backend::attention_forward and attention_backward. log_sum_exp is natural, [H, T] in
+// fp32; rows that see nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp)
+// is zero. Results of a sequence do not depend on what else is in the batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/attention_schedule.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/types.h"
+
+namespace bigbird::kernels::cuda {
+
+// Why attention of this shape cannot run on the device, in one line; empty when it can.
+std::string attention_refusal(Index head_size, Index block_size);
+
+// Where things lie in the workspace that forward and backward share. Offsets and sizes are in bytes.
+struct AttentionWorkspace {
+  AttentionWorkspace(const AttentionLimits& limits, bool deterministic);
+
+  Index query_slots = 0;  // of the whole batch, all heads
+  Index key_slots = 0;    // 0 without training
+
+  std::size_t partial_rows = 0;  // [query_slots][tile_rows][D] fp32: unnormalised output, or gradient of q
+  std::size_t partial_statistics =
+      0;                            // [query_slots][2][tile_rows] fp32: maximum (of the raw scores), then sum
+  std::size_t output_products = 0;  // [H][T] fp32: sum of dout * out of each row; training only
+  std::size_t partial_keys = 0;  // [key_slots][2][tile_rows][D] fp32: gradients of k, then v; training only
+  std::size_t query_gradients = 0;  // [T][C] fp32; training that is not deterministic only
+  std::size_t bytes = 0;
+};
+inline std::size_t attention_workspace_bytes(const AttentionLimits& limits, bool deterministic) {
+  return AttentionWorkspace(limits, deterministic).bytes;
+}
+
+// A schedule with its copy on the device.
+class DeviceSchedule {
+ public:
+  DeviceSchedule(const BlockPlanView& plan, Index block_size, Stream stream);
+  ~DeviceSchedule();
+  DeviceSchedule(const DeviceSchedule&) = delete;
+  DeviceSchedule& operator=(const DeviceSchedule&) = delete;
+
+  const AttentionSchedule& host() const { return host_; }
+  const DeviceLists& by_query() const { return by_query_; }
+  const DeviceLists& by_key() const { return by_key_; }
+
+ private:
+  AttentionSchedule host_;
+  DeviceLists by_query_{}, by_key_{};
+  void* memory_ = nullptr;
+};
+
+// The schedules of all plans met so far. They stay, as the plans themselves do in their cache.
+class AttentionSchedules {
+ public:
+  const DeviceSchedule& schedule(const BlockPlanView& plan, Index block_size, Stream stream);
+  std::size_t size() const { return schedules_.size(); }
+
+ private:
+  std::map<std::pair<std::uint64_t, Index>, std::unique_ptr<DeviceSchedule>> schedules_;
+};
+
+// A batch as the kernels find it, at one address in device memory, so that recorded launches can run again
+// with other lengths: what a launch is given depends on the plans of the sequences alone.
+class AttentionPlace {
+ public:
+  static std::size_t bytes(Index sequences);
+
+  AttentionPlace() = default;
+  // device: bytes(most_sequences) bytes, 16-byte aligned; not owned.
+  AttentionPlace(void* device, Index most_sequences);
+
+  // Describes the batch. The image has to be brought to device() before the next launch.
+  void fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream);
+  void* device() const { return device_; }
+  const std::vector<std::byte>& image() const { return image_; }
+
+  const AttentionView& view() const { return view_; }
+  // Blocks of the grids.
+  Index query_pieces() const { return query_pieces_; }
+  Index query_cuts() const { return query_cuts_; }
+  Index key_pieces() const { return key_pieces_; }
+  Index key_cuts() const { return key_cuts_; }
+  // Slots in use.
+  Index query_slots() const { return query_slots_; }
+  Index key_slots() const { return key_slots_; }
+
+ private:
+  void* device_ = nullptr;
+  Index most_sequences_ = 0;
+  AttentionView view_{};
+  std::vector<std::byte> image_;
+  Index query_pieces_ = 0, query_cuts_ = 0, key_pieces_ = 0, key_cuts_ = 0;
+  Index query_slots_ = 0, key_slots_ = 0;
+};
+
+// How products are taken: of bf16 values always in bf16; of floats in tf32, or exactly to fp32 from three of
+// them.
+enum class FloatProducts { tf32, fp32 };
+
+// Everything a call needs beside its matrices.
+struct AttentionCall {
+  const AttentionBatch&
+      batch;  // token_offsets, sizes, scale and dropout are read; lists and lengths are in the place
+  const AttentionPlace& place;  // filled and uploaded for this batch
+  FloatProducts products = FloatProducts::fp32;
+  AttentionWorkspace workspace;  // of limits that cover the batch
+  void* workspace_memory = nullptr;
+  Stream stream;
+};
+
+void attention_forward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, Rows out,
+                       float* log_sum_exp);
+// deterministic: the gradient of q in a pass of its own; otherwise it is added up atomically beside those of
+// k and v, which costs less work but has no fixed order.
+void attention_backward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
+                        const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk, Rows dv,
+                        bool deterministic);
+
+}  // namespace bigbird::kernels::cuda

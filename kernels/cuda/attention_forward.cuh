@@ -1,0 +1,362 @@
+// Forward pass of attention over tile lists: flash attention (Dao 2023) with the online softmax in powers of
+// two.
+//
+// A block takes one piece of a query tile's list; each of its warps 16 query rows. Keys and values go through
+// a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries, scores, sums
+// and statistics stay in registers. A tile that holds padding gets a mask, later ones are padding altogether
+// and are left out. Pieces of cut lists leave unnormalised sums, which AttentionCombine adds up in ascending
+// order.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/cuda/attention_forward.h"
+#include "kernels/cuda/attention_tiles.cuh"
+
+namespace bigbird::kernels::cuda {
+
+constexpr float log2_e = 1.44269504088896341f;
+constexpr float ln_2 = 0.693147180559945309f;
+
+// How many blocks of the kernel an SM is to hold: as many as registers allow without spills.
+template <class Element, int width, int rows, bool dropping>
+constexpr int attention_forward_blocks() {
+  if (rows == 16) return 8;
+  if (sizeof(Element) == 4) return width == 128 ? 1 : 2;
+  return (width == 128 ? 2 : 4) - (dropping && width != 128 ? 1 : 0);
+}
+
+// Sum and maximum over the four lanes that share a row of a fragment.
+BIGBIRD_DEVICE float row_sum(Thread& thread, float value) {
+  value += thread.shuffle_xor(value, 1);
+  return value + thread.shuffle_xor(value, 2);
+}
+BIGBIRD_DEVICE float row_maximum(Thread& thread, float value) {
+  value = fmaxf(value, thread.shuffle_xor(value, 1));
+  return fmaxf(value, thread.shuffle_xor(value, 2));
+}
+
+template <class Element>
+BIGBIRD_DEVICE void store_pair(Element* to, float first, float second) {
+  store(to, Pack<Element, 2>{{to_element<Element>(first), to_element<Element>(second)}});
+}
+
+template <class ElementType, int width, int rows, bool dropping>
+struct AttentionForward {
+  using Element = ElementType;
+  using KeyTile = Tile<Element, rows, width>;
+  using Products = TileProducts<Element, rows, width>;
+  static constexpr int threads = rows / 16 * 32;
+  static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows, dropping>();
+  // Pairs of key and value tiles: two, unless consumer cards (99 KB) could not hold them.
+  static constexpr int stages = 4 * KeyTile::bytes <= 96 * 1024 ? 2 : 1;
+  static constexpr int shared_bytes = stages * 2 * KeyTile::bytes;
+
+  AttentionView view;
+  const Element* q;
+  const Element* k;
+  const Element* v;
+  Index q_stride, k_stride, v_stride;
+  Element* out;
+  Index out_stride;
+  float* log_sum_exp;
+  Index tokens;
+  float scale;
+  float out_scale;  // 1 / (1 - p) of dropout
+  bool exact;
+  float* partial_rows;
+  float* partial_statistics;
+  ProbabilityDropout dropout;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const int number = find_sequence(view.query_pieces, view.count, thread.block());
+    const AttentionSequence& sequence = view.sequences[number];
+    const AttentionPiece piece = sequence.by_query.pieces[thread.block() - view.query_pieces[number]];
+    const ListedTile* const list = sequence.by_query.tiles + piece.first;
+    const int length = sequence.length;
+    const int queries = rows_below(sequence.query_length, piece.tile, rows);
+    const Index first_row = sequence.first_row + piece.tile * rows;  // of the tile, in the batch
+    const int column = piece.head * width;
+    const int row = thread.warp() * 16 + (thread.lane() >> 2);  // in the tile: this lane's upper row
+
+    float sums[width / 8][4] = {};
+    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; rows `row` and `row` + 8
+    float total[2] = {0.0f, 0.0f};              // of this lane's columns
+
+    // Lists ascend, so what comes behind the first padded tile is padding too.
+    const auto visible = [&](int i) { return i < piece.count && list[i].tile * rows < length; };
+    bool more = queries > 0 && visible(0);
+    if (more || piece.slot < 0) {
+      const Element* const keys = k + sequence.first_row * k_stride + column;
+      const Element* const values = v + sequence.first_row * v_stride + column;
+      const auto load = [&](int stage, int tile) {
+        const int valid = rows_below(length, tile, rows);
+        const Index first = Index{tile} * rows;
+        KeyTile::template load<threads>(thread, key_tile(thread, stage), keys + first * k_stride, k_stride,
+                                        valid);
+        KeyTile::template load<threads>(thread, value_tile(thread, stage), values + first * v_stride,
+                                        v_stride, valid);
+        thread.commit_copies();
+      };
+      if (more) load(0, list[0].tile);
+      WarpRows<Element, width> query;
+      if (more) {
+        query.load_global(thread, q + (first_row + thread.warp() * 16) * q_stride + column, q_stride);
+      }
+      const float exponent_scale = scale * log2_e;
+      std::uint64_t seed = 0;
+      if (dropping) seed = *dropout.seed;
+      for (int i = 0; more; ++i) {
+        const int stage = stages == 2 ? i & 1 : 0;
+        const ListedTile tile = list[i];
+        thread.template wait_copies<0>();
+        thread.barrier();  // the pair is there, and nobody reads the other one any more
+        more = visible(i + 1);
+        if (stages == 2 && more) load(stage ^ 1, list[i + 1].tile);
+
+        float scores[rows / 8][4] = {};
+        Products::scores(thread, scores, query, key_tile(thread, stage), exact);
+        const int valid = rows_below(length, tile.tile, rows);
+        if (valid < rows) mask(thread, scores, valid);
+        add_to_softmax(thread, scores, maximum, total, sums, exponent_scale, tile.log2_count);
+        if (dropping) {
+          const Index upper =
+              dropout.element(piece.head, first_row + row, sequence.first_row + Index{tile.tile} * rows);
+#pragma unroll
+          for (int n = 0; n < rows / 8; ++n) {
+            dropout.drop(thread, seed, scores[n], upper + n * 8, upper + 8 * tokens + n * 8);
+          }
+        }
+        Products::weighted_sum(thread, sums, scores, value_tile(thread, stage), exact);
+        if (stages == 1 && more) {
+          thread.barrier();
+          load(0, list[i + 1].tile);
+        }
+      }
+    }
+    total[0] = row_sum(thread, total[0]);
+    total[1] = row_sum(thread, total[1]);
+    if (piece.slot < 0) {
+      write(thread, sums, maximum, total, queries, first_row, column, piece.head, row);
+    } else if (queries > 0) {
+      write_partial(thread, sums, maximum, total, sequence.first_query_slot + piece.slot, row);
+    }
+  }
+
+ private:
+  BIGBIRD_DEVICE static Shared<Element> key_tile(Thread& thread, int stage) {
+    return thread.template shared<Element>(stage * 2 * KeyTile::bytes, KeyTile::elements);
+  }
+  BIGBIRD_DEVICE static Shared<Element> value_tile(Thread& thread, int stage) {
+    return thread.template shared<Element>((stage * 2 + 1) * KeyTile::bytes, KeyTile::elements);
+  }
+
+  BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid) {
+    const int first = (thread.lane() & 3) * 2;
+#pragma unroll
+    for (int n = 0; n < rows / 8; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (n * 8 + first + (i & 1) >= valid) scores[n][i] = -INFINITY;
+      }
+    }
+  }
+
+  // Scores become weights relative to the new maximum, and what was summed so far is brought to it.
+  BIGBIRD_DEVICE static void add_to_softmax(Thread& thread, float (&scores)[rows / 8][4], float (&maximum)[2],
+                                            float (&total)[2], float (&sums)[width / 8][4],
+                                            float exponent_scale, float log2_count) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = maximum[half];
+#pragma unroll
+      for (int n = 0; n < rows / 8; ++n) {
+        largest = fmaxf(largest, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
+      }
+      largest = row_maximum(thread, largest);
+      const float shrink = exp2_fast((maximum[half] - largest) * exponent_scale);
+      const float shift = log2_count - largest * exponent_scale;
+      float sum = 0.0f;
+#pragma unroll
+      for (int n = 0; n < rows / 8; ++n) {
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; ++i) {
+          scores[n][i] = exp2_fast(fmaf(scores[n][i], exponent_scale, shift));
+          sum += scores[n][i];
+        }
+      }
+      total[half] = total[half] * shrink + sum;
+      maximum[half] = largest;
+#pragma unroll
+      for (int n = 0; n < width / 8; ++n) {
+        sums[n][2 * half] *= shrink;
+        sums[n][2 * half + 1] *= shrink;
+      }
+    }
+  }
+
+  BIGBIRD_DEVICE void write(Thread& thread, const float (&sums)[width / 8][4], const float (&maximum)[2],
+                            const float (&total)[2], int queries, Index first_row, int column, int head,
+                            int row) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at = row + 8 * half;
+      const bool seen = at < queries && total[half] > 0.0f;
+      const float factor = out_scale / total[half];
+      Element* const to = out + (first_row + at) * out_stride + column + (thread.lane() & 3) * 2;
+#pragma unroll
+      for (int n = 0; n < width / 8; ++n) {
+        store_pair(to + n * 8, seen ? sums[n][2 * half] * factor : 0.0f,
+                   seen ? sums[n][2 * half + 1] * factor : 0.0f);
+      }
+      if (log_sum_exp != nullptr && (thread.lane() & 3) == 0) {
+        log_sum_exp[head * tokens + first_row + at] =
+            seen ? fmaf(maximum[half], scale, log2_fast(total[half]) * ln_2) : INFINITY;
+      }
+    }
+  }
+
+  // A piece that saw no key leaves its rows unwritten: its sum of 0 says so.
+  BIGBIRD_DEVICE void write_partial(Thread& thread, const float (&sums)[width / 8][4],
+                                    const float (&maximum)[2], const float (&total)[2], int slot,
+                                    int row) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at = row + 8 * half;
+      if ((thread.lane() & 3) == 0) {
+        partial_statistics[Index{slot} * 2 * rows + at] = maximum[half];
+        partial_statistics[Index{slot} * 2 * rows + rows + at] = total[half];
+      }
+      if (!(maximum[half] > -INFINITY)) continue;
+      float* const to = partial_rows + (Index{slot} * rows + at) * width + (thread.lane() & 3) * 2;
+#pragma unroll
+      for (int n = 0; n < width / 8; ++n) {
+        store_pair(to + n * 8, sums[n][2 * half], sums[n][2 * half + 1]);
+      }
+    }
+  }
+};
+
+// The slots of a cut tile, brought to their common maximum and added in ascending order. grid: (cuts, rows /
+// 16), so that a block has 16 rows, and 8 threads one of them.
+template <class ElementType, int width, int rows>
+struct AttentionCombine {
+  using Element = ElementType;
+  static constexpr int threads = 128;
+  static constexpr int blocks_per_sm = 4;
+  static constexpr int columns = width / 8;  // of a thread
+
+  AttentionView view;
+  Element* out;
+  Index out_stride;
+  float* log_sum_exp;
+  Index tokens;
+  float scale;
+  float out_scale;
+  const float* partial_rows;
+  const float* partial_statistics;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const int number = find_sequence(view.query_cuts, view.count, thread.block());
+    const AttentionSequence& sequence = view.sequences[number];
+    const CutTile cut = sequence.by_query.cuts[thread.block() - view.query_cuts[number]];
+    const int row = thread.block_y() * 16 + thread.index() / 8;
+    const int column = thread.index() % 8 * columns;
+    const bool asked = row < rows_below(sequence.query_length, cut.tile, rows);
+    const Index first_slot = sequence.first_query_slot + cut.first_slot;
+    const float* const statistics = partial_statistics + first_slot * 2 * rows + row;
+
+    float largest = -INFINITY;
+    for (int i = 0; asked && i < cut.slots; ++i) largest = fmaxf(largest, statistics[i * 2 * rows]);
+    const float exponent_scale = scale * log2_e;
+    float total = 0.0f;
+    float sums[columns] = {};
+    for (int i = 0; asked && i < cut.slots; ++i) {
+      const float sum = statistics[i * 2 * rows + rows];
+      if (sum == 0.0f) continue;
+      const float weight = exp2_fast((statistics[i * 2 * rows] - largest) * exponent_scale);
+      total = fmaf(sum, weight, total);
+      const float* const from = partial_rows + ((first_slot + i) * rows + row) * width + column;
+#pragma unroll
+      for (int j = 0; j < columns; j += 4) {
+        const Pack<float, 4> part = load<4>(from + j);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) sums[j + c] = fmaf(part[c], weight, sums[j + c]);
+      }
+    }
+    const bool seen = total > 0.0f;
+    const float factor = out_scale / total;
+    const Index at = sequence.first_row + Index{cut.tile} * rows + row;
+    Element* const to = out + at * out_stride + cut.head * width + column;
+#pragma unroll
+    for (int j = 0; j < columns; j += 4) {
+      Pack<Element, 4> part;
+#pragma unroll
+      for (int c = 0; c < 4; ++c) part[c] = to_element<Element>(seen ? sums[j + c] * factor : 0.0f);
+      store(to + j, part);
+    }
+    if (log_sum_exp != nullptr && column == 0) {
+      log_sum_exp[cut.head * tokens + at] = seen ? fmaf(largest, scale, log2_fast(total) * ln_2) : INFINITY;
+    }
+  }
+};
+
+template <class Element, int width, int rows, bool dropping>
+void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
+  using Kernel = AttentionForward<Element, width, rows, dropping>;
+  const float out_scale = 1.0f / (1.0f - a.drop_probability);
+  Kernel kernel{};
+  kernel.view = a.view;
+  kernel.q = a.q.data.as<Element>();
+  kernel.k = a.k.data.as<Element>();
+  kernel.v = a.v.data.as<Element>();
+  kernel.q_stride = a.q.stride;
+  kernel.k_stride = a.k.stride;
+  kernel.v_stride = a.v.stride;
+  kernel.out = a.out.data.as<Element>();
+  kernel.out_stride = a.out.stride;
+  kernel.log_sum_exp = a.log_sum_exp;
+  kernel.tokens = a.tokens;
+  kernel.scale = a.scale;
+  kernel.out_scale = out_scale;
+  kernel.exact = a.exact;
+  kernel.partial_rows = a.partial_rows;
+  kernel.partial_statistics = a.partial_statistics;
+  kernel.dropout = {a.dropout_seed, a.dropout_stream, a.tokens, a.drop_probability};
+  launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
+
+  AttentionCombine<Element, width, rows> combine{};
+  combine.view = a.view;
+  combine.out = kernel.out;
+  combine.out_stride = a.out.stride;
+  combine.log_sum_exp = a.log_sum_exp;
+  combine.tokens = a.tokens;
+  combine.scale = a.scale;
+  combine.out_scale = out_scale;
+  combine.partial_rows = a.partial_rows;
+  combine.partial_statistics = a.partial_statistics;
+  launch(combine, {.blocks = a.cuts, .blocks_y = rows / 16}, stream);
+}
+
+template <class Element, int width, int rows>
+void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
+  if (a.drop_probability > 0.0f) {
+    launch_forward_kernels<Element, width, rows, true>(a, stream);
+  } else {
+    launch_forward_kernels<Element, width, rows, false>(a, stream);
+  }
+}
+
+template <int width>
+void launch_attention_forward(const AttentionForwardArguments& a, int tile_rows, Stream stream) {
+  const bool narrow = a.q.data.type() == bigbird::kernels::ElementType::bf16;
+  if (tile_rows == 64) {
+    narrow ? launch_forward_kernels<bf16, width, 64>(a, stream)
+           : launch_forward_kernels<float, width, 64>(a, stream);
+  } else {
+    narrow ? launch_forward_kernels<bf16, width, 16>(a, stream)
+           : launch_forward_kernels<float, width, 16>(a, stream);
+  }
+}
+
+}  // namespace bigbird::kernels::cuda

@@ -1,0 +1,297 @@
+// Pieces that attention's forward and backward kernels share: tiles in shared memory, a warp's products with
+// them, the way from a block of the grid to its piece of a schedule, and the mask of dropped probabilities.
+//
+// A warp owns 16 rows of a matrix product whose result lies in fragments c[n][4], n counting 8 columns each:
+// lane L (g = L / 4, t = L % 4) holds row g, columns 8 n + 2 t, + 1 in c[n][0], c[n][1], and row g + 8 of
+// them in c[n][2], c[n][3]. Scores leave one product so and enter the next as its left operand without a
+// shuffle.
+#pragma once
+
+#include "kernels/cuda/attention_schedule.h"
+#include "kernels/cuda/device.cuh"
+
+namespace bigbird::kernels::cuda {
+
+// How a tile of rows x width elements lies in shared memory, so that no access of the products meets a bank
+// twice.
+template <class Element, int width>
+struct TileLayout;
+
+// Rows without gaps; 16-byte chunks of a row change places by the row's number.
+template <int width>
+struct TileLayout<bf16, width> {
+  static_assert(width == 32 || width % 64 == 0);
+  static constexpr int stride = width;
+  BIGBIRD_DEVICE static int at(int row, int column) {
+    const int turn = width == 32 ? (row >> 1) & 3 : row & 7;
+    return row * stride + (((column >> 3) ^ turn) << 3) + (column & 7);
+  }
+};
+
+// Rows are 16 bytes apart.
+template <int width>
+struct TileLayout<float, width> {
+  static constexpr int stride = width + 4;
+  BIGBIRD_DEVICE static int at(int row, int column) { return row * stride + column; }
+};
+
+template <class Element, int rows, int width>
+struct Tile {
+  using Layout = TileLayout<Element, width>;
+  static constexpr int elements = rows * Layout::stride;
+  static constexpr int bytes = elements * static_cast<int>(sizeof(Element));
+
+  // Starts the copy of rows `stride` elements apart, by all threads of the block; zeros in place of rows from
+  // `valid` on. The caller commits and waits.
+  template <int threads>
+  BIGBIRD_DEVICE static void load(Thread& thread, Shared<Element> to, const Element* from, Index stride,
+                                  int valid) {
+    constexpr int chunk = 16 / static_cast<int>(sizeof(Element));
+    constexpr int chunks = width / chunk;  // of a row
+    static_assert(rows * chunks % threads == 0);
+#pragma unroll
+    for (int i = 0; i < rows * chunks / threads; ++i) {
+      const int place = thread.index() + i * threads;
+      const int row = place / chunks, column = place % chunks * chunk;
+      thread.copy_async(to, Layout::at(row, column), from + row * stride + column, row < valid);
+    }
+  }
+};
+
+// The left operand of a product: 16 rows of `width` elements in a warp's registers.
+template <class Element, int width>
+struct WarpRows;
+
+template <int width>
+struct WarpRows<bf16, width> {
+  std::uint32_t part[width / 16][4];
+
+  // from: the first of the warp's rows.
+  BIGBIRD_DEVICE void load_global(Thread& thread, const bf16* from, Index stride) {
+    const bf16* upper = from + (thread.lane() >> 2) * stride + (thread.lane() & 3) * 2;
+    const bf16* lower = upper + 8 * stride;
+#pragma unroll
+    for (int i = 0; i < width / 16; ++i) {
+      part[i][0] = word(upper + i * 16);
+      part[i][1] = word(lower + i * 16);
+      part[i][2] = word(upper + i * 16 + 8);
+      part[i][3] = word(lower + i * 16 + 8);
+    }
+  }
+  BIGBIRD_DEVICE void load_shared(Thread& thread, Shared<bf16> tile, int first_row) {
+    const int row = first_row + (thread.lane() & 15), column = (thread.lane() >> 4) * 8;
+#pragma unroll
+    for (int i = 0; i < width / 16; ++i) {
+      thread.load_matrix_4(part[i], tile, TileLayout<bf16, width>::at(row, i * 16 + column));
+    }
+  }
+
+ private:
+  BIGBIRD_DEVICE static std::uint32_t word(const bf16* from) {
+    const Pack<bf16, 2> pair = cuda::load<2>(from);
+    return static_cast<std::uint32_t>(pair[0].bits) | static_cast<std::uint32_t>(pair[1].bits) << 16;
+  }
+};
+
+template <int width>
+struct WarpRows<float, width> {
+  float part[width / 8][4];
+
+  BIGBIRD_DEVICE void load_global(Thread& thread, const float* from, Index stride) {
+    const float* upper = from + (thread.lane() >> 2) * stride + (thread.lane() & 3);
+    const float* lower = upper + 8 * stride;
+#pragma unroll
+    for (int i = 0; i < width / 8; ++i) {
+      part[i][0] = upper[i * 8];
+      part[i][1] = lower[i * 8];
+      part[i][2] = upper[i * 8 + 4];
+      part[i][3] = lower[i * 8 + 4];
+    }
+  }
+  BIGBIRD_DEVICE void load_shared(Thread& thread, Shared<float> tile, int first_row) {
+    const int row = first_row + (thread.lane() >> 2), column = thread.lane() & 3;
+#pragma unroll
+    for (int i = 0; i < width / 8; ++i) {
+      part[i][0] = tile[TileLayout<float, width>::at(row, i * 8 + column)];
+      part[i][1] = tile[TileLayout<float, width>::at(row + 8, i * 8 + column)];
+      part[i][2] = tile[TileLayout<float, width>::at(row, i * 8 + column + 4)];
+      part[i][3] = tile[TileLayout<float, width>::at(row + 8, i * 8 + column + 4)];
+    }
+  }
+};
+
+// Products of a warp's 16 rows with a tile. `exact` says for floats whether fp32 (three products of split
+// operands) or tf32 is wanted; bf16 has but one way.
+//   scores():  c[16, rows] += a[16, width] tile[rows, width]^T
+//   weighted_sum():  c[16, width] += p[16, rows] tile[rows, width], p in fragments as scores() leaves them
+template <class Element, int rows, int width>
+struct TileProducts;
+
+template <int rows, int width>
+struct TileProducts<bf16, rows, width> {
+  using Layout = TileLayout<bf16, width>;
+
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const WarpRows<bf16, width>& a,
+                                    Shared<bf16> tile, bool) {
+    const int row = (thread.lane() >> 4) * 8 + (thread.lane() & 7), column = (thread.lane() >> 3 & 1) * 8;
+#pragma unroll
+    for (int i = 0; i < width / 16; ++i) {
+#pragma unroll
+      for (int n = 0; n < rows / 16; ++n) {
+        std::uint32_t b[4];
+        thread.load_matrix_4(b, tile, Layout::at(n * 16 + row, i * 16 + column));
+        thread.mma_bf16(c[2 * n], a.part[i], {b[0], b[1]});
+        thread.mma_bf16(c[2 * n + 1], a.part[i], {b[2], b[3]});
+      }
+    }
+  }
+
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
+                                          const float (&p)[rows / 8][4], Shared<bf16> tile, bool) {
+    const int row = thread.lane() & 15, column = (thread.lane() >> 4) * 8;
+#pragma unroll
+    for (int i = 0; i < rows / 16; ++i) {
+      const std::uint32_t a[4] = {
+          pack_bf16_fast(p[2 * i][0], p[2 * i][1]), pack_bf16_fast(p[2 * i][2], p[2 * i][3]),
+          pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]), pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3])};
+#pragma unroll
+      for (int n = 0; n < width / 16; ++n) {
+        std::uint32_t b[4];
+        thread.load_matrix_4_transposed(b, tile, Layout::at(i * 16 + row, n * 16 + column));
+        thread.mma_bf16(c[2 * n], a, {b[0], b[1]});
+        thread.mma_bf16(c[2 * n + 1], a, {b[2], b[3]});
+      }
+    }
+  }
+};
+
+// x = high + low to fp32's precision, both in tf32.
+template <int count>
+struct SplitFloats {
+  std::uint32_t high[count];
+  std::uint32_t low[count];
+
+  template <bool exact>
+  BIGBIRD_DEVICE void split(int i, float x) {
+    high[i] = to_tf32(x);
+    if (exact) low[i] = to_tf32(x - float_of_bits(high[i]));
+  }
+};
+
+template <int rows, int width>
+struct TileProducts<float, rows, width> {
+  using Layout = TileLayout<float, width>;
+
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const WarpRows<float, width>& a,
+                                    Shared<float> tile, bool exact) {
+    exact ? scores_of<true>(thread, c, a, tile) : scores_of<false>(thread, c, a, tile);
+  }
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
+                                          const float (&p)[rows / 8][4], Shared<float> tile, bool exact) {
+    exact ? weighted_sum_of<true>(thread, c, p, tile) : weighted_sum_of<false>(thread, c, p, tile);
+  }
+
+ private:
+  template <bool exact>
+  BIGBIRD_DEVICE static void multiply(Thread& thread, float (&c)[4], const SplitFloats<4>& a,
+                                      const SplitFloats<2>& b) {
+    if (exact) {  // the small ones first
+      thread.mma_tf32(c, a.low, b.high);
+      thread.mma_tf32(c, a.high, b.low);
+    }
+    thread.mma_tf32(c, a.high, b.high);
+  }
+
+  template <bool exact>
+  BIGBIRD_DEVICE static void scores_of(Thread& thread, float (&c)[rows / 8][4],
+                                       const WarpRows<float, width>& a, Shared<float> tile) {
+    const int row = thread.lane() >> 2, column = thread.lane() & 3;
+#pragma unroll
+    for (int i = 0; i < width / 8; ++i) {
+      SplitFloats<4> left;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) left.split<exact>(j, a.part[i][j]);
+#pragma unroll
+      for (int n = 0; n < rows / 8; ++n) {
+        SplitFloats<2> right;
+        right.split<exact>(0, tile[Layout::at(n * 8 + row, i * 8 + column)]);
+        right.split<exact>(1, tile[Layout::at(n * 8 + row, i * 8 + column + 4)]);
+        multiply<exact>(thread, c[n], left, right);
+      }
+    }
+  }
+
+  // The 8 rows of a step are summed in the order 0, 2, 4, 6, 1, 3, 5, 7: then each lane's own scores are its
+  // operand.
+  template <bool exact>
+  BIGBIRD_DEVICE static void weighted_sum_of(Thread& thread, float (&c)[width / 8][4],
+                                             const float (&p)[rows / 8][4], Shared<float> tile) {
+    const int row = (thread.lane() & 3) * 2, column = thread.lane() >> 2;
+#pragma unroll
+    for (int i = 0; i < rows / 8; ++i) {
+      SplitFloats<4> left;
+      left.split<exact>(0, p[i][0]);
+      left.split<exact>(1, p[i][2]);
+      left.split<exact>(2, p[i][1]);
+      left.split<exact>(3, p[i][3]);
+#pragma unroll
+      for (int n = 0; n < width / 8; ++n) {
+        SplitFloats<2> right;
+        right.split<exact>(0, tile[Layout::at(i * 8 + row, n * 8 + column)]);
+        right.split<exact>(1, tile[Layout::at(i * 8 + row + 1, n * 8 + column)]);
+        multiply<exact>(thread, c[n], left, right);
+      }
+    }
+  }
+};
+
+// The sequence that a block of the grid works for: the last whose counter is not above it.
+BIGBIRD_DEVICE int find_sequence(const std::int32_t* counters, int sequences, int block) {
+  int low = 0, high = sequences - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (counters[middle] <= block) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+// Rows of a tile that lie below `length`, at most tile_rows and at least 0.
+BIGBIRD_DEVICE int rows_below(int length, int tile, int tile_rows) {
+  const int left = length - tile * tile_rows;
+  return left < 0 ? 0 : (left < tile_rows ? left : tile_rows);
+}
+
+// Which probabilities dropout keeps: philox.h dropout_keep at element (head * T + query row) * T + key row.
+struct ProbabilityDropout {
+  const std::uint64_t* seed = nullptr;
+  std::uint64_t stream = 0;
+  Index tokens = 0;  // T
+  float probability = 0.0f;
+
+  BIGBIRD_DEVICE Index element(int head, Index query_row, Index key_row) const {
+    return (head * tokens + query_row) * tokens + key_row;
+  }
+
+  // For one fragment c[4] of scores: zero where dropped. upper, lower: the elements of (row g, first key of
+  // the fragment) and (row g + 8, ...), multiples of 4. Four keys share a Philox call: of two neighbouring
+  // lanes one makes that of the upper row, the other that of the lower.
+  BIGBIRD_DEVICE void drop(Thread& thread, std::uint64_t key, float (&c)[4], Index upper, Index lower) const {
+    const bool odd = (thread.lane() & 1) != 0;
+    const Index group = (odd ? lower : upper) + (thread.lane() & 2) * 2;
+    const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(group) >> 2, stream);
+    const std::uint32_t first = thread.shuffle_xor(odd ? random.word[0] : random.word[2], 1);
+    const std::uint32_t second = thread.shuffle_xor(odd ? random.word[1] : random.word[3], 1);
+    const std::uint32_t words[4] = {odd ? first : random.word[0], odd ? second : random.word[1],
+                                    odd ? random.word[2] : first, odd ? random.word[3] : second};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (!(uniform_from_bits(words[i]) >= probability)) c[i] = 0.0f;
+    }
+  }
+};
+
+}  // namespace bigbird::kernels::cuda
