@@ -1,0 +1,280 @@
+// Who runs next: lanes of the warp that ran last, before other warps; a lane that never ran starts on the
+// stack of one that has finished. So a kernel without meetings never switches stacks at all.
+#include "kernels/cuda/emulation/block.h"
+
+#include <bit>
+#include <exception>
+#include <numeric>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulation/emulation.h"
+
+namespace bigbird::kernels::cuda::emulation {
+namespace {
+
+std::string text(Place place) {
+  std::string_view file = place.file;
+  const std::size_t slash = file.rfind('/');
+  if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::string(file) + ":" + std::to_string(place.line);
+}
+
+std::uint64_t mixed(std::uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+Block& running_block() {
+  static thread_local Block block;
+  return block;
+}
+
+}  // namespace
+
+Lane& running_lane() {
+  return running_block().current();
+}
+
+void Lane::fail(const std::string& what) const {
+  throw EmulationError(block->grid().kernel + ", block (" + std::to_string(block->block()) + ", " +
+                       std::to_string(block->block_y()) + "), thread " + std::to_string(index) + ": " + what);
+}
+
+Block::Block() = default;
+Block::~Block() = default;
+
+void Block::run(const Grid& grid, Index block, Index block_y, std::uint64_t seed) {
+  grid_ = &grid;
+  block_ = static_cast<int>(block);
+  block_y_ = static_cast<int>(block_y);
+  const auto threads = static_cast<std::size_t>(grid.threads);
+  if (lanes_.size() < threads) lanes_.resize(threads);
+  warps_.assign(threads / 32, Warp{~0u, 0, 0, nullptr});
+  warps_ready_ = threads == 1024 ? ~0u : (1u << (threads / 32)) - 1u;
+  for (std::size_t i = 0; i < threads; ++i) {
+    Lane& lane = lanes_[i];
+    lane.block = this;
+    lane.index = static_cast<int>(i);
+    lane.state = Lane::State::unborn;
+    lane.copies.clear();
+    lane.copy_groups.clear();
+  }
+  lane_turn_ = static_cast<int>(seed % 32);
+  warp_turn_ = static_cast<int>(seed / 32 % 32);
+  done_ = 0;
+  at_barrier_ = 0;
+  ++block_time_;
+  shared_.reset(grid.shared_bytes, block_time_);
+  cancelled_ = false;
+  error_.clear();
+
+  current_ = next(warp_turn_);
+  Fiber& fiber = idle_fiber();
+  current_fiber_ = &fiber;
+  Fiber::switch_to(caller_, fiber);
+
+  if (error_.empty() && done_ < grid.threads) error_ = stuck();
+  if (!error_.empty()) {
+    unwind();
+    throw EmulationError(error_);
+  }
+}
+
+// One fiber runs any number of threads, one after the other, and is idle in between.
+void Block::fiber_entry(void* block) {
+  static_cast<Block*>(block)->work_forever();
+}
+
+void Block::work_forever() {
+  Fiber& self = *current_fiber_;
+  while (true) {
+    Lane& lane = *current_;
+    lane.state = Lane::State::ready;
+    lane.fiber = &self;
+    try {
+      Thread thread(lane);
+      grid_->body(grid_->arguments, thread);
+      if (!lane.copies.empty()) lane.fail("returns while copies are on their way (wait_copies)");
+    } catch (const Cancelled&) {
+    } catch (const std::exception& error) {
+      if (error_.empty()) error_ = error.what();
+      cancelled_ = true;
+    }
+    lane.state = Lane::State::done;
+    ++done_;
+    Lane* following = cancelled_ ? nullptr : next(lane.warp());
+    if (following != nullptr && following->state == Lane::State::unborn) {
+      current_ = following;
+      continue;
+    }
+    idle_.push_back(&self);
+    if (following == nullptr) {
+      Fiber::switch_to(self, caller_);
+    } else {
+      current_ = following;
+      current_fiber_ = following->fiber;
+      Fiber::switch_to(self, *following->fiber);
+    }
+  }
+}
+
+Fiber& Block::idle_fiber() {
+  if (idle_.empty()) {
+    fibers_.push_back(std::make_unique<Fiber>(&Block::fiber_entry, this));
+    return *fibers_.back();
+  }
+  Fiber* fiber = idle_.back();
+  idle_.pop_back();
+  return *fiber;
+}
+
+// A lane that can run, taken off the list; null when there is none.
+Lane* Block::next(int warp) {
+  if (warps_ready_ == 0) return nullptr;
+  if (static_cast<std::size_t>(warp) >= warps_.size() || warps_[static_cast<std::size_t>(warp)].ready == 0) {
+    const int turned = std::countr_zero(std::rotr(warps_ready_, warp_turn_));
+    warp = (turned + warp_turn_) % 32;
+  }
+  Warp& chosen = warps_[static_cast<std::size_t>(warp)];
+  const int lane = (std::countr_zero(std::rotr(chosen.ready, lane_turn_)) + lane_turn_) % 32;
+  chosen.ready &= ~(1u << lane);
+  if (chosen.ready == 0) warps_ready_ &= ~(1u << warp);
+  return &lanes_[static_cast<std::size_t>(warp * 32 + lane)];
+}
+
+void Block::make_ready(Lane& lane) {
+  lane.state = Lane::State::ready;
+  warps_[static_cast<std::size_t>(lane.warp())].ready |= 1u << lane.lane();
+  warps_ready_ |= 1u << lane.warp();
+}
+
+void Block::pause(Lane& lane) {
+  Fiber& self = *lane.fiber;
+  Lane* following = next(lane.warp());
+  if (following == nullptr) {
+    Fiber::switch_to(self, caller_);
+  } else {
+    Fiber& fiber = following->state == Lane::State::unborn ? idle_fiber() : *following->fiber;
+    current_ = following;
+    current_fiber_ = &fiber;
+    Fiber::switch_to(self, fiber);
+  }
+  if (cancelled_) throw Cancelled{};
+}
+
+// After an error: every stack that is in use is unwound to its beginning.
+void Block::unwind() {
+  cancelled_ = true;
+  for (int i = 0; i < grid_->threads; ++i) {
+    Lane& lane = lanes_[static_cast<std::size_t>(i)];
+    if (lane.state == Lane::State::unborn || lane.state == Lane::State::done) continue;
+    current_ = &lane;
+    current_fiber_ = lane.fiber;
+    Fiber::switch_to(caller_, *lane.fiber);
+  }
+}
+
+void Block::meet_block(Lane& lane, Place place) {
+  lane.place = place;
+  lane.operation = "barrier";
+  if (++at_barrier_ < grid_->threads) {
+    lane.state = Lane::State::waits_for_block;
+    pause(lane);
+    return;
+  }
+  at_barrier_ = 0;
+  ++block_time_;
+  for (int i = 0; i < grid_->threads; ++i) {
+    Lane& other = lanes_[static_cast<std::size_t>(i)];
+    if (other.place.line != place.line) {
+      lane.fail("waits in the barrier of " + text(place) + ", thread " + std::to_string(i) + " in that of " +
+                text(other.place));
+    }
+    if (i != lane.index) make_ready(other);
+  }
+}
+
+void Block::meet_warp(Lane& lane, const char* name, WarpOperation operation, void* arguments, Place place) {
+  Warp& warp = warps_[static_cast<std::size_t>(lane.warp())];
+  lane.place = place;
+  lane.operation = name;
+  lane.arguments = arguments;
+  if (warp.waiting == 0) {
+    warp.first = &lane;
+  } else if (warp.first->place.line != place.line || warp.first->operation != name) {
+    lane.fail(std::string("is at ") + name + " of " + text(place) + ", thread " +
+              std::to_string(warp.first->index) + " of its warp at " + warp.first->operation + " of " +
+              text(warp.first->place));
+  }
+  if (++warp.waiting < 32) {
+    lane.state = Lane::State::waits_for_warp;
+    pause(lane);
+    return;
+  }
+  warp.waiting = 0;
+  WarpArguments all;
+  Lane* lanes = &lanes_[static_cast<std::size_t>(lane.warp() * 32)];
+  for (std::size_t i = 0; i < 32; ++i) all[i] = lanes[i].arguments;
+  operation(lane, all);
+  for (std::size_t i = 0; i < 32; ++i) {
+    if (&lanes[i] != &lane) make_ready(lanes[i]);
+  }
+}
+
+// Nobody can go on: where they all stand.
+std::string Block::stuck() const {
+  std::string message = grid_->kernel + ", block (" + std::to_string(block_) + ", " +
+                        std::to_string(block_y_) + "): threads wait for ever: ";
+  const auto standing = [&](int i) {
+    const Lane& lane = lanes_[static_cast<std::size_t>(i)];
+    if (lane.state == Lane::State::done) return std::string("returned");
+    return std::string("in ") + lane.operation + " of " + text(lane.place);
+  };
+  int groups = 0;
+  for (int begin = 0; begin < grid_->threads;) {
+    int end = begin + 1;
+    while (end < grid_->threads && standing(end) == standing(begin)) ++end;
+    if (++groups > 6) return message + "; and so on";
+    if (groups > 1) message += "; ";
+    message += std::to_string(begin) + (end - begin > 1 ? "-" + std::to_string(end - 1) : "") + " " +
+               standing(begin);
+    begin = end;
+  }
+  return message;
+}
+
+void run_grid(const Grid& grid) {
+  const Options& device = options();
+  const auto refuse = [&](const std::string& what) { throw EmulationError(grid.kernel + ": " + what); };
+  if (grid.shared_bytes > device.shared_memory_per_block) {
+    refuse("asks for " + std::to_string(grid.shared_bytes) + " bytes of shared memory, the device has " +
+           std::to_string(device.shared_memory_per_block));
+  }
+  if (grid.blocks < 0 || grid.blocks > 0x7fffffff || grid.blocks_y < 0 || grid.blocks_y > 65535) {
+    refuse("a grid of " + std::to_string(grid.blocks) + " by " + std::to_string(grid.blocks_y) +
+           " blocks: at most 2^31 - 1 by 65535");
+  }
+  Block& block = running_block();
+  // i -> (start + i * step) mod count visits every block once when step and count have no common divisor.
+  const Index count = grid.blocks * grid.blocks_y;
+  const std::uint64_t random = mixed(device.seed);
+  const Index start = static_cast<Index>(random >> 2) % count;
+  Index step = count > 2 ? static_cast<Index>(mixed(random) >> 2) % count : 1;
+  while (std::gcd(step, count) != 1) ++step;
+  for (Index i = 0; i < count; ++i) {
+    const auto at =
+        static_cast<Index>((static_cast<unsigned __int128>(i) * static_cast<unsigned __int128>(step) +
+                            static_cast<unsigned __int128>(start)) %
+                           static_cast<unsigned __int128>(count));
+    block.run(grid, at % grid.blocks, at / grid.blocks, mixed(random + static_cast<std::uint64_t>(at)));
+  }
+}
+
+Options& options() {
+  static Options the_options;
+  return the_options;
+}
+
+}  // namespace bigbird::kernels::cuda::emulation

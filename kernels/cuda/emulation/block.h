@@ -1,0 +1,136 @@
+// The block that is running: its threads as fibers that take turns, and the meetings at which they wait for
+// each other. One block runs at a time in an operating-system thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/emulation/fiber.h"
+#include "kernels/cuda/emulation/shared_memory.h"
+#include "kernels/types.h"
+
+namespace bigbird::kernels::cuda {
+class Thread;
+}
+
+namespace bigbird::kernels::cuda::emulation {
+
+class Block;
+
+// A line of the kernel.
+struct Place {
+  const char* file = "";
+  int line = 0;
+};
+
+// One thread of the block.
+struct Lane {
+  enum class State { unborn, ready, waits_for_warp, waits_for_block, done };
+
+  // Bytes that are on their way to shared memory. They land in wait_copies.
+  struct Copy {
+    std::uint32_t to = 0;
+    std::array<std::byte, 16> data{};
+  };
+
+  Block* block = nullptr;
+  int index = 0;
+  State state = State::unborn;
+  Place place;                 // of the operation it waits in
+  const char* operation = "";  // its name
+  void* arguments = nullptr;   // of that operation
+  Fiber* fiber = nullptr;
+  std::vector<Copy> copies;              // oldest first
+  std::vector<std::size_t> copy_groups;  // number of copies up to the end of each closed group
+  int warp() const { return index / 32; }
+  int lane() const { return index % 32; }
+  [[noreturn]] void fail(const std::string& what) const;  // throws EmulationError
+};
+
+// A rendezvous of the lanes of a warp: the last to come carries out the operation for all.
+using WarpArguments = std::array<void*, 32>;
+using WarpOperation = void (*)(Lane& last, const WarpArguments& arguments);
+
+struct Grid {
+  std::string kernel;  // for messages
+  int threads = 0;
+  Index blocks = 0;
+  Index blocks_y = 0;
+  std::size_t shared_bytes = 0;
+  void (*body)(const void* kernel, Thread& thread) = nullptr;
+  const void* arguments = nullptr;
+};
+
+class Block {
+ public:
+  Block();
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Runs all threads of one block to their end. Throws EmulationError.
+  void run(const Grid& grid, Index block, Index block_y, std::uint64_t seed);
+
+  // What lanes call. They return when everybody is there.
+  void meet_block(Lane& lane, Place place);
+  void meet_warp(Lane& lane, const char* name, WarpOperation operation, void* arguments, Place place);
+
+  Access access(const Lane& lane) const {
+    return {lane.index, block_time_, warps_[static_cast<std::size_t>(lane.warp())].time};
+  }
+  void pass_warp_barrier(const Lane& lane) { ++warps_[static_cast<std::size_t>(lane.warp())].time; }
+  Lane& current() const { return *current_; }
+  SharedMemory& shared() { return shared_; }
+  const Grid& grid() const { return *grid_; }
+  int block() const { return block_; }
+  int block_y() const { return block_y_; }
+
+ private:
+  struct Warp {
+    std::uint32_t ready = 0;      // lanes that can go on
+    std::uint32_t time = 0;       // warp barriers passed
+    int waiting = 0;              // lanes in meet_warp
+    const Lane* first = nullptr;  // of them
+  };
+  struct Cancelled {};  // unwinds the stacks of the other lanes after an error
+  static void fiber_entry(void* block);
+  [[noreturn]] void work_forever();
+  Fiber& idle_fiber();
+  Lane* next(int warp);
+  // Gives the processor away until `lane` is ready again.
+  void pause(Lane& lane);
+  void leave(Fiber& self);
+  void make_ready(Lane& lane);
+  void unwind();
+  std::string stuck() const;
+
+  const Grid* grid_ = nullptr;
+  int block_ = 0;
+  int block_y_ = 0;
+  std::vector<Lane> lanes_;
+  std::vector<Warp> warps_;
+  std::uint32_t warps_ready_ = 0;
+  int lane_turn_ = 0;  // where the search for the next lane begins; from the seed
+  int warp_turn_ = 0;
+  int done_ = 0;
+  int at_barrier_ = 0;
+  std::uint32_t block_time_ = 0;
+  SharedMemory shared_;
+
+  Fiber caller_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  Fiber* current_fiber_ = nullptr;
+  Lane* current_ = nullptr;
+  bool cancelled_ = false;
+  std::string error_;
+};
+
+// Runs a grid in this thread's block, in an order of blocks that depends on options().seed.
+void run_grid(const Grid& grid);
+
+}  // namespace bigbird::kernels::cuda::emulation

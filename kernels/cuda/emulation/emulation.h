@@ -1,0 +1,32 @@
+// The emulated device as tests see it: what it offers, and the error that a wrong kernel ends in. For tests
+// only: no user-facing device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace bigbird::kernels::cuda::emulation {
+
+// What a kernel did wrong: one line naming the kernel, the block, the threads and the place. Not a CudaError:
+// nothing in the product may take it for a failure of the machine.
+struct EmulationError : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+// Of the one device there is. Change them while it has no work.
+struct Options {
+  // Order of blocks, warps and lanes. Another seed must not change a result.
+  std::uint64_t seed = 0;
+  // Most that one block may ask for; compute capability 8.6 has the least of those we build for.
+  std::size_t shared_memory_per_block = 99 * 1024;
+  // Allocations beyond this throw OutOfDeviceMemory.
+  std::size_t memory = std::size_t{4} << 30;
+  int multiprocessors = 4;
+  // Streams begin their work only when somebody waits for it: a missing wait between streams reads memory
+  // that is not there yet. Otherwise work runs as it is given: a missing wait overwrites too early.
+  bool lazy_streams = false;
+};
+Options& options();
+
+}  // namespace bigbird::kernels::cuda::emulation

@@ -1,0 +1,136 @@
+// gemm.h by plain loops: operands as they are stored (or rounded to tf32), sums in double.
+#include "kernels/cuda/gemm.h"
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulation/emulation.h"
+#include "kernels/cuda/emulation/memory_registry.h"
+#include "kernels/gelu.h"
+
+namespace bigbird::kernels::cuda {
+namespace {
+
+float value_at(ConstValues values, Index i) {
+  return values.type() == ElementType::fp32 ? values.as<float>()[i] : to_float(values.as<bf16>()[i]);
+}
+
+void set(Values values, Index i, float value) {
+  if (values.type() == ElementType::fp32) {
+    values.as<float>()[i] = value;
+  } else {
+    values.as<bf16>()[i] = to_bf16(value);
+  }
+}
+
+std::size_t extent(Index rows, Index columns, Index stride, ElementType type) {
+  return static_cast<std::size_t>((rows - 1) * stride + columns) * size_of(type);
+}
+
+void check(bool good, const char* what) {
+  if (!good) throw emulation::EmulationError(std::string("matrix product: ") + what);
+}
+
+// op(source) as rows x columns of double.
+std::vector<double> dense(const ConstRows& source, Index rows, Index columns, bool transposed, bool tf32) {
+  const Index stored_rows = transposed ? columns : rows;
+  const Index stored_columns = transposed ? rows : columns;
+  check(source.stride >= stored_columns, "an operand's stride is less than its columns");
+  emulation::device_memory().require(source.data.data(),
+                                     extent(stored_rows, stored_columns, source.stride, source.data.type()),
+                                     "matrix product: an operand is outside of device memory");
+  std::vector<double> values(static_cast<std::size_t>(rows * columns));
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < columns; ++column) {
+      float value =
+          value_at(source.data, transposed ? column * source.stride + row : row * source.stride + column);
+      if (tf32) value = float_of_bits(to_tf32(value));
+      values[static_cast<std::size_t>(row * columns + column)] = static_cast<double>(value);
+    }
+  }
+  return values;
+}
+
+void multiply(const Gemm& gemm) {
+  const bool tf32 = gemm.tf32 && gemm.a.data.type() == ElementType::fp32;
+  std::vector<double> left;
+  std::vector<double> right;
+  if (gemm.k > 0) {
+    left = dense(gemm.a, gemm.m, gemm.k, gemm.transpose_a, tf32);
+    right = dense(gemm.b, gemm.k, gemm.n, gemm.transpose_b, tf32);
+  }
+  std::vector<double> sums(static_cast<std::size_t>(gemm.n));
+  for (Index row = 0; row < gemm.m; ++row) {
+    for (Index column = 0; column < gemm.n; ++column) {
+      const Index at = row * gemm.d.stride + column;
+      sums[static_cast<std::size_t>(column)] =
+          gemm.accumulate ? static_cast<double>(value_at(gemm.d.data, at)) : 0.0;
+    }
+    for (Index k = 0; k < gemm.k; ++k) {
+      const double factor = left[static_cast<std::size_t>(row * gemm.k + k)];
+      const double* line = right.data() + k * gemm.n;
+      double* sum = sums.data();
+      for (Index column = 0; column < gemm.n; ++column) sum[column] += factor * line[column];
+    }
+    for (Index column = 0; column < gemm.n; ++column) {
+      auto value = static_cast<float>(sums[static_cast<std::size_t>(column)]);
+      if (gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias) {
+        value += value_at(gemm.bias, column);
+      }
+      if (gemm.epilogue == Epilogue::gelu_bias) {
+        if (gemm.aux != nullptr) set(gemm.aux, row * gemm.n + column, value);
+        value = gelu(value);
+      }
+      if (gemm.epilogue == Epilogue::dgelu)
+        value *= gelu_derivative(value_at(gemm.aux, row * gemm.n + column));
+      set(gemm.d.data, row * gemm.d.stride + column, value);
+    }
+  }
+}
+
+void check_arguments(const Gemm& gemm) {
+  const ElementType type = gemm.d.data.type();
+  check(gemm.d.stride >= gemm.n, "the result's stride is less than its columns");
+  check(gemm.a.data.type() == gemm.b.data.type(), "operands of two types");
+  check(type == ElementType::fp32 || type == gemm.a.data.type(),
+        "a result that is narrower than the operands");
+  emulation::MemoryRegistry& memory = emulation::device_memory();
+  memory.require(gemm.d.data.data(), extent(gemm.m, gemm.n, gemm.d.stride, type),
+                 "matrix product: the result is outside of device memory");
+  if (gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias) {
+    check(gemm.bias.type() == type, "a bias of another type than the result");
+    memory.require(gemm.bias.data(), extent(1, gemm.n, gemm.n, type),
+                   "matrix product: the bias is outside of device memory");
+  }
+  const bool needs_aux = gemm.epilogue == Epilogue::dgelu;
+  if (needs_aux || (gemm.epilogue == Epilogue::gelu_bias && gemm.aux != nullptr)) {
+    check(gemm.aux.type() == type, "an aux matrix of another type than the result");
+    memory.require(gemm.aux.data(), extent(gemm.m, gemm.n, gemm.n, type),
+                   "matrix product: the aux matrix is outside of device memory");
+  }
+}
+
+class EmulatedGemmLibrary : public GemmLibrary {
+ public:
+  std::string description() const override { return "plain loops"; }
+  std::size_t workspace_bytes() const override { return 4096; }
+  void use_workspace(void* device) override { workspace_ = device; }
+  void run(const Gemm& gemm, Stream stream) override {
+    if (gemm.m == 0 || gemm.n == 0) return;
+    check(emulation::device_memory().holds(workspace_, workspace_bytes()), "no workspace in device memory");
+    check_arguments(gemm);
+    emulation::submit(stream, [gemm] { multiply(gemm); });
+  }
+
+ private:
+  void* workspace_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<GemmLibrary> make_gemm_library() {
+  return std::make_unique<EmulatedGemmLibrary>();
+}
+
+}  // namespace bigbird::kernels::cuda
