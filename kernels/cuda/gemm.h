@@ -41,6 +41,9 @@ class GemmLibrary {
   virtual std::string description() const = 0;      // "cuBLASLt 13.0.2"
   virtual std::size_t workspace_bytes() const = 0;  // the caller's, given once
   virtual void use_workspace(void* device) = 0;
+  // Without an epilogue always. An epilogue may be missing for odd sizes and unaligned pointers: the caller
+  // then takes the plain product and kernels of its own.
+  virtual bool can_run(const Gemm&) { return true; }
   // m, n or k may be 0 (k = 0: the product is 0). Throws CudaError.
   virtual void run(const Gemm& gemm, Stream stream) = 0;
 };
