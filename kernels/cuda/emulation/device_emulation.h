@@ -2,6 +2,9 @@
 // by itself.
 #pragma once
 
+// Kernels count in int, sizes of register arrays included, and g++ 12 warns of each such size.
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -61,7 +61,7 @@ struct Fragments {
 };
 
 // c[16][8] += a[16][K] b[K][8]. Lane L holds of c: rows L / 4 and L / 4 + 8, columns 2 (L % 4) and + 1.
-template <int K>
+template <std::size_t K>
 void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<Fragments*, 32>& lanes) {
   float c[16][8];
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -73,7 +73,7 @@ void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<
     c[row + 8][column + 1] = lanes[lane]->c[3];
   }
   for (int row = 0; row < 16; ++row) {
-    for (int k = 0; k < K; ++k) {
+    for (std::size_t k = 0; k < K; ++k) {
       for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
     }
   }
