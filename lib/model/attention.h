@@ -11,11 +11,11 @@ namespace bigbird {
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
 void attention_layer_forward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
-                             const float* input, const AttentionActivations& kept);
+                             kernels::ConstValues input, const AttentionActivations& kept);
 // work.stream holds the gradient of the output on entry and of the input on return; the rest of work is
 // scratch.
 void attention_layer_backward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
-                              const AttentionTensors& gradients, const float* input,
+                              const AttentionTensors& gradients, kernels::ConstValues input,
                               const AttentionActivations& kept, const BackwardWorkspace& work);
 
 }  // namespace bigbird

@@ -42,22 +42,26 @@ std::vector<std::int32_t> taught_ids(const Call& call) {
 
 }  // namespace
 
+void embeddings_stage(const Call& call, const EmbeddingActivations& kept) {
+  const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
+    call.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
+  };
+  upload(kept.ids, call.batch.ids);
+  upload(kept.types, call.batch.types);
+  upload(kept.positions, positions_of(call));
+  if (kept.taught != nullptr) upload(kept.taught, taught_ids(call));
+}
+
 void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
-                        float* output) {
+                        kernels::Values output) {
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
-  const std::vector<std::int32_t> positions = positions_of(call);
-  const std::size_t bytes = positions.size() * sizeof(std::int32_t);
-  backend.upload(kept.ids, call.batch.ids.data(), bytes);
-  backend.upload(kept.types, call.batch.types.data(), bytes);
-  backend.upload(kept.positions, positions.data(), bytes);
-
   const EmbeddingNorm norm = call.config.embedding_norm;
-  float* sum = norm == EmbeddingNorm::none ? output : kept.sum;
+  const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
   backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type,
                             tensors.position, word_scale(call.config), sum, rows, width);
   const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
-  const auto drop = [&](float* values) {
+  const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
   };
   if (norm != EmbeddingNorm::before_dropout) drop(sum);
@@ -69,7 +73,7 @@ void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const
 }
 
 void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
-                         const EmbeddingActivations& kept, float* gradient) {
+                         const EmbeddingActivations& kept, kernels::Values gradient) {
   kernels::Backend& backend = call.backend;
   const kernels::Index rows = call.tokens(), width = call.width();
   const EmbeddingNorm norm = call.config.embedding_norm;
@@ -84,9 +88,7 @@ void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, cons
                                gradients.norm.bias, rows, width);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
-  const std::vector<std::int32_t> ids = taught_ids(call);
-  backend.upload(kept.ids, ids.data(), ids.size() * sizeof(std::int32_t));
-  backend.embedding_backward(gradient, kept.ids, kept.types, kept.positions, word_scale(call.config),
+  backend.embedding_backward(gradient, kept.taught, kept.types, kept.positions, word_scale(call.config),
                              gradients.word, gradients.type, gradients.position, rows, width,
                              call.config.vocab_size, call.config.type_vocab_size,
                              call.config.max_position_embeddings);

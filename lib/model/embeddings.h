@@ -8,11 +8,13 @@
 
 namespace bigbird {
 
-// Copies ids, types and positions of the batch to the device and fills output [T, C].
+// Brings ids, types and positions of the batch to the device.
+void embeddings_stage(const Call& call, const EmbeddingActivations& kept);
+// Fills output [T, C].
 void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
-                        float* output);
+                        kernels::Values output);
 // gradient [T, C] is that of the output; it is overwritten.
 void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
-                         const EmbeddingActivations& kept, float* gradient);
+                         const EmbeddingActivations& kept, kernels::Values gradient);
 
 }  // namespace bigbird

@@ -8,18 +8,18 @@
 namespace bigbird {
 namespace {
 
-const float* attention_output(const Call& call, const LayerActivations& kept) {
+kernels::ConstValues attention_output(const Call& call, const LayerActivations& kept) {
   return call.config.norm_type == NormType::postnorm ? kept.attention.norm : kept.attention.sum;
 }
 
-void layer_forward(const Call& call, std::int64_t layer, const LayerTensors& tensors, const float* input,
-                   const LayerActivations& kept) {
+void layer_forward(const Call& call, std::int64_t layer, const LayerTensors& tensors,
+                   kernels::ConstValues input, const LayerActivations& kept) {
   attention_layer_forward(call, layer, tensors.attention, input, kept.attention);
   feed_forward_forward(call, layer, tensors.feed_forward, attention_output(call, kept), kept.feed_forward);
 }
 
 void layer_backward(const Call& call, std::int64_t layer, const LayerTensors& tensors,
-                    const LayerTensors& gradients, const float* input, const LayerActivations& kept,
+                    const LayerTensors& gradients, kernels::ConstValues input, const LayerActivations& kept,
                     const BackwardWorkspace& work) {
   feed_forward_backward(call, layer, tensors.feed_forward, gradients.feed_forward,
                         attention_output(call, kept), kept.feed_forward, work);
@@ -31,7 +31,7 @@ void layer_backward(const Call& call, std::int64_t layer, const LayerTensors& te
 void encoder_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
                      const std::function<void(std::int64_t, const std::vector<float>&)>& on_state) {
   const std::size_t layers = tensors.layers.size();
-  const auto report = [&](std::size_t state, const float* values) {
+  const auto report = [&](std::size_t state, kernels::ConstValues values) {
     if (!on_state) return;
     std::vector<float> host(static_cast<std::size_t>(call.tokens() * call.width()));
     call.backend.download_values(host.data(), values, call.tokens() * call.width());

@@ -8,8 +8,9 @@
 
 namespace bigbird {
 
-// Fills kept.states and what backward needs; the result is kept.last_hidden_state(). on_state, when set,
-// receives a host copy of every state.
+// After embeddings_stage() and prepare_attention() of every run. Fills kept.states and what backward needs;
+// the result is kept.last_hidden_state(). on_state, when set, receives a host copy of every state: such a
+// call cannot be recorded.
 void encoder_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
                      const std::function<void(std::int64_t, const std::vector<float>&)>& on_state);
 

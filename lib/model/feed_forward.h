@@ -10,11 +10,11 @@ namespace bigbird {
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
 void feed_forward_forward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
-                          const float* input, const FeedForwardActivations& kept);
+                          kernels::ConstValues input, const FeedForwardActivations& kept);
 // work.stream holds the gradient of the output on entry and of the input on return; the rest of work is
 // scratch.
 void feed_forward_backward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
-                           const FeedForwardTensors& gradients, const float* input,
+                           const FeedForwardTensors& gradients, kernels::ConstValues input,
                            const FeedForwardActivations& kept, const BackwardWorkspace& work);
 
 }  // namespace bigbird

@@ -1,28 +1,67 @@
 // Which head a call goes through; see heads.h.
 #include "lib/model/heads.h"
 
-#include "lib/core/error.h"
+#include "lib/model/sequence_loss.h"
 
 namespace bigbird {
 
-void head_forward(const Call& call, const ModelTensors& tensors, const Activations& kept, const float* hidden,
-                  ForwardResult& result) {
+void head_stage(const Call& call, const Activations& kept) {
+  switch (call.config.head) {
+    case HeadType::encoder:
+    case HeadType::classification:
+      sequence_stage(call, kept.sequence);
+      break;
+    case HeadType::pretraining:
+      masked_head_stage(call, kept.masked);
+      sequence_stage(call, kept.sequence);
+      break;
+    case HeadType::masked_lm:
+      masked_head_stage(call, kept.masked);
+      break;
+    case HeadType::question_answering:
+      question_head_stage(call, kept.question);
+      break;
+  }
+}
+
+void head_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
+                  kernels::ConstValues hidden) {
   switch (call.config.head) {
     case HeadType::encoder:
       pooler_forward(call, tensors.pooled, kept, hidden);
       break;
     case HeadType::pretraining:
-      masked_head_forward(call, tensors.masked, kept.masked, hidden, result);
-      next_sentence_head_forward(call, tensors.pooled, kept, hidden, result);
+      masked_head_forward(call, tensors.masked, kept.masked, hidden);
+      next_sentence_head_forward(call, tensors.pooled, kept, hidden);
       break;
     case HeadType::masked_lm:
-      masked_head_forward(call, tensors.masked, kept.masked, hidden, result);
+      masked_head_forward(call, tensors.masked, kept.masked, hidden);
       break;
     case HeadType::classification:
-      classification_head_forward(call, tensors.classification, kept, hidden, result);
+      classification_head_forward(call, tensors.classification, kept, hidden);
       break;
     case HeadType::question_answering:
-      question_head_forward(call, tensors.question, kept, hidden, result);
+      question_head_forward(call, tensors.question, kept, hidden);
+      break;
+  }
+}
+
+void head_result(const Call& call, const Activations& kept, ForwardResult& result) {
+  switch (call.config.head) {
+    case HeadType::encoder:
+      break;
+    case HeadType::pretraining:
+      masked_head_result(call, kept.masked, result);
+      sequence_result(call, kept.sequence, 2, result);
+      break;
+    case HeadType::masked_lm:
+      masked_head_result(call, kept.masked, result);
+      break;
+    case HeadType::classification:
+      sequence_result(call, kept.sequence, call.config.num_labels, result);
+      break;
+    case HeadType::question_answering:
+      question_head_result(call, kept.question, result);
       break;
   }
 }
@@ -31,7 +70,7 @@ void head_backward(const Call& call, const ModelTensors& tensors, const ModelTen
                    const Activations& kept) {
   switch (call.config.head) {
     case HeadType::encoder:
-      throw_runtime("an encoder without a head has no loss to derive");
+      break;
     case HeadType::pretraining:
       masked_head_backward(call, tensors.masked, gradients.masked, kept);
       next_sentence_head_backward(call, tensors.pooled, gradients.pooled, kept);

@@ -5,11 +5,11 @@
 namespace bigbird {
 
 void classification_head_forward(const Call& call, const ClassificationHeadTensors& tensors,
-                                 const Activations& kept, const float* hidden, ForwardResult& result) {
+                                 const Activations& kept, kernels::ConstValues hidden) {
   kernels::Backend& backend = call.backend;
   const kernels::Index sequences = call.batch.sequences(), width = call.width();
   const ClassificationActivations& head = kept.classification;
-  float* first = kept.sequence.gathered;
+  const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(call, kept.sequence, hidden);
   backend.dropout(first, first, sequences * width, call.classifier_dropout(DropoutSite::classifier_input));
   backend.linear_gelu_forward(first, tensors.dense.weight, tensors.dense.bias, head.dense_pre, head.dense,
@@ -18,7 +18,7 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
                   call.classifier_dropout(DropoutSite::classifier_inner));
   backend.linear_forward(head.dense, tensors.output.weight, tensors.output.bias, kept.sequence.logits,
                          sequences, call.config.num_labels, width);
-  sequence_loss_forward(call, kept.sequence, call.config.num_labels, result);
+  sequence_loss_forward(call, kept.sequence, call.config.num_labels);
 }
 
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
@@ -28,11 +28,11 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
   const kernels::Index sequences = call.batch.sequences(), width = call.width(),
                        classes = call.config.num_labels;
   const ClassificationActivations& head = kept.classification;
-  float* ddense = kept.workspace.wide;
-  float* dfirst = ddense + sequences * width;
+  const kernels::Values ddense = kept.workspace.wide;
+  const kernels::Values dfirst = ddense + sequences * width;
 
   sequence_loss_backward(call, kept.sequence, classes, kept.cells.sequence_scale);
-  const float* dlogits = kept.sequence.logits;
+  const kernels::ConstValues dlogits = kept.sequence.dlogits;
   backend.linear_backward_weight(dlogits, head.dense, gradients.output.weight, gradients.output.bias,
                                  sequences, classes, width);
   backend.linear_backward_input(dlogits, tensors.output.weight, ddense, sequences, classes, width, false);

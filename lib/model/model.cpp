@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "lib/core/error.h"
+#include "lib/model/attention_runs.h"
 #include "lib/model/batch_check.h"
 #include "lib/model/call.h"
+#include "lib/model/embeddings.h"
 #include "lib/model/encoder.h"
 #include "lib/model/heads.h"
 #include "lib/model/memory.h"
@@ -24,18 +28,20 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   std::byte* bytes() const { return memory_; }
-  float* floats() const { return reinterpret_cast<float*>(memory_); }
 
  private:
   kernels::Backend& backend_;
   std::byte* memory_;
 };
 
-std::size_t activation_bytes(const ModelConfig& config, const BatchLimits& limits,
-                             const ModelOptions& options) {
-  Arena arena(nullptr);
-  plan_activations(arena, config, limits, options);
-  return arena.bytes();
+// Numbers of models, for call_key().
+std::atomic<std::uint64_t> models_made{0};
+
+std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                        const ModelOptions& options) {
+  Arena arena(nullptr, backend.element_type());
+  plan_model(arena, config, limits, options, backend);
+  return arena.used();
 }
 
 }  // namespace
@@ -48,53 +54,80 @@ struct Model::Impl {
         options(how),
         layout(of),
         plans(of),
-        parameters(on, arena_bytes()),
-        gradients(on, how.training ? arena_bytes() : 0),
-        activations(on, activation_bytes(of, up_to, how)) {
-    on.zero(parameters.floats(), arena_bytes());
-    parameter_tensors = model_tensors(config, layout, parameters.floats());
+        memory(on, model_bytes(on, of, up_to, how)) {
+    Arena arena(memory.bytes(), backend.element_type());
+    held = plan_model(arena, config, limits, options, backend);
+    backend.reserve_scratch(attention_limits(config, limits, options));
+    parameter_tensors = model_tensors(config, layout, held.parameters);
+    backend.zero(held.parameters, parameter_bytes());
     if (options.training) {
-      on.zero(gradients.floats(), arena_bytes());
-      gradient_tensors = model_tensors(config, layout, gradients.floats());
+      gradient_tensors = model_tensors(config, layout, held.gradients);
+      backend.zero(held.gradients, parameter_bytes());
     }
-    Arena arena(activations.bytes());
-    kept = plan_activations(arena, config, limits, options);
-    if (kept.turns.table != nullptr) {
+    if (RotaryTurns& rotary = held.activations.turns; rotary.table != nullptr) {
       const std::vector<float> turns = rotary_turns(config, limits.longest);
-      on.upload(kept.turns.table, turns.data(), turns.size() * sizeof(float));
+      backend.upload(rotary.table, turns.data(), turns.size() * sizeof(float));
+    }
+    if (held.working_weights != nullptr) {
+      backend.bind_weights(held.parameters, layout.count(), held.working_weights);
+      backend.refresh_weights(held.parameters);
+    }
+  }
+  ~Impl() {
+    if (held.working_weights != nullptr) backend.unbind_weights(held.parameters);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::size_t parameter_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
+
+  Call call() {
+    const auto masked = static_cast<std::int64_t>(batch.masked_rows.size());
+    return {backend,
+            config,
+            batch,
+            runs,
+            masked_rows_of_call(backend, masked, batch.tokens()),
+            dropout_on,
+            held.activations.cells.dropout_seed};
+  }
+
+  void stage(const Call& call, std::uint64_t dropout_seed) {
+    const Activations& kept = held.activations;
+    backend.upload(kept.cells.dropout_seed, &dropout_seed, sizeof dropout_seed);
+    embeddings_stage(call, kept.embeddings);
+    head_stage(call, kept);
+    for (const std::vector<AttentionRun>& layer : runs) {
+      for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
     }
   }
 
-  std::size_t arena_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
-  Call call() { return {backend, config, plans, batch, dropout_on, kept.cells.dropout_seed}; }
-
-  // `count` floats of the device.
-  std::vector<float> download(const float* from, std::int64_t count) const {
+  std::vector<float> download(kernels::ConstValues from, std::int64_t count) const {
     std::vector<float> host(static_cast<std::size_t>(count));
     backend.download_values(host.data(), from, count);
     return host;
   }
   // The same for what only some heads have.
-  std::vector<float> output(const float* from, std::int64_t count, const char* what) const {
+  std::vector<float> output(kernels::ConstValues from, std::int64_t count, const char* what) const {
     if (from == nullptr)
       throw_runtime(fmt::format("a model with the {} head has no {}", name_of(config.head), what));
     return download(from, count);
   }
 
+  const std::uint64_t number = ++models_made;
   kernels::Backend& backend;
   ModelConfig config;
   BatchLimits limits;
   ModelOptions options;
   ParameterLayout layout;
   PlanCache plans;
-  DeviceMemory parameters;
-  DeviceMemory gradients;
-  DeviceMemory activations;
+  DeviceMemory memory;
+  ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
-  Activations kept;
   // The last call, for backward().
   Batch batch;
+  std::vector<std::vector<AttentionRun>> runs;
   bool dropout_on = false;
   bool backward_possible = false;
 };
@@ -127,42 +160,53 @@ kernels::Backend& Model::backend() {
   return impl_->backend;
 }
 float* Model::parameters() {
-  return impl_->parameters.floats();
+  return impl_->held.parameters;
 }
 float* Model::gradients() {
-  return impl_->options.training ? impl_->gradients.floats() : nullptr;
+  return impl_->held.gradients;
 }
 
 void Model::set_parameters(const std::vector<float>& host) {
   if (static_cast<std::int64_t>(host.size()) != layout().count()) {
     throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
   }
-  impl_->backend.upload(impl_->parameters.floats(), host.data(), impl_->arena_bytes());
+  impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
+  if (impl_->held.working_weights != nullptr) impl_->backend.refresh_weights(impl_->held.parameters);
 }
 
 std::vector<float> Model::host_parameters() const {
-  return impl_->download(impl_->parameters.floats(), layout().count());
+  return impl_->download(impl_->held.parameters, layout().count());
 }
 
 std::vector<float> Model::host_gradients() const {
   if (!impl_->options.training) throw_runtime("this model was built without gradients");
-  return impl_->download(impl_->gradients.floats(), layout().count());
+  return impl_->download(impl_->held.gradients, layout().count());
 }
 
 void Model::zero_gradients() {
-  if (impl_->options.training) impl_->backend.zero(impl_->gradients.floats(), impl_->arena_bytes());
+  if (impl_->options.training) impl_->backend.zero(impl_->held.gradients, impl_->parameter_bytes());
 }
 
 ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
   check_batch(batch, impl_->config, impl_->limits);
+  const Activations& kept = impl_->held.activations;
   impl_->batch = batch;
   impl_->dropout_on = options.training;
-  impl_->backend.upload(impl_->kept.cells.dropout_seed, &options.dropout_seed, sizeof(std::uint64_t));
+  impl_->runs =
+      attention_runs(impl_->config, impl_->plans, impl_->batch, options.training, kept.cells.dropout_seed);
   const Call call = impl_->call();
+  impl_->stage(call, options.dropout_seed);
+  const auto work = [&] {
+    encoder_forward(call, impl_->parameter_tensors, kept, options.hidden_state);
+    head_forward(call, impl_->parameter_tensors, kept, kept.last_hidden_state());
+  };
+  if (options.hidden_state) {
+    work();
+  } else {
+    impl_->backend.repeat(call_key(call, impl_->number, Phase::forward), work);
+  }
   ForwardResult result;
-  encoder_forward(call, impl_->parameter_tensors, impl_->kept, options.hidden_state);
-  const float* hidden = impl_->kept.last_hidden_state();
-  head_forward(call, impl_->parameter_tensors, impl_->kept, hidden, result);
+  head_result(call, kept, result);
   impl_->backward_possible = impl_->options.training;
   return result;
 }
@@ -170,45 +214,51 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
 void Model::backward(const LossScale& scale) {
   if (!impl_->backward_possible)
     throw_runtime("backward() needs a model built for training and one forward() before it");
+  if (impl_->config.head == HeadType::encoder)
+    throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
+  const Activations& kept = impl_->held.activations;
+  const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end};
+  impl_->backend.upload(kept.cells.mlm_scale, scales, sizeof scales);
   const Call call = impl_->call();
-  const std::size_t bytes = static_cast<std::size_t>(call.tokens() * call.width()) * sizeof(float);
-  impl_->backend.zero(impl_->kept.workspace.stream, bytes);
-  const Cells& cells = impl_->kept.cells;
-  impl_->backend.upload(cells.mlm_scale, &scale.mlm, sizeof(float));
-  impl_->backend.upload(cells.sequence_scale, &scale.sequence, sizeof(float));
-  impl_->backend.upload(cells.start_scale, &scale.start, sizeof(float));
-  impl_->backend.upload(cells.end_scale, &scale.end, sizeof(float));
-  head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept);
-  encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, impl_->kept,
-                   impl_->options.grad_checkpoint);
+  impl_->backend.repeat(call_key(call, impl_->number, Phase::backward), [&] {
+    const kernels::Values stream = kept.workspace.stream;
+    impl_->backend.zero(stream.data(), static_cast<std::size_t>(call.tokens() * call.width()) *
+                                           kernels::size_of(stream.type()));
+    head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept);
+    encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+                     impl_->options.grad_checkpoint);
+  });
 }
 
 std::vector<float> Model::last_hidden_state() const {
-  return impl_->download(impl_->kept.last_hidden_state(), impl_->batch.tokens() * impl_->config.hidden_size);
+  return impl_->download(impl_->held.activations.last_hidden_state(),
+                         impl_->batch.tokens() * impl_->config.hidden_size);
 }
 
 std::vector<float> Model::pooler_output() const {
-  return impl_->output(impl_->kept.pooled.pooled, impl_->batch.sequences() * impl_->config.hidden_size,
-                       "pooled output");
+  return impl_->output(impl_->held.activations.pooled.pooled,
+                       impl_->batch.sequences() * impl_->config.hidden_size, "pooled output");
 }
 
 std::vector<float> Model::sequence_logits() const {
   const std::int64_t classes = impl_->config.head == HeadType::pretraining ? 2 : impl_->config.num_labels;
-  return impl_->output(impl_->kept.sequence.logits, impl_->batch.sequences() * classes, "sequence logits");
+  return impl_->output(impl_->held.activations.sequence.logits, impl_->batch.sequences() * classes,
+                       "sequence logits");
 }
 
 std::vector<float> Model::masked_logits() const {
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
-  return impl_->output(impl_->kept.masked.logits, rows * impl_->config.vocab_size, "logits of masked tokens");
+  return impl_->output(impl_->held.activations.masked.logits, rows * impl_->config.vocab_size,
+                       "logits of masked tokens");
 }
 
 std::vector<float> Model::start_logits() const {
-  return impl_->output(impl_->kept.question.start, impl_->batch.tokens(), "start logits");
+  return impl_->output(impl_->held.activations.question.start, impl_->batch.tokens(), "start logits");
 }
 
 std::vector<float> Model::end_logits() const {
-  return impl_->output(impl_->kept.question.end, impl_->batch.tokens(), "end logits");
+  return impl_->output(impl_->held.activations.question.end, impl_->batch.tokens(), "end logits");
 }
 
 }  // namespace bigbird

@@ -1,5 +1,6 @@
-// A model on a device: parameters, gradients and activations in planned arenas, forward and backward in a
-// fixed order. Nothing is allocated after construction; memory is known, and can be printed, before it.
+// A model on a device: parameters, gradients and activations in one planned piece of memory, forward and
+// backward in a fixed order. Nothing is allocated after construction; memory is known, and can be printed,
+// before it.
 #pragma once
 
 #include <cstddef>
@@ -96,7 +97,9 @@ class Model {
   const ParameterLayout& layout() const;
   kernels::Backend& backend();
 
-  // Device pointers to the arenas of layout().count() floats. gradients() is null unless options.training.
+  // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters() and
+  // Backend::adamw() alone: the device may work with a copy of them. gradients() is null unless
+  // options.training.
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);

@@ -25,7 +25,7 @@ std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t position
   return turns;
 }
 
-void rotary_turn(const Call& call, const RotaryTurns& turns, float* qkv, bool back) {
+void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back) {
   if (call.config.position_type != PositionType::rotary) return;
   // Query and key lie side by side: twice the heads.
   call.backend.rotary_turn({qkv, 3 * call.width()}, turns.positions, turns.table, call.tokens(),

@@ -17,6 +17,6 @@ std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t position
 
 // Turns query and key of every head within qkv [T, 3C], or turns their gradients back. Nothing for absolute
 // positions.
-void rotary_turn(const Call& call, const RotaryTurns& turns, float* qkv, bool back);
+void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back);
 
 }  // namespace bigbird

@@ -10,9 +10,9 @@ ProblemType problem_of(const Call& call) {
   return call.config.head == HeadType::classification ? call.config.problem_type : ProblemType::single_label;
 }
 
-// kept.losses, and the gradient of the logits in their place when it is asked for.
-void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes, float* dlogits,
-                   const float* scale) {
+// kept.losses, and the gradient of the logits when it is asked for.
+void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                   kernels::Values dlogits, const float* scale) {
   const kernels::Index sequences = call.batch.sequences();
   if (problem_of(call) == ProblemType::multi_label) {
     call.backend.binary_cross_entropy(kept.logits, kept.targets, 1.0f, kept.losses, dlogits, scale, sequences,
@@ -24,9 +24,21 @@ void target_losses(const Call& call, const SequenceActivations& kept, kernels::I
 
 }  // namespace
 
-void gather_first_tokens(const Call& call, const SequenceActivations& kept, const float* hidden) {
-  const std::vector<std::int32_t> rows(call.batch.token_offsets.begin(), call.batch.token_offsets.end() - 1);
+void sequence_stage(const Call& call, const SequenceActivations& kept) {
+  const Batch& batch = call.batch;
+  const std::vector<std::int32_t> rows(batch.token_offsets.begin(), batch.token_offsets.end() - 1);
   call.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
+  if (kept.labels == nullptr || !has_sequence_loss(call)) return;
+  if (problem_of(call) == ProblemType::single_label) {
+    const std::vector<std::int32_t>& labels = batch.sequence_labels;
+    call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+  } else {
+    const std::vector<float>& targets = batch.sequence_targets;
+    call.backend.upload(kept.targets, targets.data(), targets.size() * sizeof(float));
+  }
+}
+
+void gather_first_tokens(const Call& call, const SequenceActivations& kept, kernels::ConstValues hidden) {
   call.backend.gather_rows(hidden, kept.rows, kept.gathered, call.batch.sequences(), call.width());
 }
 
@@ -35,27 +47,29 @@ bool has_sequence_loss(const Call& call) {
                                                        : !call.batch.sequence_targets.empty();
 }
 
-void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
-                           ForwardResult& result) {
+void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes) {
   if (!has_sequence_loss(call)) return;
-  kernels::Backend& backend = call.backend;
+  if (problem_of(call) == ProblemType::single_label) {
+    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr,
+                               call.batch.sequences(), classes);
+  } else {
+    target_losses(call, kept, classes, nullptr, nullptr);
+  }
+}
+
+void sequence_result(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                     ForwardResult& result) {
+  if (!has_sequence_loss(call)) return;
   const Batch& batch = call.batch;
   if (problem_of(call) == ProblemType::single_label) {
-    const std::vector<std::int32_t>& labels = batch.sequence_labels;
-    backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
-    backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr,
-                          batch.sequences(), classes);
-    const LossSum sum = sum_losses(backend, kept.losses, kept.predictions, labels);
+    const LossSum sum = sum_losses(call.backend, kept.losses, kept.predictions, batch.sequence_labels);
     result.sequence_loss_sum = sum.loss;
     result.sequence_count = sum.count;
     result.sequence_correct = sum.correct;
     return;
   }
-  const std::vector<float>& targets = batch.sequence_targets;
-  backend.upload(kept.targets, targets.data(), targets.size() * sizeof(float));
-  target_losses(call, kept, classes, nullptr, nullptr);
   std::vector<float> losses(batch.lengths.size());
-  backend.download_values(losses.data(), kept.losses, batch.sequences());
+  call.backend.download_values(losses.data(), kept.losses, batch.sequences());
   result.sequence_loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   result.sequence_count = batch.sequences() * classes;
 }
@@ -63,10 +77,10 @@ void sequence_loss_forward(const Call& call, const SequenceActivations& kept, ke
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale) {
   if (problem_of(call) == ProblemType::single_label) {
-    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.logits, scale,
+    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.dlogits, scale,
                                call.batch.sequences(), classes);
   } else {
-    target_losses(call, kept, classes, kept.logits, scale);
+    target_losses(call, kept, classes, kept.dlogits, scale);
   }
 }
 

@@ -7,17 +7,20 @@
 
 namespace bigbird {
 
+// Brings the first token's rows, and the labels or targets that the batch has, to the device.
+void sequence_stage(const Call& call, const SequenceActivations& kept);
 // kept.gathered [B, C] = the rows of hidden at the first token of every sequence.
-void gather_first_tokens(const Call& call, const SequenceActivations& kept, const float* hidden);
+void gather_first_tokens(const Call& call, const SequenceActivations& kept, kernels::ConstValues hidden);
 
 // The loss of kept.logits [B, classes] against what the batch gives: cross entropy of a label (next sentence,
 // and classification by a single label), binary cross entropy of every label, or squared error
 // (ModelConfig::problem_type). Means over all of [B, classes] in the last two, as in transformers.
 bool has_sequence_loss(const Call& call);
 // Nothing without labels.
-void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
-                           ForwardResult& result);
-// kept.logits become their gradients. scale is a device pointer.
+void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes);
+void sequence_result(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                     ForwardResult& result);
+// Fills kept.dlogits. scale is a device pointer.
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale);
 

@@ -18,6 +18,11 @@ std::size_t total(const std::vector<MemoryRow>& rows) {
                          [](std::size_t sum, const MemoryRow& row) { return sum + row.bytes; });
 }
 
+// Bytes of so many floats in an arena.
+std::size_t whole_lines(std::int64_t floats) {
+  return (static_cast<std::size_t>(floats) * sizeof(float) + 255) / 256 * 256;
+}
+
 struct Extent {
   const std::byte* begin;
   std::size_t bytes;
@@ -32,36 +37,36 @@ TEST(ModelMemory, RowsAddUpToParametersGradientsArenaAndKernels) {
     config.head = head;
     for (const ModelOptions options : {ModelOptions{}, ModelOptions{true, false}, ModelOptions{true, true}}) {
       Arena counted(nullptr);
-      plan_activations(counted, config, limits, options);
-      const std::size_t parameters =
-          static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
+      plan_activations(counted, config, limits, options, *backend);
+      const std::size_t parameters = whole_lines(ParameterLayout(config).count());
       const std::size_t kernels = backend->scratch_bytes(attention_limits(config, limits, options));
       EXPECT_EQ(total(plan_model_memory(config, limits, options, *backend)),
-                parameters * (options.training ? 2 : 1) + counted.bytes() + kernels);
+                parameters * (options.training ? 2 : 1) + counted.used() + kernels);
     }
   }
 }
 
 TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
+  const auto backend = kernels::make_cpu_backend();
   const ModelConfig config = tiny_config();
   const BatchLimits limits{128, 3, 20, 64};
   Arena counted(nullptr);
-  plan_activations(counted, config, limits, {.training = true});
-  std::vector<std::byte> memory(counted.bytes());
+  plan_activations(counted, config, limits, {.training = true}, *backend);
+  std::vector<std::byte> memory(counted.used());
   Arena arena(memory.data());
-  const Activations kept = plan_activations(arena, config, limits, {.training = true});
-  EXPECT_EQ(arena.bytes(), counted.bytes());
+  const Activations kept = plan_activations(arena, config, limits, {.training = true}, *backend);
+  EXPECT_EQ(arena.used(), counted.used());
 
   // What training keeps of every layer lies apart and inside.
   const std::size_t state = 128 * 24 * sizeof(float);
   std::vector<Extent> extents;
-  const auto add = [&](const float* slice, std::size_t bytes) {
-    extents.push_back({reinterpret_cast<const std::byte*>(slice), bytes});
+  const auto add = [&](kernels::ConstValues slice, std::size_t bytes) {
+    extents.push_back({static_cast<const std::byte*>(slice.data()), bytes});
   };
   add(kept.states[0], state);
   for (std::size_t i = 0; i < kept.layers.size(); ++i) {
     const LayerActivations& layer = kept.layers[i];
-    EXPECT_EQ(layer.feed_forward.norm, kept.states[i + 1]);
+    EXPECT_EQ(layer.feed_forward.norm.data(), kept.states[i + 1].data());
     add(layer.attention.qkv, 3 * state);
     add(layer.attention.context, state);
     add(layer.attention.log_sum_exp, 2 * 128 * sizeof(float));
@@ -87,32 +92,37 @@ TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
 
 // What the question head keeps lies apart from the encoder's activations and inside the arena.
 TEST(ModelMemory, TheQuestionHeadHasPlaceOfItsOwn) {
+  const auto backend = kernels::make_cpu_backend();
   ModelConfig config = tiny_config();
   config.head = HeadType::question_answering;
   const BatchLimits limits{128, 3, 0, 64};
   for (const bool training : {false, true}) {
     Arena counted(nullptr);
-    plan_activations(counted, config, limits, {.training = training});
-    std::vector<std::byte> memory(counted.bytes());
+    plan_activations(counted, config, limits, {.training = training}, *backend);
+    std::vector<std::byte> memory(counted.used());
     Arena arena(memory.data());
-    const Activations kept = plan_activations(arena, config, limits, {.training = training});
+    const Activations kept = plan_activations(arena, config, limits, {.training = training}, *backend);
     const QuestionActivations& head = kept.question;
     const std::size_t state = 128 * 24 * sizeof(float), inner = 128 * 40 * sizeof(float);
     std::vector<Extent> extents;
-    const auto add = [&](const void* slice, std::size_t bytes) {
+    const auto add_memory = [&](const void* slice, std::size_t bytes) {
       extents.push_back({static_cast<const std::byte*>(slice), bytes});
     };
+    const auto add = [&](kernels::ConstValues slice, std::size_t bytes) { add_memory(slice.data(), bytes); };
     add(kept.states.back(), state);
     add(head.input, state);
     add(head.block.inner, inner);
     add(head.block.sum, state);
     add(head.block.norm, state);
     for (const float* row : {head.penalty, head.start, head.end}) add(row, 128 * sizeof(float));
-    add(head.labels, 6 * sizeof(std::int32_t));
+    add_memory(head.labels, 6 * sizeof(std::int32_t));
     add(head.losses, 6 * sizeof(float));
-    EXPECT_EQ(head.block.pre != nullptr, training);
+    EXPECT_EQ(head.block.pre.data() != nullptr, training);
+    EXPECT_EQ(head.dstart.data() != nullptr, training);
     if (training) {
       add(head.block.pre, inner);
+      add(head.dstart, 128 * sizeof(float));
+      add(head.dend, 128 * sizeof(float));
       add(kept.workspace.stream, state);
       add(kept.workspace.branch, state);
       add(kept.workspace.wide, 4 * state);
