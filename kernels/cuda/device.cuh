@@ -20,35 +20,40 @@
 //
 // What a Thread can do (the same names in both headers):
 //   int index()  of the thread in its block      int lane(), warp()     index() % 32, index() / 32
-//   int block(), block_y()  of the block          int blocks(), blocks_y()  in the grid
-//   barrier()                 all threads of the block; orders shared and global memory among them
-//   warp_barrier()            the 32 lanes of the warp; orders memory among them
+//   int block(), block_y()  of the block         int blocks(), blocks_y()  in the grid
+//   barrier()             all threads of the block; orders shared and global memory among them
+//   warp_barrier()        the 32 lanes of the warp; orders memory among them
 //   shuffle(v, lane), shuffle_xor(v, mask), shuffle_down(v, delta)   v: float, int, unsigned or double
-//   ballot(condition)         one bit per lane
-//   shared<T>(byte_offset, count)  a typed slice of the block's dynamic shared memory: Shared<T>. Its bytes
-//   are NaN
-//                             until written, in the emulation; slices may overlap (a reused buffer)
-//   copy_async(to, i, from)   16 bytes from global `from` to shared to[i..]; both 16-byte aligned. Arrives at
-//   a
-//                             wait_copies() of this thread; other threads see it after a barrier behind that
+//   ballot(condition)     one bit per lane
+//   shared<T>(byte_offset, count)   a typed slice of the block's dynamic shared memory: Shared<T>. Slices
+//                         may overlap (a reused buffer)
+//   copy_async(to, i, from)   16 bytes from global `from` to shared to[i..], both 16-byte aligned. Arrives
+//                         at a wait_copies() of this thread; others see it after a barrier behind that
 //   copy_async(to, i, from, valid)   zeros instead when not valid (`from` is not read)
-//   commit_copies()           closes a group of this thread's copies
-//   wait_copies<N>()          until at most the N youngest groups are still on their way
-//   mma_bf16(c, a, b)         c += a b on a warp's m16n8k16 fragments: c float[4], a uint32[4], b uint32[2],
-//   laid out mma_tf32(c, a, b)         as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32: a uint32[4],
-//   b uint32[2]) load_matrix_4(r, s, i)    ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8
-//   matrix L / 8 (8 bf16, 16
-//                             bytes, aligned); lane L receives r[j] = elements 2 (L % 4), + 1 of row L / 4 of
-//                             matrix j
+//   commit_copies()       closes a group of this thread's copies
+//   wait_copies<N>()      until at most the N youngest groups are still on their way. Nothing may be on its
+//                         way when the thread returns
+//   mma_bf16(c, a, b), mma_tf32(c, a, b)   c += a b on a warp's fragments: c float[4], a uint32[4], b
+//                         uint32[2], laid out as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32)
+//   load_matrix_4(r, s, i)   ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8 matrix L / 8 (8
+//                         bf16, 16 bytes, aligned) and receives r[j] = elements 2 (L % 4), + 1 of row L / 4
+//                         of matrix j. All lanes read all rows: what lanes wrote needs a warp_barrier()
 //   load_matrix_4_transposed(r, s, i)   the same with every 8x8 matrix transposed
-//   atomic_add(global, v)     float; the order of additions is not defined
+//   atomic_add(global, v) float; the order of additions is not defined
 //
-// Shared<T>: s[i] is read by value and assigned (no references to cells: the emulation watches each access);
-// s + n; s.template load<N>(i) and s.store(i, pack) move sizeof(T) * N <= 16 bytes at once, so aligned.
+// Shared<T>, T of an even number of bytes: s[i] is read by value (T x = s[i], never auto) and assigned: the
+// emulation watches each access, so there are no references to cells. s + n; s.template load<N>(i) and
+// s.store(i, pack) move sizeof(T) * N <= 16 bytes at once, so aligned.
 //
-// Rules: all 32 lanes of a warp call a warp operation together, all threads of a block barrier(); loops and
-// branches around them depend on values equal in the warp (block). Indices into register arrays are
-// compile-time constants after unrolling. No static or global variables.
+// Rules: all 32 lanes of a warp call a warp operation together, all threads of a block barrier(), each on the
+// same line; loops and branches around them depend on values equal in the warp (block). Indices into register
+// arrays are compile-time constants after unrolling. No static or global variables.
+//
+// The emulation throws EmulationError, with the kernel, block, thread and line, for: lanes that do not meet;
+// two accesses of a cell of shared memory, one a write, with no barrier between; reads of shared memory that
+// nobody wrote or where a copy has not arrived; accesses out of a slice, misaligned, or outside of allocated
+// memory (load, store, copy_async and atomic_add; plain pointers are AddressSanitizer's). Fresh device
+// memory is NaN.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +68,7 @@ namespace bigbird::kernels::cuda {
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
   static_assert(sizeof(T) * N <= 16);
-  T value[N];
+  T value[static_cast<std::size_t>(N)];
   BIGBIRD_HOST_DEVICE T& operator[](int i) { return value[i]; }
   BIGBIRD_HOST_DEVICE const T& operator[](int i) const { return value[i]; }
 };
