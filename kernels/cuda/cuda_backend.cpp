@@ -1,0 +1,176 @@
+// The device of the CUDA backend: memory, copies, recordings, working copies of the weights.
+#include "kernels/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/cuda/columns.h"
+#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/embedding.h"
+#include "kernels/cuda/layernorm.h"
+
+namespace bigbird::kernels::cuda {
+
+namespace {
+
+constexpr std::size_t cell_bytes = 256;
+
+const char* name_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return "tf32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::fp32:
+      break;
+  }
+  return "fp32";
+}
+
+std::string name_of_device(int index) {
+  std::string why;
+  for (const DeviceInfo& info : find_devices(why)) {
+    if (info.index == index) return info.name;
+  }
+  throw CudaError(why.empty() ? "there is no device cuda:" + std::to_string(index) : why);
+}
+
+void require_attention(const AttentionLimits& limits) {
+  if (limits.tokens == 0) return;
+  if (const std::string why = attention_refusal(limits.head_size, limits.block_size); !why.empty())
+    throw DeviceError(why);
+}
+
+// What the workspace has to hold: attention, or one of the reductions over the model's width.
+std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic) {
+  if (limits.tokens == 0) return 0;
+  std::size_t bytes = attention_workspace_bytes(limits, deterministic);
+  if (limits.training) {
+    const Index width = limits.heads * limits.head_size;
+    bytes = std::max({bytes, rows_by_key_workspace(limits.tokens, width, limits.tokens),
+                      layernorm_backward_workspace(limits.tokens, width),
+                      column_sums_workspace(limits.tokens, 4 * width)});
+  }
+  return bytes;
+}
+
+}  // namespace
+
+CudaBackend::OwnedStream::OwnedStream(int device) {
+  use_device(device);
+  stream = make_stream();
+}
+CudaBackend::OwnedStream::~OwnedStream() {
+  destroy(stream);
+}
+
+CudaBackend::CudaBackend(const CudaOptions& options)
+    : options_(options),
+      stream_owner_(options.index),
+      stream_(stream_owner_.stream),
+      device_name_(name_of_device(options.index)),
+      gemm_(make_gemm_library()),
+      transfers_(stream_),
+      workspace_(gemm_->workspace_bytes()),
+      cell_(cell_bytes),
+      recordings_(stream_) {
+  gemm_->use_workspace(workspace_.data());
+}
+
+CudaBackend::~CudaBackend() {
+  try {
+    cuda::synchronize(stream_);
+  } catch (const CudaError&) {  // was met, or would have been, by an operation
+  }
+}
+
+std::string CudaBackend::description() const {
+  return "cuda:" + std::to_string(options_.index) + " " + device_name_ + ", " + name_of(options_.precision) +
+         ", " + gemm_->description();
+}
+
+std::size_t CudaBackend::free_memory() const {
+  return free_device_memory();
+}
+
+void CudaBackend::reserve(std::size_t bytes) {
+  memory_.reserve(bytes);
+}
+
+std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
+  require_attention(limits);
+  return Transfers::device_bytes + cell_bytes +
+         std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic)) +
+         static_cast<std::size_t>(limits.places) * AttentionPlace::bytes(limits.sequences);
+}
+
+void CudaBackend::reserve_scratch(const AttentionLimits& limits) {
+  require_attention(limits);
+  workspace(workspace_bytes(limits, options_.deterministic));
+  for (Index place = 0; place < limits.places; ++place) reserve_place(place, limits.sequences);
+}
+
+void* CudaBackend::workspace(std::size_t bytes) {
+  if (bytes > workspace_.bytes()) {
+    if (recordings_.recording()) throw std::logic_error("scratch grows while work is recorded");
+    recordings_.clear();
+    synchronize();
+    workspace_ = DevicePiece();
+    workspace_ = DevicePiece(bytes);
+    gemm_->use_workspace(workspace_.data());
+  }
+  return workspace_.data();
+}
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  return memory_.allocate(bytes);
+}
+void CudaBackend::release(void* memory) noexcept {
+  memory_.release(memory);
+}
+
+void CudaBackend::upload(void* device, const void* host, std::size_t bytes) {
+  transfers_.upload(device, host, bytes);
+}
+void CudaBackend::download(void* host, const void* device, std::size_t bytes) {
+  transfers_.download(host, device, bytes);
+}
+void CudaBackend::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) copy_on_device(to, from, bytes, stream_);
+}
+void CudaBackend::zero(void* device, std::size_t bytes) {
+  if (bytes > 0) fill_zero(device, bytes, stream_);
+}
+void CudaBackend::synchronize() {
+  cuda::synchronize(stream_);
+}
+
+void CudaBackend::repeat(std::uint64_t key, const std::function<void()>& work) {
+  recordings_.repeat(key, work);
+}
+
+std::size_t CudaBackend::weight_copy_bytes(Index count) const {
+  return element_type() == ElementType::bf16 ? static_cast<std::size_t>(count) * sizeof(bf16) : 0;
+}
+void CudaBackend::bind_weights(const float* parameters, Index count, void* copy) {
+  if (element_type() == ElementType::bf16) working_weights_.bind(parameters, count, static_cast<bf16*>(copy));
+}
+void CudaBackend::unbind_weights(const float* parameters) noexcept {
+  working_weights_.unbind(parameters);
+}
+void CudaBackend::refresh_weights(const float* parameters) {
+  const WorkingWeights::Binding* binding = working_weights_.find(parameters);
+  if (binding != nullptr) convert(binding->parameters, binding->copy, binding->count, stream_);
+}
+
+ConstValues CudaBackend::weights(const float* w, ElementType type) const {
+  if (type == ElementType::fp32) return w;
+  return working_weights_.copy_of(w);
+}
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
+  return std::make_unique<CudaBackend>(options);
+}
+
+}  // namespace bigbird::kernels::cuda

@@ -1,0 +1,51 @@
+// See recordings.h.
+#include "kernels/cuda/recordings.h"
+
+#include <stdexcept>
+
+namespace bigbird::kernels::cuda {
+
+void Recordings::repeat(std::uint64_t key, const std::function<void()>& work) {
+  if (recording_) throw std::logic_error("repeat() inside of repeat()");
+  const auto known = by_key_.find(key);
+  if (known == by_key_.end()) {
+    work();
+    entries_.push_front({key, {}});
+    by_key_[key] = entries_.begin();
+    if (entries_.size() > most) {
+      destroy(entries_.back().graph);
+      by_key_.erase(entries_.back().key);
+      entries_.pop_back();
+    }
+    return;
+  }
+  entries_.splice(entries_.begin(), entries_, known->second);
+  Entry& entry = entries_.front();
+  if (entry.graph.handle == nullptr) {
+    begin_recording(stream_);
+    recording_ = true;
+    try {
+      work();
+    } catch (...) {
+      recording_ = false;
+      try {
+        destroy(end_recording(stream_));
+      } catch (const CudaError&) {  // the failure of the work is the one to report
+      }
+      throw;
+    }
+    recording_ = false;
+    entry.graph = end_recording(stream_);
+  } else {
+    ++replays_;
+  }
+  run(entry.graph, stream_);
+}
+
+void Recordings::clear() noexcept {
+  for (const Entry& entry : entries_) destroy(entry.graph);
+  entries_.clear();
+  by_key_.clear();
+}
+
+}  // namespace bigbird::kernels::cuda
