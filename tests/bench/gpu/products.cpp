@@ -1,0 +1,82 @@
+// The matrix products of one encoder layer and of the masked head, with what is fused to them.
+#include <string>
+#include <vector>
+
+#include "tests/bench/gpu/bench.h"
+
+namespace bigbird::bench {
+namespace {
+
+using kernels::Index;
+
+// y[m, n] = x[m, k] w[n, k]^T; gelu: with what stands between the two feed-forward products.
+struct Product {
+  const char* name;
+  Index m, n, k;
+  bool gelu_behind = false;  // forward
+  bool gelu_before = false;  // backward to its input
+};
+
+void one_product(Bench& bench, const Product& product) {
+  kernels::Backend& backend = bench.backend();
+  const auto [name, m, n, k, gelu_behind, gelu_before] = product;
+  // Weight and bias in an arena of their own, with its working copy.
+  const Index count = n * k + n;
+  const Noise parameters(bench, count, kernels::ElementType::fp32, 0.05f);
+  float* const w = parameters.floats();
+  float* const bias = w + n * k;
+  const std::size_t copy_bytes = backend.weight_copy_bytes(count);
+  void* const copy = copy_bytes > 0 ? backend.allocate(copy_bytes) : nullptr;
+  backend.bind_weights(w, count, copy);
+  backend.refresh_weights(w);
+
+  const Noise x0(bench, m * k, bench.type()), x1(bench, m * k, bench.type());
+  const Noise y0(bench, m * n, bench.type()), y1(bench, m * n, bench.type());
+  const Noise dx(bench, m * k, bench.type()), gradient(bench, count, kernels::ElementType::fp32);
+  const Noise wide(bench, gelu_behind ? m * n : 1, bench.type());
+  const auto x = [&](int i) { return i % 2 == 0 ? x0.values() : x1.values(); };
+  const auto y = [&](int i) { return i % 2 == 0 ? y0.values() : y1.values(); };
+  const auto activation = kernels::Activation::gelu_tanh;
+
+  const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const std::vector<Fact> facts{
+      {"m", static_cast<double>(m)}, {"n", static_cast<double>(n)}, {"k", static_cast<double>(k)}};
+  const auto add = [&](const std::string& what, const Timing& timing) {
+    bench.add(std::string(name) + " " + what, "bigbird", timing, operations, 0, facts);
+  };
+  add("forward", bench.recorded([&](int i) {
+    if (gelu_behind)
+      backend.linear_gelu_forward(x(i), w, bias, wide.values(), y(i), m, n, k, activation);
+    else
+      backend.linear_forward(x(i), w, bias, y(i), m, n, k);
+  }));
+  add("backward to its input", bench.recorded([&](int i) {
+    if (gelu_before)
+      backend.linear_backward_input_gelu(y(i), w, x(i), dx.values(), m, n, k, activation);
+    else
+      backend.linear_backward_input(y(i), w, dx.values(), m, n, k, false);
+  }));
+  add("backward to its weight", bench.recorded([&](int i) {
+    backend.linear_backward_weight(y(i), x(i), gradient.floats(), gradient.floats() + n * k, m, n, k);
+  }));
+  backend.unbind_weights(w);
+  if (copy != nullptr) backend.release(copy);
+}
+
+}  // namespace
+
+void bench_products(const Options& options, Report& report) {
+  const Shapes shapes(options.tiny);
+  const Index tokens = options.tiny ? 128 : 8 * 4096, masked = options.tiny ? 64 : 8 * 614;
+  Bench bench(options, report);
+  for (const Product& product :
+       {Product{"query, key, value", tokens, 3 * shapes.width, shapes.width},
+        Product{"attention output", tokens, shapes.width, shapes.width},
+        Product{"feed-forward in, gelu", tokens, shapes.inner, shapes.width, true, false},
+        Product{"feed-forward out, gelu", tokens, shapes.width, shapes.inner, false, true},
+        Product{"masked decoder", masked, shapes.vocabulary, shapes.width}}) {
+    one_product(bench, product);
+  }
+}
+
+}  // namespace bigbird::bench
