@@ -1,0 +1,611 @@
+// Gradients of block-sparse attention (Dao et al. 2023, algorithm 2, over block lists): probabilities are
+// recomputed from log-sum-exp, tile by tile.
+//
+// With P = exp(scores - log_sum_exp), dP = dout v^T and D = sum of dout * out per query row:
+//   dv = P^T dout    dS = P * (dP - D)    dq = scale dS k    dk = scale dS^T q
+// Two passes have one form. A block of threads owns a tile: of keys (dk, dv) or of queries (dq); it walks
+// over the tiles of its list, two products give P and dP with the owned rows on the left, and their fragments
+// are at once the left operands of the sums. What is owned lies in rows, what is walked over in columns:
+//   keys own:     P^T = exp(k q^T), dP^T = v dout^T;    dk += dS^T q, dv += P^T dout
+//   queries own:  P = exp(q k^T), dP = dout v^T;        dq += dS k
+//
+// Work per pair of tiles, in products of 2 rows^2 D operations and, from L2, tiles of rows x D elements:
+//   keys own                  4 products, 2 tiles
+//   queries own               3 products, 2 tiles
+//   keys own, adding to dq    5 products, 2 tiles, and rows x D additions of 4 bytes in L2
+// So the two passes with a fixed order of sums do 7/5 of the products of the one with atomic additions.
+#pragma once
+
+#include "kernels/cuda/attention_backward.h"
+#include "kernels/cuda/attention_tiles.cuh"
+
+namespace bigbird::kernels::cuda {
+
+enum class BackwardPass { queries, keys, keys_adding_queries };
+
+template <class Element>
+struct BackwardMatrices {
+  const Element *q, *k, *v, *dout;
+  Element *dq, *dk, *dv;
+  Index q_stride, k_stride, v_stride, dout_stride, dq_stride, dk_stride, dv_stride;
+  const float* log_sum_exp;      // [H, T]; +infinity for rows that see nothing
+  const float* output_products;  // [H, T], D above; zero for rows that see nothing
+  float* partial_rows;           // [slots][rows][D]
+  float* partial_keys;           // [slots][2][rows][D]
+  float* query_gradients;        // [T, C], for keys_adding_queries
+  Index tokens;                  // T
+  Index width;                   // C
+  float scale;
+  bool exact;  // TileProducts
+  ProbabilityDropout drop;
+};
+
+// D of every row: [H, T]. 16 bytes of out and dout for each thread; the threads of a row add up in a
+// butterfly.
+template <class Element, int depth>
+struct AttentionOutputProducts {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+  static constexpr int chunk = 16 / static_cast<int>(sizeof(Element));
+  static constexpr int lanes = depth / chunk;  // that share a row of a head
+  static constexpr int rows = threads / lanes;
+
+  const Element *out, *dout;
+  Index out_stride, dout_stride;
+  const float* log_sum_exp;
+  float* products;
+  Index tokens;
+  Index heads;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index i = Index{thread.block()} * rows + thread.index() / lanes;
+    const bool inside = i < tokens * heads;
+    const Index row = inside ? i / heads : 0, head = inside ? i % heads : 0;
+    const Index column = head * depth + thread.index() % lanes * chunk;
+    const bool sees = inside && log_sum_exp[head * tokens + row] < INFINITY;
+    float sum = 0.0f;
+    if (sees) {
+      const Pack<Element, chunk> a = load<chunk>(out + row * out_stride + column);
+      const Pack<Element, chunk> b = load<chunk>(dout + row * dout_stride + column);
+#pragma unroll
+      for (int j = 0; j < chunk; ++j) sum += to_float(a[j]) * to_float(b[j]);
+    }
+#pragma unroll
+    for (int mask = lanes / 2; mask > 0; mask /= 2) sum += thread.shuffle_xor(sum, mask);
+    if (inside && thread.index() % lanes == 0) products[head * tokens + row] = sum;
+  }
+};
+
+// ProbabilityDropout::drop() for scores whose rows are keys and whose columns are queries. c[j] belongs to
+// query column 2 t + j % 2 and key row g + 8 (j / 2); element: that of (first query, first key) of the
+// fragment, a multiple of 4. Four keys share a Philox call: of the four lanes that need the same four calls,
+// each makes one.
+BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& drop, std::uint64_t key,
+                                    float (&c)[4], Index element) {
+  const int own =
+      (thread.lane() >> 2) & 3;  // the call that this lane makes, and the word that it needs of each
+  const Index query = (thread.lane() & 3) * 2 + (own & 1);
+  const Index group = (thread.lane() >> 4) * 4 + (own >> 1) * 8;
+  const Philox4x32 random =
+      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.tokens + group) >> 2, drop.stream);
+#pragma unroll
+  for (int round = 0; round < 4; ++round) {
+    const int other = own ^ round;  // the lane at the other end needs word `other` of this one's call
+    const std::uint32_t low = (other & 1) != 0 ? random.word[1] : random.word[0];
+    const std::uint32_t high = (other & 1) != 0 ? random.word[3] : random.word[2];
+    const std::uint32_t word = thread.shuffle_xor((other & 2) != 0 ? high : low, round * 4);
+    const bool keep = uniform_from_bits(word) >= drop.probability;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (j == other && !keep) c[j] = 0.0f;
+    }
+  }
+}
+
+template <class Element, int depth, int rows, BackwardPass pass, bool dropping>
+struct AttentionBackward {
+  static constexpr bool keys_own = pass != BackwardPass::queries;
+  static constexpr bool adding = pass == BackwardPass::keys_adding_queries;
+  static constexpr int threads = rows * 2;  // a warp for 16 rows
+
+  // Registers of a thread: the sums, and both owned operands when there is room for them.
+  static constexpr int sum_registers = (keys_own ? 2 : 1) * depth / 2;
+  static constexpr int own_registers = depth * static_cast<int>(sizeof(Element)) / 4;
+  static constexpr bool own_in_registers = sizeof(Element) == 2 && sum_registers + own_registers <= 128;
+  static constexpr int busy_registers = sum_registers + (own_in_registers ? own_registers : 0);
+  static constexpr int tiles_per_sm = dropping || busy_registers > 96 || sizeof(Element) == 4 ? 2
+                                      : busy_registers > 64 || rows == 16                     ? 3
+                                                                                              : 4;
+  static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
+  // Rows of the other side that are fetched at a time: the whole tile, if 99 KB can hold it beside the owned
+  // ones.
+  static constexpr int walked_rows = sizeof(Element) == 4 && depth == 128 ? 16 : rows;
+  static constexpr int steps = rows / walked_rows;  // for each tile of the list
+  // Columns that are worked on at a time.
+  static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
+
+  // Shared memory: two stages of what is walked over, so that the next rows come in under the products of
+  // these; one stage where the owned operands take the place of the other.
+  using Own = Tile<Element, rows, depth>;
+  using Walked = Tile<Element, walked_rows, depth>;
+  using Products = TileProducts<Element, columns, depth>;
+  static constexpr int stages = own_in_registers ? 2 : 1;
+  static constexpr int statistics_bytes = keys_own ? 2 * walked_rows * 4 : 0;
+  static constexpr int stage_bytes = 2 * Walked::bytes + statistics_bytes;
+  static constexpr int own_at = stages * stage_bytes;
+  static constexpr int own_tiles = own_in_registers ? (adding ? 1 : 0) : 2;
+  static constexpr int scores_at = own_at + own_tiles * Own::bytes;
+  using Scores = TileLayout<float, walked_rows>;  // dS^T, for keys_adding_queries
+  static constexpr int shared_bytes = scores_at + (adding ? rows * Scores::stride * 4 : 0);
+  static_assert(shared_bytes <= 99 * 1024);
+
+  AttentionView view;
+  BackwardMatrices<Element> of;
+
+  struct WalkedRows {
+    Index row;         // the first, of the batch
+    int valid;         // that are not padding
+    float log2_count;  // ListedTile
+  };
+
+  // What this block of threads works on.
+  struct Work {
+    const ListedTile* list;
+    int count;
+    int head;
+    int own_tile;
+    int own_valid;      // rows of the owned tile that are not padding
+    int walked_length;  // rows of the sequence that are not padding, on the side walked over
+    int slot;           // of the partial sums; -1: the sums are whole
+    Index first_row;    // of the sequence
+
+    BIGBIRD_DEVICE Index own_row() const { return first_row + own_tile * rows; }
+    // The i-th rows to walk over.
+    BIGBIRD_DEVICE WalkedRows walked(int i) const {
+      const ListedTile listed = list[i / steps];
+      const int row = listed.tile * rows + i % steps * walked_rows;
+      const int left = walked_length - row;
+      return {first_row + row, left < 0 ? 0 : (left < walked_rows ? left : walked_rows), listed.log2_count};
+    }
+  };
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Work work = find(thread);
+    if (work.own_valid == 0 && work.slot >= 0) return;  // the kernel that adds up the slots knows
+    const int own_column = work.head * depth, warp_row = thread.warp() * 16;
+
+    const Element* const own_first = keys_own ? of.k + work.own_row() * of.k_stride + own_column
+                                              : of.q + work.own_row() * of.q_stride + own_column;
+    const Element* const own_second = keys_own ? of.v + work.own_row() * of.v_stride + own_column
+                                               : of.dout + work.own_row() * of.dout_stride + own_column;
+    const Index own_first_stride = keys_own ? of.k_stride : of.q_stride;
+    const Index own_second_stride = keys_own ? of.v_stride : of.dout_stride;
+
+    if (work.count > 0) {
+      if constexpr (own_tiles >= 1) {
+        Own::template load<threads>(thread, own_shared(thread, 0), own_first, own_first_stride,
+                                    work.own_valid);
+      }
+      if constexpr (own_tiles >= 2) {
+        Own::template load<threads>(thread, own_shared(thread, 1), own_second, own_second_stride,
+                                    work.own_valid);
+      }
+      fetch(thread, work, 0, 0);
+      thread.commit_copies();
+    }
+    WarpRows<Element, depth> first, second;
+    if constexpr (own_in_registers) {
+      first.load_global(thread, own_first + warp_row * own_first_stride, own_first_stride);
+      second.load_global(thread, own_second + warp_row * own_second_stride, own_second_stride);
+    }
+    const RowStatistics own_statistics = load_statistics(thread, work);
+
+    float first_sums[depth / 8][4] = {};  // of dk or dq
+    float second_sums[keys_own ? depth / 8 : 1][4] = {};
+    const int walk = work.count * steps;
+    for (int i = 0; i < walk; ++i) {
+      const int stage = stages == 2 ? i & 1 : 0;
+      thread.template wait_copies<0>();
+      thread.barrier();
+      if (stages == 2 && i + 1 < walk) {
+        fetch(thread, work, i + 1, stage ^ 1);
+        thread.commit_copies();
+      }
+      const WalkedRows walked = work.walked(i);
+      const Shared<Element> walked_first = stage_shared(thread, stage, 0);
+      const Shared<Element> walked_second = stage_shared(thread, stage, 1);
+#pragma unroll 1
+      for (int column = 0; column < walked_rows; column += columns) {
+        const int from = column * Walked::Layout::stride;
+        if constexpr (!own_in_registers) first.load_shared(thread, own_shared(thread, 0), warp_row);
+        float scores[columns / 8][4] = {};
+        Products::scores(thread, scores, first, walked_first + from, of.exact);
+        if constexpr (!own_in_registers) second.load_shared(thread, own_shared(thread, 1), warp_row);
+        float gradients[columns / 8][4] = {};
+        Products::scores(thread, gradients, second, walked_second + from, of.exact);
+        differentiate(thread, work, walked, stage, column, own_statistics, scores, gradients);
+        if constexpr (keys_own) {
+          Products::weighted_sum(thread, second_sums, scores, walked_second + from, of.exact);
+        }
+        Products::weighted_sum(thread, first_sums, gradients, walked_first + from, of.exact);
+        if constexpr (adding) keep_gradients(thread, work, column, gradients);
+      }
+      if constexpr (adding) {
+        thread.barrier();
+        add_query_gradients(thread, work, walked);
+      }
+      if (stages == 1) {
+        thread.barrier();
+        if (i + 1 < walk) {
+          fetch(thread, work, i + 1, 0);
+          thread.commit_copies();
+        }
+      }
+    }
+
+    if constexpr (keys_own) {
+      write(thread, work, first_sums, of.scale, of.dk, of.dk_stride, of.partial_keys, 2, 0);
+      write(thread, work, second_sums, 1.0f, of.dv, of.dv_stride, of.partial_keys, 2, 1);
+    } else {
+      write(thread, work, first_sums, of.scale, of.dq, of.dq_stride, of.partial_rows, 1, 0);
+    }
+  }
+
+ private:
+  // Of the two query rows of a thread, where queries own.
+  struct RowStatistics {
+    float shift[2];  // -log2 of the sum of exponentials
+    float product[2];
+  };
+
+  BIGBIRD_DEVICE Work find(Thread& thread) const {
+    const std::int32_t* const counters = keys_own ? view.key_pieces : view.query_pieces;
+    const int s = find_sequence(counters, view.count, thread.block());
+    const AttentionSequence& sequence = view.sequences[s];
+    const DeviceLists& lists = keys_own ? sequence.by_key : sequence.by_query;
+    const AttentionPiece piece = lists.pieces[thread.block() - counters[s]];
+    Work work;
+    work.list = lists.tiles + piece.first;
+    work.head = piece.head;
+    work.own_tile = piece.tile;
+    work.own_valid = rows_below(keys_own ? sequence.length : sequence.query_length, piece.tile, rows);
+    work.walked_length = keys_own ? sequence.query_length : sequence.length;
+    work.first_row = sequence.first_row;
+    work.slot =
+        piece.slot < 0 ? -1 : (keys_own ? sequence.first_key_slot : sequence.first_query_slot) + piece.slot;
+    // Tiles of padding add nothing. The list ascends: they stand at its end.
+    work.count = work.own_valid == 0 ? 0 : piece.count;
+    while (work.count > 0 && work.list[work.count - 1].tile * rows >= work.walked_length) --work.count;
+    return work;
+  }
+
+  BIGBIRD_DEVICE static Shared<Element> own_shared(Thread& thread, int operand) {
+    return thread.shared<Element>(own_at + operand * Own::bytes, Own::elements);
+  }
+  BIGBIRD_DEVICE static Shared<Element> stage_shared(Thread& thread, int stage, int operand) {
+    return thread.shared<Element>(stage * stage_bytes + operand * Walked::bytes, Walked::elements);
+  }
+  // Of the query columns, where keys own: log_sum_exp, then D.
+  BIGBIRD_DEVICE static Shared<float> stage_statistics(Thread& thread, int stage) {
+    return thread.shared<float>(stage * stage_bytes + 2 * Walked::bytes, 2 * walked_rows);
+  }
+
+  // Starts the copies of the i-th rows to walk over; zeros in place of padding.
+  BIGBIRD_DEVICE void fetch(Thread& thread, const Work& work, int i, int stage) const {
+    const WalkedRows walked = work.walked(i);
+    const Index row = walked.row;
+    const int valid = walked.valid;
+    const int column = work.head * depth;
+    if constexpr (keys_own) {
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 0),
+                                     of.q + row * of.q_stride + column, of.q_stride, valid);
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 1),
+                                     of.dout + row * of.dout_stride + column, of.dout_stride, valid);
+      if (thread.index() < walked_rows / 2) {  // 4 numbers each
+        const bool product = thread.index() >= walked_rows / 4;
+        const float* const from =
+            (product ? of.output_products : of.log_sum_exp) + work.head * of.tokens + row;
+        thread.copy_async(stage_statistics(thread, stage), thread.index() * 4,
+                          from + thread.index() % (walked_rows / 4) * 4);
+      }
+    } else {
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 0),
+                                     of.k + row * of.k_stride + column, of.k_stride, valid);
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 1),
+                                     of.v + row * of.v_stride + column, of.v_stride, valid);
+    }
+  }
+
+  BIGBIRD_DEVICE RowStatistics load_statistics(Thread& thread, const Work& work) const {
+    RowStatistics result = {};
+    if constexpr (!keys_own) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Index at =
+            work.head * of.tokens + work.own_row() + thread.warp() * 16 + thread.lane() / 4 + half * 8;
+        result.shift[half] = -of.log_sum_exp[at] * log2_e;
+        result.product[half] = of.output_products[at];
+      }
+    }
+    return result;
+  }
+
+  // scores -> probabilities as they multiplied the values; gradients of the probabilities -> gradients of the
+  // scores (dS), for `columns` columns from `column` on.
+  BIGBIRD_DEVICE void differentiate(Thread& thread, const Work& work, const WalkedRows& walked, int stage,
+                                    int column, const RowStatistics& own, float (&scores)[columns / 8][4],
+                                    float (&gradients)[columns / 8][4]) const {
+    const float score_scale = of.scale * log2_e;
+    const std::uint64_t seed = dropping ? *of.drop.seed : 0;
+    const Index own_first = work.own_row(), walked_first = walked.row + column;
+#pragma unroll
+    for (int n = 0; n < columns / 8; ++n) {
+      float shift[4], product[4];
+      if constexpr (keys_own) {
+        const Shared<float> statistics = stage_statistics(thread, stage);
+        const int at = column + n * 8 + thread.lane() % 4 * 2;
+        const Pack<float, 2> sums = statistics.template load<2>(at);
+        const Pack<float, 2> products = statistics.template load<2>(walked_rows + at);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          shift[j] = walked.log2_count - sums[j % 2] * log2_e;
+          product[j] = products[j % 2];
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          shift[j] = walked.log2_count + own.shift[j / 2];
+          product[j] = own.product[j / 2];
+        }
+      }
+      float factor[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+      if constexpr (dropping) {
+        const float kept = 1.0f / (1.0f - of.drop.probability);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) factor[j] = kept;
+        if constexpr (keys_own) {
+          drop_transposed(thread, of.drop, seed, factor,
+                          of.drop.element(work.head, walked_first + n * 8, own_first + thread.warp() * 16));
+        } else {
+          const Index query = own_first + thread.warp() * 16 + thread.lane() / 4;
+          of.drop.drop(thread, seed, factor, of.drop.element(work.head, query, walked_first + n * 8),
+                       of.drop.element(work.head, query + 8, walked_first + n * 8));
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float probability = exp2_fast(scores[n][j] * score_scale + shift[j]);
+        gradients[n][j] = probability * (gradients[n][j] * factor[j] - product[j]);
+        scores[n][j] = probability * factor[j];
+      }
+    }
+    // Where keys own, padded queries have log_sum_exp = +infinity, so that all of this is zero already.
+    if (!keys_own && walked.valid < walked_rows) {
+#pragma unroll
+      for (int n = 0; n < columns / 8; ++n) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if (column + n * 8 + thread.lane() % 4 * 2 + j % 2 >= walked.valid) gradients[n][j] = 0.0f;
+        }
+      }
+    }
+  }
+
+  // dS^T of this warp's keys goes to shared memory, so that warps can take queries instead.
+  BIGBIRD_DEVICE void keep_gradients(Thread& thread, const Work& work, int column,
+                                     const float (&gradients)[columns / 8][4]) const {
+    const Shared<float> scores = thread.shared<float>(scores_at, rows * Scores::stride);
+#pragma unroll
+    for (int n = 0; n < columns / 8; ++n) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int key = thread.warp() * 16 + thread.lane() / 4 + half * 8;
+        const bool valid = key < work.own_valid;
+        const Pack<float, 2> pair = {
+            {valid ? gradients[n][half * 2] : 0.0f, valid ? gradients[n][half * 2 + 1] : 0.0f}};
+        scores.template store<2>(Scores::at(key, column + n * 8 + thread.lane() % 4 * 2), pair);
+      }
+    }
+  }
+
+  // query_gradients += scale dS k for the walked tile; 16 queries for each warp.
+  BIGBIRD_DEVICE void add_query_gradients(Thread& thread, const Work& work, const WalkedRows& walked) const {
+    if (thread.warp() * 16 >= walked_rows) return;
+    const Shared<float> scores = thread.shared<float>(scores_at, rows * Scores::stride);
+    const int query = thread.warp() * 16 + thread.lane() / 4;
+    float sums[depth / 8][4] = {};
+#pragma unroll 1
+    for (int key = 0; key < rows; key += 16) {
+      float weights[2][4];
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int at = key + n * 8 + thread.lane() % 4 * 2 + j % 2;
+          weights[n][j] = scores[Scores::at(at, query + j / 2 * 8)];
+        }
+      }
+      TileProducts<Element, 16, depth>::weighted_sum(
+          thread, sums, weights, own_shared(thread, 0) + key * Own::Layout::stride, of.exact);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (query + half * 8 >= walked.valid) continue;
+      const Index row = walked.row + query + half * 8;
+      float* const to = of.query_gradients + row * of.width + work.head * depth + thread.lane() % 4 * 2;
+#pragma unroll
+      for (int n = 0; n < depth / 8; ++n) {
+        thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale);
+        thread.atomic_add(to + n * 8 + 1, sums[n][half * 2 + 1] * of.scale);
+      }
+    }
+  }
+
+  // To the matrix when the sums are whole, zeros in the rows of padding; else to their slot.
+  BIGBIRD_DEVICE void write(Thread& thread, const Work& work, const float (&sums)[depth / 8][4], float factor,
+                            Element* to, Index stride, float* partial, int parts, int part) const {
+    const int column = thread.lane() % 4 * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = thread.warp() * 16 + thread.lane() / 4 + half * 8;
+      const bool valid = row < work.own_valid;
+      if (work.slot >= 0) {
+        float* const slot = partial + (Index{work.slot * parts + part} * rows + row) * depth + column;
+#pragma unroll
+        for (int n = 0; n < depth / 8; ++n) {
+          const Pack<float, 2> pair = {{sums[n][half * 2] * factor, sums[n][half * 2 + 1] * factor}};
+          store(slot + n * 8, pair);
+        }
+      } else {
+        Element* const place = to + (work.own_row() + row) * stride + work.head * depth + column;
+#pragma unroll
+        for (int n = 0; n < depth / 8; ++n) {
+          const Pack<Element, 2> pair = {
+              {to_element<Element>(valid ? sums[n][half * 2] * factor : 0.0f),
+               to_element<Element>(valid ? sums[n][half * 2 + 1] * factor : 0.0f)}};
+          store(place + n * 8, pair);
+        }
+      }
+    }
+  }
+};
+
+// Adds up the slots of a tile whose list was cut, in ascending order. With keys, block_y() 0 takes dk and 1
+// takes dv.
+template <class Element, int depth, int rows, bool keys>
+struct AttentionBackwardSum {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+
+  AttentionView view;
+  BackwardMatrices<Element> of;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    constexpr int parts = keys ? 2 : 1;
+    const std::int32_t* const counters = keys ? view.key_cuts : view.query_cuts;
+    const int s = find_sequence(counters, view.count, thread.block());
+    const AttentionSequence& sequence = view.sequences[s];
+    const CutTile cut = (keys ? sequence.by_key : sequence.by_query).cuts[thread.block() - counters[s]];
+    const int valid = rows_below(keys ? sequence.length : sequence.query_length, cut.tile, rows);
+    const Index first_slot = (keys ? sequence.first_key_slot : sequence.first_query_slot) + cut.first_slot;
+    const int part = thread.block_y();
+    const float* const partial =
+        (keys ? of.partial_keys : of.partial_rows) + (first_slot * parts + part) * rows * depth;
+    Element* const to = keys ? (part == 0 ? of.dk : of.dv) : of.dq;
+    const Index stride = keys ? (part == 0 ? of.dk_stride : of.dv_stride) : of.dq_stride;
+    const Index first_row = sequence.first_row + Index{cut.tile} * rows;
+    for (int i = thread.index() * 4; i < rows * depth; i += threads * 4) {
+      float sums[4] = {};
+      if (i / depth < valid) {
+        for (int slot = 0; slot < cut.slots; ++slot) {
+          const Pack<float, 4> some = load<4>(partial + Index{slot} * parts * rows * depth + i);
+#pragma unroll
+          for (int j = 0; j < 4; ++j) sums[j] += some[j];
+        }
+      }
+      Pack<Element, 4> result;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) result[j] = to_element<Element>(sums[j]);
+      store(to + (first_row + i / depth) * stride + cut.head * depth + i % depth, result);
+    }
+  }
+};
+
+// dq = query_gradients, [T, C]; four neighbours for each thread.
+template <class Element>
+struct AttentionQueryGradients {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+
+  const float* gradients;
+  Element* dq;
+  Index stride;
+  Index tokens;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index i = (Index{thread.block()} * threads + thread.index()) * 4;
+    if (i >= tokens * width) return;
+    const Pack<float, 4> some = load<4>(gradients + i);
+    Pack<Element, 4> result;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) result[j] = to_element<Element>(some[j]);
+    store(dq + i / width * stride + i % width, result);
+  }
+};
+
+template <class Element, int depth, int rows, bool dropping>
+void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream) {
+  using OutputProducts = AttentionOutputProducts<Element, depth>;
+  using Queries = AttentionBackward<Element, depth, rows, BackwardPass::queries, dropping>;
+  using Keys = AttentionBackward<Element, depth, rows, BackwardPass::keys, dropping>;
+  using KeysAddingQueries =
+      AttentionBackward<Element, depth, rows, BackwardPass::keys_adding_queries, dropping>;
+  BackwardMatrices<Element> of{};
+  of.q = a.q.data.as<Element>();
+  of.k = a.k.data.as<Element>();
+  of.v = a.v.data.as<Element>();
+  of.dout = a.dout.data.as<Element>();
+  of.dq = a.dq.data.as<Element>();
+  of.dk = a.dk.data.as<Element>();
+  of.dv = a.dv.data.as<Element>();
+  of.q_stride = a.q.stride;
+  of.k_stride = a.k.stride;
+  of.v_stride = a.v.stride;
+  of.dout_stride = a.dout.stride;
+  of.dq_stride = a.dq.stride;
+  of.dk_stride = a.dk.stride;
+  of.dv_stride = a.dv.stride;
+  of.log_sum_exp = a.log_sum_exp;
+  of.output_products = a.output_products;
+  of.partial_rows = a.partial_rows;
+  of.partial_keys = a.partial_keys;
+  of.query_gradients = a.query_gradients;
+  of.tokens = a.tokens;
+  of.width = a.heads * depth;
+  of.scale = a.scale;
+  of.exact = a.exact;
+  of.drop = {a.dropout_seed, a.dropout_stream, a.tokens, a.drop_probability};
+
+  launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
+                        a.output_products, a.tokens, a.heads},
+         {.blocks = blocks_for(a.tokens * a.heads, OutputProducts::rows)}, stream);
+  if (a.deterministic) {
+    launch(Keys{a.view, of}, {.blocks = a.key_pieces, .shared_bytes = Keys::shared_bytes}, stream);
+    launch(Queries{a.view, of}, {.blocks = a.query_pieces, .shared_bytes = Queries::shared_bytes}, stream);
+    launch(AttentionBackwardSum<Element, depth, rows, false>{a.view, of}, {.blocks = a.query_cuts}, stream);
+  } else {
+    const Index count = a.tokens * of.width;
+    fill_zero(a.query_gradients, static_cast<std::size_t>(count) * sizeof(float), stream);
+    launch(KeysAddingQueries{a.view, of},
+           {.blocks = a.key_pieces, .shared_bytes = KeysAddingQueries::shared_bytes}, stream);
+    using QueryGradients = AttentionQueryGradients<Element>;
+    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, a.tokens, of.width},
+           {.blocks = blocks_for(count, QueryGradients::threads * 4)}, stream);
+  }
+  launch(AttentionBackwardSum<Element, depth, rows, true>{a.view, of}, {.blocks = a.key_cuts, .blocks_y = 2},
+         stream);
+}
+
+template <class Element, int depth, int rows>
+void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream) {
+  if (a.drop_probability > 0.0f) {
+    launch_backward_kernels<Element, depth, rows, true>(a, stream);
+  } else {
+    launch_backward_kernels<Element, depth, rows, false>(a, stream);
+  }
+}
+
+template <int depth>
+void launch_attention_backward(const AttentionBackwardArguments& a, int tile_rows, Stream stream) {
+  const bool narrow = a.q.data.type() == bigbird::kernels::ElementType::bf16;
+  if (tile_rows == 64) {
+    narrow ? launch_backward_kernels<bf16, depth, 64>(a, stream)
+           : launch_backward_kernels<float, depth, 64>(a, stream);
+  } else {
+    narrow ? launch_backward_kernels<bf16, depth, 16>(a, stream)
+           : launch_backward_kernels<float, depth, 16>(a, stream);
+  }
+}
+
+}  // namespace bigbird::kernels::cuda
