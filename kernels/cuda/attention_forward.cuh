@@ -15,7 +15,6 @@
 
 namespace bigbird::kernels::cuda {
 
-constexpr float log2_e = 1.44269504088896341f;
 constexpr float ln_2 = 0.693147180559945309f;
 
 // How many blocks of the kernel an SM is to hold: as many as registers allow without spills.
@@ -56,7 +55,7 @@ struct AttentionForward {
   const Element* q;
   const Element* k;
   const Element* v;
-  Index q_stride, k_stride, v_stride;
+  std::int32_t q_stride, k_stride, v_stride;
   Element* out;
   Index out_stride;
   float* log_sum_exp;
@@ -69,81 +68,93 @@ struct AttentionForward {
   ProbabilityDropout dropout;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const int number = find_sequence(view.query_pieces, view.count, thread.block());
-    const AttentionSequence& sequence = view.sequences[number];
-    const AttentionPiece piece = sequence.by_query.pieces[thread.block() - view.query_pieces[number]];
-    const ListedTile* const list = sequence.by_query.tiles + piece.first;
-    const int length = sequence.length;
-    const int queries = rows_below(sequence.query_length, piece.tile, rows);
-    const Index first_row = sequence.first_row + piece.tile * rows;  // of the tile, in the batch
-    const int column = piece.head * width;
-    const int row = thread.warp() * 16 + (thread.lane() >> 2);  // in the tile: this lane's upper row
-
     float sums[width / 8][4] = {};
-    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; rows `row` and `row` + 8
+    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; this lane's two rows
     float total[2] = {0.0f, 0.0f};              // of this lane's columns
-
-    // Lists ascend, so what comes behind the first padded tile is padding too.
-    const auto visible = [&](int i) { return i < piece.count && list[i].tile * rows < length; };
-    bool more = queries > 0 && visible(0);
-    if (more || piece.slot < 0) {
-      const Element* const keys = k + sequence.first_row * k_stride + column;
-      const Element* const values = v + sequence.first_row * v_stride + column;
-      const auto load = [&](int stage, int tile) {
-        const int valid = rows_below(length, tile, rows);
-        const Index first = Index{tile} * rows;
-        KeyTile::template load<threads>(thread, key_tile(thread, stage), keys + first * k_stride, k_stride,
-                                        valid);
-        KeyTile::template load<threads>(thread, value_tile(thread, stage), values + first * v_stride,
-                                        v_stride, valid);
-        thread.commit_copies();
-      };
-      if (more) load(0, list[0].tile);
-      WarpRows<Element, width> query;
-      if (more) {
-        query.load_global(thread, q + (first_row + thread.warp() * 16) * q_stride + column, q_stride);
-      }
-      const float exponent_scale = scale * log2_e;
-      std::uint64_t seed = 0;
-      if (dropping) seed = *dropout.seed;
-      for (int i = 0; more; ++i) {
-        const int stage = stages == 2 ? i & 1 : 0;
-        const ListedTile tile = list[i];
-        thread.template wait_copies<0>();
-        thread.barrier();  // the pair is there, and nobody reads the other one any more
-        more = visible(i + 1);
-        if (stages == 2 && more) load(stage ^ 1, list[i + 1].tile);
-
-        float scores[rows / 8][4] = {};
-        Products::scores(thread, scores, query, key_tile(thread, stage), exact);
-        const int valid = rows_below(length, tile.tile, rows);
-        if (valid < rows) mask(thread, scores, valid);
-        add_to_softmax(thread, scores, maximum, total, sums, exponent_scale, tile.log2_count);
-        if (dropping) {
-          const Index upper =
-              dropout.element(piece.head, first_row + row, sequence.first_row + Index{tile.tile} * rows);
-#pragma unroll
-          for (int n = 0; n < rows / 8; ++n) {
-            dropout.drop(thread, seed, scores[n], upper + n * 8, upper + 8 * tokens + n * 8);
-          }
-        }
-        Products::weighted_sum(thread, sums, scores, value_tile(thread, stage), exact);
-        if (stages == 1 && more) {
-          thread.barrier();
-          load(0, list[i + 1].tile);
-        }
-      }
-    }
+    const int number = find_sequence(view.query_pieces, view.count, thread.block());
+    add_up(thread, number, sums, maximum, total);
     total[0] = row_sum(thread, total[0]);
     total[1] = row_sum(thread, total[1]);
+
+    // Read again: registers are scarce in between.
+    const AttentionSequence& sequence = view.sequences[number];
+    const AttentionPiece piece = piece_of(thread, number);
+    const int queries = rows_below(sequence.query_length, piece.tile, rows);
     if (piece.slot < 0) {
-      write(thread, sums, maximum, total, queries, first_row, column, piece.head, row);
+      const Index first_row = sequence.first_row + piece.tile * rows;
+      write(thread, sums, maximum, total, queries, first_row, piece.head);
     } else if (queries > 0) {
-      write_partial(thread, sums, maximum, total, sequence.first_query_slot + piece.slot, row);
+      write_partial(thread, sums, maximum, total, sequence.first_query_slot + piece.slot);
     }
   }
 
  private:
+  BIGBIRD_DEVICE AttentionPiece piece_of(Thread& thread, int number) const {
+    return view.sequences[number].by_query.pieces[thread.block() - view.query_pieces[number]];
+  }
+  // In the tile: the upper row of this lane's fragments.
+  BIGBIRD_DEVICE static int row_of(Thread& thread) { return thread.warp() * 16 + (thread.lane() >> 2); }
+
+  BIGBIRD_DEVICE void add_up(Thread& thread, int number, float (&sums)[width / 8][4], float (&maximum)[2],
+                             float (&total)[2]) const {
+    const AttentionSequence& sequence = view.sequences[number];
+    const AttentionPiece piece = piece_of(thread, number);
+    const ListedTile* list = sequence.by_query.tiles + piece.first;
+    const ListedTile* const end = list + piece.count;
+    const int length = sequence.length;
+    const int column = piece.head * width;
+    // Lists ascend, so what comes behind the first padded tile is padding too.
+    const auto visible = [&] { return list < end && list->tile * rows < length; };
+    if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !visible()) return;
+
+    const Index first_row = sequence.first_row + piece.tile * rows;  // of the tile, in the batch
+    const int sequence_row = static_cast<int>(sequence.first_row);
+    const auto load = [&](int stage) {
+      const int valid = rows_below(length, list->tile, rows);
+      const Index first = sequence_row + list->tile * rows;
+      KeyTile::template load<threads>(thread, key_tile(thread, stage), k + (first * k_stride + column),
+                                      k_stride, valid);
+      KeyTile::template load<threads>(thread, value_tile(thread, stage), v + (first * v_stride + column),
+                                      v_stride, valid);
+      thread.commit_copies();
+    };
+    load(0);
+    WarpRows<Element, width> query;
+    query.load_global(thread, q + (first_row + thread.warp() * 16) * q_stride + column, q_stride);
+    std::uint64_t seed = 0;
+    if (dropping) seed = *dropout.seed;
+    int stage = 0;
+    for (bool more = true; more;) {
+      const ListedTile tile = *list;
+      thread.template wait_copies<0>();
+      thread.barrier();  // the pair is there, and nobody reads the other one any more
+      ++list;
+      more = visible();
+      if (stages == 2 && more) load(stage ^ 1);
+
+      float scores[rows / 8][4] = {};
+      const int valid = rows_below(length, tile.tile, rows);
+      if (valid < rows) mask(thread, scores, valid);
+      Products::scores(thread, scores, query, key_tile(thread, stage), exact);
+      add_to_softmax(thread, scores, maximum, total, sums, scale * log2_e, tile.log2_count);
+      if (dropping) {
+        const Index upper = dropout.element(piece.head, first_row + row_of(thread),
+                                            sequence.first_row + Index{tile.tile} * rows);
+#pragma unroll
+        for (int n = 0; n < rows / 8; ++n) {
+          dropout.drop(thread, seed, scores[n], upper + n * 8, upper + 8 * tokens + n * 8);
+        }
+      }
+      Products::weighted_sum(thread, sums, scores, value_tile(thread, stage), exact);
+      if (stages == 2) {
+        stage ^= 1;
+      } else if (more) {
+        thread.barrier();
+        load(0);
+      }
+    }
+  }
+
   BIGBIRD_DEVICE static Shared<Element> key_tile(Thread& thread, int stage) {
     return thread.template shared<Element>(stage * 2 * KeyTile::bytes, KeyTile::elements);
   }
@@ -151,6 +162,7 @@ struct AttentionForward {
     return thread.template shared<Element>((stage * 2 + 1) * KeyTile::bytes, KeyTile::elements);
   }
 
+  // Sums that start at minus infinity stay there.
   BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid) {
     const int first = (thread.lane() & 3) * 2;
 #pragma unroll
@@ -196,14 +208,13 @@ struct AttentionForward {
   }
 
   BIGBIRD_DEVICE void write(Thread& thread, const float (&sums)[width / 8][4], const float (&maximum)[2],
-                            const float (&total)[2], int queries, Index first_row, int column, int head,
-                            int row) const {
+                            const float (&total)[2], int queries, Index first_row, int head) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int at = row + 8 * half;
+      const int at = row_of(thread) + 8 * half;
       const bool seen = at < queries && total[half] > 0.0f;
       const float factor = out_scale / total[half];
-      Element* const to = out + (first_row + at) * out_stride + column + (thread.lane() & 3) * 2;
+      Element* const to = out + (first_row + at) * out_stride + head * width + (thread.lane() & 3) * 2;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
         store_pair(to + n * 8, seen ? sums[n][2 * half] * factor : 0.0f,
@@ -218,11 +229,10 @@ struct AttentionForward {
 
   // A piece that saw no key leaves its rows unwritten: its sum of 0 says so.
   BIGBIRD_DEVICE void write_partial(Thread& thread, const float (&sums)[width / 8][4],
-                                    const float (&maximum)[2], const float (&total)[2], int slot,
-                                    int row) const {
+                                    const float (&maximum)[2], const float (&total)[2], int slot) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int at = row + 8 * half;
+      const int at = row_of(thread) + 8 * half;
       if ((thread.lane() & 3) == 0) {
         partial_statistics[Index{slot} * 2 * rows + at] = maximum[half];
         partial_statistics[Index{slot} * 2 * rows + rows + at] = total[half];
@@ -310,9 +320,9 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.q = a.q.data.as<Element>();
   kernel.k = a.k.data.as<Element>();
   kernel.v = a.v.data.as<Element>();
-  kernel.q_stride = a.q.stride;
-  kernel.k_stride = a.k.stride;
-  kernel.v_stride = a.v.stride;
+  kernel.q_stride = static_cast<std::int32_t>(a.q.stride);
+  kernel.k_stride = static_cast<std::int32_t>(a.k.stride);
+  kernel.v_stride = static_cast<std::int32_t>(a.v.stride);
   kernel.out = a.out.data.as<Element>();
   kernel.out_stride = a.out.stride;
   kernel.log_sum_exp = a.log_sum_exp;

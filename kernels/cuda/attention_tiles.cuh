@@ -12,6 +12,8 @@
 
 namespace bigbird::kernels::cuda {
 
+constexpr float log2_e = 1.44269504088896341f;
+
 // How a tile of rows x width elements lies in shared memory, so that no access of the products meets a bank
 // twice.
 template <class Element, int width>
@@ -48,12 +50,18 @@ struct Tile {
                                   int valid) {
     constexpr int chunk = 16 / static_cast<int>(sizeof(Element));
     constexpr int chunks = width / chunk;  // of a row
-    static_assert(rows * chunks % threads == 0);
+    constexpr int rows_at_once = threads / chunks;
+    static_assert(threads % chunks == 0 && rows % rows_at_once == 0);
+    const int row = thread.index() / chunks, column = thread.index() % chunks * chunk;
+    const Element* const source = from + row * stride + column;
+    const int place = Layout::at(row, column);
 #pragma unroll
-    for (int i = 0; i < rows * chunks / threads; ++i) {
-      const int place = thread.index() + i * threads;
-      const int row = place / chunks, column = place % chunks * chunk;
-      thread.copy_async(to, Layout::at(row, column), from + row * stride + column, row < valid);
+    for (int i = 0; i < rows; i += rows_at_once) {
+      if (rows_at_once % 8 == 0) {  // the chunks of these rows change places alike
+        thread.copy_async(to, place + i * Layout::stride, source + i * stride, row + i < valid);
+      } else {
+        thread.copy_async(to, Layout::at(row + i, column), source + i * stride, row + i < valid);
+      }
     }
   }
 };
