@@ -71,6 +71,8 @@ std::string forbidden_own_include(std::string_view file, std::string_view target
     return room_rank(file) <= room_rank(target) ? "" : "the arrow between these rooms points the other way";
   }
   if (starts_with(target, "kernels/")) {
+    // The layer of the kernels stands on the device or on its emulation.
+    if (file == "kernels/cuda/device.cuh" && target == "kernels/cuda/emulation/device_emulation.h") return "";
     if (!is_kernel_interface(target)) {
       const std::string_view folder = target.substr(0, target.rfind('/') + 1);
       const bool registry = starts_with(file, "kernels/") && file.find('/', 8) == std::string_view::npos;
@@ -90,18 +92,61 @@ struct Confinement {
   std::string_view header;  // prefix of what stands between the brackets
   std::string_view room;    // prefix of the paths that may include it, besides tests/
 };
-constexpr std::array<Confinement, 10> confinements = {{{"CLI/", "apps/"},
-                                                       {"spdlog/", "apps/"},
-                                                       {"htslib/", "lib/io/"},
-                                                       {"zlib.h", "lib/io/"},
-                                                       {"sentencepiece", "lib/tokenization/"},
-                                                       {"oneapi/", "kernels/cpu/"},
-                                                       {"dnnl", "kernels/cpu/"},
-                                                       {"cuda", "kernels/cuda/"},
-                                                       {"cublas", "kernels/cuda/"},
-                                                       {"gtest/", "tests/"}}};
+constexpr std::array<Confinement, 8> confinements = {{{"CLI/", "apps/"},
+                                                      {"spdlog/", "apps/"},
+                                                      {"htslib/", "lib/io/"},
+                                                      {"zlib.h", "lib/io/"},
+                                                      {"sentencepiece", "lib/tokenization/"},
+                                                      {"oneapi/", "kernels/cpu/"},
+                                                      {"dnnl", "kernels/cpu/"},
+                                                      {"gtest/", "tests/"}}};
+
+// The files that speak to CUDA itself; all others do it through them.
+constexpr std::array<std::string_view, 3> cuda_files = {
+    "kernels/cuda/device_nvidia.cuh", "kernels/cuda/runtime.cu", "kernels/cuda/gemm_cublaslt.cpp"};
+
+bool speaks_cuda(std::string_view file) {
+  return std::find(cuda_files.begin(), cuda_files.end(), file) != cuda_files.end();
+}
+
+// Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads, __shfl_sync
+// ...
+bool is_cuda_name(std::string_view word) {
+  for (const std::string_view family : {"cuda", "cublas", "atomic"}) {
+    if (starts_with(word, family) && word.size() > family.size() &&
+        std::isupper(static_cast<unsigned char>(word[family.size()])) != 0) {
+      return true;
+    }
+  }
+  for (const std::string_view name :
+       {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__device__", "__host__", "__global__",
+        "__constant__", "__launch_bounds__"}) {
+    if (word == name) return true;
+  }
+  for (const std::string_view prefix : {"__sync", "__shared", "__shfl", "__ballot", "__any", "__all", "__ld",
+                                        "__st", "__nv", "__half", "__float2", "__bfloat", "__CUDA"}) {
+    if (starts_with(word, prefix)) return true;
+  }
+  return false;
+}
+
+// The first CUDA name in a line of code; empty when there is none.
+std::string cuda_name(std::string_view line) {
+  for (std::size_t at = 0; at < line.size();) {
+    std::size_t end = at;
+    while (end < line.size() && is_word(line[end])) ++end;
+    if (is_cuda_name(line.substr(at, end - at))) return std::string(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return line.find("<<<") == std::string_view::npos ? "" : "<<<";
+}
 
 std::string forbidden_system_include(std::string_view file, std::string_view header) {
+  if (starts_with(header, "cuda") || starts_with(header, "cublas")) {
+    return speaks_cuda(file)
+               ? ""
+               : "<" + std::string(header) + "> is for device_nvidia.cuh, runtime.cu and gemm_cublaslt.cpp";
+  }
   for (const Confinement& rule : confinements) {
     if (starts_with(header, rule.header) && !starts_with(file, rule.room) && !starts_with(file, "tests/")) {
       return "<" + std::string(header) + "> belongs to " + std::string(rule.room) + " only";
@@ -117,15 +162,32 @@ std::string forbidden_system_include(std::string_view file, std::string_view hea
   return "";
 }
 
+// What an #include line names: the opening delimiter and the header; empty for other lines.
+std::string included(std::string_view line) {
+  std::size_t at = line.find_first_not_of(' ');
+  if (at == std::string_view::npos || line[at] != '#') return {};
+  at = line.find_first_not_of(' ', at + 1);
+  if (at == std::string_view::npos || !starts_with(line.substr(at), "include")) return {};
+  at = line.find_first_of("<\"", at);
+  if (at == std::string_view::npos) return {};
+  const std::size_t end = line.find_first_of(">\"", at + 1);
+  return end == std::string_view::npos ? std::string() : std::string(line.substr(at, end - at));
+}
+
 // The few files that may use what the rest may not, each for a reason.
 struct Exemption {
   std::string_view file;
   std::string_view name;
 };
-constexpr std::array<Exemption, 2> exemptions = {{
+constexpr std::array<Exemption, 6> exemptions = {{
+    // Where __device__ gets a name of ours, and which of the two layers is taken.
+    {"kernels/philox.h", "__CUDACC__"},
+    {"kernels/philox.h", "__host__"},
+    {"kernels/cuda/device.cuh", "__CUDACC__"},
     {"lib/core/numpy_random.h",
      "std::mt19937"},  // NumPy's own generator, for plans that equal the published ones
     {"lib/tokenization/sentencepiece_bpe_trainer.cpp", "std::thread"},  // a clock while the library computes
+    {"lib/training/batch_prefetcher.cpp", "std::async"},  // makes batches while the device computes
 }};
 
 bool is_exempt(std::string_view file, std::string_view name) {
@@ -137,6 +199,11 @@ bool is_exempt(std::string_view file, std::string_view name) {
 std::string forbidden_code(std::string_view file, std::string_view line) {
   const bool library =
       starts_with(file, "lib/") || starts_with(file, "kernels/") || starts_with(file, "reference/");
+  if (library && !speaks_cuda(file) && included(line).empty()) {
+    const std::string name = cuda_name(line);
+    if (!name.empty() && !is_exempt(file, name))
+      return "CUDA is reached through kernels/cuda/device.cuh and runtime.h: " + name;
+  }
   if (library) {
     for (const std::string_view call :
          {"printf", "fprintf", "vprintf", "vfprintf", "puts", "fputs", "putchar", "perror"}) {
@@ -197,18 +264,6 @@ std::string forbidden_text(std::string_view file, std::string_view line) {
   return "";
 }
 
-// What an #include line names: the opening delimiter and the header; empty for other lines.
-std::string included(std::string_view line) {
-  std::size_t at = line.find_first_not_of(' ');
-  if (at == std::string_view::npos || line[at] != '#') return {};
-  at = line.find_first_not_of(' ', at + 1);
-  if (at == std::string_view::npos || !starts_with(line.substr(at), "include")) return {};
-  at = line.find_first_of("<\"", at);
-  if (at == std::string_view::npos) return {};
-  const std::size_t end = line.find_first_of(">\"", at + 1);
-  return end == std::string_view::npos ? std::string() : std::string(line.substr(at, end - at));
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -262,16 +317,17 @@ std::vector<std::string> violations(const std::string& path, const std::string& 
   if (lines.empty() || !starts_with(lines[0], "//"))
     report(1, "a file opens with a comment that says what it is for");
   if (lines.size() > line_limit) report(lines.size(), "over 600 lines: two rooms in one");
-  if (ends_with(path, ".h") && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
+  const bool header = ends_with(path, ".h") || ends_with(path, ".cuh");
+  if (header && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
     report(1, "a header needs #pragma once");
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool commented_out = included(code[i]).empty() && code[i].find('#') == std::string::npos;
-    const std::string header = commented_out ? std::string() : included(lines[i]);
-    if (!header.empty()) {
-      const std::string_view name = std::string_view(header).substr(1);
+    const std::string target = commented_out ? std::string() : included(lines[i]);
+    if (!target.empty()) {
+      const std::string_view name = std::string_view(target).substr(1);
       report(i + 1,
-             header[0] == '"' ? forbidden_own_include(path, name) : forbidden_system_include(path, name));
+             target[0] == '"' ? forbidden_own_include(path, name) : forbidden_system_include(path, name));
     }
     report(i + 1, forbidden_code(path, code[i]));
     report(i + 1, forbidden_text(path, lines[i]));
@@ -280,11 +336,13 @@ std::vector<std::string> violations(const std::string& path, const std::string& 
 }
 
 std::vector<std::string> source_files(const std::filesystem::path& root) {
+  constexpr std::array<std::string_view, 4> extensions = {".h", ".cpp", ".cuh", ".cu"};
   std::vector<std::string> files;
   for (const char* room : {"apps", "kernels", "lib", "reference", "tests"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {
       const std::string extension = entry.path().extension().string();
-      if (entry.is_regular_file() && (extension == ".h" || extension == ".cpp")) {
+      if (entry.is_regular_file() &&
+          std::find(extensions.begin(), extensions.end(), extension) != extensions.end()) {
         files.push_back(std::filesystem::relative(entry.path(), root).generic_string());
       }
     }

@@ -13,7 +13,7 @@ namespace bigbird::policy {
 // to the repository, with forward slashes: the rules depend on the room it names.
 std::vector<std::string> violations(const std::string& path, const std::string& text);
 
-// All .h and .cpp files of the rooms, relative to the root, sorted.
+// All .h, .cpp, .cuh and .cu files of the rooms, relative to the root, sorted.
 std::vector<std::string> source_files(const std::filesystem::path& root);
 
 // The same text with comments and literals blanked out; lines and columns stay.

@@ -66,6 +66,28 @@ TEST(Policy, KernelsStandAlone) {
   expect_good("kernels/registry.cpp", "#include \"kernels/cpu/backend.h\"");
 }
 
+TEST(Policy, CudaIsSpokenInThreeFiles) {
+  expect_bad("kernels/cuda/rows.cu", "#include <cuda_runtime.h>");
+  expect_bad("kernels/cuda/rows.cuh", "#include <cuda_bf16.h>");
+  expect_bad("lib/model/x.cpp", "#include <cublasLt.h>");
+  expect_bad("tests/cuda/x.cpp", "#include <cuda_runtime.h>");
+  expect_good("kernels/cuda/runtime.cu", "#include <cuda_runtime.h>");
+  expect_good("kernels/cuda/gemm_cublaslt.cpp", "#include <cublasLt.h>");
+  for (const char* code : {"const int i = threadIdx.x;", "__syncthreads();", "__shared__ float tile[32];",
+                           "atomicAdd(sum, x);", "run<<<1, 32>>>();", "v = __shfl_xor_sync(~0u, v, 1);",
+                           "#if defined(__CUDA_ARCH__)", "cudaMalloc(&p, 1);", "__device__ int f();"}) {
+    expect_bad("kernels/cuda/rows.cu", code);
+    expect_good("kernels/cuda/device_nvidia.cuh", code);
+  }
+  expect_good("kernels/cuda/rows.cu", "thread.atomic_add(sum, x);  // atomicAdd on the device");
+  expect_good("kernels/cuda/rows.cu", "namespace bigbird::kernels::cuda {");
+  expect_good("lib/model/x.cpp", "std::atomic<int> cuda = 0;");
+  expect_good("kernels/cuda/device.cuh", "#include \"kernels/cuda/emulation/device_emulation.h\"");
+  expect_bad("kernels/cuda/rows.cu", "#include \"kernels/cuda/emulation/device_emulation.h\"");
+  expect_good("kernels/cuda/rows.cu", "#include \"kernels/cuda/device.cuh\"");
+  EXPECT_EQ(violations("kernels/cuda/x.cuh", "// What for.\nint f();\n").size(), 1u);
+}
+
 TEST(Policy, ReferenceIsForTestsAndKnowsOnlyItself) {
   expect_bad("lib/model/x.cpp", "#include \"reference/encoder.h\"");
   expect_bad("apps/x.cpp", "#include \"reference/encoder.h\"");
