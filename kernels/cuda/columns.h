@@ -9,7 +9,7 @@
 
 namespace bigbird::kernels::cuda {
 
-// Device memory that add_column_sums writes first, in bytes: grows with rows until 2 MiB or so is reached.
+// Device memory for the sums of parts of the rows, in bytes: about 1 MiB at most.
 std::size_t column_sums_workspace(Index rows, Index width);
 
 // sums[j] += the sum of x[:, j], x [rows, width] with rows `stride` elements apart; in fp32.

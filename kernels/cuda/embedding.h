@@ -15,7 +15,7 @@ void embedding_forward(const std::int32_t* ids, const std::int32_t* types, const
                        ConstValues word, ConstValues type, ConstValues position, float word_scale, Values y,
                        Index tokens, Index width, Stream stream);
 
-// Device memory for add_rows_by_key, in bytes: 12 per token and 1/8 of a row in fp32 per token.
+// Device memory for add_rows_by_key, in bytes: about 10, and 1/32 of a row in fp32, for each token.
 std::size_t rows_by_key_workspace(Index tokens, Index width, Index key_count);
 
 // table[keys[t]] += scale * dy[t] for every token t, in fp32 and in an order fixed by the keys: the tokens

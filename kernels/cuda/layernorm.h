@@ -19,7 +19,7 @@ void dropout_add_layernorm_forward(ConstValues x, ConstValues residual, const Dr
                                    const float* gamma, const float* beta, float epsilon, Values y,
                                    float* mean, float* rstd, Index rows, Index width, Stream stream);
 
-// Device memory for the partial sums of dgamma and dbeta, in bytes: grows with rows until 16 MiB at most.
+// Device memory for the partial sums of dgamma and dbeta, in bytes: grows with rows until about 6 MiB.
 std::size_t layernorm_backward_workspace(Index rows, Index width);
 void layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
                         const float* rstd, Values dx, bool accumulate, float* dgamma, float* dbeta,

@@ -1,0 +1,149 @@
+// What the kernels of rows and elements share: storage types as floats, several elements in one access,
+// dropout factors, and the choice of an instance by types and alignment.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/device.cuh"
+#include "kernels/philox.h"
+
+namespace bigbird::kernels::cuda {
+
+// --- on the device
+
+// Elements of 16 bytes.
+template <class T>
+inline constexpr int vector_elements = 16 / static_cast<int>(sizeof(T));
+
+template <int N, class T>
+BIGBIRD_DEVICE void to_floats(const Pack<T, N>& pack, float (&values)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) values[i] = to_float(pack[i]);
+}
+
+// N elements, in accesses of at most 16 bytes; `from` and `to` are aligned to them.
+template <int N, class T>
+BIGBIRD_DEVICE void load_floats(const T* from, float (&values)[N]) {
+  constexpr int step = N < vector_elements<T> ? N : vector_elements<T>;
+#pragma unroll
+  for (int first = 0; first < N; first += step) {
+    const Pack<T, step> pack = load<step>(from + first);
+#pragma unroll
+    for (int i = 0; i < step; ++i) values[first + i] = to_float(pack[i]);
+  }
+}
+template <int N>
+BIGBIRD_DEVICE void store_floats(float* to, const float (&values)[N]) {
+  constexpr int step = N < 4 ? N : 4;
+#pragma unroll
+  for (int first = 0; first < N; first += step) {
+    Pack<float, step> pack;
+#pragma unroll
+    for (int i = 0; i < step; ++i) pack[i] = values[first + i];
+    store(to + first, pack);
+  }
+}
+template <int N>
+BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
+  static_assert(N <= vector_elements<bf16>);
+  Pack<bf16, N> pack;
+  if constexpr (N == 1) {
+    pack[0] = to_bf16(values[0]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 2) {
+      const std::uint32_t pair = pack_bf16_fast(values[i], values[i + 1]);
+      memcpy(&pack.value[i], &pair, sizeof pair);
+    }
+  }
+  store(to, pack);
+}
+
+// The value that storing as T leaves.
+template <class T>
+BIGBIRD_DEVICE float rounded(float value) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return float_of_bits(pack_bf16_fast(value, 0.0f) << 16);
+  } else {
+    return value;
+  }
+}
+
+// Dropout as a kernel sees it: factors of N neighbouring elements, 0 or 1 / (1 - p). Without dropout they
+// are 1.
+struct DropoutFactors {
+  const std::uint64_t* seed = nullptr;
+  std::uint64_t stream = 0;
+  float probability = 0.0f;
+  float scale = 1.0f;
+
+  DropoutFactors() = default;
+  explicit DropoutFactors(const Dropout& dropout)
+      : seed(dropout.seed),
+        stream(dropout.stream),
+        probability(dropout.probability),
+        scale(1.0f / (1.0f - dropout.probability)) {}
+
+  // index is a multiple of N.
+  template <int N>
+  BIGBIRD_DEVICE void get(Index index, float (&factors)[N]) const {
+    if (probability <= 0.0f) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) factors[i] = 1.0f;
+      return;
+    }
+    const std::uint64_t key = *seed;
+    const auto element = static_cast<std::uint64_t>(index);
+    if constexpr (N % 4 == 0) {
+#pragma unroll
+      for (int first = 0; first < N; first += 4) {
+        const Philox4x32 bits = philox4x32(key, (element >> 2) + static_cast<unsigned>(first / 4), stream);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          factors[first + i] = uniform_from_bits(bits.word[i]) >= probability ? scale : 0.0f;
+        }
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        factors[i] =
+            dropout_keep(key, stream, element + static_cast<unsigned>(i), probability) ? scale : 0.0f;
+      }
+    }
+  }
+};
+
+// --- on the host: body(T{}) or body(T{}, U{}) for the element types, body(integral_constant<int, N>) for how
+// many elements travel at once.
+
+template <class Body>
+void with_type(ElementType type, const Body& body) {
+  if (type == ElementType::bf16) return body(bf16{});
+  body(float{});
+}
+
+template <class Body>
+void with_types(ElementType first, ElementType second, const Body& body) {
+  with_type(first, [&](auto t) { with_type(second, [&](auto u) { body(t, u); }); });
+}
+
+template <class... Pointers>
+bool aligned_to_vectors(Pointers... pointers) {
+  return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
+}
+
+// 16 bytes of the widest of the types where the caller's condition allows it, single elements otherwise.
+template <class T, class U = T, class Body>
+void with_access(bool vectors, const Body& body) {
+  constexpr int elements = std::min(vector_elements<T>, vector_elements<U>);
+  if (vectors) return body(std::integral_constant<int, elements>{});
+  body(std::integral_constant<int, 1>{});
+}
+
+}  // namespace bigbird::kernels::cuda

@@ -1,0 +1,383 @@
+// Element by element: activations, dropout, sums, conversions; and row by row: rotary turns, rows picked out
+// and put back.
+#include "kernels/cuda/elementwise.h"
+
+#include "kernels/cuda/elements.cuh"
+#include "kernels/gelu.h"
+
+namespace bigbird::kernels::cuda {
+
+namespace {
+
+// y[i] = operation(i): each thread makes N neighbours. The operation reads what it needs of element i before
+// y[i] is written, so that y may be one of its inputs.
+template <class T, int N, class Operation>
+struct Elementwise {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+  T* y;
+  Index count;
+  Operation operation;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index begin = (Index{thread.block()} * threads + thread.index()) * N;
+    if (begin + N <= count) {
+      make<N>(begin);
+    } else {
+      for (Index i = begin; i < count; ++i) make<1>(i);
+    }
+  }
+
+  template <int M>
+  BIGBIRD_DEVICE void make(Index i) const {
+    float values[M];
+    operation.template get<M>(i, values);
+    store_floats(y + i, values);
+  }
+};
+
+template <class T, int N, class Operation>
+void run_elementwise(T* y, Index count, const Operation& operation, Stream stream) {
+  using Kernel = Elementwise<T, N, Operation>;
+  launch(Kernel{y, count, operation}, {.blocks = blocks_for(count, Index{Kernel::threads} * N)}, stream);
+}
+
+template <class T>
+struct GeluForward {
+  const T* x;
+  Activation activation;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    load_floats(x + at, values);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      values[i] = activation == Activation::gelu_erf ? gelu_erf(values[i]) : gelu(values[i]);
+    }
+  }
+};
+
+template <class T>
+struct GeluBackward {
+  const T* pre;
+  const T* dy;
+  Activation activation;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float gradient[N];
+    load_floats(pre + at, values);
+    load_floats(dy + at, gradient);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const float slope =
+          activation == Activation::gelu_erf ? gelu_erf_derivative(values[i]) : gelu_derivative(values[i]);
+      values[i] = gradient[i] * slope;
+    }
+  }
+};
+
+template <class T>
+struct TanhForward {
+  const T* x;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    load_floats(x + at, values);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] = tanhf(values[i]);
+  }
+};
+
+template <class T>
+struct TanhBackward {
+  const T* y;
+  const T* dy;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float gradient[N];
+    load_floats(y + at, values);
+    load_floats(dy + at, gradient);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] = gradient[i] * (1.0f - values[i] * values[i]);
+  }
+};
+
+template <class T>
+struct DropoutOf {
+  const T* x;
+  DropoutFactors dropout;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float factors[N];
+    load_floats(x + at, values);
+    dropout.get(at, factors);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] *= factors[i];
+  }
+};
+
+template <class T>
+struct DropoutAdd {
+  const T* x;
+  const T* residual;
+  DropoutFactors dropout;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float stay[N], factors[N];
+    load_floats(x + at, values);
+    load_floats(residual + at, stay);
+    dropout.get(at, factors);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] = stay[i] + values[i] * factors[i];
+  }
+};
+
+template <class T>
+struct Add {
+  const T* x;
+  const T* y;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float more[N];
+    load_floats(y + at, values);
+    load_floats(x + at, more);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] += more[i];
+  }
+};
+
+// N neighbours lie in one row: width is a multiple of the N of the launch.
+template <class T, class Bias>
+struct AddBias {
+  const T* y;
+  const Bias* bias;
+  Index width;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    float more[N];
+    load_floats(y + at, values);
+    load_floats(bias + at % width, more);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] += more[i];
+  }
+};
+
+template <class From>
+struct Convert {
+  const From* from;
+  template <int N>
+  BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
+    load_floats(from + at, values);
+  }
+};
+
+// --- rows: a warp each
+
+constexpr int rows_per_block = 8;
+
+// y[i] = x[rows[i]], or y[rows[i]] += x[i] when Back.
+template <class T, int N, bool Back>
+struct MoveRows {
+  static constexpr int threads = 32 * rows_per_block;
+  static constexpr int blocks_per_sm = 4;
+  const T* x;
+  const std::int32_t* rows;
+  T* y;
+  Index count;
+  Index width;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index i = Index{thread.block()} * rows_per_block + thread.warp();
+    if (i >= count) return;
+    const T* const from = x + (Back ? i : Index{rows[i]}) * width;
+    T* const to = y + (Back ? Index{rows[i]} : i) * width;
+#pragma unroll 4
+    for (Index column = thread.lane() * N; column < width; column += 32 * N) {
+      float values[N];
+      load_floats(from + column, values);
+      if constexpr (Back) {
+        float there[N];
+        load_floats(to + column, there);
+#pragma unroll
+        for (int j = 0; j < N; ++j) values[j] += there[j];
+      }
+      store_floats(to + column, values);
+    }
+  }
+};
+
+template <bool Back>
+void move_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
+  assert(x.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    const bool vectors = width % vector_elements<T> == 0 && aligned_to_vectors(x.data(), y.data());
+    with_access<T>(vectors, [&](auto n) {
+      launch(MoveRows<T, n(), Back>{x.as<T>(), rows, y.as<T>(), count, width},
+             {.blocks = blocks_for(count, rows_per_block)}, stream);
+    });
+  });
+}
+
+// Lanes share out the pairs of all heads of a row, N neighbouring pairs at a time.
+template <class T, int N>
+struct RotaryTurn {
+  static constexpr int threads = 32 * rows_per_block;
+  static constexpr int blocks_per_sm = 4;
+  T* x;
+  Index stride;
+  const std::int32_t* positions;
+  const float* turns;
+  Index rows;
+  int heads;
+  int head_size;
+  int half;
+  float direction;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index row = Index{thread.block()} * rows_per_block + thread.warp();
+    if (row >= rows) return;
+    const float* const turn = turns + Index{positions[row]} * 2 * half;
+    const int pieces = half / N;  // of a head
+#pragma unroll 2
+    for (int item = thread.lane(); item < heads * pieces; item += 32) {
+      const int i = item % pieces * N;
+      T* const first = x + row * stride + item / pieces * head_size + i;
+      float a[N], b[N], cosine[N], sine[N];
+      load_floats(first, a);
+      load_floats(first + half, b);
+      load_floats(turn + i, cosine);
+      load_floats(turn + half + i, sine);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const float along = a[j], across = b[j], turned = sine[j] * direction;
+        a[j] = along * cosine[j] - across * turned;
+        b[j] = across * cosine[j] + along * turned;
+      }
+      store_floats(first, a);
+      store_floats(first + half, b);
+    }
+  }
+};
+
+}  // namespace
+
+void gelu_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream) {
+  assert(x.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), count, GeluForward<T>{x.as<T>(), activation}, stream);
+    });
+  });
+}
+
+void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
+                   Stream stream) {
+  assert(pre.type() == dx.type() && dy.type() == dx.type());
+  with_type(dx.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(pre.data(), dy.data(), dx.data()), [&](auto n) {
+      run_elementwise<T, n()>(dx.as<T>(), count, GeluBackward<T>{pre.as<T>(), dy.as<T>(), activation},
+                              stream);
+    });
+  });
+}
+
+void tanh_forward(ConstValues x, Values y, Index count, Stream stream) {
+  assert(x.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), count, TanhForward<T>{x.as<T>()}, stream);
+    });
+  });
+}
+
+void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count, Stream stream) {
+  assert(y.type() == dx.type() && dy.type() == dx.type());
+  with_type(dx.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(y.data(), dy.data(), dx.data()), [&](auto n) {
+      run_elementwise<T, n()>(dx.as<T>(), count, TanhBackward<T>{y.as<T>(), dy.as<T>()}, stream);
+    });
+  });
+}
+
+void dropout(ConstValues x, Values y, Index count, const Dropout& dropout, Stream stream) {
+  assert(x.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), count, DropoutOf<T>{x.as<T>(), DropoutFactors(dropout)}, stream);
+    });
+  });
+}
+
+void dropout_add(ConstValues x, ConstValues residual, Values y, Index count, const Dropout& dropout,
+                 Stream stream) {
+  assert(x.type() == y.type() && residual.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(x.data(), residual.data(), y.data()), [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), count,
+                              DropoutAdd<T>{x.as<T>(), residual.as<T>(), DropoutFactors(dropout)}, stream);
+    });
+  });
+}
+
+void add(ConstValues x, Values y, Index count, Stream stream) {
+  assert(x.type() == y.type());
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), count, Add<T>{x.as<T>(), y.as<T>()}, stream);
+    });
+  });
+}
+
+void add_bias(ConstValues bias, Values y, Index rows, Index width, Stream stream) {
+  with_types(y.type(), bias.type(), [&](auto type, auto bias_type) {
+    using T = decltype(type);
+    using Bias = decltype(bias_type);
+    const bool vectors = width % vector_elements<bf16> == 0 && aligned_to_vectors(bias.data(), y.data());
+    with_access<T, Bias>(vectors, [&](auto n) {
+      run_elementwise<T, n()>(y.as<T>(), rows * width, AddBias<T, Bias>{y.as<T>(), bias.as<Bias>(), width},
+                              stream);
+    });
+  });
+}
+
+void convert(ConstValues from, Values to, Index count, Stream stream) {
+  with_types(to.type(), from.type(), [&](auto to_type, auto from_type) {
+    using To = decltype(to_type);
+    using From = decltype(from_type);
+    with_access<To, From>(aligned_to_vectors(from.data(), to.data()), [&](auto n) {
+      run_elementwise<To, n()>(to.as<To>(), count, Convert<From>{from.as<From>()}, stream);
+    });
+  });
+}
+
+void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream) {
+  move_rows<false>(x, rows, y, count, width, stream);
+}
+
+void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,
+                      Stream stream) {
+  move_rows<true>(dy, rows, dx, count, width, stream);
+}
+
+void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
+                 Index head_size, Index half, bool back, Stream stream) {
+  with_type(x.data.type(), [&](auto type) {
+    using T = decltype(type);
+    constexpr Index whole = vector_elements<T>;
+    const bool vectors = x.stride % whole == 0 && head_size % whole == 0 && half % whole == 0 &&
+                         aligned_to_vectors(x.data.data(), turns);
+    with_access<T>(vectors, [&](auto n) {
+      launch(RotaryTurn<T, n()>{x.data.as<T>(), x.stride, positions, turns, rows, static_cast<int>(heads),
+                                static_cast<int>(head_size), static_cast<int>(half), back ? -1.0f : 1.0f},
+             {.blocks = blocks_for(rows, rows_per_block)}, stream);
+    });
+  });
+}
+
+}  // namespace bigbird::kernels::cuda

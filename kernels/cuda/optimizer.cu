@@ -1,0 +1,199 @@
+// The gradient norm and AdamW.
+#include "kernels/cuda/optimizer.h"
+
+#include "kernels/cuda/elements.cuh"
+
+namespace bigbird::kernels::cuda {
+
+namespace {
+
+// The sum over the block in thread 0, in a fixed order.
+template <int threads>
+BIGBIRD_DEVICE double block_sum(Thread& thread, double value) {
+  constexpr int warps = threads / 32;
+  value = warp_sum(thread, value);
+  const auto sums = thread.shared<double>(0, warps);
+  if (thread.lane() == 0) sums[thread.warp()] = value;
+  thread.barrier();
+  double total = 0.0;
+  if (thread.index() == 0) {
+    for (int warp = 0; warp < warps; ++warp) total += sums[warp];
+  }
+  return total;
+}
+
+constexpr Index square_parts_most = 1024;
+
+template <int N>
+struct SquareParts {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+  static constexpr std::size_t shared_bytes = threads / 32 * sizeof(double);
+  const float* x;
+  Index count;
+  double* parts;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index step = Index{thread.blocks()} * threads * N;
+    double sum = 0.0;
+#pragma unroll 4
+    for (Index i = (Index{thread.block()} * threads + thread.index()) * N; i < count; i += step) {
+      if (i + N <= count) {
+        add<N>(i, sum);
+      } else {
+        for (Index j = i; j < count; ++j) add<1>(j, sum);
+      }
+    }
+    const double total = block_sum<threads>(thread, sum);
+    if (thread.index() == 0) parts[thread.block()] = total;
+  }
+
+  template <int M>
+  BIGBIRD_DEVICE void add(Index i, double& sum) const {
+    float values[M];
+    load_floats(x + i, values);
+#pragma unroll
+    for (int j = 0; j < M; ++j) sum += static_cast<double>(values[j]) * static_cast<double>(values[j]);
+  }
+};
+
+struct SumDoubles {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 1;
+  static constexpr std::size_t shared_bytes = threads / 32 * sizeof(double);
+  const double* parts;
+  Index count;
+  double* result;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    double sum = 0.0;
+    for (Index i = thread.index(); i < count; i += threads) sum += parts[i];
+    const double total = block_sum<threads>(thread, sum);
+    if (thread.index() == 0) *result = total;
+  }
+};
+
+Index square_parts(Index count) {
+  return std::min(square_parts_most, blocks_for(count, 4096));
+}
+
+// AdamWStep as the kernel wants it: as the CPU kernels round it.
+struct AdamWConstants {
+  float gradient_scale;
+  float beta1, beta2;
+  float gradient_share, square_share;  // 1 - beta
+  float epsilon;
+  float step_size;  // learning rate / correction1
+  float inverse_correction2;
+  float decay;  // of the runs that decay: learning rate * weight decay
+
+  explicit AdamWConstants(const AdamWStep& step)
+      : gradient_scale(step.gradient_scale),
+        beta1(static_cast<float>(step.beta1)),
+        beta2(static_cast<float>(step.beta2)),
+        gradient_share(static_cast<float>(1.0 - step.beta1)),
+        square_share(static_cast<float>(1.0 - step.beta2)),
+        epsilon(step.epsilon),
+        step_size(step.learning_rate / step.correction1),
+        inverse_correction2(1.0f / step.correction2),
+        decay(step.learning_rate * step.weight_decay) {}
+};
+
+// Each thread has N neighbouring parameters, and looks up the run that they lie in. Parameters in no run
+// stay.
+template <int N>
+struct AdamW {
+  static constexpr int threads = 256;
+  static constexpr int blocks_per_sm = 4;
+  float* p;
+  const float* g;
+  float* m;
+  float* v;
+  bf16* copy;  // may be null
+  const ParameterRun* runs;
+  Index run_count;
+  Index span;
+  AdamWConstants constants;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Index begin = (Index{thread.block()} * threads + thread.index()) * N;
+    if (begin >= span) return;
+    Index run = first_ending_behind(begin);
+    if (run < run_count && runs[run].offset <= begin && begin + N <= runs[run].offset + runs[run].count) {
+      update<N>(begin, runs[run].decay);
+      return;
+    }
+    for (Index i = begin; i < begin + N; ++i) {
+      while (run < run_count && runs[run].offset + runs[run].count <= i) ++run;
+      if (run == run_count) return;
+      if (runs[run].offset <= i) update<1>(i, runs[run].decay);
+    }
+  }
+
+  // The first run that ends behind element i.
+  BIGBIRD_DEVICE Index first_ending_behind(Index i) const {
+    Index low = 0, high = run_count;
+    while (low < high) {
+      const Index middle = (low + high) / 2;
+      if (runs[middle].offset + runs[middle].count <= i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  template <int M>
+  BIGBIRD_DEVICE void update(Index at, bool decays) const {
+    const AdamWConstants& c = constants;
+    const float decay = decays ? c.decay : 0.0f;
+    float parameter[M], gradient[M], first[M], second[M];
+    load_floats(p + at, parameter);
+    load_floats(g + at, gradient);
+    load_floats(m + at, first);
+    load_floats(v + at, second);
+#pragma unroll
+    for (int i = 0; i < M; ++i) {
+      const float scaled = gradient[i] * c.gradient_scale;
+      first[i] = c.beta1 * first[i] + c.gradient_share * scaled;
+      second[i] = c.beta2 * second[i] + c.square_share * scaled * scaled;
+      const float denominator = sqrtf(second[i] * c.inverse_correction2) + c.epsilon;
+      parameter[i] -= c.step_size * first[i] / denominator + decay * parameter[i];
+    }
+    store_floats(p + at, parameter);
+    store_floats(m + at, first);
+    store_floats(v + at, second);
+    if (copy != nullptr) store_floats(copy + at, parameter);
+  }
+};
+
+}  // namespace
+
+std::size_t sum_of_squares_workspace(Index count) {
+  return static_cast<std::size_t>(square_parts(count)) * sizeof(double);
+}
+
+void sum_of_squares(const float* x, Index count, double* result, void* workspace, Stream stream) {
+  double* const parts = static_cast<double*>(workspace);
+  with_access<float>(aligned_to_vectors(x), [&](auto n) {
+    using Kernel = SquareParts<n()>;
+    launch(Kernel{x, count, parts}, {.blocks = square_parts(count), .shared_bytes = Kernel::shared_bytes},
+           stream);
+  });
+  launch(SumDoubles{parts, square_parts(count), result},
+         {.blocks = 1, .shared_bytes = SumDoubles::shared_bytes}, stream);
+}
+
+void adamw(float* p, const float* g, float* m, float* v, bf16* copy, const ParameterRun* runs,
+           Index run_count, Index span, const AdamWStep& step, Stream stream) {
+  // The copy is written eight bytes at a time.
+  const bool vectors = aligned_to_vectors(p, g, m, v) && reinterpret_cast<std::uintptr_t>(copy) % 8 == 0;
+  with_access<float>(vectors, [&](auto n) {
+    using Kernel = AdamW<n()>;
+    launch(Kernel{p, g, m, v, copy, runs, run_count, span, AdamWConstants(step)},
+           {.blocks = blocks_for(span, Index{Kernel::threads} * n())}, stream);
+  });
+}
+
+}  // namespace bigbird::kernels::cuda
