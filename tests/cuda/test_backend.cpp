@@ -1,0 +1,364 @@
+// Every operation of the CUDA backend against the CPU backend, at small and odd shapes.
+#include "lib/model/block_plan.h"
+#include "tests/cuda/backend_test.h"
+
+namespace bigbird::kernels::cuda::testing {
+
+class BackendOperations : public BackendTest {};
+
+struct LinearShape {
+  Index m, n, k;
+};
+// With sizes that cuBLASLt's epilogues take, and with others.
+const LinearShape linear_shapes[] = {{5, 16, 24}, {17, 24, 8}, {3, 5, 7}, {1, 1, 33}, {0, 8, 8}};
+
+TEST_P(BackendOperations, LinearForward) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    for (const bool with_bias : {false, true}) {
+      for (const bool wide : {false, true}) {
+        agree([&, m = m, n = n, k = k](Side& side) {
+          const ConstValues x = side.values(exact_numbers(m * k, 1));
+          const float* const parameters = side.parameters(exact_numbers(n * k + n, 2));
+          const float* const bias = with_bias ? parameters + n * k : nullptr;
+          const Values y = side.unset(m * n, wide);
+          side.backend().linear_forward(x, parameters, bias, y, m, n, k);
+          return std::vector<Floats>{side.read(y, m * n)};
+        });
+      }
+    }
+  }
+}
+
+TEST_P(BackendOperations, LinearGeluForward) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+      for (const bool keep : {true, false}) {
+        agree([&, m = m, n = n, k = k](Side& side) {
+          const ConstValues x = side.values(exact_numbers(m * k, 1));
+          const float* const parameters = side.parameters(exact_numbers(n * k + n, 2, 0.3));
+          const Values pre = keep ? side.unset(m * n) : Values();
+          const Values y = side.unset(m * n);
+          side.backend().linear_gelu_forward(x, parameters, parameters + n * k, pre, y, m, n, k, activation);
+          std::vector<Floats> outputs{side.read(y, m * n)};
+          if (keep) outputs.push_back(side.read(pre, m * n));
+          return outputs;
+        });
+      }
+    }
+  }
+}
+
+TEST_P(BackendOperations, LinearBackwardInput) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    for (const bool accumulate : {false, true}) {
+      agree([&, m = m, n = n, k = k](Side& side) {
+        const ConstValues dy = side.values(exact_numbers(m * n, 1));
+        const float* const w = side.parameters(exact_numbers(n * k, 2));
+        const Values dx = accumulate ? side.values(exact_numbers(m * k, 3)) : side.unset(m * k);
+        side.backend().linear_backward_input(dy, w, dx, m, n, k, accumulate);
+        return std::vector<Floats>{side.read(dx, m * k)};
+      });
+    }
+  }
+}
+
+TEST_P(BackendOperations, LinearBackwardInputGelu) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+      agree(
+          [&, m = m, n = n, k = k](Side& side) {
+            const ConstValues dy = side.values(exact_numbers(m * n, 1));
+            const float* const w = side.parameters(exact_numbers(n * k, 2));
+            const ConstValues pre = side.values(exact_numbers(m * k, 3));
+            const Values dx = side.unset(m * k);
+            side.backend().linear_backward_input_gelu(dy, w, pre, dx, m, n, k, activation);
+            return std::vector<Floats>{side.read(dx, m * k)};
+          },
+          2.0);
+    }
+  }
+}
+
+TEST_P(BackendOperations, LinearBackwardWeight) {
+  for (const auto& [m, n, k] : linear_shapes) {
+    agree([&, m = m, n = n, k = k](Side& side) {
+      const ConstValues dy = side.values(exact_numbers(m * n, 1));
+      const ConstValues x = side.values(exact_numbers(m * k, 2));
+      float* const dw = side.floats(exact_numbers(n * k, 3));
+      float* const dbias = side.floats(exact_numbers(n, 4));
+      side.backend().linear_backward_weight(dy, x, dw, dbias, m, n, k);
+      side.backend().linear_backward_weight(dy, x, dw, nullptr, m, n, k);
+      return std::vector<Floats>{side.read(dw, n * k), side.read(dbias, n)};
+    });
+  }
+}
+
+TEST_P(BackendOperations, Embedding) {
+  constexpr Index tokens = 37, width = 20, vocabulary = 11, type_count = 2, position_count = 40;
+  std::vector<std::int32_t> ids = random_integers(tokens, vocabulary, 1);
+  const std::vector<std::int32_t> types = random_integers(tokens, type_count, 2);
+  const std::vector<std::int32_t> positions = random_integers(tokens, position_count, 3);
+  for (const bool with_positions : {true, false}) {
+    agree([&](Side& side) {
+      const float* const parameters =
+          side.parameters(exact_numbers((vocabulary + type_count + position_count) * width, 4));
+      const float* const type = parameters + vocabulary * width;
+      const float* const position = with_positions ? type + type_count * width : nullptr;
+      const Values y = side.unset(tokens * width);
+      side.backend().embedding_forward(side.integers(ids), side.integers(types), side.integers(positions),
+                                       parameters, type, position, 1.5f, y, tokens, width);
+      return std::vector<Floats>{side.read(y, tokens * width)};
+    });
+  }
+  ids[5] = -1;
+  agree([&](Side& side) {
+    const ConstValues dy = side.values(exact_numbers(tokens * width, 5));
+    float* const dword = side.floats(exact_numbers(vocabulary * width, 6));
+    float* const dtype = side.floats(exact_numbers(type_count * width, 7));
+    float* const dposition = side.floats(exact_numbers(position_count * width, 8));
+    side.backend().embedding_backward(dy, side.integers(ids), side.integers(types), side.integers(positions),
+                                      1.5f, dword, dtype, dposition, tokens, width, vocabulary, type_count,
+                                      position_count);
+    return std::vector<Floats>{side.read(dword, vocabulary * width), side.read(dtype, type_count * width),
+                               side.read(dposition, position_count * width)};
+  });
+}
+
+TEST_P(BackendOperations, LayerNormAlone) {
+  constexpr Index rows = 9, width = 40;
+  agree(
+      [&](Side& side) {
+        const ConstValues x = side.values(exact_numbers(rows * width, 1));
+        const ConstValues dy = side.values(exact_numbers(rows * width, 2));
+        const float* const gamma = side.parameters(exact_numbers(width, 3));
+        const float* const beta = side.parameters(exact_numbers(width, 4));
+        const Values y = side.unset(rows * width);
+        const Values dx = side.values(exact_numbers(rows * width, 5));
+        float* const mean = side.floats(Floats(rows));
+        float* const rstd = side.floats(Floats(rows));
+        float* const dgamma = side.floats(exact_numbers(width, 6));
+        float* const dbeta = side.floats(exact_numbers(width, 7));
+        side.backend().layernorm_forward(x, gamma, beta, 1e-12f, y, mean, rstd, rows, width);
+        side.backend().layernorm_backward(dy, x, gamma, mean, rstd, dx, true, dgamma, dbeta, rows, width);
+        return std::vector<Floats>{side.read(y, rows * width), side.read(mean, rows),
+                                   side.read(rstd, rows),      side.read(dx, rows * width),
+                                   side.read(dgamma, width),   side.read(dbeta, width)};
+      },
+      2.0);
+}
+
+TEST_P(BackendOperations, TheEndOfAPostNormBranch) {
+  constexpr Index rows = 9, width = 40;
+  agree(
+      [&](Side& side) {
+        const Dropout dropout{0.3f, side.key(99), 5};
+        const ConstValues x = side.values(exact_numbers(rows * width, 1));
+        const ConstValues residual = side.values(exact_numbers(rows * width, 2));
+        const ConstValues dy = side.values(exact_numbers(rows * width, 8));
+        const float* const gamma = side.parameters(exact_numbers(width, 3));
+        const float* const beta = side.parameters(exact_numbers(width, 4));
+        const Values sum = side.unset(rows * width);
+        const Values y = side.unset(rows * width);
+        const Values dx = side.unset(rows * width);
+        const Values branch = side.unset(rows * width);
+        float* const mean = side.floats(Floats(rows));
+        float* const rstd = side.floats(Floats(rows));
+        float* const dgamma = side.floats(exact_numbers(width, 6));
+        float* const dbeta = side.floats(exact_numbers(width, 7));
+        side.backend().dropout_add_layernorm_forward(x, residual, dropout, sum, gamma, beta, 1e-12f, y, mean,
+                                                     rstd, rows, width);
+        side.backend().layernorm_backward_dropout(dy, sum, gamma, mean, rstd, dx, branch, dropout, dgamma,
+                                                  dbeta, rows, width);
+        return std::vector<Floats>{side.read(sum, rows * width), side.read(y, rows * width),
+                                   side.read(dx, rows * width),  side.read(branch, rows * width),
+                                   side.read(dgamma, width),     side.read(dbeta, width)};
+      },
+      2.0);
+}
+
+TEST_P(BackendOperations, ElementByElement) {
+  constexpr Index count = 1003;
+  agree(
+      [&](Side& side) {
+        Backend& backend = side.backend();
+        const Dropout dropout{0.25f, side.key(7), 3};
+        const ConstValues x = side.values(exact_numbers(count, 1));
+        const ConstValues other = side.values(exact_numbers(count, 2));
+        std::vector<Floats> outputs;
+        const auto keep = [&](const Values& made) { outputs.push_back(side.read(made, count)); };
+        for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+          const Values dx = side.unset(count);
+          backend.gelu_backward(x, other, dx, count, activation);
+          keep(dx);
+        }
+        const Values y = side.unset(count);
+        backend.tanh_forward(x, y, count);
+        keep(y);
+        const Values dx = side.unset(count);
+        backend.tanh_backward(side.values(exact_numbers(count, 4, 0.2)), other, dx, count);
+        keep(dx);
+        backend.dropout(x, y, count, dropout);
+        keep(y);
+        backend.dropout_add(x, other, y, count, dropout);
+        keep(y);
+        backend.add(x, y, count);
+        keep(y);
+        backend.copy(dx.data(), y.data(), static_cast<std::size_t>(count) * size_of(y.type()));
+        keep(dx);
+        backend.zero(dx.data(), static_cast<std::size_t>(count) * size_of(y.type()));
+        backend.add(x, dx, count);
+        keep(dx);
+        return outputs;
+      },
+      2.0);
+}
+
+TEST_P(BackendOperations, RotaryTurn) {
+  constexpr Index rows = 6, heads = 2, head_size = 8, half = 3, stride = 20, length = 10;
+  for (const bool back : {false, true}) {
+    agree([&](Side& side) {
+      const Values x = side.values(exact_numbers(rows * stride, 1));
+      const float* const turns = side.floats(exact_numbers(length * 2 * half, 2));
+      side.backend().rotary_turn({x, stride}, side.integers(random_integers(rows, length, 3)), turns, rows,
+                                 heads, head_size, half, back);
+      return std::vector<Floats>{side.read(x, rows * stride)};
+    });
+  }
+}
+
+TEST_P(BackendOperations, RowsPickedOut) {
+  constexpr Index rows = 12, width = 10, count = 4;
+  const std::vector<std::int32_t> picked{7, 0, 11, 3};
+  agree([&](Side& side) {
+    const ConstValues x = side.values(exact_numbers(rows * width, 1));
+    const Values y = side.unset(count * width);
+    const Values dx = side.values(exact_numbers(rows * width, 2));
+    side.backend().gather_rows(x, side.integers(picked), y, count, width);
+    side.backend().scatter_add_rows(y, side.integers(picked), dx, count, width);
+    return std::vector<Floats>{side.read(y, count * width), side.read(dx, rows * width)};
+  });
+}
+
+TEST_P(BackendOperations, Losses) {
+  constexpr Index rows = 6, classes = 13;
+  const std::vector<std::int32_t> labels{3, -100, 0, 12, 5, 5};
+  for (const bool wide : {false, true}) {
+    agree(
+        [&](Side& side) {
+          Backend& backend = side.backend();
+          const float* const scale = side.floats({0.25f});
+          std::vector<Floats> outputs;
+          const auto keep = [&](ConstValues made, Index count) { outputs.push_back(side.read(made, count)); };
+          float* const losses = side.floats(Floats(rows));
+          std::int32_t* const predictions = side.integers(std::vector<std::int32_t>(rows));
+          const Values logits = side.values(exact_numbers(rows * classes, 1), wide);
+          backend.cross_entropy(logits, side.integers(labels), losses, predictions, logits, scale, rows,
+                                classes);
+          keep(losses, rows);
+          keep(logits, rows * classes);
+          std::vector<std::int32_t> best(rows);
+          backend.download(best.data(), predictions, best.size() * sizeof(std::int32_t));
+          outputs.emplace_back(best.begin(), best.end());
+          const float* const targets = side.floats([&] {
+            Floats all;
+            for (const std::int32_t bit : random_integers(rows * classes, 2, 9))
+              all.push_back(static_cast<float>(bit));
+            return all;
+          }());
+          const Values binary = side.values(exact_numbers(rows * classes, 2), wide);
+          backend.binary_cross_entropy(binary, targets, 3.0f, losses, binary, scale, rows, classes);
+          keep(losses, rows);
+          keep(binary, rows * classes);
+          const Values error = side.values(exact_numbers(rows * classes, 3), wide);
+          backend.squared_error(error, targets, losses, error, scale, rows, classes);
+          keep(losses, rows);
+          keep(error, rows * classes);
+          return outputs;
+        },
+        2.0);
+  }
+}
+
+// Exact in every precision: parameters are fp32.
+TEST_P(BackendOperations, OptimizerStepsAndTheirWorkingCopy) {
+  constexpr Index count = 700;
+  const ParameterRun first[] = {{0, 100, true}, {100, 37, false}, {200, 500, true}};
+  const ParameterRun second[] = {{0, 700, false}};
+  const Operation operation = [&](Side& side) {
+    float* const p = side.parameters(exact_numbers(count, 1));
+    const float* const g = side.floats(exact_numbers(count, 2));
+    float* const m = side.floats(Floats(count, 0.1f));
+    float* const v = side.floats(Floats(count, 0.2f));
+    AdamWStep step;
+    step.learning_rate = 0.01f;
+    step.weight_decay = 0.1f;
+    step.gradient_scale = 0.5f;
+    side.backend().adamw(p, g, m, v, first, 3, step);
+    side.backend().adamw(p, g, m, v, second, 1, step);
+    side.backend().adamw(p, g, m, v, first, 3, step);
+    const Values y = side.unset(count);  // p through the working copy: 1 times p
+    side.backend().linear_forward(side.values({1.0f}), p, nullptr, y, 1, count, 1);
+    return std::vector<Floats>{side.read(p, count),
+                               side.read(m, count),
+                               side.read(v, count),
+                               side.read(y, count),
+                               {static_cast<float>(side.backend().sum_of_squares(p, count))}};
+  };
+  const std::vector<Floats> expected = on_processor(operation);
+  const std::vector<Floats> got = on_device(operation);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::vector<double> wide(expected[i].begin(), expected[i].end());
+    EXPECT_LT(relative_error(got[i], wide), i == 3 ? tolerance() : 1e-6) << "output " << i;
+  }
+}
+
+TEST_P(BackendOperations, AttentionOverARaggedBatch) {
+  constexpr Index heads = 2, head_size = 32, block_size = 16, width = heads * head_size;
+  // Rows that name a block twice, and a block that hardly anybody names.
+  const BlockPlan longer(
+      {{{0, 1, 2, 3}, {0, 1, 1, 3}, {2, 3}, {0, 1, 2, 3}}, {{0, 1, 2, 3}, {1, 3}, {0, 0, 2}, {0, 1, 2, 3}}});
+  const BlockPlan shorter({{{0, 1}, {1, 0, 0}}, {{0, 1}, {1}}});
+  const BlockPlanView* const plans[] = {&shorter.view(), &longer.view()};
+  const Index token_offsets[] = {0, 32, 96};
+  const Index lengths[] = {32, 55};
+  const Index tokens = token_offsets[2];
+  for (const float drop : {0.0f, 0.2f}) {
+    agree(
+        [&](Side& side) {
+          AttentionBatch batch;
+          batch.place = 1;
+          batch.sequences = 2;
+          batch.heads = heads;
+          batch.head_size = head_size;
+          batch.block_size = block_size;
+          batch.token_offsets = token_offsets;
+          batch.lengths = lengths;
+          batch.plans = plans;
+          batch.scale = 0.2f;
+          batch.drop_probability = drop;
+          batch.dropout_seed = side.key(11);
+          batch.dropout_stream = 4;
+          const Values qkv = side.values(exact_numbers(tokens * 3 * width, 1));
+          const Values gradients = side.unset(tokens * 3 * width);
+          const Values out = side.unset(tokens * width);
+          const Values dout = side.values(exact_numbers(tokens * width, 2));
+          float* const log_sum_exp = side.floats(Floats(heads * tokens));
+          const auto part = [&](const Values& matrix, Index i) {
+            return Rows{matrix + i * width, 3 * width};
+          };
+          const auto input = [&](Index i) { return ConstRows{qkv + i * width, 3 * width}; };
+          side.backend().prepare_attention(batch);
+          side.backend().attention_forward(batch, input(0), input(1), input(2), {out, width}, log_sum_exp);
+          side.backend().attention_backward(batch, input(0), input(1), input(2), {out, width}, log_sum_exp,
+                                            {dout, width}, part(gradients, 0), part(gradients, 1),
+                                            part(gradients, 2));
+          return std::vector<Floats>{side.read(out, tokens * width),
+                                     side.read(gradients, tokens * 3 * width)};
+        },
+        2.0);
+  }
+}
+
+BIGBIRD_BACKEND_TESTS(BackendOperations);
+
+}  // namespace bigbird::kernels::cuda::testing
