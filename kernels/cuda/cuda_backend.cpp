@@ -116,8 +116,15 @@ void* CudaBackend::workspace(std::size_t bytes) {
     if (recordings_.recording()) throw std::logic_error("scratch grows while work is recorded");
     recordings_.clear();
     synchronize();
-    workspace_ = DevicePiece();
-    workspace_ = DevicePiece(bytes);
+    const std::size_t before = workspace_.bytes();
+    workspace_ = DevicePiece();  // first, to make room
+    try {
+      workspace_ = DevicePiece(bytes);
+    } catch (const OutOfMemory&) {
+      workspace_ = DevicePiece(before);
+      gemm_->use_workspace(workspace_.data());
+      throw;
+    }
     gemm_->use_workspace(workspace_.data());
   }
   return workspace_.data();

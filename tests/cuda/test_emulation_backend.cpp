@@ -1,0 +1,84 @@
+// The CUDA backend on an emulated device that is set up to be unkind: memory that runs out, and streams that
+// begin their work as late as they may, so that an order that nobody asked for does not happen.
+#include "kernels/cuda/emulation/emulation.h"
+#include "tests/cuda/backend_test.h"
+
+namespace bigbird::kernels::cuda::testing {
+
+class UnkindDevice : public ::testing::Test {
+ protected:
+  void TearDown() override { emulation::options() = before_; }
+  const emulation::Options before_ = emulation::options();
+};
+
+TEST_F(UnkindDevice, TheArenaThatDoesNotFitSaysWhatThereWas) {
+  emulation::options().memory = std::size_t{64} << 20;
+  CudaBackend backend({});
+  const std::size_t free = backend.free_memory();
+  EXPECT_LT(free, emulation::options().memory - Transfers::device_bytes);
+  try {
+    backend.reserve(free + 256);
+    FAIL() << "more than there is";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.asked(), free + 256);
+    EXPECT_EQ(error.free(), free);
+  }
+  EXPECT_NO_THROW(backend.reserve(free / 2));
+}
+
+TEST_F(UnkindDevice, ABackendThatDoesNotFitIsNotMade) {
+  emulation::options().memory = Transfers::device_bytes / 2;
+  EXPECT_THROW(make_cuda_backend({}), OutOfMemory);
+}
+
+TEST_F(UnkindDevice, ScratchThatDoesNotFitLeavesTheBackendInUse) {
+  emulation::options().memory = std::size_t{64} << 20;
+  CudaBackend backend({});
+  AttentionLimits limits;
+  limits.sequences = 1;
+  limits.tokens = limits.longest = 1 << 22;
+  limits.heads = 2;
+  limits.head_size = 32;
+  limits.block_size = 64;
+  EXPECT_THROW(backend.reserve_scratch(limits), OutOfMemory);
+  Side side(backend);
+  const Values x = side.values({1.0f, 2.0f});
+  const Values y = side.unset(1);
+  backend.linear_forward(x, side.parameters({3.0f, 4.0f}), nullptr, y, 1, 1, 2);
+  EXPECT_EQ(side.read(y, 1), Floats{11.0f});
+}
+
+TEST_F(UnkindDevice, WorkThatStartsLateStillReadsWhatWasUploaded) {
+  emulation::options().lazy_streams = true;
+  CudaBackend backend({0, Precision::fp32, true});
+  Side side(backend);
+  constexpr Index count = 3 * static_cast<Index>(Transfers::slot_bytes / sizeof(float)) / 2;
+  const Values total = side.values(Floats(static_cast<std::size_t>(count), 0.0f));
+  const Values step = side.unset(count);
+  Floats host(static_cast<std::size_t>(count));
+  float expected = 0.0f;
+  for (int round = 1; round <= 50; ++round) {  // more slots than the ring has
+    std::fill(host.begin(), host.end(), static_cast<float>(round));
+    backend.upload(step.data(), host.data(), host.size() * sizeof(float));
+    std::fill(host.begin(), host.end(), -1.0f);
+    backend.add(step, total, count);
+    expected += static_cast<float>(round);
+  }
+  EXPECT_EQ(side.read(total, count), Floats(static_cast<std::size_t>(count), expected));
+}
+
+TEST_F(UnkindDevice, RecordingsRunLateToo) {
+  emulation::options().lazy_streams = true;
+  CudaBackend backend({0, Precision::fp32, true});
+  Side side(backend);
+  const Values total = side.values({0.0f});
+  const Values step = side.unset(1);
+  for (int round = 1; round <= 6; ++round) {
+    const auto value = static_cast<float>(round);
+    backend.upload(step.data(), &value, sizeof value);
+    backend.repeat(1, [&] { backend.add(step, total, 1); });
+  }
+  EXPECT_EQ(side.read(total, 1), Floats{21.0f});
+}
+
+}  // namespace bigbird::kernels::cuda::testing
