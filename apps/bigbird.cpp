@@ -13,6 +13,7 @@
 #include "apps/command_line.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
+#include "kernels/errors.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
@@ -156,6 +157,12 @@ int guarded(int argc, char** argv) {
     return status;
   } catch (const Error& error) {
     return report(error);
+  } catch (const kernels::OutOfMemory& error) {
+    return report(Error(ErrorKind::environment, error.what(),
+                        "run less at once (--batch, --batch-tokens), choose another --device, or cpu"));
+  } catch (const kernels::DeviceError& error) {
+    return report(Error(ErrorKind::environment, error.what(),
+                        "the same with --device cpu tells whether the device is at fault"));
   } catch (const std::bad_alloc&) {
     return report(Error(ErrorKind::environment, "out of memory",
                         "use a smaller batch or model, or a machine with more"));

@@ -104,7 +104,8 @@ void check_tokenizer(const std::string& folder, const ModelConfig& config, Repor
   });
 }
 
-void check_self_test(const std::string& folder, const LoadedModel& model, Report& report) {
+void check_self_test(const std::string& folder, const LoadedModel& model, kernels::Backend& backend,
+                     Report& report) {
   std::optional<SelfTest> stored;
   if (!report.attempt("self-test", [&] { stored = read_self_test(folder); })) return;
   if (!stored) {
@@ -119,8 +120,7 @@ void check_self_test(const std::string& folder, const LoadedModel& model, Report
     report.ok("files", fmt::format("{} files have their digest", stored->files.size()));
   }
   report.attempt("self-test", [&] {
-    const auto backend = kernels::make_cpu_backend();
-    const double difference = self_test_difference(*backend, model.config, model.parameters, *stored);
+    const double difference = self_test_difference(backend, model.config, model.parameters, *stored);
     const std::string detail = fmt::format("{} tokens, relative difference {:.2g}, allowed {:g}",
                                            stored->input_ids.size(), difference, self_test_tolerance);
     if (difference <= self_test_tolerance) {
@@ -135,7 +135,8 @@ void check_self_test(const std::string& folder, const LoadedModel& model, Report
 
 int cmd_check(int argc, char** argv) {
   Verb verb("check", "Check a model folder: tensors, numbers, tokenizer, files, and a self-test.",
-            {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest"});
+            {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest",
+             "bigbird check model --device cuda"});
   std::string folder;
   bool allow_nan = false, write_digest = false, as_json = false;
   CLI::App& app = verb.app();
@@ -145,6 +146,7 @@ int cmd_check(int argc, char** argv) {
                "Write self_test.json for the model as it stands, then check it");
   app.add_flag("--json", as_json, "The report as JSON");
   verb.add_threads();
+  verb.add_device();
   if (!verb.parse(argc, argv)) return 0;
 
   Report report;
@@ -164,7 +166,7 @@ int cmd_check(int argc, char** argv) {
       const auto backend = kernels::make_cpu_backend();
       write_self_test(folder, run_self_test(*backend, model.config, model.parameters));
     }
-    check_self_test(folder, model, report);
+    check_self_test(folder, model, *verb.make_backend(), report);
   }
   OutputStream out("-");
   if (as_json) {

@@ -2,7 +2,6 @@
 #include "apps/command_line.h"
 #include "apps/random_mode_options.h"
 #include "apps/verbs.h"
-#include "lib/core/error.h"
 #include "lib/io/provenance.h"
 #include "lib/io/sha256.h"
 #include "lib/io/weight_files.h"
@@ -35,9 +34,6 @@ int cmd_forward(int argc, char** argv) {
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
-  if (options.gradients && verb.precision() != kernels::Precision::fp32) {
-    throw_usage("forward: --gradients needs --precision fp32", "leave one of the two out");
-  }
   if (random_mode.given()) {
     ModelConfig typed;
     random_mode.apply(typed);
@@ -45,6 +41,7 @@ int cmd_forward(int argc, char** argv) {
     options.plan = typed.plan;
   }
 
+  const auto backend = verb.make_backend(options.gradients ? ModelUse::training : ModelUse::inference);
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
@@ -55,7 +52,6 @@ int cmd_forward(int argc, char** argv) {
     }
     metadata["provenance"] = provenance_json(provenance);
   }
-  const auto backend = verb.make_backend();
   const std::int64_t tokens = run_exact_call(*backend, model, input, output, options, metadata);
   verb.set_throughput(static_cast<double>(tokens), "tokens");
   return 0;

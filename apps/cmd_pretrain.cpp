@@ -83,7 +83,7 @@ void add_training_options(CLI::App& app, Typed& typed, PretrainOptions& options)
   app.add_flag("--no-nsp", typed.no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]")
       ->group(group);
   app.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out")->group(group);
-  add_memory_options(app, options.grad_checkpoint, options.memory_limit);
+  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
   add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
                          "Steps between validations; 0 is never", typed.resume);
   app.add_option("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
@@ -134,13 +134,16 @@ ModelConfig fresh_config(const Typed& typed) {
 }  // namespace
 
 int cmd_pretrain(int argc, char** argv) {
-  Verb verb("pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
-            {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length "
-             "1024 --batch 16 "
-             "--steps 10k",
-             "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
-             "--steps 1M --resume",
-             "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
+  Verb verb(
+      "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
+      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length "
+       "1024 --batch 16 "
+       "--steps 10k",
+       "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
+       "--steps 1M --resume",
+       "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
+       "--batch 256 --accumulate 8",
+       "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
   Typed typed;
   typed.config.max_position_embeddings = 0;
   PretrainOptions options;
@@ -159,6 +162,7 @@ int cmd_pretrain(int argc, char** argv) {
   verb.add_seed();
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
@@ -176,8 +180,7 @@ int cmd_pretrain(int argc, char** argv) {
     options.command = verb.command();
   }
 
-  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
-  log_info(backend->description());
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
   const TrainingSummary summary = pretrain(options, *backend);
   log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
                        summary.loss, options.run));

@@ -21,9 +21,9 @@
 namespace bigbird::apps {
 namespace {
 
-LabelledScores predict_examples(const std::string& model, const std::string& data, std::int64_t batch) {
-  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
-  PromoterPredictor predictor(model, batch, *backend);
+LabelledScores predict_examples(const std::string& model, const std::string& data, std::int64_t batch,
+                                kernels::Backend& backend) {
+  PromoterPredictor predictor(model, batch, backend);
   LabelledScores scored;
   predictor.predict(*read_tsv_windows(data), [&](const Window& window, double score) {
     scored.labels.push_back(window.label);
@@ -54,14 +54,15 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   app.add_option("--threshold", threshold, "Scores from here on count as positive");
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   if (predictions.empty() == model.empty() || model.empty() != data.empty()) {
     throw_usage("give --predictions, or --model with --data",
                 "predictions are what `bigbird promoter predict` wrote");
   }
 
-  const LabelledScores scored =
-      model.empty() ? read_predictions(predictions) : predict_examples(model, data, batch);
+  const LabelledScores scored = model.empty() ? read_predictions(predictions)
+                                              : predict_examples(model, data, batch, *verb.make_backend());
   const BinaryMetrics metrics = binary_metrics(scored.labels, scored.scores, threshold);
   std::string provenance;
   if (verb.provenance()) {

@@ -41,12 +41,13 @@ int cmd_promoter_finetune(int argc, char** argv) {
       ->check(CLI::Range(-1.0, 0.999))
       ->group(group);
   add_optimizer_options(app, typed, options.learning_rate, options.optimizer);
-  add_memory_options(app, options.grad_checkpoint, options.memory_limit);
+  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
   add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
                          "Steps between validations; 0 is once an epoch", resume);
   verb.add_seed();
   verb.add_threads();
   verb.add_device();
+  verb.add_precision();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
@@ -60,8 +61,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
     options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
     options.command = verb.command();
   }
-  const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
-  log_info(backend->description());
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
   const TrainingSummary summary = promoter_finetune(options, *backend);
   log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
                        summary.loss, options.run));

@@ -16,9 +16,11 @@
 #include "apps/console.h"
 #include "apps/help.h"
 #include "apps/suggest.h"
+#include "kernels/devices.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/training/compute_device.h"
 #include "lib/training/process_memory.h"
 
 namespace bigbird::apps {
@@ -127,6 +129,49 @@ std::string config_file(const CLI::App& app) {
   return given.empty() ? "--config" : given.front();
 }
 
+// N of "cuda:N"; 0 for "cuda" and "auto".
+int cuda_index(const std::string& device) {
+  int index = 0;
+  if (const std::size_t colon = device.find(':'); colon != std::string::npos)
+    std::from_chars(device.data() + colon + 1, device.data() + device.size(), index);
+  return index;
+}
+
+void check_device(const std::string& verb, const std::string& device) {
+  if (device == "auto" || device == "cpu" || device == "cuda") return;
+  const std::string prefix = "cuda:";
+  int index = 0;
+  const char* end = device.data() + device.size();
+  if (device.rfind(prefix, 0) == 0) {
+    const auto parsed = std::from_chars(device.data() + prefix.size(), end, index);
+    if (parsed.ec == std::errc() && parsed.ptr == end && index >= 0) return;
+  }
+  throw_usage(verb + ": --device " + device + " is not a device",
+              "use auto, cpu, cuda or cuda:N; `bigbird devices` lists what there is");
+}
+
+kernels::Precision parse_precision(const std::string& name, kernels::Precision automatic) {
+  for (const kernels::Precision precision :
+       {kernels::Precision::fp32, kernels::Precision::tf32, kernels::Precision::bf16}) {
+    if (name == name_of(precision)) return precision;
+  }
+  return automatic;
+}
+
+// The device that was asked for, or with auto the first that can be had; null and why.
+std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, kernels::CudaOptions options,
+                                                     std::string& why, std::string& hint) {
+  if (device != "auto") return kernels::make_cuda_backend(options, why, hint);
+  const kernels::CudaStatus status = kernels::cuda_status();
+  why = status.why;
+  hint = status.hint;
+  for (const kernels::CudaDevice& found : status.devices) {
+    options.index = found.index;
+    if (auto backend = kernels::make_cuda_backend(options, why, hint)) return backend;
+  }
+  return nullptr;
+}
+
 [[noreturn]] void throw_config_error(const CLI::App& app, const std::string& name,
                                      const CLI::ConfigError& error) {
   const std::string see =
@@ -186,23 +231,44 @@ void Verb::add_seed(std::uint64_t value) {
 
 void Verb::add_device() {
   has_device_ = true;
-  app_.add_option("--device", device_, "Where to compute: auto, cpu or cuda[:N]")->group("General");
-}
-
-void Verb::add_precision() {
-  static const std::map<std::string, kernels::Precision> names{{"fp32", kernels::Precision::fp32},
-                                                               {"bf16", kernels::Precision::bf16}};
-  app_.add_option_function<std::string>(
-          "--precision", [this](const std::string& name) { precision_ = names.at(name); },
-          "Matrix products: fp32, or bf16 with sums in fp32 (faster, about three digits)")
-      ->default_str("fp32")
-      ->check(CLI::IsMember({"fp32", "bf16"}))
+  app_.add_option(
+          "--device", device_,
+          "Where to compute: cpu, cuda or cuda:N; auto is the first CUDA device, or the cpu without one")
       ->group("General");
 }
 
-std::unique_ptr<kernels::Backend> Verb::make_backend() const {
-  std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend(precision_);
-  if (precision_ == kernels::Precision::bf16) log_info("--precision bf16 on " + backend->description());
+void Verb::add_precision() {
+  precision_ = "auto";
+  app_.add_option(
+          "--precision", precision_,
+          "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster, about three digits; "
+          "training on CUDA only). auto is bf16 on CUDA, fp32 on the cpu")
+      ->check(CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
+      ->group("General");
+}
+
+std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
+  std::string why, hint;
+  if (device_ != "cpu") {
+    const kernels::CudaOptions options{.index = cuda_index(device_),
+                                       .precision = parse_precision(precision_, kernels::Precision::bf16)};
+    if (auto backend = first_cuda_backend(device_, options, why, hint)) {
+      log_info("computing on " + backend->description());
+      return backend;
+    }
+    if (device_ != "auto") throw_environment("--device " + device_ + ": " + why, hint);
+  }
+  const kernels::Precision precision = parse_precision(precision_, kernels::Precision::fp32);
+  const bool refused = precision == kernels::Precision::tf32 ||
+                       (precision == kernels::Precision::bf16 && use == ModelUse::training);
+  if (refused) {
+    const std::string what = use == ModelUse::training ? "trains" : "computes";
+    throw_usage(fmt::format("{}: --precision {} {} on CUDA devices only", name_, precision_, what),
+                why.empty() ? "take --precision fp32, or --device cuda" : "take --precision fp32; " + why);
+  }
+  auto backend = kernels::make_cpu_backend(precision);
+  log_info(fmt::format("computing in {} on {}{}", name_of(precision), backend->description(),
+                       why.empty() ? "" : " (" + why + ")"));
   return backend;
 }
 
@@ -232,13 +298,7 @@ bool Verb::parse(int argc, char** argv) {
   }
   provenance_ = !no_provenance_;
   if (has_threads_) kernels::set_thread_count(threads_);
-  if (has_device_ && device_ != "auto" && device_ != "cpu") {
-    const bool cuda = device_ == "cuda" || device_.rfind("cuda:", 0) == 0;
-    if (cuda)
-      throw_environment("--device " + device_ + ": this bigbird has no CUDA kernels",
-                        "use --device cpu or auto");
-    throw_usage(name_ + ": --device " + device_ + " is not a device", "use auto or cpu");
-  }
+  if (has_device_) check_device(name_, device_);
   start_console({name_, log_file_, quiet_, verbose_ > 0});
   parsed_ = true;
   return true;

@@ -23,6 +23,9 @@
 
 namespace bigbird::apps {
 
+// Gradients are wanted too, or results alone.
+enum class ModelUse { inference, training };
+
 class Verb {
  public:
   // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run as they stand.
@@ -37,8 +40,8 @@ class Verb {
   // Shared options; call those that the verb takes, before parse().
   void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
-  void add_device();     // --device auto|cpu (cuda is refused with exit 3 in a build without it)
-  void add_precision();  // --precision fp32|bf16, for verbs that only run a model: see make_backend()
+  void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
+  void add_precision();  // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
   void add_force();      // --force: an output folder that holds a run may be overwritten
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
@@ -46,9 +49,10 @@ class Verb {
   bool parse(int argc, char** argv);
 
   std::uint64_t seed() const { return seed_; }
-  kernels::Precision precision() const { return precision_; }
-  // The device and precision that were asked for; says in one line how bf16 is computed here.
-  std::unique_ptr<kernels::Backend> make_backend() const;
+  // The device and precision that were asked for, said in one line of the log. auto is the first CUDA device
+  // that can be used, else the cpu; and bf16 there, fp32 here. Error{environment} for a CUDA device that
+  // cannot be used, Error{usage} for a precision that the device does not have.
+  std::unique_ptr<kernels::Backend> make_backend(ModelUse use = ModelUse::inference) const;
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
@@ -72,7 +76,7 @@ class Verb {
   std::string command_;
   std::string log_file_;
   std::string device_ = "auto";
-  kernels::Precision precision_ = kernels::Precision::fp32;
+  std::string precision_ = "fp32";
   std::uint64_t seed_ = 1;
   int threads_ = 0;
   int verbose_ = 0;

@@ -40,11 +40,15 @@ void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning
       ->group(training_group);
 }
 
-void add_memory_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit) {
+void add_machine_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit, bool& debug_nan) {
   app.add_flag("--grad-checkpoint", grad_checkpoint, "Recompute activations in backward: slower, less memory")
       ->group(training_group);
-  app.add_option("--memory-limit", memory_limit, "Bytes the run may take; 0 is what is free")
+  app.add_option("--memory-limit", memory_limit,
+                 "Bytes the run may take, of the device's memory where it has its own; 0 is what is free")
       ->transform(count_suffix())
+      ->group(training_group);
+  app.add_flag("--debug-nan", debug_nan,
+               "When a loss or gradient is NaN or infinite, search for the layer that it comes from")
       ->group(training_group);
 }
 
@@ -59,7 +63,9 @@ void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint6
   app.add_option("--keep-best", keep_best, "Checkpoints of lowest validation loss to keep beside them")
       ->group(checkpoint_group);
   app.add_option("--eval-every", eval_every, eval_help)->transform(count_suffix())->group(checkpoint_group);
-  app.add_flag("--resume", resume, "Go on from the newest checkpoint in the output folder, exactly")
+  app.add_flag("--resume", resume,
+               "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
+               "with a warning in another precision")
       ->group(checkpoint_group);
 }
 

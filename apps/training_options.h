@@ -24,8 +24,8 @@ struct TypedSchedule {
 // --lr, --warmup, --schedule, --optimizer, --beta1, --beta2, --epsilon, --weight-decay, --clip-norm.
 void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning_rate,
                            OptimizerOptions& optimizer);
-// --grad-checkpoint, --memory-limit.
-void add_memory_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit);
+// --grad-checkpoint, --memory-limit, --debug-nan.
+void add_machine_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit, bool& debug_nan);
 // --save-every, --keep-last, --keep-best, --eval-every, --resume.
 void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
                             std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,

@@ -69,7 +69,7 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
     for (const bool checkpoint : {false, true}) {
       const ModelOptions training{.training = true, .grad_checkpoint = checkpoint};
       json[checkpoint ? "training_grad_checkpoint" : "training"] =
-          memory_of(plan_training_memory(config, limits, training, backend, {}).rows);
+          memory_of(plan_training_memory(config, limits, training, backend, {}).places.front().rows);
     }
   }
   return json;

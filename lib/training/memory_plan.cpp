@@ -3,49 +3,35 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/model/layout.h"
+#include "lib/training/compute_device.h"
 
 namespace bigbird {
+namespace {
 
-std::string format_bytes(std::size_t bytes) {
-  const double mebibytes = static_cast<double>(bytes) / (1024.0 * 1024.0);
-  return mebibytes < 1024.0 ? fmt::format("{:.1f} MiB", mebibytes)
-                            : fmt::format("{:.2f} GiB", mebibytes / 1024.0);
-}
+// Allocations of a run are few; a device rounds each up to at most so much.
+constexpr std::size_t rounding_of_allocations = 16 * 1024;
 
-MemoryPlan plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
-                                const ModelOptions& options, const kernels::Backend& backend,
-                                const ResidentMemory& resident) {
-  MemoryPlan plan;
-  plan.rows.push_back({"program and sample index, as they stand", resident.anonymous});
-  plan.rows.push_back({"mapped files (libraries, token shards)", resident.file});
-  for (const MemoryRow& row : plan_model_memory(config, limits, options, backend)) plan.rows.push_back(row);
-  const auto arena = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
-  plan.rows.push_back({"moments of AdamW (2)", 2 * arena});
-  plan.rows.push_back({"host copies while a checkpoint is written", 2 * arena});
+void sum_up(MemoryPlan& plan) {
   for (const MemoryRow& row : plan.rows) plan.total += row.bytes;
-  plan.reclaimable = resident.file;
-  return plan;
 }
 
-std::vector<std::string> memory_table(const MemoryPlan& plan, std::size_t limit) {
-  std::vector<std::string> lines;
-  lines.push_back("memory planned:");
+// The row in which the limit is passed.
+const MemoryRow& row_over(const MemoryPlan& plan) {
+  std::size_t sum = 0;
   for (const MemoryRow& row : plan.rows) {
-    if (row.bytes > 0) lines.push_back(fmt::format("  {:<44} {:>12}", row.what, format_bytes(row.bytes)));
+    sum += row.bytes;
+    if (sum > plan.limit + plan.reclaimable) return row;
   }
-  lines.push_back(fmt::format("  {:<44} {:>12}", "peak to expect", format_bytes(plan.total)));
-  if (limit > 0) lines.push_back(fmt::format("  {:<44} {:>12}", "limit", format_bytes(limit)));
-  return lines;
+  return plan.rows.back();
 }
 
-void require_memory(const MemoryPlan& plan, std::size_t limit,
-                    const std::vector<std::vector<SmallerRun>>& groups) {
-  const auto fits = [limit](const MemoryPlan& candidate) {
-    return candidate.total - candidate.reclaimable <= limit;
-  };
-  if (limit == 0 || fits(plan)) return;
+// Of every group the first run that fits, in words; empty when there is none.
+std::string fitting_runs(const SmallerRuns& groups, const std::function<bool(const TrainingMemory&)>& fits) {
   std::string fitting;
   for (const std::vector<SmallerRun>& group : groups) {
     for (const SmallerRun& run : group) {
@@ -54,11 +40,106 @@ void require_memory(const MemoryPlan& plan, std::size_t limit,
       break;
     }
   }
-  throw_environment(
-      fmt::format("this run needs {} of memory; the limit is {}", format_bytes(plan.total - plan.reclaimable),
-                  format_bytes(limit)),
-      fitting.empty() ? "not even one short sequence at a time fits: use a smaller model (--layers, --width)"
-                      : "would fit: " + fitting);
+  return fitting.empty() ? "not even one short sequence at a time fits: use a smaller model (--layers, "
+                           "--width)"
+                         : "would fit: " + fitting;
+}
+
+bool all_fit(const TrainingMemory& memory) {
+  return std::all_of(memory.places.begin(), memory.places.end(),
+                     [](const MemoryPlan& plan) { return plan.fits(); });
+}
+
+}  // namespace
+
+std::string format_bytes(std::size_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1024.0 * 1024.0);
+  return mebibytes < 1024.0 ? fmt::format("{:.1f} MiB", mebibytes)
+                            : fmt::format("{:.2f} GiB", mebibytes / 1024.0);
+}
+
+MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
+  MemoryBefore before;
+  before.resident = resident_memory();
+  const std::size_t available = available_memory();
+  if (available > 0) before.process_limit = available + before.resident.anonymous;
+  before.device_limit = backend.free_memory();
+  if (typed > 0) (before.device_limit > 0 ? before.device_limit : before.process_limit) = typed;
+  return before;
+}
+
+TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
+                                    const ModelOptions& options, const kernels::Backend& backend,
+                                    const MemoryBefore& before) {
+  const auto arena = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
+  std::vector<MemoryRow> model = plan_model_memory(config, limits, options, backend);
+  model.push_back({"moments of AdamW (2)", 2 * arena});
+
+  TrainingMemory memory;
+  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
+  process.rows.push_back({"program and sample index, as they stand", before.resident.anonymous});
+  process.rows.push_back({"mapped files (libraries, token shards)", before.resident.file});
+  if (before.device_limit > 0) {
+    model.push_back({"rounding of allocations", rounding_of_allocations});
+    MemoryPlan device{"memory of " + device_name(backend), std::move(model), 0, 0, before.device_limit};
+    sum_up(device);
+    memory.reserve = device.total - backend.scratch_bytes(attention_limits(config, limits, options));
+    memory.places.push_back(std::move(device));
+  } else {
+    process.rows.insert(process.rows.end(), model.begin(), model.end());
+  }
+  process.rows.push_back({"host copies while a checkpoint is written", 2 * arena});
+  sum_up(process);
+  memory.places.push_back(std::move(process));
+  return memory;
+}
+
+std::vector<std::string> memory_table(const MemoryPlan& plan) {
+  std::vector<std::string> lines;
+  lines.push_back(plan.where + " planned:");
+  for (const MemoryRow& row : plan.rows) {
+    if (row.bytes > 0) lines.push_back(fmt::format("  {:<44} {:>12}", row.what, format_bytes(row.bytes)));
+  }
+  lines.push_back(fmt::format("  {:<44} {:>12}", "peak to expect", format_bytes(plan.total)));
+  if (plan.limit > 0) lines.push_back(fmt::format("  {:<44} {:>12}", "limit", format_bytes(plan.limit)));
+  return lines;
+}
+
+void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller) {
+  for (const MemoryPlan& plan : memory.places) {
+    if (plan.fits()) continue;
+    const MemoryRow& row = row_over(plan);
+    throw_environment(fmt::format("this run needs {} of {}; the limit is {}, passed by {} ({})",
+                                  format_bytes(plan.total - plan.reclaimable), plan.where,
+                                  format_bytes(plan.limit), row.what, format_bytes(row.bytes)),
+                      fitting_runs(smaller, all_fit));
+  }
+}
+
+void run_in_memory(kernels::Backend& backend, const TrainingMemory& memory, const SmallerRuns& smaller,
+                   const std::function<void()>& work) {
+  for (const MemoryPlan& plan : memory.places) {
+    for (const std::string& line : memory_table(plan)) log_info(line);
+  }
+  require_memory(memory, smaller);
+  try {
+    if (memory.reserve > 0) backend.reserve(memory.reserve);
+    work();
+  } catch (const kernels::OutOfMemory& error) {
+    // Someone else took memory meanwhile, or the device keeps more for itself than it said.
+    TrainingMemory left = memory;
+    MemoryPlan& device = left.places.front();
+    const std::size_t missing = error.asked() > error.free() ? error.asked() - error.free() : 1;
+    device.limit = device.total > missing ? device.total - missing : 1;
+    const auto fits = [&](const TrainingMemory& candidate) {
+      return candidate.places.front().total <= device.limit && candidate.places.back().fits();
+    };
+    const MemoryRow& row = row_over(device);
+    throw_environment(
+        fmt::format("{}: this run needs {} of {}, passed by {} ({})", error.what(),
+                    format_bytes(device.total), device.where, row.what, format_bytes(row.bytes)),
+        fitting_runs(smaller, fits));
+  }
 }
 
 }  // namespace bigbird

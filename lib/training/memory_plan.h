@@ -9,36 +9,67 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/errors.h"
 #include "lib/model/config.h"
 #include "lib/model/model.h"
 #include "lib/training/process_memory.h"
 
 namespace bigbird {
 
+// What one memory will hold.
 struct MemoryPlan {
+  std::string where;  // "memory", "memory of cuda:0 NVIDIA H200"
   std::vector<MemoryRow> rows;
   std::size_t total = 0;        // the peak to expect
   std::size_t reclaimable = 0;  // of it, mapped files: not counted against the limit
+  std::size_t limit = 0;        // 0: none
+
+  bool fits() const { return limit == 0 || total - reclaimable <= limit; }
 };
 
-// One training process: the program as it stands now (resident), the model (plan_model_memory), both moments
-// of AdamW, and the host copies made while a checkpoint is written.
-MemoryPlan plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
-                                const ModelOptions& options, const kernels::Backend& backend,
-                                const ResidentMemory& resident);
+struct TrainingMemory {
+  // The memory that the model lives in first: of the device when it has its own, and then the program's.
+  std::vector<MemoryPlan> places;
+  // For Backend::reserve(); 0 on a device that works in the memory of the program.
+  std::size_t reserve = 0;
+
+  bool on_device() const { return places.size() > 1; }
+};
+
+// What there is before the run takes anything.
+struct MemoryBefore {
+  ResidentMemory resident;
+  std::size_t process_limit = 0;  // bytes that the program may hold in all; 0: unknown
+  std::size_t device_limit = 0;   // bytes that the run may take of the device's own memory; 0: it has none
+};
+// As things stand now. `typed`: the user's limit, in bytes, on the memory that the model lives in; 0: none.
+MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed);
+
+// One training process: the program as it stands now, the model (plan_model_memory), both moments of AdamW,
+// and the host copies made while a checkpoint is written.
+TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
+                                    const ModelOptions& options, const kernels::Backend& backend,
+                                    const MemoryBefore& before);
 
 // The table as lines for the log.
-std::vector<std::string> memory_table(const MemoryPlan& plan, std::size_t limit);
+std::vector<std::string> memory_table(const MemoryPlan& plan);
 
 // Options that make the run smaller ("--accumulate 32"), and the memory it would take with them.
 struct SmallerRun {
   std::string options;
-  std::function<MemoryPlan()> plan;
+  std::function<TrainingMemory()> plan;
 };
-// Throws Error{environment} when the plan is over the limit (0: no limit). Its hint names, of every group,
-// the first run that fits: a group is one way of saving, from the largest run to the smallest.
-void require_memory(const MemoryPlan& plan, std::size_t limit,
-                    const std::vector<std::vector<SmallerRun>>& groups);
+// A group is one way of saving, from the largest run to the smallest.
+using SmallerRuns = std::vector<std::vector<SmallerRun>>;
+
+// Throws Error{environment} when a plan is over its limit. The message names the row that does not fit; the
+// hint, of every group, the first run that fits.
+void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller);
+
+// Logs the tables, requires the memory, and runs `work`, on a device with the memory reserved. When the
+// device has less than it said, throws the Error of require_memory().
+void run_in_memory(kernels::Backend& backend, const TrainingMemory& memory, const SmallerRuns& smaller,
+                   const std::function<void()>& work);
 
 // "1.2 GiB", "34.5 MiB".
 std::string format_bytes(std::size_t bytes);

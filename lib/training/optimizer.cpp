@@ -50,6 +50,7 @@ Optimizer::~Optimizer() {
 double Optimizer::update(float* parameters, const float* gradients, double learning_rate,
                          std::uint64_t update_number) {
   const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
+  if (!std::isfinite(norm)) return norm;
   kernels::AdamWStep step;
   step.learning_rate = static_cast<float>(learning_rate);
   step.beta1 = options_.beta1;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -15,6 +16,7 @@
 #include "lib/model/model.h"
 #include "lib/model/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/training/compute_device.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/memory_plan.h"
 
@@ -156,56 +158,58 @@ std::size_t shard_bytes_touched(std::uint64_t draws, const TokenShards& shards) 
   return static_cast<std::size_t>(std::min(shards.token_bytes(), draws * mapped_at_once));
 }
 
-// Prints the plan, and refuses a run that does not fit.
-void plan_memory(const PretrainOptions& options, const ModelConfig& config, const kernels::Backend& backend,
-                 const TokenShards& train) {
-  ResidentMemory resident = resident_memory();
+struct PlannedMemory {
+  TrainingMemory memory;
+  SmallerRuns smaller;
+};
+
+// What the run will take, and the options that would make it smaller.
+PlannedMemory plan_memory(const PretrainOptions& options, const ModelConfig& config,
+                          const kernels::Backend& backend, const TokenShards& train) {
+  MemoryBefore before = memory_before(backend, options.memory_limit);
   // With pairs a sample reads from two documents.
-  resident.file +=
+  before.resident.file +=
       shard_bytes_touched(options.steps * options.batch * (options.objective.nsp ? 2 : 1), train);
-  const auto plan = [&](std::uint64_t sequences, std::int64_t length, bool grad_checkpoint) {
+  const auto plan = [config, before, objective = options.objective, &backend](
+                        std::uint64_t sequences, std::int64_t length, bool grad_checkpoint) {
     const BatchLimits limits =
-        PretrainingBatches::limits(config, options.objective, length, static_cast<std::int64_t>(sequences));
-    return plan_training_memory(config, limits, {true, grad_checkpoint}, backend, resident);
+        PretrainingBatches::limits(config, objective, length, static_cast<std::int64_t>(sequences));
+    return plan_training_memory(config, limits, {true, grad_checkpoint}, backend, before);
   };
+  const std::uint64_t sequences_now = micro_batch(options);
+  const std::int64_t length_now = options.length;
+  const bool checkpointed_now = options.grad_checkpoint;
   // Every way of cutting the batch further, from large micro-batches to single sequences.
   std::vector<SmallerRun> more_parts;
   std::vector<SmallerRun> checkpointed;
-  const std::uint64_t sequences_now = micro_batch(options);
-  if (!options.grad_checkpoint) {
-    checkpointed.push_back({"--grad-checkpoint", [=] { return plan(sequences_now, options.length, true); }});
+  if (!checkpointed_now) {
+    checkpointed.push_back({"--grad-checkpoint", [=] { return plan(sequences_now, length_now, true); }});
   }
   for (std::uint64_t sequences = sequences_now - 1; sequences > 0; --sequences) {
     const std::uint64_t parts = ceil_divide(options.batch, sequences);
     const std::string text = fmt::format("--accumulate {} ({} sequences at a time)", parts, sequences);
-    more_parts.push_back({text, [=] { return plan(sequences, options.length, options.grad_checkpoint); }});
-    if (!options.grad_checkpoint) {
+    more_parts.push_back({text, [=] { return plan(sequences, length_now, checkpointed_now); }});
+    if (!checkpointed_now) {
       checkpointed.push_back(
-          {"--grad-checkpoint " + text, [=] { return plan(sequences, options.length, true); }});
+          {"--grad-checkpoint " + text, [=] { return plan(sequences, length_now, true); }});
     }
   }
   std::vector<SmallerRun> shorter;
   for (const std::uint64_t sequences : {sequences_now, std::uint64_t{1}}) {
     const std::string parts =
         sequences == sequences_now ? "" : fmt::format(" --accumulate {}", options.batch);
-    for (std::int64_t length = (options.length - 1) / config.block_size * config.block_size; length > 0;
+    for (std::int64_t length = (length_now - 1) / config.block_size * config.block_size; length > 0;
          length -= config.block_size) {
       shorter.push_back({fmt::format("--length {}{}", length, parts),
-                         [=] { return plan(sequences, length, options.grad_checkpoint); }});
+                         [=] { return plan(sequences, length, checkpointed_now); }});
     }
   }
-
-  const MemoryPlan wanted = plan(sequences_now, options.length, options.grad_checkpoint);
-  const std::size_t available = available_memory();
-  const std::size_t limit = options.memory_limit > 0 ? options.memory_limit
-                            : available > 0          ? available + resident.anonymous
-                                                     : 0;
-  for (const std::string& line : memory_table(wanted, limit)) log_info(line);
-  require_memory(wanted, limit, {more_parts, checkpointed, shorter});
+  return {plan(sequences_now, length_now, checkpointed_now),
+          {std::move(more_parts), std::move(checkpointed), std::move(shorter)}};
 }
 
 std::string model_card(const PretrainOptions& options, const ModelConfig& config, const Schedule& schedule,
-                       const TokenShards& train) {
+                       const TokenShards& train, const kernels::Backend& backend) {
   std::string tasks =
       options.objective.mlm ? fmt::format("masked tokens ({:g})", options.objective.mask_probability) : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
@@ -226,6 +230,7 @@ std::string model_card(const PretrainOptions& options, const ModelConfig& config
       fmt::format("| optimizer | AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g} |\n",
                   name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
                   name_of(options.schedule), options.optimizer.weight_decay);
+  card += fmt::format("| computed on | {}, {} |\n", device_name(backend), name_of(backend.precision()));
   card += fmt::format("| seed | {} |\n", options.seed);
   if (!options.init.empty()) card += "| begun from | " + options.init + " |\n";
   if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
@@ -276,33 +281,43 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   trainer.sequence_name = "nsp";
   trainer.comments = options.comments;
   trainer.identity = identity(options, config, schedule, train_shards);
-  trainer.extras = {options.tokenizer, model_card(options, config, schedule, train_shards)};
+  trainer.extras = {options.tokenizer, model_card(options, config, schedule, train_shards, backend)};
+  trainer.debug_nan = options.debug_nan;
 
-  plan_memory(options, config, backend, train_shards);
-  const RunFolder run(options.run, options.start);
-  const std::vector<std::uint64_t> checkpoints = run.checkpoints();
-  const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
-  TrainState state;
-  if (!checkpoint.empty()) {
-    state = read_train_state(checkpoint);
-    require_same_options(checkpoint, state.options, trainer.identity);
+  const PlannedMemory planned = plan_memory(options, config, backend, train_shards);
+  if (planned.memory.on_device()) {
+    trainer.planned_device_memory = planned.memory.places.front().total;
+    trainer.free_device_memory = backend.free_memory();
   }
+  TrainingSummary summary;
+  run_in_memory(backend, planned.memory, planned.smaller, [&] {
+    const RunFolder run(options.run, options.start);
+    const std::vector<std::uint64_t> checkpoints = run.checkpoints();
+    const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
+    TrainState state;
+    if (!checkpoint.empty()) {
+      state = read_train_state(checkpoint);
+      require_same_options(checkpoint, state.options, trainer.identity);
+      say_other_device(state, backend);
+    }
 
-  Model model(backend, config, train_batches.limits(static_cast<std::int64_t>(micro_batch(options))),
-              {true, options.grad_checkpoint});
-  Optimizer optimizer(backend, model.layout(), options.optimizer);
-  if (!checkpoint.empty()) {
-    load_checkpoint(checkpoint, model, optimizer);
-    log_info(fmt::format("going on from {}", checkpoint));
-  } else if (!options.init.empty()) {
-    model.set_parameters(load_model(options.init, HeadType::pretraining, options.seed).parameters);
-  } else {
-    model.set_parameters(initial_parameters(model.layout(), config, options.seed));
-  }
-  write_text_atomic(run.file("config.toml"), options.config_toml);
+    Model model(backend, config, train_batches.limits(static_cast<std::int64_t>(micro_batch(options))),
+                {true, options.grad_checkpoint});
+    Optimizer optimizer(backend, model.layout(), options.optimizer);
+    if (!checkpoint.empty()) {
+      load_checkpoint(checkpoint, model, optimizer);
+      log_info(fmt::format("going on from {}", checkpoint));
+    } else if (!options.init.empty()) {
+      model.set_parameters(load_model(options.init, HeadType::pretraining, options.seed).parameters);
+    } else {
+      model.set_parameters(initial_parameters(model.layout(), config, options.seed));
+    }
+    write_text_atomic(run.file("config.toml"), options.config_toml);
 
-  const PretrainingTask task(options, train_batches, valid_batches ? &*valid_batches : nullptr, *tokenizer);
-  return train(model, optimizer, task, run, trainer, state);
+    const PretrainingTask task(options, train_batches, valid_batches ? &*valid_batches : nullptr, *tokenizer);
+    summary = train(model, optimizer, task, run, trainer, state);
+  });
+  return summary;
 }
 
 }  // namespace bigbird

@@ -48,7 +48,8 @@ struct PretrainOptions {
   std::uint64_t eval_samples = 1000;  // a seeded choice of pieces; 0: all
   std::uint64_t keep_last = 2;
   std::uint64_t keep_best = 1;
-  std::size_t memory_limit = 0;  // bytes; 0: what the machine or the control group has left
+  std::size_t memory_limit = 0;  // bytes of the memory the model lives in; 0: what is left of it
+  bool debug_nan = false;
 
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out

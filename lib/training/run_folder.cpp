@@ -15,6 +15,7 @@
 #include "lib/io/file.h"
 #include "lib/io/safetensors.h"
 #include "lib/model/checkpoint.h"
+#include "lib/training/compute_device.h"
 
 namespace bigbird {
 namespace {
@@ -141,6 +142,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
   json["seconds"] = state.seconds;
   json["valid_loss"] =
       state.valid_loss ? nlohmann::ordered_json(*state.valid_loss) : nlohmann::ordered_json(nullptr);
+  json["device"] = state.device;
+  json["precision"] = state.precision;
   json["options"] = state.options;
   write_text_atomic(atomic.file("trainer_state.json"), json.dump(2) + "\n");
   atomic.commit();
@@ -163,6 +166,8 @@ TrainState read_train_state(const std::string& checkpoint) {
     state.seconds = json.at("seconds").get<double>();
     if (!json.at("valid_loss").is_null()) state.valid_loss = json.at("valid_loss").get<double>();
     state.options = json.at("options").get<std::map<std::string, std::string>>();
+    state.device = json.value("device", "");
+    state.precision = json.value("precision", "");
     return state;
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(path + ": " + error.what(), "remove this checkpoint; --resume then takes the one before");
@@ -184,6 +189,19 @@ void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& opt
   for (const TensorSpec& tensor : model.layout().tensors()) {
     optimizer.upload_first(tensor.offset, moment(first_moment_prefix + tensor.name, tensor));
     optimizer.upload_second(tensor.offset, moment(second_moment_prefix + tensor.name, tensor));
+  }
+}
+
+void say_other_device(const TrainState& before, const kernels::Backend& now) {
+  const std::string device = device_name(now), precision = name_of(now.precision());
+  if (!before.device.empty() && before.device != device) {
+    log_info(fmt::format("the run was on {} so far and goes on on {}", before.device, device));
+  }
+  if (!before.precision.empty() && before.precision != precision) {
+    log_warning(
+        fmt::format("the run was in {} so far and goes on in {}: its numbers differ from those of a "
+                    "run in one precision",
+                    before.precision, precision));
   }
 }
 

@@ -28,6 +28,9 @@ struct TrainState {
   double seconds = 0;                          // of training, over all parts of the run
   std::optional<double> valid_loss;            // at this step, where it was measured
   std::map<std::string, std::string> options;  // those that decide the result: they must not change on resume
+  // What computed the last part, "cuda:0 NVIDIA H200" and "bf16"; empty in folders that do not tell.
+  std::string device;
+  std::string precision;
 };
 
 enum class RunStart {
@@ -73,6 +76,9 @@ TrainState read_train_state(const std::string& checkpoint);
 // Weights and moments. Error{bad_input} naming the file and tensor when something does not fit the model.
 void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);
 
+// A run may go on elsewhere: weights and moments are fp32 everywhere. Says so when the device is another one,
+// and warns when products are taken in another precision, which changes the numbers by more than rounding.
+void say_other_device(const TrainState& before, const kernels::Backend& now);
 // Throws Error{usage} naming every option whose value differs.
 void require_same_options(const std::string& checkpoint, const std::map<std::string, std::string>& before,
                           const std::map<std::string, std::string>& now);

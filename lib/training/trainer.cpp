@@ -11,7 +11,10 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
+#include "lib/training/batch_prefetcher.h"
+#include "lib/training/compute_device.h"
 #include "lib/training/metrics_log.h"
+#include "lib/training/not_finite.h"
 
 namespace bigbird {
 namespace {
@@ -58,12 +61,14 @@ struct Update {
   std::uint64_t tokens = 0;  // real ones
   double gradient_norm = 0;
   double learning_rate = 0;
+  // Why the weights are as before: "the loss of part 2 of 4". Empty for an update that was made.
+  std::string not_finite;
+  std::string first_bad;  // with debug_nan: where it comes from
 };
 
 // One update of the weights. Nothing when a stop was asked for: the weights are then as before.
-std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const TrainingTask& task,
+std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const std::vector<Batch>& batches,
                                      const TrainerOptions& options, std::uint64_t step) {
-  const std::vector<Batch> batches = task.batches(step);
   std::size_t masked = 0;
   std::size_t labelled = 0;
   for (const Batch& batch : batches) {
@@ -82,21 +87,41 @@ std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const T
     forward.training = true;
     forward.dropout_seed = dropout_seed(options.seed, step, i);
     update.sums.add(model.forward(batches[i], forward));
+    if (!std::isfinite(update.sums.loss())) {
+      update.not_finite =
+          batches.size() == 1 ? "the loss" : fmt::format("the loss of part {} of {}", i + 1, batches.size());
+      if (options.debug_nan) update.first_bad = first_output_not_finite(model, batches[i], forward);
+      return update;
+    }
     model.backward(scale);
     for (const std::int64_t length : batches[i].lengths) update.tokens += static_cast<std::uint64_t>(length);
-  }
-  if (!std::isfinite(update.sums.loss())) {
-    throw_runtime(fmt::format("step {}: the loss is not finite", step + 1),
-                  "lower --lr, lengthen --warmup or set --clip-norm 1; the checkpoints before are intact");
   }
   update.learning_rate = options.schedule.rate(step);
   update.gradient_norm =
       optimizer.update(model.parameters(), model.gradients(), update.learning_rate, step + 1);
   if (!std::isfinite(update.gradient_norm)) {
-    throw_runtime(fmt::format("step {}: the gradient is not finite", step + 1),
-                  "lower --lr, lengthen --warmup or set --clip-norm 1; the checkpoints before are intact");
+    update.not_finite = "the gradient";
+    if (options.debug_nan) update.first_bad = first_gradient_not_finite(model);
   }
   return update;
+}
+
+// `saved`: the checkpoint of the last whole update; empty when there is none.
+[[noreturn]] void throw_not_finite(const Update& update, std::uint64_t step, const std::string& saved) {
+  std::string message = fmt::format("step {}: {} is not finite", step, update.not_finite);
+  if (!update.first_bad.empty()) message += ", first in " + update.first_bad;
+  if (!saved.empty()) message += fmt::format("; the state after step {} is {}", step - 1, saved);
+  const std::string search =
+      update.first_bad.empty() ? " (--debug-nan names the layer that it comes from)" : "";
+  throw_runtime(message, "lower --lr, lengthen --warmup or set --clip-norm 1" + search);
+}
+
+void log_device_memory(Model& model, const TrainerOptions& options) {
+  const std::size_t left = model.backend().free_memory();
+  const std::size_t used = options.free_device_memory > left ? options.free_device_memory - left : 0;
+  log_info(fmt::format(
+      "device memory: planned {} bytes, used {} bytes ({:.1f} %)", options.planned_device_memory, used,
+      100.0 * static_cast<double>(used) / static_cast<double>(options.planned_device_memory)));
 }
 
 bool due(std::uint64_t step, std::uint64_t every) {
@@ -130,9 +155,12 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   MetricsLog metrics(run.file("metrics.tsv"), columns, options.comments, state.step);
 
   state.options = options.identity;
+  state.device = device_name(model.backend());
+  state.precision = name_of(model.backend().precision());
   const Clock::time_point start = Clock::now();
   const double seconds_before = state.seconds;
   const std::uint64_t tokens_before = state.tokens;
+  const std::uint64_t first_step = state.step;
   std::uint64_t saved_step = state.step;
   TrainingSummary summary;
   Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
@@ -143,10 +171,19 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     run.retain(options.keep_last, options.keep_best);
   };
 
+  BatchPrefetcher batches([&task](std::uint64_t step) { return task.batches(step); }, options.steps,
+                          model.backend().asynchronous());
   while (state.step < options.steps) {
     const Clock::time_point step_start = Clock::now();
     const std::optional<Update> update =
-        cancel_signal() == 0 ? update_weights(model, optimizer, task, options, state.step) : std::nullopt;
+        cancel_signal() == 0 ? update_weights(model, optimizer, batches.take(state.step), options, state.step)
+                             : std::nullopt;
+    if (update && !update->not_finite.empty()) {
+      const std::string saved = state.step == 0 ? "" : run.checkpoint(state.step);
+      // Without retain(): these weights may be the bad ones, and an older checkpoint the one to go on from.
+      if (state.step != saved_step) save_checkpoint(saved, model, optimizer, state, options.extras);
+      throw_not_finite(*update, state.step + 1, saved);
+    }
     if (!update) {
       if (state.step != saved_step) save();
       throw Error(ErrorKind::interrupted,
@@ -158,6 +195,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     state.seconds = seconds_before + seconds_since(start);
     state.valid_loss.reset();
     summary.loss = update->sums.loss();
+    if (options.planned_device_memory > 0 && state.step == first_step + 1) log_device_memory(model, options);
 
     const double rate = static_cast<double>(update->tokens) / seconds_since(step_start);
     std::vector<std::string> fields = loss_fields(update->sums, options);

@@ -2,6 +2,7 @@
 // resume. What is trained comes in as a TrainingTask; pretraining and the fine-tuning tasks share this loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,7 +35,7 @@ class TrainingTask {
  public:
   virtual ~TrainingTask() = default;
   // The micro-batches of update `step` (0, 1, ...): a function of the step alone, so that a run resumes
-  // anywhere.
+  // anywhere. May be called beside validate(), on another thread.
   virtual std::vector<Batch> batches(std::uint64_t step) const = 0;
   // Losses on the validation set; nothing where there is none.
   virtual std::optional<LossSums> validate(Model&) const { return std::nullopt; }
@@ -54,6 +55,12 @@ struct TrainerOptions {
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
   FolderExtras extras;
+  // Names the layer or the tensor when a loss or gradient is not finite.
+  bool debug_nan = false;
+  // Bytes of a device with its own memory: what was planned, and what was free before anything was taken.
+  // What is used is logged beside them after the first update. 0: nothing to say.
+  std::size_t planned_device_memory = 0;
+  std::size_t free_device_memory = 0;
 };
 
 struct TrainingSummary {
@@ -70,8 +77,11 @@ struct TrainingSummary {
 // dropout the way a batch is cut changes rounding only. Dropout masks are keyed by (seed, step, micro-batch).
 //
 // On SIGTERM or SIGINT (lib/core/cancel.h) the update in progress is dropped, the state after the last whole
-// one is saved, and Error{interrupted} thrown. A loss or gradient that is not finite is Error{runtime};
-// nothing is saved then.
+// one is saved, and Error{interrupted} thrown. A loss or gradient that is not finite is Error{runtime}: the
+// weights are not touched, and the state after the last whole update is saved beside the checkpoints that
+// there are.
+//
+// While a device that works on its own is busy, the next update's batches are made.
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
                       const TrainerOptions& options, TrainState state);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/support.h"
 
@@ -183,9 +184,46 @@ TEST(CommandLine, TheLogFileKeepsTheMessages) {
 
 TEST(CommandLine, ADeviceThatIsNotThereIsAMatterOfTheEnvironment) {
   const RunResult result =
-      run_bigbird({"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cuda"});
+      run_bigbird({"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cuda:999"});
   EXPECT_EQ(result.status, 3) << result.err;
+  EXPECT_TRUE(contains(result.err, "--device cuda:999: "));
   EXPECT_TRUE(contains(result.err, "hint: "));
+}
+
+TEST(CommandLine, WhatIsNoDeviceIsAMatterOfUsage) {
+  for (const char* device : {"gpu", "cuda:", "cuda:one", "cuda:-1", "cuda:0x", "CPU"}) {
+    const RunResult result =
+        run_bigbird({"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", device});
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_TRUE(contains(result.err, "bigbird devices")) << result.err;
+  }
+}
+
+TEST(CommandLine, PrecisionsThatTheCpuDoesNotHaveAreAMatterOfUsage) {
+  for (const char* precision : {"bf16", "tf32"}) {
+    const RunResult result = run_bigbird(
+        {"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cpu", "--precision", precision});
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_TRUE(contains(result.err, std::string("--precision ") + precision)) << result.err;
+    EXPECT_TRUE(contains(result.err, "CUDA")) << result.err;
+  }
+  const RunResult result =
+      run_bigbird({"promoter", "predict", "-m", "x", "y.fa", "--device", "cpu", "--precision", "fp8"});
+  EXPECT_EQ(result.status, 2) << result.err;
+}
+
+TEST(CommandLine, DevicesListsTheCpuAndSaysWhyThereIsNothingElse) {
+  const RunResult result = run_bigbird({"devices"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "#device\tname\t")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\ncpu\t")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\ncuda:0\t") || contains(result.out, "##no_cuda=")) << result.out;
+
+  const RunResult json = run_bigbird({"devices", "--json"});
+  EXPECT_EQ(json.status, 0) << json.err;
+  const auto parsed = nlohmann::json::parse(json.out);
+  EXPECT_TRUE(parsed.at("cpu").is_string());
+  EXPECT_EQ(parsed.at("cuda").at("devices").empty(), contains(result.out, "##no_cuda="));
 }
 
 // The program is stopped when it has begun to write, however long a loaded machine takes to get there.

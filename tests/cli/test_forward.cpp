@@ -177,7 +177,8 @@ TEST_F(ForwardVerb, PrecisionBf16RunsCloseToFp32AndHasNoGradients) {
   EXPECT_GT(largest, 0.0f);
   EXPECT_LT(largest, 0.1f);
   std::filesystem::remove(folder / "out.safetensors");
-  expect_refusal(run({"--gradients", "--precision", "bf16"}), "--gradients needs --precision fp32", 2);
+  expect_refusal(run({"--gradients", "--precision", "bf16", "--device", "cpu"}),
+                 "--precision bf16 trains on CUDA devices only", 2);
   expect_refusal(run({"--precision", "int8"}), "int8", 2);
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -15,6 +16,7 @@
 #include "lib/model/model.h"
 #include "lib/tasks/genomics/window_classifier.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/training/compute_device.h"
 #include "lib/training/memory_plan.h"
 
 namespace bigbird {
@@ -64,28 +66,29 @@ void say_shortened(const std::string& file, const EncodedWindows& windows, std::
                           file, windows.shortened, windows.sequences.size(), length));
 }
 
-void plan_memory(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                 const kernels::Backend& backend) {
-  const ResidentMemory resident = resident_memory();
-  const auto plan = [&](std::int64_t sequences, bool grad_checkpoint) {
+struct PlannedMemory {
+  TrainingMemory memory;
+  SmallerRuns smaller;
+};
+
+// What the run will take, and the options that would make it smaller.
+PlannedMemory plan_memory(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                          const kernels::Backend& backend) {
+  const MemoryBefore before = memory_before(backend, options.memory_limit);
+  const auto plan = [config, before, &backend](std::int64_t sequences, bool grad_checkpoint) {
     return plan_training_memory(config, classification_limits(config, sequences), {true, grad_checkpoint},
-                                backend, resident);
+                                backend, before);
   };
+  const bool checkpointed_now = options.grad_checkpoint;
   std::vector<SmallerRun> more_parts, checkpointed;
   for (std::int64_t sequences = micro_batch(options); sequences > 0; --sequences) {
     const std::uint64_t parts =
         (options.batch + static_cast<std::uint64_t>(sequences) - 1) / static_cast<std::uint64_t>(sequences);
     const std::string text = fmt::format("--accumulate {} ({} windows at a time)", parts, sequences);
-    more_parts.push_back({text, [=] { return plan(sequences, options.grad_checkpoint); }});
+    more_parts.push_back({text, [=] { return plan(sequences, checkpointed_now); }});
     checkpointed.push_back({"--grad-checkpoint " + text, [=] { return plan(sequences, true); }});
   }
-  const MemoryPlan wanted = plan(micro_batch(options), options.grad_checkpoint);
-  const std::size_t available = available_memory();
-  const std::size_t limit = options.memory_limit > 0 ? options.memory_limit
-                            : available > 0          ? available + resident.anonymous
-                                                     : 0;
-  for (const std::string& line : memory_table(wanted, limit)) log_info(line);
-  require_memory(wanted, limit, {more_parts, checkpointed});
+  return {plan(micro_batch(options), checkpointed_now), {std::move(more_parts), std::move(checkpointed)}};
 }
 
 // Every option that decides the weights, as text: what must be the same when a run goes on.
@@ -111,7 +114,8 @@ std::map<std::string, std::string> identity(const PromoterFinetuneOptions& optio
 }
 
 std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                       const Schedule& schedule, const EncodedWindows& train) {
+                       const Schedule& schedule, const EncodedWindows& train,
+                       const kernels::Backend& backend) {
   std::string card =
       "---\nlibrary_name: transformers\ntags: [bigbird, dna, promoter]\n---\n"
       "# BigBird promoter classifier, fine-tuned by bigbird\n\n| training | |\n|---|---|\n";
@@ -120,6 +124,7 @@ std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig
   card += fmt::format("| tokens of a window | {}, padded or cut at the right end |\n", config.input_length);
   card += fmt::format("| batch, steps, rate | {}, {}, {:g} |\n| seed | {} |\n", options.batch, schedule.total,
                       options.learning_rate, options.seed);
+  card += fmt::format("| computed on | {}, {} |\n", device_name(backend), name_of(backend.precision()));
   if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
   card +=
       "\nClass 1 is a promoter. Use: `bigbird promoter predict -m FOLDER windows.fa`. The score is the "
@@ -184,32 +189,42 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   trainer.mlm_columns = false;
   trainer.comments = options.comments;
   trainer.identity = identity(options, config, schedule, train_windows);
-  trainer.extras = {options.init, model_card(options, config, schedule, train_windows)};
+  trainer.extras = {options.init, model_card(options, config, schedule, train_windows, backend)};
+  trainer.debug_nan = options.debug_nan;
 
-  plan_memory(options, config, backend);
-  const RunFolder run(options.run, options.start);
-  const std::vector<std::uint64_t> checkpoints = run.checkpoints();
-  const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
-  TrainState state;
-  if (!checkpoint.empty()) {
-    state = read_train_state(checkpoint);
-    require_same_options(checkpoint, state.options, trainer.identity);
+  const PlannedMemory planned = plan_memory(options, config, backend);
+  if (planned.memory.on_device()) {
+    trainer.planned_device_memory = planned.memory.places.front().total;
+    trainer.free_device_memory = backend.free_memory();
   }
-  Model model(backend, config, classification_limits(config, micro_batch(options)),
-              {true, options.grad_checkpoint});
-  Optimizer optimizer(backend, model.layout(), options.optimizer);
-  if (checkpoint.empty()) {
-    model.set_parameters(loaded.parameters);
-  } else {
-    load_checkpoint(checkpoint, model, optimizer);
-    log_info(fmt::format("going on from {}", checkpoint));
-  }
-  write_text_atomic(run.file("config.toml"), options.config_toml);
+  TrainingSummary summary;
+  run_in_memory(backend, planned.memory, planned.smaller, [&] {
+    const RunFolder run(options.run, options.start);
+    const std::vector<std::uint64_t> checkpoints = run.checkpoints();
+    const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
+    TrainState state;
+    if (!checkpoint.empty()) {
+      state = read_train_state(checkpoint);
+      require_same_options(checkpoint, state.options, trainer.identity);
+      say_other_device(state, backend);
+    }
+    Model model(backend, config, classification_limits(config, micro_batch(options)),
+                {true, options.grad_checkpoint});
+    Optimizer optimizer(backend, model.layout(), options.optimizer);
+    if (checkpoint.empty()) {
+      model.set_parameters(loaded.parameters);
+    } else {
+      load_checkpoint(checkpoint, model, optimizer);
+      log_info(fmt::format("going on from {}", checkpoint));
+    }
+    write_text_atomic(run.file("config.toml"), options.config_toml);
 
-  const ClassificationTask task(
-      config, train_windows.sequences, valid_windows.sequences,
-      {static_cast<std::int64_t>(options.batch), micro_batch(options), options.seed});
-  return train(model, optimizer, task, run, trainer, state);
+    const ClassificationTask task(
+        config, train_windows.sequences, valid_windows.sequences,
+        {static_cast<std::int64_t>(options.batch), micro_batch(options), options.seed});
+    summary = train(model, optimizer, task, run, trainer, state);
+  });
+  return summary;
 }
 
 }  // namespace bigbird

@@ -10,42 +10,71 @@
 namespace bigbird {
 namespace {
 
-MemoryPlan plan_of(std::size_t bytes) {
+TrainingMemory memory_of(std::size_t bytes, std::size_t limit) {
   MemoryPlan plan;
-  plan.rows = {{"model", bytes - 10}, {"mapped files", 10}};
+  plan.where = "memory";
+  plan.rows = {
+      {"parameters", 20}, {"activations of 2 layers", bytes - 40}, {"heads", 10}, {"mapped files", 10}};
   plan.total = bytes;
   plan.reclaimable = 10;
-  return plan;
+  plan.limit = limit;
+  return {{plan}, 0};
 }
 
-TEST(MemoryPlan, TheHintNamesTheLargestFittingRunOfEveryGroup) {
-  const auto run = [](const std::string& options, std::size_t bytes) {
-    return SmallerRun{options, [=] { return plan_of(bytes); }};
-  };
+SmallerRun smaller(const std::string& options, std::size_t bytes) {
+  return {options, [=] { return memory_of(bytes, 500); }};
+}
+
+TEST(MemoryPlan, TheErrorNamesTheRowOverTheLimitAndTheLargestFittingRunOfEveryGroup) {
   try {
-    require_memory(plan_of(1000), 500,
-                   {{run("--accumulate 2", 700), run("--accumulate 4", 400), run("--accumulate 8", 300)},
-                    {run("--grad-checkpoint", 600)},
-                    {run("--length 64", 510)}});
+    require_memory(memory_of(1000, 500), {{smaller("--accumulate 2", 700), smaller("--accumulate 4", 400),
+                                           smaller("--accumulate 8", 300)},
+                                          {smaller("--grad-checkpoint", 600)},
+                                          {smaller("--length 64", 510)}});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_NE(error.message().find("passed by activations of 2 layers"), std::string::npos)
+        << error.message();
     EXPECT_EQ(error.hint(), "would fit: --accumulate 4, or --length 64");
   }
 }
 
 TEST(MemoryPlan, WhatTheSystemCanTakeBackDoesNotCount) {
-  EXPECT_NO_THROW(require_memory(plan_of(510), 500, {}));
-  EXPECT_THROW(require_memory(plan_of(511), 500, {}), Error);
-  EXPECT_NO_THROW(require_memory(plan_of(511), 0, {}));
+  EXPECT_NO_THROW(require_memory(memory_of(510, 500), {}));
+  EXPECT_THROW(require_memory(memory_of(511, 500), {}), Error);
+  EXPECT_NO_THROW(require_memory(memory_of(511, 0), {}));
 }
 
 TEST(MemoryPlan, NothingThatFitsIsSaid) {
   try {
-    require_memory(plan_of(1000), 500, {});
+    require_memory(memory_of(1000, 500), {});
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(error.hint().find("smaller model"), std::string::npos);
+  }
+}
+
+TEST(MemoryPlan, ADeviceWithLessThanItSaidIsRefusedInTheSameWords) {
+  TrainingMemory memory = memory_of(1000, 2000);
+  memory.places.push_back({"memory", {{"program", 10}}, 10, 0, 0});
+  const auto device_of = [](std::size_t bytes) {
+    TrainingMemory candidate = memory_of(bytes, 2000);
+    candidate.places.push_back({"memory", {{"program", 10}}, 10, 0, 0});
+    return candidate;
+  };
+  const SmallerRuns runs = {{{"--accumulate 2", [&] { return device_of(950); }},
+                             {"--accumulate 4", [&] { return device_of(880); }}}};
+  const auto backend = kernels::make_cpu_backend();
+  try {
+    run_in_memory(*backend, memory, runs,
+                  [] { throw kernels::OutOfMemory("cuda:0 has 200 of 300 bytes", 300, 200); });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_NE(error.message().find("cuda:0 has 200 of 300 bytes"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("activations of 2 layers"), std::string::npos) << error.message();
+    EXPECT_EQ(error.hint(), "would fit: --accumulate 4");
   }
 }
 
