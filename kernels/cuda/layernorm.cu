@@ -130,11 +130,11 @@ struct LayerNormForward {
     const int step = part.elements(held);
     const int mine = part.index(thread) * N;
     const int apart = 32 * part.warps * N;
-    float values[vectors][N];
+    float values[vectors][N] = {};
 
     float sum[1] = {0.0f};
     for (int begin = mine; begin < columns; begin += step) {
-      typename Source::template Raw<N> raw[vectors];
+      typename Source::template Raw<N> raw[vectors] = {};
 #pragma unroll
       for (int v = 0; v < vectors; ++v) {
         if (begin + v * apart < columns) raw[v] = source.template load_raw<N>(start + begin + v * apart);
@@ -248,7 +248,7 @@ struct LayerNormBackward {
     const int apart = 32 * part.warps * N;
     const int step = part.elements(held_backward);
     const Index rows_of_block = part.rows_per_block();
-    float gradient[vectors][N], normal[vectors][N], scale[vectors][N];
+    float gradient[vectors][N] = {}, normal[vectors][N] = {}, scale[vectors][N] = {};
     float dgamma[vectors][N] = {}, dbeta[vectors][N] = {};
     if (with_sums) read_scale(mine, apart, scale);
 
