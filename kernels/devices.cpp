@@ -53,8 +53,10 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options, std::stri
     return cuda::make_cuda_backend(options);
   } catch (const DeviceError& error) {
     why = error.what();
-    return nullptr;
+  } catch (const OutOfMemory& error) {  // other programs hold it
+    why = "cuda:" + std::to_string(options.index) + " is full: " + error.what();
   }
+  return nullptr;
 }
 
 #else

@@ -126,6 +126,13 @@ std::uint32_t alignment(const void* pointer) {
   return bytes;
 }
 
+bool has_bias(const Gemm& gemm) {
+  return gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias;
+}
+bool has_aux(const Gemm& gemm) {
+  return (gemm.epilogue == Epilogue::gelu_bias || gemm.epilogue == Epilogue::dgelu) && !(gemm.aux == nullptr);
+}
+
 cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   switch (gemm.epilogue) {
     case Epilogue::bias:
@@ -189,10 +196,8 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 }
 
 void set_pointers(const Plan& plan, const Gemm& gemm) {
-  if (gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias)
-    set(plan.operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias.data());
-  if (gemm.epilogue != Epilogue::none && gemm.epilogue != Epilogue::bias && !(gemm.aux == nullptr))
-    set(plan.operation.get(), CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.aux.data());
+  if (has_bias(gemm)) set(plan.operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias.data());
+  if (has_aux(gemm)) set(plan.operation.get(), CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.aux.data());
 }
 
 class CublasLt final : public GemmLibrary {
@@ -254,12 +259,8 @@ class CublasLt final : public GemmLibrary {
     set(operation, CUBLASLT_MATMUL_DESC_TRANSA, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(operation, CUBLASLT_MATMUL_DESC_TRANSB, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(gemm));
-    if (gemm.epilogue == Epilogue::bias || gemm.epilogue == Epilogue::gelu_bias)
-      set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(gemm.bias.type()));
-    if (gemm.epilogue != Epilogue::none && gemm.epilogue != Epilogue::bias && !(gemm.aux == nullptr)) {
-      set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{gemm.n});
-      set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, data_type(gemm.aux.type()));
-    }
+    // bias and aux have the type of d, which is the default.
+    if (has_aux(gemm)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{gemm.n});
     set_pointers(made, gemm);  // the heuristic looks at their alignment
 
     cublasLtMatmulPreference_t preference = nullptr;
