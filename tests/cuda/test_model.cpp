@@ -1,0 +1,408 @@
+// Whole models on the device: outputs, losses and gradients in fp32 against the CPU backend and reference/,
+// bf16 against fp32, calls that are recorded and run again, and a training step. Sizes are tiny, so that the
+// emulated device runs them; dropout is on where a case says so, with the same masks on both sides.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/runtime.h"
+#include "lib/training/optimizer.h"
+#include "tests/unit/model/model_fixture.h"
+
+namespace bigbird {
+namespace {
+
+using namespace testing;
+using Floats = std::vector<float>;
+using kernels::Precision;
+
+struct Case {
+  const char* name;
+  std::vector<std::int64_t> lengths;
+  std::function<void(ModelConfig&)> change = [](ModelConfig&) {};
+  double hidden_dropout = 0.0;
+  double probability_dropout = 0.0;
+  bool grad_checkpoint = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& of) {
+  return out << of.name;
+}
+
+// Two layers of two heads of 32, blocks of 16; sparse from 8 blocks (113 tokens) on.
+ModelConfig config_of(const Case& of) {
+  ModelConfig config = tiny_config();
+  config.vocab_size = 40;
+  config.hidden_size = 64;
+  config.intermediate_size = 96;
+  config.max_position_embeddings = 160;
+  config.block_size = 16;
+  config.sep_token_id = 4;
+  config.num_labels = 3;
+  config.hidden_dropout_prob = of.hidden_dropout;
+  config.attention_probs_dropout_prob = of.probability_dropout;
+  of.change(config);
+  validate(config, of.name);
+  return config;
+}
+
+struct Outcome {
+  Floats hidden;
+  Floats logits;  // of every kind that the head has
+  double loss = 0;
+  Floats gradients;  // empty for a model without a head
+};
+
+void append(Floats& to, const Floats& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+Outcome run(Model& model, const Batch& batch, std::uint64_t dropout_seed) {
+  const ModelConfig& config = model.config();
+  ForwardOptions options;
+  options.training = true;
+  options.dropout_seed = dropout_seed;
+  const ForwardResult result = model.forward(batch, options);
+  Outcome outcome;
+  outcome.hidden = model.last_hidden_state();
+  if (config.uses_pooler()) append(outcome.logits, model.pooler_output());
+  if (config.has_mlm()) append(outcome.logits, model.masked_logits());
+  if (config.head == HeadType::pretraining || config.head == HeadType::classification) {
+    append(outcome.logits, model.sequence_logits());
+  }
+  if (config.head == HeadType::question_answering) {
+    append(outcome.logits, model.start_logits());
+    append(outcome.logits, model.end_logits());
+  }
+  const LossScale scale = mean_scale(result);
+  outcome.loss = scaled_loss(result, scale);
+  if (config.head == HeadType::encoder) return outcome;
+  model.zero_gradients();
+  model.backward(scale);
+  outcome.gradients = model.host_gradients();
+  return outcome;
+}
+
+// size 1: weights so large that scores of attention reach tens, and a wrong term is seen at once.
+Floats parameters_of(const ModelConfig& config, float size = 1.0f) {
+  Floats values = random_parameters(config, 72);
+  const ParameterLayout layout(config);
+  for (const TensorSpec& spec : layout.tensors()) {
+    const float centre = spec.init == Init::ones ? 1.0f : 0.0f;
+    for (std::int64_t i = spec.offset; i < spec.offset + spec.count; ++i) {
+      float& value = values[static_cast<std::size_t>(i)];
+      value = centre + size * (value - centre);
+    }
+  }
+  return values;
+}
+
+Outcome run(kernels::Backend& backend, const Case& of, const Floats& parameters) {
+  const ModelConfig config = config_of(of);
+  const Batch batch = random_batch(config, of.lengths, 71);
+  const auto model = make_model(backend, config, batch,
+                                {.training = true, .grad_checkpoint = of.grad_checkpoint}, parameters);
+  return run(*model, batch, 73);
+}
+
+// The tokens of a question have logits of about -1e6, without digits behind the point.
+bool counts(float expected) {
+  return expected > -1e5f;
+}
+
+double largest_difference(const Floats& actual, const Floats& expected) {
+  EXPECT_EQ(actual.size(), expected.size());
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(actual[i])) return HUGE_VAL;
+    if (!counts(expected[i])) continue;
+    difference = std::max(difference, std::abs(static_cast<double>(actual[i] - expected[i])));
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+double dot(const Floats& a, const Floats& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (counts(b[i])) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+  return sum;
+}
+
+double cosine(const Floats& a, const Floats& b) {
+  Floats counted = a;
+  for (std::size_t i = 0; i < a.size(); ++i) counted[i] = counts(b[i]) ? a[i] : 0.0f;
+  return dot(counted, b) / std::sqrt(dot(counted, counted) * dot(b, b));
+}
+
+double relative_norm(const Floats& actual, const Floats& expected) {
+  Floats difference = actual;
+  for (std::size_t i = 0; i < expected.size(); ++i) difference[i] -= expected[i];
+  return std::sqrt(dot(difference, difference) / dot(expected, expected));
+}
+
+class CudaModelTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (kernels::cuda::find_devices(why).empty()) GTEST_SKIP() << "SKIPPED: no CUDA device: " << why;
+  }
+  static std::unique_ptr<kernels::Backend> cuda(Precision precision) {
+    return kernels::cuda::make_cuda_backend({.index = 0, .precision = precision});
+  }
+  const std::unique_ptr<kernels::Backend> cpu_ = kernels::make_cpu_backend();
+};
+
+class CudaModel : public CudaModelTest, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(CudaModel, Fp32EqualsTheCpu) {
+  const Floats parameters = parameters_of(config_of(GetParam()));
+  const auto backend = cuda(Precision::fp32);
+  const Outcome got = run(*backend, GetParam(), parameters), expected = run(*cpu_, GetParam(), parameters);
+  EXPECT_LT(largest_difference(got.hidden, expected.hidden), 2e-5);
+  EXPECT_LT(largest_difference(got.logits, expected.logits), 2e-5);
+  EXPECT_NEAR(got.loss, expected.loss, 2e-5 * expected.loss);
+  if (expected.gradients.empty()) return;  // no head, no loss
+  EXPECT_LT(relative_norm(got.gradients, expected.gradients), 1e-4);
+}
+
+TEST_P(CudaModel, Bf16PointsWhereFp32Does) {
+  const Floats parameters = parameters_of(config_of(GetParam()), 0.5f);
+  const auto backend = cuda(Precision::bf16);
+  const Outcome got = run(*backend, GetParam(), parameters), expected = run(*cpu_, GetParam(), parameters);
+  EXPECT_GT(cosine(got.hidden, expected.hidden), 0.999);
+  EXPECT_GT(cosine(got.logits, expected.logits), 0.999);
+  EXPECT_NEAR(got.loss, expected.loss, 0.02 * expected.loss);
+  if (expected.gradients.empty()) return;
+  EXPECT_GT(cosine(got.gradients, expected.gradients), 0.999);
+}
+
+const std::vector<Case>& cases() {
+  const auto head = [](HeadType type, ProblemType problem = ProblemType::single_label) {
+    return [=](ModelConfig& config) {
+      config.head = type;
+      config.problem_type = problem;
+    };
+  };
+  static const std::vector<Case> all{
+      {.name = "Pretraining", .lengths = {128}, .hidden_dropout = 0.1},
+      // Short sequences take full attention, where probabilities are dropped: the batch is cut into runs.
+      {.name = "RaggedInRuns", .lengths = {20, 120, 9}, .hidden_dropout = 0.1, .probability_dropout = 0.2},
+      {.name = "FullAttention",
+       .lengths = {60, 33},
+       .change = [](ModelConfig& config) { config.attention = AttentionPattern::full; },
+       .hidden_dropout = 0.1,
+       .probability_dropout = 0.2},
+      {.name = "WindowOneHeadNoBias",
+       .lengths = {75},
+       .change =
+           [](ModelConfig& config) {
+             config.attention = AttentionPattern::window;
+             config.num_attention_heads = 1;
+             config.hidden_size = 32;
+             config.use_bias = false;
+           }},
+      {.name = "Checkpointed", .lengths = {118}, .hidden_dropout = 0.1, .grad_checkpoint = true},
+      {.name = "PreNorm",
+       .lengths = {40, 21},
+       .change =
+           [](ModelConfig& config) {
+             config.norm_type = NormType::prenorm;
+             config.rescale_embeddings = true;
+           },
+       .hidden_dropout = 0.1},
+      // GENA-LM's sparse models: rotary positions over a part of each head, LayerNorm at both ends.
+      {.name = "RotaryErf",
+       .lengths = {113},
+       .change =
+           [](ModelConfig& config) {
+             config.norm_type = NormType::prenorm;
+             config.embedding_norm = EmbeddingNorm::before_dropout;
+             config.activation = Activation::gelu_erf;
+             config.position_type = PositionType::rotary;
+             config.rotary_dim = 16;
+             config.rotary_base = 100.0;
+           },
+       .hidden_dropout = 0.1},
+      {.name = "EncoderAlone", .lengths = {30, 50}, .change = head(HeadType::encoder)},
+      {.name = "MaskedTokens", .lengths = {64}, .change = head(HeadType::masked_lm)},
+      {.name = "Classification",
+       .lengths = {30, 50},
+       .change = head(HeadType::classification),
+       .hidden_dropout = 0.1},
+      {.name = "MultiLabel",
+       .lengths = {30, 50},
+       .change = head(HeadType::classification, ProblemType::multi_label)},
+      {.name = "Regression",
+       .lengths = {30, 50},
+       .change = head(HeadType::classification, ProblemType::regression)},
+      {.name = "Questions",
+       .lengths = {64, 37},
+       .change = head(HeadType::question_answering),
+       .hidden_dropout = 0.1},
+  };
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, CudaModel, ::testing::ValuesIn(cases()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_F(CudaModelTest, Fp32EqualsTheReferenceInDouble) {
+  const Case sparse{.name = "Reference", .lengths = {128, 37}};
+  const ModelConfig config = config_of(sparse);
+  const Batch batch = random_batch(config, sparse.lengths, 75);
+  const Floats parameters = random_parameters(config, 76);
+  reference::PretrainingLabels labels;
+  labels.masked.assign(batch.ids.size(), -100);
+  for (std::size_t i = 0; i < batch.masked_rows.size(); ++i) {
+    labels.masked[static_cast<std::size_t>(batch.masked_rows[i])] = batch.masked_labels[i];
+  }
+  labels.next_sentence.assign(batch.sequence_labels.begin(), batch.sequence_labels.end());
+  const reference::PretrainingResult expected =
+      reference::pretraining(reference_config(config), reference_parameters(config, parameters),
+                             reference_sequences(config, batch), labels);
+  const auto backend = cuda(Precision::fp32);
+  const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_LT(relative_error(model->last_hidden_state().data(), expected.last_hidden_state.values), 2e-5);
+  EXPECT_LT(relative_error(model->pooler_output().data(), expected.pooled.values), 2e-5);
+  EXPECT_LT(relative_error(model->sequence_logits().data(), expected.relationship_logits.values), 2e-5);
+  EXPECT_NEAR(scaled_loss(result, mean_scale(result)), expected.loss, 2e-5 * expected.loss);
+  model->backward(mean_scale(result));
+  expect_gradients(*model, expected.gradients);
+}
+
+// What differs between the two batches is all that may differ under one key: ids, labels, masked positions
+// and their number, lengths within the same padding, the dropout seed.
+TEST_F(CudaModelTest, RecordedCallsGiveWhatCallsThatWereNeverRecordedGive) {
+  const Case pretraining{
+      .name = "Repeat", .lengths = {125, 20}, .hidden_dropout = 0.1, .probability_dropout = 0.1};
+  const ModelConfig config = config_of(pretraining);
+  const Batch batches[] = {random_batch(config, {125, 20}, 81), random_batch(config, {114, 29}, 82)};
+  ASSERT_NE(batches[0].masked_rows.size(), batches[1].masked_rows.size());
+  ASSERT_EQ(batches[0].token_offsets, batches[1].token_offsets);
+  BatchLimits limits = limits_of(batches[0]);
+  limits.masked_tokens = 64;
+  const Floats parameters = random_parameters(config, 83);
+  std::vector<Outcome> expected;  // of models that met one batch only
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const auto backend = cuda(Precision::bf16);
+    Model model(*backend, config, limits, {.training = true});
+    model.set_parameters(parameters);
+    expected.push_back(run(model, batches[i], i));
+  }
+  const auto backend = cuda(Precision::bf16);
+  Model model(*backend, config, limits, {.training = true});
+  model.set_parameters(parameters);
+  for (const std::uint64_t i : {0u, 1u, 0u, 1u}) {
+    const Outcome got = run(model, batches[i], i);
+    EXPECT_EQ(got.hidden, expected[i].hidden);
+    EXPECT_EQ(got.logits, expected[i].logits);
+    EXPECT_EQ(got.loss, expected[i].loss);
+    EXPECT_EQ(got.gradients, expected[i].gradients);
+  }
+  // Forward and backward of the last two rounds.
+  EXPECT_GE(dynamic_cast<kernels::cuda::CudaBackend&>(*backend).replays(), 4u);
+}
+
+TEST_F(CudaModelTest, StatesOnTheWayAreThoseOfACallThatIsNotWatched) {
+  const Case pretraining{.name = "States", .lengths = {40, 20}};
+  const ModelConfig config = config_of(pretraining);
+  const Batch batch = random_batch(config, pretraining.lengths, 85);
+  const auto backend = cuda(Precision::bf16);
+  const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 86));
+  std::vector<Floats> states;
+  ForwardOptions watched;
+  watched.hidden_state = [&](std::int64_t, const Floats& values) { states.push_back(values); };
+  for (int call = 0; call < 3; ++call) {
+    states.clear();
+    model->forward(batch, watched);
+    ASSERT_EQ(states.size(), 3u);
+    model->forward(batch, {});
+    EXPECT_EQ(states.back(), model->last_hidden_state());
+  }
+}
+
+// Parameters after two updates of the whole step: forward, backward, clipping, AdamW.
+Floats train(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+             const Floats& parameters, std::vector<double>& norms) {
+  const auto model = make_model(backend, config, batch, {.training = true}, parameters);
+  OptimizerOptions options;
+  options.clip_norm = 0.5;
+  Optimizer optimizer(backend, model->layout(), options);
+  for (std::uint64_t update = 1; update <= 2; ++update) {
+    ForwardOptions forward;
+    forward.training = true;
+    forward.dropout_seed = update;
+    const ForwardResult result = model->forward(batch, forward);
+    model->zero_gradients();
+    model->backward(mean_scale(result));
+    norms.push_back(optimizer.update(model->parameters(), model->gradients(), 1e-3, update));
+  }
+  return model->host_parameters();
+}
+
+TEST_F(CudaModelTest, TrainingStepsEqualTheCpus) {
+  const Case pretraining{.name = "Step", .lengths = {118}, .hidden_dropout = 0.1};
+  const ModelConfig config = config_of(pretraining);
+  const Batch batch = random_batch(config, pretraining.lengths, 91);
+  const Floats before = random_parameters(config, 92);
+  const auto backend = cuda(Precision::fp32);
+  std::vector<double> norms, cpu_norms;
+  Floats got = train(*backend, config, batch, before, norms);
+  Floats expected = train(*cpu_, config, batch, before, cpu_norms);
+  for (std::size_t i = 0; i < norms.size(); ++i) EXPECT_NEAR(norms[i], cpu_norms[i], 1e-4 * cpu_norms[i]);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    got[i] -= before[i];
+    expected[i] -= before[i];
+  }
+  EXPECT_GT(dot(expected, expected), 0.0);
+  EXPECT_LT(relative_norm(got, expected), 1e-3);
+}
+
+TEST_F(CudaModelTest, WorkingWeightsFollowEveryWriterOfTheParameters) {
+  const Case pretraining{.name = "Working", .lengths = {40}};
+  const ModelConfig config = config_of(pretraining);
+  const Batch batch = random_batch(config, pretraining.lengths, 95);
+  const auto backend = cuda(Precision::bf16);
+  const auto model = make_model(*backend, config, batch, {.training = true}, random_parameters(config, 96));
+  const Floats untrained = run(*model, batch, 0).hidden;
+  Optimizer optimizer(*backend, model->layout(), {});
+  optimizer.update(model->parameters(), model->gradients(), 1e-2, 1);
+  const Floats trained = run(*model, batch, 0).hidden;
+  EXPECT_NE(untrained, trained);
+  const auto other = make_model(*backend, config, batch, {.training = true}, model->host_parameters());
+  EXPECT_EQ(run(*other, batch, 0).hidden, trained);
+}
+
+TEST_F(CudaModelTest, ThePlanNamesTheWorkingWeights) {
+  const ModelConfig config = config_of({.name = "Plan", .lengths = {}});
+  const BatchLimits limits{128, 2, 20, 128};
+  const std::size_t parameters = static_cast<std::size_t>(ParameterLayout(config).count());
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    const auto backend = cuda(precision);
+    std::size_t working = 0;
+    for (const MemoryRow& row : plan_model_memory(config, limits, {.training = true}, *backend)) {
+      if (row.what == "working weights (bf16)") working += row.bytes;
+    }
+    if (precision == Precision::fp32) {
+      EXPECT_EQ(working, 0u);
+    } else {
+      EXPECT_GE(working, 2 * parameters);
+      EXPECT_LT(working, 2 * parameters + 256);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bigbird
