@@ -59,7 +59,7 @@ int cmd_devices(int argc, char** argv) {
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
 
-  const kernels::CudaStatus cuda = kernels::cuda_status();
+  const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
   // "cpu: oneDNN 2.6.3, ..." without the name, which is in the first column.
   const std::string description = kernels::make_cpu_backend()->description();
   const std::size_t name = description.find(": ");

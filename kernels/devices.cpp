@@ -17,21 +17,21 @@ std::string hint_without_device() {
 
 }  // namespace
 
-CudaStatus cuda_status() {
+CudaStatus cuda_status(FreeMemory free_memory) {
   CudaStatus status;
   status.built_in = true;
   for (const cuda::DeviceInfo& info : cuda::find_devices(status.why)) {
-    std::size_t free = 0;
+    CudaDevice device{info.index, info.name, info.major, info.minor, info.multiprocessors, info.memory, 0};
     try {
-      cuda::use_device(info.index);
-      free = cuda::free_device_memory();
+      if (free_memory == FreeMemory::ask) {
+        cuda::use_device(info.index);
+        device.free_memory = cuda::free_device_memory();
+      }
+      status.devices.push_back(device);
     } catch (const DeviceError& error) {
       status.why +=
           (status.why.empty() ? "" : "; ") + ("cuda:" + std::to_string(info.index) + ": ") + error.what();
-      continue;
     }
-    status.devices.push_back(
-        {info.index, info.name, info.major, info.minor, info.multiprocessors, info.memory, free});
   }
   status.versions = cuda::driver_versions();
   if (status.devices.empty()) status.hint = hint_without_device();
@@ -69,7 +69,7 @@ constexpr const char* hint_to_build =
 
 }  // namespace
 
-CudaStatus cuda_status() {
+CudaStatus cuda_status(FreeMemory) {
   CudaStatus status;
   status.why = not_built;
   status.hint = hint_to_build;

@@ -20,7 +20,7 @@ struct CudaDevice {
   int minor = 0;
   int multiprocessors = 0;
   std::size_t memory = 0;       // bytes in all
-  std::size_t free_memory = 0;  // bytes now
+  std::size_t free_memory = 0;  // bytes now, when asked for
 };
 
 struct CudaStatus {
@@ -33,8 +33,10 @@ struct CudaStatus {
   std::string hint;
 };
 
-// Wakes every device up to ask for its free memory: for listings.
-CudaStatus cuda_status();
+// Free memory is only known of devices that are awake: asking for it takes part of a second and of the memory
+// of every device, so it is for listings. Otherwise it is 0.
+enum class FreeMemory { unknown, ask };
+CudaStatus cuda_status(FreeMemory free_memory = FreeMemory::unknown);
 
 // Null when that device cannot be had: why (one line) and hint are then filled.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options, std::string& why, std::string& hint);
