@@ -34,7 +34,7 @@ mkdir -p "$reports"
 # Everything that a kernel's machine code can depend on: all headers of the folder, the flags and the compiler.
 shopt -s nullglob
 headers=("$root"/kernels/*.h "$root"/kernels/cuda/*.h "$root"/kernels/cuda/*.cuh)
-flags=(-std=c++20 -O3 -I"$root" -cubin -Xptxas -v)
+flags=(-std=c++20 -O3 -DNDEBUG -I"$root" -cubin -Xptxas -v)
 stamp=$({ "$nvcc" --version && echo "${flags[*]}" && cat "${headers[@]}"; } | sha256sum | cut -c1-16)
 
 report() { # report SOURCE ARCHITECTURE: the compiler's report, from the cache where it is still true
