@@ -329,21 +329,23 @@ class AttentionBackwardTest : public CudaTest {
     }
   }
 
-  static constexpr double bf16_bound = 1e-2, tf32_bound = 2e-3, fp32_bound = 1e-5;
+  static constexpr double bf16_bound = 5e-3, tf32_bound = 1e-3, fp32_bound = 1e-5;
   Index key_cuts_ = 0, query_cuts_ = 0;  // of the latest run
 };
 
 TEST_F(AttentionBackwardTest, SmallTilesEqualTheOracleAtEveryHeadSize) {
   for (const Index head_size : {32, 64, 128}) {
     SCOPED_TRACE(head_size);
-    check_precisions(Problem(2, head_size, 16, {{4, 64}, {5, 70}}));
+    check_precisions(Problem(head_size == 32 ? 2 : 1, head_size, 16, {{4, 64}, {5, 70}}));
   }
 }
 
 TEST_F(AttentionBackwardTest, LargeTilesEqualTheOracleAtEveryHeadSize) {
   for (const Index head_size : {32, 64, 128}) {
     SCOPED_TRACE(head_size);
-    check_precisions(Problem(1, head_size, 64, {{4, 200}}));
+    Problem p(1, head_size, 64, {{3, 150}}, true);
+    p.replace_plan(0, {{{0, 2}, {1, 1}, {1}}});
+    check_precisions(p);
   }
 }
 
@@ -356,7 +358,7 @@ TEST_F(AttentionBackwardTest, BlocksOfSeveralTiles) {
 }
 
 TEST_F(AttentionBackwardTest, ListsThatAreCutAreAddedUp) {
-  const Problem p(1, 32, 16, {{26, 26 * 16 - 20}, {4, 50}, {26, 17 * 16}});
+  const Problem p(1, 32, 16, {{20, 20 * 16 - 20}, {4, 50}, {20, 9 * 16}});
   check_precisions(p);
   EXPECT_GT(key_cuts_, 2);
   EXPECT_GE(query_cuts_, 2);
@@ -397,12 +399,12 @@ TEST_F(AttentionBackwardTest, WhatPaddingHoldsHasNoInfluence) {
 }
 
 TEST_F(AttentionBackwardTest, AResultDoesNotDependOnWhatElseIsInTheBatch) {
-  const Problem together(2, 32, 16, {{22, 345}, {4, 50}, {22, 352}});
+  const Problem together(1, 32, 16, {{20, 313}, {4, 50}, {20, 320}});
   const auto all = run<bf16>(together);
   EXPECT_GT(key_cuts_, 0);
   for (std::size_t s = 0; s < together.sequences.size(); ++s) {
     SCOPED_TRACE(s);
-    const Problem alone(2, 32, 16, {together.sequences[s]});
+    const Problem alone(1, 32, 16, {together.sequences[s]});
     EXPECT_EQ(widened(run<bf16>(alone).gradients),
               widened(together.rows_of(all.gradients, s, 3 * together.width())));
   }
@@ -417,7 +419,8 @@ TEST_F(AttentionBackwardTest, DroppedProbabilitiesAreThoseOfTheCpuBackend) {
   const std::uint64_t seed = 0x123456789abcdef0ull;
   for (const Index block_size : {16, 64}) {
     SCOPED_TRACE(block_size);
-    Problem p(2, 32, block_size, {{4, 4 * block_size - 7}, {3, 3 * block_size}}, true);
+    const Index heads = block_size == 16 ? 2 : 1;
+    Problem p(heads, 32, block_size, {{2, 2 * block_size - 7}, {1, block_size}}, true);
     p.batch.drop_probability = 0.3f;
     p.batch.dropout_seed = &seed;
     p.batch.dropout_stream = 0xfedcba9876543210ull;
