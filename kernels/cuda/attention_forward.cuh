@@ -21,7 +21,7 @@ constexpr float ln_2 = 0.693147180559945309f;
 template <class Element, int width, int rows, bool dropping>
 constexpr int attention_forward_blocks() {
   if (rows == 16) return 8;
-  if (sizeof(Element) == 4) return width == 128 ? 1 : 2;
+  if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
   return (width == 128 ? 2 : 4) - (dropping && width != 128 ? 1 : 0);
 }
 
@@ -47,9 +47,10 @@ struct AttentionForward {
   using Products = TileProducts<Element, rows, width>;
   static constexpr int threads = rows / 16 * 32;
   static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows, dropping>();
-  // Pairs of key and value tiles: two, unless consumer cards (99 KB) could not hold them.
-  static constexpr int stages = 4 * KeyTile::bytes <= 96 * 1024 ? 2 : 1;
-  static constexpr int shared_bytes = stages * 2 * KeyTile::bytes;
+  // Floats are large: one pair of key and value tiles instead of a ring of two, and the queries beside it.
+  static constexpr bool wide = sizeof(Element) == 4;
+  static constexpr int stages = wide ? 1 : 2;
+  static constexpr int shared_bytes = (stages * 2 + (wide ? 1 : 0)) * KeyTile::bytes;
 
   AttentionView view;
   const Element* q;
@@ -71,12 +72,12 @@ struct AttentionForward {
     float sums[width / 8][4] = {};
     float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; this lane's two rows
     float total[2] = {0.0f, 0.0f};              // of this lane's columns
-    const int number = find_sequence(view.query_pieces, view.count, thread.block());
-    add_up(thread, number, sums, maximum, total);
+    add_up(thread, sums, maximum, total);
     total[0] = row_sum(thread, total[0]);
     total[1] = row_sum(thread, total[1]);
 
-    // Read again: registers are scarce in between.
+    // Looked up again: registers are scarce in between.
+    const int number = find_sequence(view.query_pieces, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
     const int queries = rows_below(sequence.query_length, piece.tile, rows);
@@ -95,54 +96,61 @@ struct AttentionForward {
   // In the tile: the upper row of this lane's fragments.
   BIGBIRD_DEVICE static int row_of(Thread& thread) { return thread.warp() * 16 + (thread.lane() >> 2); }
 
-  BIGBIRD_DEVICE void add_up(Thread& thread, int number, float (&sums)[width / 8][4], float (&maximum)[2],
+  BIGBIRD_DEVICE void add_up(Thread& thread, float (&sums)[width / 8][4], float (&maximum)[2],
                              float (&total)[2]) const {
+    const int number = find_sequence(view.query_pieces, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
     const ListedTile* list = sequence.by_query.tiles + piece.first;
-    const ListedTile* const end = list + piece.count;
+    int left = piece.count;
     const int length = sequence.length;
     const int column = piece.head * width;
+    const int sequence_row = static_cast<int>(sequence.first_row);
     // Lists ascend, so what comes behind the first padded tile is padding too.
-    const auto visible = [&] { return list < end && list->tile * rows < length; };
+    const auto visible = [&] { return left > 0 && list->tile * rows < length; };
     if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !visible()) return;
 
-    const Index first_row = sequence.first_row + piece.tile * rows;  // of the tile, in the batch
-    const int sequence_row = static_cast<int>(sequence.first_row);
+    const int first_row = sequence_row + piece.tile * rows;  // of the tile, in the batch
     const auto load = [&](int stage) {
-      const int valid = rows_below(length, list->tile, rows);
-      const Index first = sequence_row + list->tile * rows;
-      KeyTile::template load<threads>(thread, key_tile(thread, stage), k + (first * k_stride + column),
-                                      k_stride, valid);
-      KeyTile::template load<threads>(thread, value_tile(thread, stage), v + (first * v_stride + column),
-                                      v_stride, valid);
+      const int tile = list->tile * rows;
+      const int valid = length - tile;
+      const int first = sequence_row + tile;
+      KeyTile::template load<threads>(thread, key_tile(thread, stage), k + column, first, k_stride, valid);
+      KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
       thread.commit_copies();
     };
+    const auto query = load_queries(thread, first_row, column);
     load(0);
-    WarpRows<Element, width> query;
-    query.load_global(thread, q + (first_row + thread.warp() * 16) * q_stride + column, q_stride);
-    std::uint64_t seed = 0;
-    if (dropping) seed = *dropout.seed;
     int stage = 0;
     for (bool more = true; more;) {
       const ListedTile tile = *list;
       thread.template wait_copies<0>();
       thread.barrier();  // the pair is there, and nobody reads the other one any more
       ++list;
+      --left;
       more = visible();
-      if (stages == 2 && more) load(stage ^ 1);
 
-      float scores[rows / 8][4] = {};
-      const int valid = rows_below(length, tile.tile, rows);
-      if (valid < rows) mask(thread, scores, valid);
-      Products::scores(thread, scores, query, key_tile(thread, stage), exact);
-      add_to_softmax(thread, scores, maximum, total, sums, scale * log2_e, tile.log2_count);
+      unsigned kept = 0;  // bit 4 n + i: scores[n][i]
       if (dropping) {
+        const std::uint64_t seed =
+            *dropout.seed;  // read here, for its round keys to need no registers outside
         const Index upper = dropout.element(piece.head, first_row + row_of(thread),
                                             sequence.first_row + Index{tile.tile} * rows);
 #pragma unroll
         for (int n = 0; n < rows / 8; ++n) {
-          dropout.drop(thread, seed, scores[n], upper + n * 8, upper + 8 * tokens + n * 8);
+          kept |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
+        }
+      }
+      float scores[rows / 8][4] = {};
+      const int valid = rows_below(length, tile.tile, rows);
+      if (valid < rows) mask(thread, scores, valid);
+      Products::scores(thread, scores, query, key_tile(thread, stage), exact);
+      if (stages == 2 && more) load(stage ^ 1);
+      add_to_softmax(thread, scores, maximum, total, sums, scale * log2_e, tile.log2_count);
+      if (dropping) {
+#pragma unroll
+        for (int i = 0; i < rows / 2; ++i) {
+          if ((kept >> i & 1u) == 0) scores[i / 4][i % 4] = 0.0f;
         }
       }
       Products::weighted_sum(thread, sums, scores, value_tile(thread, stage), exact);
@@ -152,6 +160,19 @@ struct AttentionForward {
         thread.barrier();
         load(0);
       }
+    }
+  }
+
+  // The queries of the warp: those of floats arrive with the first copies.
+  BIGBIRD_DEVICE auto load_queries(Thread& thread, int first_row, int column) const {
+    if constexpr (wide) {
+      const auto tile = thread.template shared<Element>(stages * 2 * KeyTile::bytes, KeyTile::elements);
+      KeyTile::template load<threads>(thread, tile, q + column, first_row, q_stride, rows);
+      return SharedRows<Element, width>{tile, thread.warp() * 16};
+    } else {
+      WarpRows<Element, width> query;
+      query.load_global(thread, q + (Index{first_row + thread.warp() * 16} * q_stride + column), q_stride);
+      return query;
     }
   }
 

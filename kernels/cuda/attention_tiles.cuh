@@ -48,21 +48,46 @@ struct Tile {
   template <int threads>
   BIGBIRD_DEVICE static void load(Thread& thread, Shared<Element> to, const Element* from, Index stride,
                                   int valid) {
-    constexpr int chunk = 16 / static_cast<int>(sizeof(Element));
-    constexpr int chunks = width / chunk;  // of a row
-    constexpr int rows_at_once = threads / chunks;
-    static_assert(threads % chunks == 0 && rows % rows_at_once == 0);
-    const int row = thread.index() / chunks, column = thread.index() % chunks * chunk;
+    const int row = first_row<threads>(thread), column = column_of(thread);
     const Element* const source = from + row * stride + column;
-    const int place = Layout::at(row, column);
 #pragma unroll
-    for (int i = 0; i < rows; i += rows_at_once) {
-      if (rows_at_once % 8 == 0) {  // the chunks of these rows change places alike
-        thread.copy_async(to, place + i * Layout::stride, source + i * stride, row + i < valid);
-      } else {
-        thread.copy_async(to, Layout::at(row + i, column), source + i * stride, row + i < valid);
-      }
+    for (int i = 0; i < rows; i += rows_at_once<threads>) {
+      thread.copy_async(to, place<threads>(row, column, i), source + i * stride, row + i < valid);
     }
+  }
+  // The same of the rows from `first` on, in one multiplication each: for kernels that are short of
+  // registers.
+  template <int threads>
+  BIGBIRD_DEVICE static void load(Thread& thread, Shared<Element> to, const Element* from, int first,
+                                  int stride, int valid) {
+    const int row = first_row<threads>(thread), column = column_of(thread);
+#pragma unroll
+    for (int i = 0; i < rows; i += rows_at_once<threads>) {
+      const Element* const source = from + Index{first + row + i} * stride + column;
+      thread.copy_async(to, place<threads>(row, column, i), source, row + i < valid);
+    }
+  }
+
+ private:
+  // Threads share out the 16-byte chunks of a number of rows.
+  static constexpr int chunk = 16 / static_cast<int>(sizeof(Element));
+  static constexpr int chunks = width / chunk;
+  template <int threads>
+  static constexpr int rows_at_once = threads / chunks;
+
+  template <int threads>
+  BIGBIRD_DEVICE static int first_row(Thread& thread) {
+    static_assert(threads % chunks == 0 && rows % rows_at_once<threads> == 0);
+    return thread.index() / chunks;
+  }
+  BIGBIRD_DEVICE static int column_of(Thread& thread) {
+    return thread.index() % chunks * chunk;
+  }
+  template <int threads>
+  BIGBIRD_DEVICE static int place(int row, int column, int i) {
+    // The chunks of every eighth row change places alike.
+    return rows_at_once<threads> % 8 == 0 ? Layout::at(row, column) + i * Layout::stride
+                                          : Layout::at(row + i, column);
   }
 };
 
@@ -103,7 +128,13 @@ struct WarpRows<bf16, width> {
 
 template <int width>
 struct WarpRows<float, width> {
+  static constexpr int unroll = width / 8;
   float part[width / 8][4];
+
+  BIGBIRD_DEVICE void get(Thread&, int i, float (&a)[4]) const {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) a[j] = part[i][j];
+  }
 
   BIGBIRD_DEVICE void load_global(Thread& thread, const float* from, Index stride) {
     const float* upper = from + (thread.lane() >> 2) * stride + (thread.lane() & 3);
@@ -128,9 +159,28 @@ struct WarpRows<float, width> {
   }
 };
 
+// The same, left in shared memory: for floats, which registers would not hold.
+template <class Element, int width>
+struct SharedRows;
+
+template <int width>
+struct SharedRows<float, width> {
+  static constexpr int unroll = 2;
+  Shared<float> tile;
+  int first_row;
+
+  BIGBIRD_DEVICE void get(Thread& thread, int i, float (&a)[4]) const {
+    const int row = first_row + (thread.lane() >> 2), column = i * 8 + (thread.lane() & 3);
+    a[0] = tile[TileLayout<float, width>::at(row, column)];
+    a[1] = tile[TileLayout<float, width>::at(row + 8, column)];
+    a[2] = tile[TileLayout<float, width>::at(row, column + 4)];
+    a[3] = tile[TileLayout<float, width>::at(row + 8, column + 4)];
+  }
+};
+
 // Products of a warp's 16 rows with a tile. `exact` says for floats whether fp32 (three products of split
 // operands) or tf32 is wanted; bf16 has but one way.
-//   scores():  c[16, rows] += a[16, width] tile[rows, width]^T
+//   scores():  c[16, rows] += a[16, width] tile[rows, width]^T, a in WarpRows or, of floats, in SharedRows
 //   weighted_sum():  c[16, width] += p[16, rows] tile[rows, width], p in fragments as scores() leaves them
 template <class Element, int rows, int width>
 struct TileProducts;
@@ -190,7 +240,8 @@ template <int rows, int width>
 struct TileProducts<float, rows, width> {
   using Layout = TileLayout<float, width>;
 
-  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const WarpRows<float, width>& a,
+  template <class Left>
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const Left& a,
                                     Shared<float> tile, bool exact) {
     exact ? scores_of<true>(thread, c, a, tile) : scores_of<false>(thread, c, a, tile);
   }
@@ -210,15 +261,17 @@ struct TileProducts<float, rows, width> {
     thread.mma_tf32(c, a.high, b.high);
   }
 
-  template <bool exact>
-  BIGBIRD_DEVICE static void scores_of(Thread& thread, float (&c)[rows / 8][4],
-                                       const WarpRows<float, width>& a, Shared<float> tile) {
+  template <bool exact, class Left>
+  BIGBIRD_DEVICE static void scores_of(Thread& thread, float (&c)[rows / 8][4], const Left& a,
+                                       Shared<float> tile) {
     const int row = thread.lane() >> 2, column = thread.lane() & 3;
-#pragma unroll
+#pragma unroll Left::unroll
     for (int i = 0; i < width / 8; ++i) {
+      float of_a[4];
+      a.get(thread, i, of_a);
       SplitFloats<4> left;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) left.split<exact>(j, a.part[i][j]);
+      for (int j = 0; j < 4; ++j) left.split<exact>(j, of_a[j]);
 #pragma unroll
       for (int n = 0; n < rows / 8; ++n) {
         SplitFloats<2> right;
@@ -284,20 +337,27 @@ struct ProbabilityDropout {
     return (head * tokens + query_row) * tokens + key_row;
   }
 
-  // For one fragment c[4] of scores: zero where dropped. upper, lower: the elements of (row g, first key of
-  // the fragment) and (row g + 8, ...), multiples of 4. Four keys share a Philox call: of two neighbouring
-  // lanes one makes that of the upper row, the other that of the lower.
-  BIGBIRD_DEVICE void drop(Thread& thread, std::uint64_t key, float (&c)[4], Index upper, Index lower) const {
+  // For one fragment c[4] of scores: bit i says whether c[i] is kept. upper, lower: the elements of (row g,
+  // first key of the fragment) and (row g + 8, ...), multiples of 4. Four keys share a Philox call: of two
+  // neighbouring lanes one makes that of the upper row, the other that of the lower.
+  BIGBIRD_DEVICE unsigned kept(Thread& thread, std::uint64_t key, Index upper, Index lower) const {
     const bool odd = (thread.lane() & 1) != 0;
     const Index group = (odd ? lower : upper) + (thread.lane() & 2) * 2;
     const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(group) >> 2, stream);
-    const std::uint32_t first = thread.shuffle_xor(odd ? random.word[0] : random.word[2], 1);
-    const std::uint32_t second = thread.shuffle_xor(odd ? random.word[1] : random.word[3], 1);
-    const std::uint32_t words[4] = {odd ? first : random.word[0], odd ? second : random.word[1],
-                                    odd ? random.word[2] : first, odd ? random.word[3] : second};
+    unsigned mine = 0;  // bit i: word i
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (!(uniform_from_bits(words[i]) >= probability)) c[i] = 0.0f;
+      if (uniform_from_bits(random.word[i]) >= probability) mine |= 1u << i;
+    }
+    const unsigned other = thread.shuffle_xor(mine, 1);
+    return odd ? other >> 2 | (mine & 12u) : (mine & 3u) | (other & 3u) << 2;
+  }
+  // The fragment with zeros where it is dropped.
+  BIGBIRD_DEVICE void drop(Thread& thread, std::uint64_t key, float (&c)[4], Index upper, Index lower) const {
+    const unsigned bits = kept(thread, key, upper, lower);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if ((bits >> i & 1u) == 0) c[i] = 0.0f;
     }
   }
 };
