@@ -10,6 +10,18 @@
 
 namespace bigbird::kernels::cuda::testing {
 
+// Options of the emulated device that end with the test.
+class EmulationTest : public CudaTest {
+ protected:
+  void TearDown() override {
+    emulation::options() = before_;
+    CudaTest::TearDown();
+  }
+
+ private:
+  emulation::Options before_ = emulation::options();
+};
+
 template <int count, class Body>
 struct Threads {
   static constexpr int threads = count;

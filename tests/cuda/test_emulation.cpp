@@ -4,7 +4,7 @@
 namespace bigbird::kernels::cuda::testing {
 namespace {
 
-class Emulation : public CudaTest {};
+class Emulation : public EmulationTest {};
 
 struct Scale {
   static constexpr int threads = 64;
@@ -28,7 +28,6 @@ TEST_F(Emulation, EveryThreadOfEveryBlockRunsOnceInAnyOrder) {
     const std::vector<float> doubled = x.download();
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(doubled[i], 2.0f * values[i]) << i;
   }
-  emulation::options() = {};
 }
 
 TEST_F(Emulation, TheOrderOfBlocksDependsOnTheSeed) {
@@ -49,7 +48,6 @@ TEST_F(Emulation, TheOrderOfBlocksDependsOnTheSeed) {
   std::vector<int> sorted = first;
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < 16; ++i) EXPECT_EQ(sorted[static_cast<std::size_t>(i)], i);
-  emulation::options() = {};
 }
 
 // Sum of a block through warps and shared memory.

@@ -13,7 +13,13 @@
 namespace bigbird::kernels::cuda::testing {
 namespace {
 
-class EmulationFinds : public CudaTest {};
+class EmulationFinds : public EmulationTest {
+ protected:
+  void SetUp() override {
+    emulation::options().lazy_streams = false;  // errors come out of the launch
+    EmulationTest::SetUp();
+  }
+};
 
 TEST_F(EmulationFinds, AMissingBarrier) {
   const DeviceBuffer<float> out(64, stream());
@@ -250,11 +256,8 @@ TEST_F(EmulationFinds, ABarrierThatNotAllThreadsReach) {
 
 TEST_F(EmulationFinds, BarriersOfTwoBranches) {
   const auto branch = [](Thread& thread) {  // outside of the macro, which would put it on one line
-    if (thread.warp() == 0) {
-      thread.barrier();
-    } else {
-      thread.barrier();
-    }
+    if (thread.warp() == 0) thread.barrier();
+    if (thread.warp() != 0) thread.barrier();
   };
   EXPECT_COMPLAINT(run_threads<64>({.blocks = 1}, stream(), branch),
                    "waits in the barrier of test_emulation_finds.cpp:");

@@ -3,8 +3,10 @@
 #include "kernels/cuda/emulation/block.h"
 
 #include <bit>
+#include <cstdlib>
 #include <exception>
 #include <numeric>
+#include <string_view>
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
@@ -24,6 +26,14 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
+}
+
+Options options_of_environment() {
+  Options from;
+  if (const char* seed = std::getenv("BIGBIRD_EMULATION_SEED")) from.seed = std::strtoull(seed, nullptr, 10);
+  const char* lazy = std::getenv("BIGBIRD_EMULATION_LAZY");
+  from.lazy_streams = lazy != nullptr && std::string_view(lazy) == "1";
+  return from;
 }
 
 Block& running_block() {
@@ -141,7 +151,7 @@ Lane* Block::next(int warp) {
   const int lane = (std::countr_zero(std::rotr(chosen.ready, lane_turn_)) + lane_turn_) % 32;
   chosen.ready &= ~(1u << lane);
   if (chosen.ready == 0) warps_ready_ &= ~(1u << warp);
-  return &lanes_[static_cast<std::size_t>(warp * 32 + lane)];
+  return &lanes_[static_cast<std::size_t>(warp) * 32 + static_cast<std::size_t>(lane)];
 }
 
 void Block::make_ready(Lane& lane) {
@@ -215,7 +225,7 @@ void Block::meet_warp(Lane& lane, const char* name, WarpOperation operation, voi
   }
   warp.waiting = 0;
   WarpArguments all;
-  Lane* lanes = &lanes_[static_cast<std::size_t>(lane.warp() * 32)];
+  Lane* lanes = &lanes_[static_cast<std::size_t>(lane.warp()) * 32];
   for (std::size_t i = 0; i < 32; ++i) all[i] = lanes[i].arguments;
   operation(lane, all);
   for (std::size_t i = 0; i < 32; ++i) {
@@ -273,7 +283,7 @@ void run_grid(const Grid& grid) {
 }
 
 Options& options() {
-  static Options the_options;
+  static Options the_options = options_of_environment();
   return the_options;
 }
 

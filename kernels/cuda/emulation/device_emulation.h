@@ -68,7 +68,7 @@ class Shared {
     Cell(const Cell&) = delete;
     operator T() && { return shared_.read(i_); }
     void operator=(const T& value) && { shared_.write(i_, value); }
-    void operator=(Cell&& other) && { shared_.write(i_, other.shared_.read(other.i_)); }
+    void operator=(const Cell& other) && { shared_.write(i_, other.shared_.read(other.i_)); }
     void operator+=(const T& value) && { shared_.write(i_, shared_.read(i_) + value); }
     void operator-=(const T& value) && { shared_.write(i_, shared_.read(i_) - value); }
     void operator*=(const T& value) && { shared_.write(i_, shared_.read(i_) * value); }

@@ -14,7 +14,8 @@ struct EmulationError : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// Of the one device there is. Change them while it has no work.
+// Of the one device there is. Change them while it has no work, and put back what was there: a run of all
+// tests may begin with BIGBIRD_EMULATION_SEED (a number) and BIGBIRD_EMULATION_LAZY (1) in its environment.
 struct Options {
   // Order of blocks, warps and lanes. Another seed must not change a result.
   std::uint64_t seed = 0;

@@ -32,7 +32,7 @@ class Fiber {
   // For AddressSanitizer: where the stack lies (of a caller's stack: learnt when it is left).
   const void* bottom_ = nullptr;
   std::size_t size_ = 0;
-  void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
 #if defined(__x86_64__)
   void* stack_pointer_ = nullptr;
 #else
