@@ -1,0 +1,217 @@
+// Losses and their gradients, against sums in double and the CPU backend.
+#include "kernels/backend.h"
+#include "kernels/cuda/losses.h"
+#include "tests/cuda/typed_test.h"
+
+namespace bigbird::kernels::cuda::testing {
+namespace {
+
+constexpr std::int32_t ignored = -100;
+
+// The element types of the logits and of their gradient.
+template <class L, class G>
+struct Pair {
+  using Logit = L;
+  using Gradient = G;
+};
+using PairsOfTypes =
+    ::testing::Types<Pair<float, float>, Pair<bf16, bf16>, Pair<float, bf16>, Pair<bf16, float>>;
+
+template <class Types>
+class LossTest : public CudaTest {};
+TYPED_TEST_SUITE(LossTest, PairsOfTypes);
+
+struct Shape {
+  Index rows, classes, offset;
+};
+
+struct CrossEntropy {
+  std::vector<double> losses, gradient;
+  std::vector<std::int32_t> predictions;
+
+  CrossEntropy(const Shape& shape, const std::vector<double>& x, const std::vector<std::int32_t>& labels,
+               double scale) {
+    for (Index row = 0; row < shape.rows; ++row) {
+      const auto at = [&](Index i) { return x[static_cast<std::size_t>(row * shape.classes + i)]; };
+      const std::int32_t label = labels[static_cast<std::size_t>(row)];
+      std::int32_t best = 0;
+      for (std::int32_t i = 1; i < shape.classes; ++i) {
+        if (at(i) > at(best)) best = i;
+      }
+      predictions.push_back(best);
+      double sum = 0;
+      for (Index i = 0; i < shape.classes; ++i) sum += std::exp(at(i) - at(best));
+      losses.push_back(label == ignored ? 0.0 : std::log(sum) + at(best) - at(label));
+      for (Index i = 0; i < shape.classes; ++i) {
+        const double share = std::exp(at(i) - at(best)) / sum - (i == label ? 1.0 : 0.0);
+        gradient.push_back(label == ignored ? 0.0 : share * scale);
+      }
+    }
+  }
+};
+
+TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
+  using T = typename TypeParam::Logit;
+  using D = typename TypeParam::Gradient;
+  // Fewer classes than a vector, rows that begin within one, several rounds of the block.
+  for (const Shape& shape : {Shape{0, 5, 0}, Shape{9, 2, 0}, Shape{6, 3, 1}, Shape{5, 64, 0},
+                             Shape{5, 1003, 0}, Shape{4, 1003, 1}, Shape{3, 4097, 0}, Shape{1, 5000, 0}}) {
+    SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.classes << " at " << shape.offset);
+    const Index count = shape.rows * shape.classes;
+    const auto x = rounded<T>(random_normal(count, 71, 4.0));
+    auto labels = random_integers(shape.rows, static_cast<std::int32_t>(shape.classes), 72);
+    if (labels.size() > 3) labels[2] = ignored;
+    const CrossEntropy expected(shape, widened(x), labels, 0.25);
+
+    const Guarded<T> logits(x, shape.offset, this->stream());
+    const Guarded<D> dlogits(count, shape.offset, this->stream());
+    const DeviceBuffer<std::int32_t> device_labels(labels, this->stream());
+    const DeviceBuffer<float> scale(std::vector<float>{0.25f}, this->stream());
+    const Guarded<float> losses(shape.rows, 0, this->stream()), only(shape.rows, 0, this->stream());
+    const DeviceBuffer<std::int32_t> predictions(shape.rows, this->stream());
+    const DeviceBuffer<std::int32_t> predictions_only(shape.rows, this->stream());
+    cross_entropy(logits.data(), device_labels.data(), losses.data(), predictions.data(), dlogits.data(),
+                  scale.data(), shape.rows, shape.classes, this->stream());
+    EXPECT_LE(relative_error(losses.take(), expected.losses), 1e-6);
+    EXPECT_LE(relative_error(dlogits.take(), expected.gradient), 2 * tolerance<D>);
+    EXPECT_EQ(predictions.download(), expected.predictions);
+    EXPECT_TRUE(same_bits(logits.take(), x));
+
+    // Without a gradient nobody reads the scale.
+    cross_entropy(logits.data(), device_labels.data(), only.data(), predictions_only.data(), nullptr, nullptr,
+                  shape.rows, shape.classes, this->stream());
+    // With two types fewer elements travel at once: another order of the sums.
+    const double order = std::is_same_v<T, D> ? 0.0 : 1e-6;
+    EXPECT_LE(relative_error(only.take(), widened(losses.take())), order);
+    EXPECT_EQ(predictions_only.download(), expected.predictions);
+
+    if constexpr (std::is_same_v<T, D>) {
+      cross_entropy(logits.data(), device_labels.data(), only.data(), nullptr, logits.data(), scale.data(),
+                    shape.rows, shape.classes, this->stream());
+      EXPECT_TRUE(same_bits(logits.take(), dlogits.take()));
+      EXPECT_TRUE(same_bits(only.take(), losses.take()));
+    }
+  }
+}
+
+TYPED_TEST(LossTest, TiesGoToTheLowestClassAndExtremesStayFinite) {
+  using T = typename TypeParam::Logit;
+  const Index classes = 700;
+  // Row 0: all equal. Row 1: two equal maxima far apart, large. Row 2: -infinity but for one. Row 3: no
+  // number.
+  std::vector<double> x(static_cast<std::size_t>(4 * classes), 1.5);
+  x[700 + 690] = x[700 + 41] = 30000.0;
+  for (std::size_t i = 1400; i < 2100; ++i) x[i] = -HUGE_VAL;
+  x[1400 + 333] = -2.0;
+  x[2100 + 17] = std::nan("");
+  const Guarded<T> logits(rounded<T>(x), 0, this->stream());
+  const DeviceBuffer<std::int32_t> labels(std::vector<std::int32_t>{5, 690, 333, 0}, this->stream());
+  const DeviceBuffer<float> losses(4, this->stream());
+  const DeviceBuffer<std::int32_t> predictions(4, this->stream());
+  cross_entropy(logits.data(), labels.data(), losses.data(), predictions.data(), nullptr, nullptr, 4, classes,
+                this->stream());
+  const auto found = predictions.download();
+  EXPECT_EQ(std::vector<std::int32_t>(found.begin(), found.begin() + 3),
+            (std::vector<std::int32_t>{0, 41, 333}));
+  const auto got = losses.download();
+  EXPECT_NEAR(got[0], std::log(700.0), 1e-4);
+  EXPECT_NEAR(got[1], std::log(2.0), 1e-6);
+  EXPECT_EQ(got[2], 0.0f);
+  EXPECT_TRUE(std::isnan(got[3]));
+}
+
+TYPED_TEST(LossTest, CrossEntropyEqualsTheCpuBackend) {
+  using T = typename TypeParam::Logit;
+  const Shape shape{7, 333, 0};
+  const auto x = stored<T>(random_normal(shape.rows * shape.classes, 73, 3.0));
+  std::vector<std::int32_t> labels = random_integers(shape.rows, 333, 74);
+  labels[1] = ignored;
+  const float factor = 2.0f;
+  std::vector<float> on_cpu = floats(x), losses(7);
+  std::vector<std::int32_t> predictions(7);
+  make_cpu_backend()->cross_entropy(on_cpu.data(), labels.data(), losses.data(), predictions.data(),
+                                    on_cpu.data(), &factor, shape.rows, shape.classes);
+  const DeviceBuffer<T> logits(rounded<T>(x), this->stream());
+  const DeviceBuffer<float> gradient(shape.rows * shape.classes, this->stream());
+  const DeviceBuffer<float> device_losses(7, this->stream());
+  const DeviceBuffer<float> scale(std::vector<float>{factor}, this->stream());
+  const DeviceBuffer<std::int32_t> device_labels(labels, this->stream()),
+      device_predictions(7, this->stream());
+  cross_entropy(logits.data(), device_labels.data(), device_losses.data(), device_predictions.data(),
+                gradient.data(), scale.data(), shape.rows, shape.classes, this->stream());
+  EXPECT_LE(relative_error(device_losses.download(), widened(losses)), 1e-6);
+  EXPECT_LE(relative_error(gradient.download(), widened(on_cpu)), 2e-6);
+  EXPECT_EQ(device_predictions.download(), predictions);
+}
+
+// The two losses of single numbers: loss(x, target) and its derivative.
+template <class Types, class Loss, class Run>
+void check_sum_of_losses(Stream stream, const Loss& loss, const Run& run) {
+  using T = typename Types::Logit;
+  using D = typename Types::Gradient;
+  for (const Shape& shape : {Shape{0, 4, 0}, Shape{9, 1, 0}, Shape{5, 3, 1}, Shape{4, 919, 0}}) {
+    SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.classes);
+    const Index count = shape.rows * shape.classes;
+    const auto x = rounded<T>(random_normal(count, 75, 6.0));
+    auto targets = floats(random_normal(count, 76));
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      targets[i] = i % 3 == 0 ? 0.0f : i % 3 == 1 ? 1.0f : 0.3f;
+    }
+    std::vector<double> losses, gradient;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (i % static_cast<std::size_t>(shape.classes) == 0) losses.push_back(0.0);
+      double slope = 0;
+      losses.back() += loss(static_cast<double>(to_float(x[i])), static_cast<double>(targets[i]), slope);
+      gradient.push_back(slope * 0.125);
+    }
+    const Guarded<T> logits(x, shape.offset, stream);
+    const Guarded<D> dlogits(count, shape.offset, stream);
+    const DeviceBuffer<float> device_targets(targets, stream);
+    const DeviceBuffer<float> scale(std::vector<float>{0.125f}, stream);
+    const Guarded<float> got(shape.rows, 0, stream), only(shape.rows, 0, stream);
+    run(shape, logits.data(), device_targets.data(), got.data(), Values(dlogits.data()), scale.data());
+    EXPECT_LE(relative_error(got.take(), losses), 1e-6);
+    EXPECT_LE(relative_error(dlogits.take(), gradient), tolerance<D>);
+    run(shape, logits.data(), device_targets.data(), only.data(), Values(), nullptr);
+    EXPECT_TRUE(same_bits(only.take(), got.take()));
+    EXPECT_TRUE(same_bits(logits.take(), x));
+    if constexpr (std::is_same_v<T, D>) {
+      run(shape, logits.data(), device_targets.data(), only.data(), Values(logits.data()), scale.data());
+      EXPECT_TRUE(same_bits(logits.take(), dlogits.take()));
+    }
+  }
+}
+
+TYPED_TEST(LossTest, BinaryCrossEntropyWeighsPositives) {
+  for (const float weight : {1.0f, 7.5f}) {
+    check_sum_of_losses<TypeParam>(
+        this->stream(),
+        [&](double x, double target, double& slope) {
+          const double positive = 1.0 / (1.0 + std::exp(-x));
+          slope = (1.0 - target) * positive - static_cast<double>(weight) * target * (1.0 - positive);
+          return -(static_cast<double>(weight) * target * std::log(positive) +
+                   (1.0 - target) * std::log(1.0 - positive));
+        },
+        [&](const Shape& shape, const typename TypeParam::Logit* logits, const float* targets, float* losses,
+            Values dlogits, const float* scale) {
+          binary_cross_entropy(logits, targets, weight, losses, dlogits, scale, shape.rows, shape.classes,
+                               this->stream());
+        });
+  }
+}
+
+TYPED_TEST(LossTest, SquaredErrorEqualsItsDefinition) {
+  check_sum_of_losses<TypeParam>(
+      this->stream(),
+      [](double x, double target, double& slope) {
+        slope = 2.0 * (x - target);
+        return (x - target) * (x - target);
+      },
+      [&](const Shape& shape, const typename TypeParam::Logit* x, const float* targets, float* losses,
+          Values dx, const float* scale) {
+        squared_error(x, targets, losses, dx, scale, shape.rows, shape.classes, this->stream());
+      });
+}
+
+}  // namespace
+}  // namespace bigbird::kernels::cuda::testing

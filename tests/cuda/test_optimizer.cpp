@@ -1,0 +1,137 @@
+// The gradient norm and AdamW, against reference/ and the CPU backend.
+#include "kernels/backend.h"
+#include "kernels/cuda/optimizer.h"
+#include "reference/adamw.h"
+#include "tests/cuda/typed_test.h"
+
+namespace bigbird::kernels::cuda::testing {
+namespace {
+
+class OptimizerTest : public CudaTest {};
+
+TEST_F(OptimizerTest, SumOfSquaresIsMadeInDouble) {
+  for (const Index count : {Index{0}, Index{1}, Index{7}, Index{4096}, Index{50001}}) {
+    for (const Index offset : {Index{0}, Index{1}}) {
+      SCOPED_TRACE(::testing::Message() << count << " at " << offset);
+      const auto x = floats(random_normal(count, 81, 100.0));
+      double expected = 0;
+      for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
+      const Guarded<float> there(x, offset, stream());
+      const Guarded<float> workspace(static_cast<Index>(sum_of_squares_workspace(count) / sizeof(float)), 0,
+                                     stream());
+      const DeviceBuffer<double> result(1, stream());
+      sum_of_squares(there.data(), count, result.data(), workspace.data(), stream());
+      EXPECT_NEAR(result.download()[0], expected, 1e-12 * (1.0 + expected));
+      workspace.take();
+    }
+  }
+}
+
+// Runs of all kinds: odd ends within a vector, neighbours, gaps, many in a row, one over several blocks.
+std::vector<ParameterRun> mixed_runs() {
+  std::vector<ParameterRun> runs{{2, 5, true}, {7, 1, false}, {8, 1000, true}, {1010, 3, true}};
+  for (Index at = 1016; at < 1116; at += 2) runs.push_back({at, 2, at % 4 == 0});
+  runs.push_back({1120, 2050, false});
+  return runs;
+}
+constexpr Index size = 3200;  // some parameters behind the last run, too
+
+struct Moments {
+  std::vector<float> p, g, m, v;
+};
+
+Moments start() {
+  Moments state{floats(random_normal(size, 82)), floats(random_normal(size, 83)),
+                floats(random_normal(size, 84, 0.1)), floats(random_normal(size, 85, 0.1))};
+  for (float& value : state.v) value *= value;
+  return state;
+}
+
+AdamWStep some_step() {
+  AdamWStep step;
+  step.learning_rate = 3e-3f;
+  step.weight_decay = 0.1f;
+  step.gradient_scale = 0.5f;
+  step.correction1 = 0.271f;
+  step.correction2 = 0.002997f;
+  return step;
+}
+
+TEST_F(OptimizerTest, AdamWEqualsTheCpuBackendAndLeavesTheRestAlone) {
+  const auto runs = mixed_runs();
+  const Index span = runs.back().offset + runs.back().count;
+  Moments on_cpu = start();
+  make_cpu_backend()->adamw(on_cpu.p.data(), on_cpu.g.data(), on_cpu.m.data(), on_cpu.v.data(), runs.data(),
+                            static_cast<Index>(runs.size()), some_step());
+  const Moments before = start();
+  std::vector<bool> covered(static_cast<std::size_t>(size));
+  for (const ParameterRun& run : runs) {
+    for (Index i = run.offset; i < run.offset + run.count; ++i) covered[static_cast<std::size_t>(i)] = true;
+  }
+  // By vectors, and by single elements.
+  for (const Index offset : {Index{0}, Index{1}}) {
+    for (const bool with_copy : {true, false}) {
+      const Guarded<float> p(before.p, offset, stream()), g(before.g, offset, stream());
+      const Guarded<float> m(before.m, offset, stream()), v(before.v, offset, stream());
+      const Guarded<bf16> copy(size, 0, stream());
+      const DeviceBuffer<ParameterRun> device_runs(runs, stream());
+      adamw(p.data(), g.data(), m.data(), v.data(), with_copy ? copy.data() : nullptr, device_runs.data(),
+            device_runs.size(), span, some_step(), stream());
+      const auto new_p = p.take(), new_m = m.take(), new_v = v.take();
+      EXPECT_LE(relative_error(new_p, widened(on_cpu.p)), 1e-7);
+      EXPECT_LE(largest_error(new_p, widened(on_cpu.p)), 1e-6);
+      EXPECT_LE(relative_error(new_m, widened(on_cpu.m)), 1e-7);
+      EXPECT_LE(relative_error(new_v, widened(on_cpu.v)), 1e-7);
+      EXPECT_TRUE(same_bits(g.take(), before.g));
+      const auto copied = copy.take();
+      for (std::size_t i = 0; i < covered.size(); ++i) {
+        if (covered[i]) {
+          EXPECT_NE(new_p[i], before.p[i]) << i;
+        } else {
+          EXPECT_TRUE(new_p[i] == before.p[i] && new_m[i] == before.m[i] && new_v[i] == before.v[i]) << i;
+        }
+        EXPECT_EQ(copied[i].bits, with_copy && covered[i] ? to_bf16(new_p[i]).bits : 0xffff) << i;
+      }
+    }
+  }
+}
+
+TEST_F(OptimizerTest, AdamWEqualsBothPublishedVariants) {
+  const Index count = 1003;
+  for (const auto variant : {reference::AdamWVariant::google, reference::AdamWVariant::torch}) {
+    reference::AdamWOptions options;
+    options.variant = variant;
+    const auto parameters = floats(random_normal(count, 86));
+    reference::Vector expected = widened(parameters);
+    reference::AdamWState state;
+    const std::vector<float> zeros(static_cast<std::size_t>(count));
+    const Guarded<float> p(parameters, 0, stream()), m(zeros, 0, stream()), v(zeros, 0, stream());
+    const DeviceBuffer<ParameterRun> run(std::vector<ParameterRun>{{0, count, true}}, stream());
+    for (std::uint64_t update = 1; update <= 3; ++update) {
+      const auto gradient = floats(random_normal(count, 90 + update));
+      reference::adamw_update(options, 1e-2, widened(gradient), expected, state);
+      AdamWStep step;
+      step.learning_rate = 1e-2f;
+      step.weight_decay = static_cast<float>(options.weight_decay);
+      if (variant == reference::AdamWVariant::torch) {
+        const double updates = static_cast<double>(update);
+        step.correction1 = static_cast<float>(1.0 - std::pow(step.beta1, updates));
+        step.correction2 = static_cast<float>(1.0 - std::pow(step.beta2, updates));
+      }
+      const Guarded<float> g(gradient, 0, stream());
+      adamw(p.data(), g.data(), m.data(), v.data(), nullptr, run.data(), 1, count, step, stream());
+    }
+    EXPECT_LE(relative_error(p.take(), expected), 1e-6);
+  }
+}
+
+TEST_F(OptimizerTest, NoRunsChangeNothing) {
+  const Moments before = start();
+  const Guarded<float> p(before.p, 0, stream()), g(before.g, 0, stream());
+  const Guarded<float> m(before.m, 0, stream()), v(before.v, 0, stream());
+  adamw(p.data(), g.data(), m.data(), v.data(), nullptr, nullptr, 0, 0, some_step(), stream());
+  EXPECT_TRUE(same_bits(p.take(), before.p));
+}
+
+}  // namespace
+}  // namespace bigbird::kernels::cuda::testing
