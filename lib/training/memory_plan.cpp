@@ -13,8 +13,8 @@
 namespace bigbird {
 namespace {
 
-// Allocations of a run are few; a device rounds each up to at most so much.
-constexpr std::size_t rounding_of_allocations = 16 * 1024;
+// A device rounds each of a run's allocations up to a multiple of 256 bytes; they are few.
+constexpr std::size_t rounding_of_allocations = 16 * 256;
 
 void sum_up(MemoryPlan& plan) {
   for (const MemoryRow& row : plan.rows) plan.total += row.bytes;
@@ -58,12 +58,20 @@ std::string format_bytes(std::size_t bytes) {
                             : fmt::format("{:.2f} GiB", mebibytes / 1024.0);
 }
 
+std::size_t device_memory_at_hand(const kernels::Backend& backend) {
+  const std::size_t free = backend.free_memory();
+  if (free == 0) return 0;
+  kernels::AttentionLimits nothing;
+  nothing.places = 0;
+  return free + backend.scratch_bytes(nothing);
+}
+
 MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
   MemoryBefore before;
   before.resident = resident_memory();
   const std::size_t available = available_memory();
   if (available > 0) before.process_limit = available + before.resident.anonymous;
-  before.device_limit = backend.free_memory();
+  before.device_limit = device_memory_at_hand(backend);
   if (typed > 0) (before.device_limit > 0 ? before.device_limit : before.process_limit) = typed;
   return before;
 }

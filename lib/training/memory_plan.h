@@ -36,6 +36,10 @@ struct TrainingMemory {
   bool on_device() const { return places.size() > 1; }
 };
 
+// Bytes of a device's own memory that a run may count with, those that the backend holds already included; 0:
+// it has none.
+std::size_t device_memory_at_hand(const kernels::Backend& backend);
+
 // What there is before the run takes anything.
 struct MemoryBefore {
   ResidentMemory resident;

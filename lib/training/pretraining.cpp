@@ -287,7 +287,7 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   const PlannedMemory planned = plan_memory(options, config, backend, train_shards);
   if (planned.memory.on_device()) {
     trainer.planned_device_memory = planned.memory.places.front().total;
-    trainer.free_device_memory = backend.free_memory();
+    trainer.free_device_memory = device_memory_at_hand(backend);
   }
   TrainingSummary summary;
   run_in_memory(backend, planned.memory, planned.smaller, [&] {

@@ -195,7 +195,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   const PlannedMemory planned = plan_memory(options, config, backend);
   if (planned.memory.on_device()) {
     trainer.planned_device_memory = planned.memory.places.front().total;
-    trainer.free_device_memory = backend.free_memory();
+    trainer.free_device_memory = device_memory_at_hand(backend);
   }
   TrainingSummary summary;
   run_in_memory(backend, planned.memory, planned.smaller, [&] {

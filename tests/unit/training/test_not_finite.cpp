@@ -14,15 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OneSequence : public TrainingTask {
- public:
-  explicit OneSequence(Batch batch) : batch_(std::move(batch)) {}
-  std::vector<Batch> batches(std::uint64_t) const override { return {batch_}; }
-
- private:
-  Batch batch_;
-};
-
 class NotFinite : public TrainingTest {
  protected:
   NotFinite()
@@ -48,7 +39,7 @@ class NotFinite : public TrainingTest {
   Error failure() {
     model_.set_parameters(parameters_);
     try {
-      train(model_, optimizer_, OneSequence(batches_.training_batch(0, 1)),
+      train(model_, optimizer_, OneBatch(batches_.training_batch(0, 1)),
             RunFolder(path("run"), RunStart::fresh), trainer_, {});
     } catch (const Error& error) {
       return error;

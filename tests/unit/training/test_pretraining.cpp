@@ -15,16 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using Pretraining = TrainingTest;
 
-// The same batch at every step.
-class OneBatch : public TrainingTask {
- public:
-  explicit OneBatch(Batch batch) : batch_(std::move(batch)) {}
-  std::vector<Batch> batches(std::uint64_t) const override { return {batch_}; }
-
- private:
-  Batch batch_;
-};
-
 TEST_F(Pretraining, OneBatchIsLearntByHeart) {
   ModelConfig config = tiny_config();
   config.hidden_size = 64;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -17,6 +18,16 @@
 #include "tests/support/tiny_training_data.h"
 
 namespace bigbird {
+
+// The same batch at every step.
+class OneBatch : public TrainingTask {
+ public:
+  explicit OneBatch(Batch batch) : batch_(std::move(batch)) {}
+  std::vector<Batch> batches(std::uint64_t) const override { return {batch_}; }
+
+ private:
+  Batch batch_;
+};
 
 class TrainingTest : public ::testing::Test {
  protected:
