@@ -179,8 +179,13 @@ class DeviceAttention {
     batch_.drop_probability = problem.drop_probability;
     batch_.dropout_seed = seed_.data();
     batch_.dropout_stream = problem.dropout_stream;
-    place_.fill(batch_, schedules_, stream);
-    place_memory_.upload(place_.image());
+    bring_place();
+  }
+  // The same plans with other lengths, which are query lengths too.
+  void change_lengths(const std::vector<Index>& lengths) {
+    std::copy(lengths.begin(), lengths.end(), lengths_.begin());
+    std::copy(lengths.begin(), lengths.end(), query_lengths_.begin());
+    bring_place();
   }
 
   AttentionCall call(FloatProducts products) const {
@@ -192,6 +197,10 @@ class DeviceAttention {
   const AttentionLimits& limits() const { return limits_; }
 
  private:
+  void bring_place() {
+    place_.fill(batch_, schedules_, stream_);
+    place_memory_.upload(place_.image());
+  }
   static AttentionLimits limits_of(const AttentionProblem& problem, bool training) {
     AttentionLimits limits;
     limits.sequences = static_cast<Index>(problem.sequences.size());
