@@ -34,7 +34,7 @@ CudaStatus cuda_status(FreeMemory free_memory) {
     }
   }
   status.versions = cuda::driver_versions();
-  if (status.devices.empty()) status.hint = hint_without_device();
+  if (status.devices.empty()) status.hint = "without a CUDA device everything runs on the cpu";
   return status;
 }
 
