@@ -3,13 +3,15 @@
 # and bigbird as built here, with the shared libraries that a plain Linux does not have (not the C and C++ libraries, not
 # cuBLASLt: the machine with the device has its own).
 #   bash tests/gpu/pack.sh [FOLDER]     FOLDER: gpu-pack in the repository, which git ignores
-# Needs nvcc, no device. The other machine needs a C library as new as this one's.
+# Needs nvcc, no device. The other machine needs a C library as new as this one's. Environment: ARCHITECTURES (90-real: as
+# CMAKE_CUDA_ARCHITECTURES; one keeps the pack small), BUILD (build/gpu-pack).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 pack=${1:-$root/gpu-pack}
-build=${BUILD:-$root/build/gpu}
+build=${BUILD:-$root/build/gpu-pack}
 
-options=(-DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF)
+options=(-DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF
+  "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
 [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
 ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
 cmake -S "$root" -B "$build" "${options[@]}" >&2

@@ -51,7 +51,7 @@ def measures(rows):
 
     step = rows.best("training_step", "tokens_per_second", ["bigbird"], True)
     add("training step, bf16, masked head", step and step[0] / 1e6, "M tokens/s", 0.66, 0.80,
-        f"{step[1]['sequences']:.0f} sequences of {step[1]['tokens']:.0f}" if step else "")
+        f"{step[1]['sequences']:.0f} sequences" if step else "")
     dense, flex = ["sdpa"], ["flex"]
     for what, must, aim in (("forward", 4, 5.6), ("backward", 3.6, 5.2)):
         for engine in ["bigbird"] if what == "forward" else ["bigbird", "bigbird-fast"]:
@@ -85,7 +85,7 @@ def measures(rows):
 
 
 def number(value):
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
 
 
 def verdict(value, must, aim, less):
@@ -123,7 +123,7 @@ def main():
     if rows.rows:
         lines += ["", "| what | engine | ms | spread | more |", "|---|---|---|---|---|"]
         for row in rows.rows:
-            more = ", ".join(f"{key} {value:.4g}" if isinstance(value, (int, float)) else f"{key} {value}" for key, value in row.items()
+            more = ", ".join(f"{key} {number(value)}" if isinstance(value, (int, float)) else f"{key} {value}" for key, value in row.items()
                              if key not in ("name", "engine", "milliseconds", "spread"))
             lines.append(f"| {row['name']} | {row['engine']} | {row['milliseconds']:.4f} | {100 * row['spread']:.1f} % | {more} |")
     missing = [f"{one['name']}: {one['reason']}" for document in [bench, *peers] for one in document.get("skipped", [])]

@@ -29,10 +29,15 @@ Timing timing_of(std::vector<double> milliseconds) {
   return {middle, (milliseconds[last * 9 / 10] - milliseconds[last / 10]) / middle};
 }
 
+// cuda:N; cuda alone is the first.
+int device_index(const Options& options) {
+  return options.device.rfind("cuda:", 0) == 0 ? std::atoi(options.device.c_str() + 5) : 0;
+}
+
 std::unique_ptr<kernels::Backend> make_backend(const Options& options, bool deterministic) {
   if (options.device == "cpu") return kernels::make_cpu_backend();
   kernels::CudaOptions cuda;
-  if (options.device.rfind("cuda:", 0) == 0) cuda.index = std::atoi(options.device.c_str() + 5);
+  cuda.index = device_index(options);
   cuda.precision = options.precision;
   cuda.deterministic = deterministic;
   std::string why, hint;
@@ -156,6 +161,28 @@ Noise::Noise(Bench& bench, kernels::Index count, kernels::ElementType type, floa
 
 Noise::~Noise() {
   backend_.release(memory_);
+}
+
+Parameters::Parameters(Bench& bench, kernels::Index count)
+    : backend_(bench.backend()),
+      noise_(bench, count, kernels::ElementType::fp32, 0.05f),
+      copy_bytes_(backend_.weight_copy_bytes(count)),
+      copy_(copy_bytes_ > 0 ? backend_.allocate(copy_bytes_) : nullptr) {
+  backend_.bind_weights(floats(), count, copy_);
+  backend_.refresh_weights(floats());
+}
+
+Parameters::~Parameters() {
+  backend_.synchronize();
+  backend_.unbind_weights(floats());
+  if (copy_ != nullptr) backend_.release(copy_);
+}
+
+std::size_t free_device_memory(const Options& options) {
+  if (options.device == "cpu") return 0;
+  for (const kernels::CudaDevice& device : kernels::cuda_status(kernels::FreeMemory::ask).devices)
+    if (device.index == device_index(options)) return device.free_memory;
+  return 0;
 }
 
 Shapes::Shapes(bool tiny)

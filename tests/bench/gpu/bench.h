@@ -92,6 +92,24 @@ class Noise {
   void* memory_ = nullptr;
 };
 
+// Parameters with the working copy that the device reads in their place.
+class Parameters {
+ public:
+  Parameters(Bench& bench, kernels::Index count);
+  ~Parameters();
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  float* floats() const { return noise_.floats(); }
+  double copy_bytes() const { return static_cast<double>(copy_bytes_); }
+
+ private:
+  kernels::Backend& backend_;
+  Noise noise_;
+  std::size_t copy_bytes_ = 0;
+  void* copy_ = nullptr;
+};
+
 // Values brought to the device.
 template <class T>
 class OnDevice {
@@ -109,6 +127,9 @@ class OnDevice {
   kernels::Backend& backend_;
   T* data_;
 };
+
+// Bytes that are free on the device now; 0 for the cpu.
+std::size_t free_device_memory(const Options& options);
 
 // The shapes of BigBird-base, or tiny ones.
 struct Shapes {

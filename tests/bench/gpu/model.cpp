@@ -70,6 +70,7 @@ void set_initial(Model& model) {
 // Returns the bytes of the device (planned ones where it has no memory of its own).
 double one_step_size(const Options& options, Report& report, std::int64_t sequences, std::int64_t tokens,
                      double smaller_bytes, std::int64_t smaller_sequences) {
+  const std::size_t free_before = free_device_memory(options);
   Bench bench(options, report);
   kernels::Backend& backend = bench.backend();
   const ModelConfig config = config_of(Shapes(options.tiny), HeadType::pretraining, tokens);
@@ -79,7 +80,6 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
   ModelOptions model_options;
   model_options.training = true;
   const MemoryBefore before = memory_before(backend, 0);
-  const std::size_t free_before = backend.free_memory();  // 0: no memory of its own
   const TrainingMemory memory = plan_training_memory(config, limits, model_options, backend, before);
   const double planned = static_cast<double>(memory.places.front().total);
 
@@ -109,15 +109,15 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
     });
     if (!std::isfinite(loss)) throw std::runtime_error("the loss is not finite");
 
-    bytes = free_before > 0 ? static_cast<double>(free_before) - static_cast<double>(backend.free_memory())
-                            : planned;
+    const std::size_t free_now = free_device_memory(options);
+    bytes = free_before > 0 ? static_cast<double>(free_before) - static_cast<double>(free_now) : planned;
     std::vector<Fact> facts{
         {"sequences", static_cast<double>(sequences)},
         {"tokens", static_cast<double>(tokens)},
         {"tokens_per_second", static_cast<double>(sequences * tokens) / timing.milliseconds * 1e3},
         {"planned_bytes", planned},
-        {"used_bytes", bytes},
         {"loss", loss}};
+    if (free_before > 0) facts.emplace_back("used_bytes", bytes);
     if (smaller_sequences > 0)
       facts.emplace_back("bytes_per_sequence",
                          (bytes - smaller_bytes) / static_cast<double>(sequences - smaller_sequences));

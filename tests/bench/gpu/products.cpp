@@ -20,15 +20,10 @@ struct Product {
 void one_product(Bench& bench, const Product& product) {
   kernels::Backend& backend = bench.backend();
   const auto [name, m, n, k, gelu_behind, gelu_before] = product;
-  // Weight and bias in an arena of their own, with its working copy.
-  const Index count = n * k + n;
-  const Noise parameters(bench, count, kernels::ElementType::fp32, 0.05f);
+  const Index count = n * k + n;  // weight and bias
+  const Parameters parameters(bench, count);
   float* const w = parameters.floats();
   float* const bias = w + n * k;
-  const std::size_t copy_bytes = backend.weight_copy_bytes(count);
-  void* const copy = copy_bytes > 0 ? backend.allocate(copy_bytes) : nullptr;
-  backend.bind_weights(w, count, copy);
-  backend.refresh_weights(w);
 
   const Noise x0(bench, m * k, bench.type()), x1(bench, m * k, bench.type());
   const Noise y0(bench, m * n, bench.type()), y1(bench, m * n, bench.type());
@@ -59,8 +54,6 @@ void one_product(Bench& bench, const Product& product) {
   add("backward to its weight", bench.recorded([&](int i) {
     backend.linear_backward_weight(y(i), x(i), gradient.floats(), gradient.floats() + n * k, m, n, k);
   }));
-  backend.unbind_weights(w);
-  if (copy != nullptr) backend.release(copy);
 }
 
 }  // namespace

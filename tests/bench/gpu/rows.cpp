@@ -104,18 +104,19 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
   }
   const OnDevice<std::int32_t> device_ids(bench, ids), device_types(bench, types),
       device_positions(bench, positions);
-  const Noise word(bench, vocabulary * width, fp32), type(bench, 2 * width, fp32),
-      position(bench, 4096 * width, fp32);
+  const Parameters word(bench, vocabulary * width), type(bench, 2 * width), position(bench, 4096 * width);
+  const Noise dword(bench, vocabulary * width, fp32), dtype(bench, 2 * width, fp32),
+      dposition(bench, 4096 * width, fp32);
   const Noise y(bench, tokens * width, bench.type());
   const double rows = static_cast<double>(tokens * width);
   bench.add("embedding forward", "bigbird", bench.recorded([&](int) {
     backend.embedding_forward(device_ids.data(), device_types.data(), device_positions.data(), word.floats(),
                               type.floats(), position.floats(), 1.0f, y.values(), tokens, width);
   }),
-            0, rows * (8.0 + element));
+            0, rows * 4.0 * element);
   bench.add("embedding backward", "bigbird", bench.recorded([&](int) {
     backend.embedding_backward(y.values(), device_ids.data(), device_types.data(), device_positions.data(),
-                               1.0f, word.floats(), type.floats(), position.floats(), tokens, width,
+                               1.0f, dword.floats(), dtype.floats(), dposition.floats(), tokens, width,
                                vocabulary, 2, 4096);
   }),
             0, rows * (element + 16.0));
@@ -124,12 +125,8 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
 void optimizer(Bench& bench, Index count) {
   kernels::Backend& backend = bench.backend();
   const auto fp32 = kernels::ElementType::fp32;
-  const Noise p(bench, count, fp32), g(bench, count, fp32), m(bench, count, fp32),
-      v(bench, count, fp32, 0.1f, 0.2f);
-  const std::size_t copy_bytes = backend.weight_copy_bytes(count);
-  void* const copy = copy_bytes > 0 ? backend.allocate(copy_bytes) : nullptr;
-  backend.bind_weights(p.floats(), count, copy);
-  backend.refresh_weights(p.floats());
+  const Parameters p(bench, count);
+  const Noise g(bench, count, fp32), m(bench, count, fp32), v(bench, count, fp32, 0.1f, 0.2f);
   const kernels::ParameterRun runs[] = {{0, count - 1024, true}, {count - 1024, 1024, false}};
   kernels::AdamWStep step;
   step.learning_rate = 1e-4f;
@@ -138,13 +135,11 @@ void optimizer(Bench& bench, Index count) {
     backend.adamw(p.floats(), g.floats(), m.floats(), v.floats(), runs, 2, step);
     backend.synchronize();
   }),
-            0, 28.0 * static_cast<double>(count) + static_cast<double>(copy_bytes));
+            0, 28.0 * static_cast<double>(count) + p.copy_bytes());
   double norm = 0;
   bench.add("sum of squares", "bigbird",
             bench.waiting([&](int) { norm += backend.sum_of_squares(g.floats(), count); }), 0,
             4.0 * static_cast<double>(count));
-  backend.unbind_weights(p.floats());
-  if (copy != nullptr) backend.release(copy);
 }
 
 }  // namespace
