@@ -14,6 +14,7 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_operations.h"
 #include "kernels/cuda/runtime.h"
+#include "kernels/parallel.h"
 #include "lib/training/optimizer.h"
 #include "tests/unit/model/model_fixture.h"
 
@@ -156,7 +157,9 @@ class CudaModelTest : public ::testing::Test {
   void SetUp() override {
     std::string why;
     if (kernels::cuda::find_devices(why).empty()) GTEST_SKIP() << "SKIPPED: no CUDA device: " << why;
+    kernels::set_thread_count(1);  // products this small are not worth waking threads for
   }
+  void TearDown() override { kernels::set_thread_count(0); }
   static std::unique_ptr<kernels::Backend> cuda(Precision precision) {
     return kernels::cuda::make_cuda_backend({.index = 0, .precision = precision});
   }
