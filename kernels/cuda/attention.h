@@ -65,7 +65,6 @@ class DeviceSchedule {
 class AttentionSchedules {
  public:
   const DeviceSchedule& schedule(const BlockPlanView& plan, Index block_size, Stream stream);
-  std::size_t size() const { return schedules_.size(); }
 
  private:
   std::map<std::pair<std::uint64_t, Index>, std::unique_ptr<DeviceSchedule>> schedules_;
