@@ -233,7 +233,7 @@ struct AttentionForward {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int at = row_of(thread) + 8 * half;
-      const bool seen = at < queries && total[half] > 0.0f;
+      const bool seen = at < queries && total[half] != 0.0f;  // NaN goes through
       const float factor = out_scale / total[half];
       Element* const to = out + (first_row + at) * out_stride + head * width + (thread.lane() & 3) * 2;
 #pragma unroll
@@ -258,7 +258,7 @@ struct AttentionForward {
         partial_statistics[Index{slot} * 2 * rows + at] = maximum[half];
         partial_statistics[Index{slot} * 2 * rows + rows + at] = total[half];
       }
-      if (!(maximum[half] > -INFINITY)) continue;
+      if (total[half] == 0.0f) continue;
       float* const to = partial_rows + (Index{slot} * rows + at) * width + (thread.lane() & 3) * 2;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
@@ -315,7 +315,7 @@ struct AttentionCombine {
         for (int c = 0; c < 4; ++c) sums[j + c] = fmaf(part[c], weight, sums[j + c]);
       }
     }
-    const bool seen = total > 0.0f;
+    const bool seen = total != 0.0f;
     const float factor = out_scale / total;
     const Index at = sequence.first_row + Index{cut.tile} * rows + row;
     Element* const to = out + at * out_stride + cut.head * width + column;

@@ -299,6 +299,23 @@ TEST_F(AttentionForwardTest, LargeScoresStayFiniteAndRight) {
             2e-4 * largest_of(expected.out));
 }
 
+TEST_F(AttentionForwardTest, NaNIsNotHidden) {
+  AttentionProblem p{1, 32, 16, {}};
+  p.add(random_plan(1, 20, 20), 320);
+  const Index c = p.width(), stride = 3 * c + input_gap, row = 100, cut_row = 2;
+  for (const Kind& kind : kinds) {
+    SCOPED_TRACE(kind.name);
+    std::vector<double> qkv = without_nan(make_input(p, kind));
+    qkv[static_cast<std::size_t>(row * stride)] = NAN;
+    qkv[static_cast<std::size_t>(cut_row * stride)] = NAN;
+    const Forward got = run(p, qkv, kind, stream());
+    for (Index t = 0; t < p.tokens(); ++t) {
+      const bool expected = t == row || t == cut_row;
+      ASSERT_EQ(std::isnan(got.out[static_cast<std::size_t>(t * (c + output_gap) + 5)]), expected) << t;
+    }
+  }
+}
+
 TEST_F(AttentionForwardTest, EqualsTheCpuBackend) {
   AttentionProblem p{2, 64, 64, {}};
   p.add({{{0, 1}, {1, 0, 0}}, {{1}, {0, 1}}}, 2 * 64 - 11);
