@@ -109,14 +109,38 @@ class Thread {
   BIGBIRD_DEVICE void atomic_add(float* to, float value) { atomicAdd(to, value); }
 };
 
-// Global memory, N elements in one access.
+// Global memory, N elements in one access: by words of that size, and stored by name, because the compiler
+// takes packs apart and does not always put them together again.
+template <std::size_t bytes>
+struct WordOf;
+template <>
+struct WordOf<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using Type = uint2;
+};
+template <>
+struct WordOf<16> {
+  using Type = uint4;
+};
 template <int N, class T>
 BIGBIRD_DEVICE Pack<T, N> load(const T* from) {
-  return *reinterpret_cast<const Pack<T, N>*>(from);
+  const auto word = *reinterpret_cast<const typename WordOf<sizeof(Pack<T, N>)>::Type*>(from);
+  Pack<T, N> pack;
+  memcpy(&pack, &word, sizeof word);
+  return pack;
 }
 template <int N, class T>
 BIGBIRD_DEVICE void store(T* to, const Pack<T, N>& pack) {
-  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+  typename WordOf<sizeof(Pack<T, N>)>::Type word;
+  memcpy(&word, &pack, sizeof word);
+  __stwb(reinterpret_cast<decltype(word)*>(to), word);
 }
 
 // 2^x and log2(x) by the special function unit: relative error 2^-22, 2^-inf is 0.

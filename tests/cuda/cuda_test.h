@@ -47,7 +47,7 @@ class DeviceBuffer {
   DeviceBuffer(Index count, Stream stream)
       : count_(static_cast<std::size_t>(count)), stream_(stream), memory_(allocate_device(bytes())) {
     std::vector<T> poison(count_);
-    std::memset(static_cast<void*>(poison.data()), 0xff, bytes());
+    if (count_ > 0) std::memset(static_cast<void*>(poison.data()), 0xff, bytes());
     upload(poison);
   }
   DeviceBuffer(const std::vector<T>& values, Stream stream)
@@ -64,7 +64,7 @@ class DeviceBuffer {
   void upload(const std::vector<T>& values) {
     ASSERT_EQ(values.size(), count_);
     const Pinned pinned(bytes());
-    std::memcpy(pinned.memory, values.data(), bytes());
+    if (count_ > 0) std::memcpy(pinned.memory, values.data(), bytes());
     copy_to_device(memory_, pinned.memory, bytes(), stream_);
     synchronize(stream_);
   }
@@ -73,7 +73,7 @@ class DeviceBuffer {
     const Pinned pinned(bytes());
     copy_to_host(pinned.memory, memory_, bytes(), stream_);
     synchronize(stream_);
-    std::memcpy(static_cast<void*>(values.data()), pinned.memory, bytes());
+    if (count_ > 0) std::memcpy(static_cast<void*>(values.data()), pinned.memory, bytes());
     return values;
   }
 
