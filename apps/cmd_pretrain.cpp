@@ -163,6 +163,7 @@ int cmd_pretrain(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_nondeterministic();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 

@@ -247,11 +247,18 @@ void Verb::add_precision() {
       ->group("General");
 }
 
+void Verb::add_nondeterministic() {
+  app_.add_flag("--nondeterministic", nondeterministic_,
+                "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
+      ->group("General");
+}
+
 std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
   std::string why, hint;
   if (device_ != "cpu") {
     const kernels::CudaOptions options{.index = cuda_index(device_),
-                                       .precision = parse_precision(precision_, kernels::Precision::bf16)};
+                                       .precision = parse_precision(precision_, kernels::Precision::bf16),
+                                       .deterministic = !nondeterministic_};
     if (auto backend = first_cuda_backend(device_, options, why, hint)) {
       log_info("computing on " + backend->description());
       return backend;

@@ -41,8 +41,9 @@ class Verb {
   void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
   void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
-  void add_precision();  // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
-  void add_force();      // --force: an output folder that holds a run may be overwritten
+  void add_precision();         // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
+  void add_nondeterministic();  // --nondeterministic, for verbs that train
+  void add_force();             // --force: an output folder that holds a run may be overwritten
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
   // Usage errors throw Error{usage} with the nearest option as hint.
@@ -81,6 +82,7 @@ class Verb {
   int threads_ = 0;
   int verbose_ = 0;
   bool force_ = false;
+  bool nondeterministic_ = false;
   bool quiet_ = false;
   bool no_provenance_ = false;
   bool provenance_ = true;

@@ -20,6 +20,7 @@
 #include "lib/report/model_card.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
+#include "lib/training/run_folder.h"
 
 namespace bigbird {
 namespace {
@@ -186,6 +187,11 @@ Json run_json(const std::string& folder) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });
   json["checkpoints"] = checkpoints;
+  if (!checkpoints.empty()) {
+    const TrainState state = read_train_state(folder + "/" + checkpoints.back());
+    json["device"] = state.device.empty() ? Json(nullptr) : Json(state.device);
+    json["precision"] = state.precision.empty() ? Json(nullptr) : Json(state.precision);
+  }
   if (file_exists(folder + "/config.toml")) json["options"] = read_file(folder + "/config.toml");
   return json;
 }

@@ -148,6 +148,42 @@ TEST_F(Pretrain, WritesTheRunFolder) {
   EXPECT_LT(result.err.find("memory planned"), result.err.find("the model is"));
 }
 
+TEST_F(Pretrain, TheDeviceAndThePrecisionAreSaidAndKept) {
+  const RunResult result = run_bigbird(arguments("run", {"--steps", "2", "--device", "cpu"}));
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("computing in fp32 on cpu: "), std::string::npos) << result.err;
+  const TrainState state = read_train_state(path("run") + "/checkpoint-2");
+  EXPECT_EQ(state.device, "cpu");
+  EXPECT_EQ(state.precision, "fp32");
+  EXPECT_NE(read_file(path("run") + "/final/README.md").find("| computed on | cpu, fp32 |"),
+            std::string::npos);
+  const RunResult info = run_bigbird({"info", path("run")});
+  EXPECT_NE(info.out.find("device\tcpu\nprecision\tfp32\n"), std::string::npos) << info.out;
+}
+
+// Half a model's weights are as good as infinite: the layer that they are in is named.
+TEST_F(Pretrain, ALossThatIsNotFiniteStopsTheRunAndDebugNanNamesTheLayer) {
+  ASSERT_EQ(run_bigbird(arguments("first", {"--steps", "1"})).status, 0);
+  LoadedModel model = load_model(path("first") + "/final", LoadOptions{});
+  const ParameterLayout layout(model.config);
+  const TensorSpec& weight = *layout.find("bert.encoder.layer.0.output.dense.weight");
+  const TensorSpec& bias = *layout.find("bert.encoder.layer.0.intermediate.dense.bias");
+  std::fill_n(model.parameters.begin() + weight.offset, weight.count, 3e38f);
+  std::fill_n(model.parameters.begin() + bias.offset, bias.count, 1e3f);
+  fs::create_directories(path("poisoned"));
+  write_model_files(path("poisoned"), model.config, layout, model.parameters, path("tokenizer"), "");
+
+  const std::vector<std::string> options = {"--steps", "3", "--init", path("poisoned"), "--device", "cpu"};
+  RunResult result = run_bigbird(arguments("second", options));
+  expect_error(result, 1, "step 1: the loss is not finite");
+  EXPECT_NE(result.err.find("--debug-nan"), std::string::npos) << result.err;
+  std::vector<std::string> searching = options;
+  searching.insert(searching.end(), {"--debug-nan", "--force"});
+  result = run_bigbird(arguments("second", searching));
+  expect_error(result, 1, "step 1: the loss is not finite, first in layer 1 of 1");
+  EXPECT_FALSE(fs::exists(path("second") + "/final"));
+}
+
 TEST_F(Pretrain, APlanFromAFileGoesIntoTheModelFolder) {
   ASSERT_EQ(run_bigbird({"attention", "--length", "64", "--block-size", "16", "--random-blocks", "0",
                          "--heads", "2", "--json", path("plan.json")})
