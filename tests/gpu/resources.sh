@@ -83,7 +83,8 @@ cat "${files[@]}" | c++filt | awk -v OFS='\t' '
     sub(/^.*Compiling entry function .void /, "", kernel); sub(/^.*Compiling entry function ./, "", kernel)
     architecture = kernel; sub(/^.* for .sm/, "sm", architecture); sub(/[^a-z0-9_].*$/, "", architecture)
     sub(/. for .sm_.*$/, "", kernel)
-    gsub(/bigbird::kernels::(cuda::)?|\(anonymous namespace\)::|\(int\)|\(bool\)/, "", kernel)
+    gsub(/bigbird::kernels::(cuda::)?|\(anonymous namespace\)::/, "", kernel)
+    gsub(/\(int\)|\(bool\)|\([A-Z][A-Za-z]*\)/, "", kernel)
     gsub(/_GLOBAL__N__[0-9a-zA-Z_]*::/, "", kernel)
     sub(/^run_kernel</, "", kernel); sub(/ ?>\(.*$/, "", kernel)
   }

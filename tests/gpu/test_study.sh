@@ -2,7 +2,7 @@
 # pipelines/gpu_study.sh --tiny on the CPU: every run gives its points, tokens seen agree, a second start trains nothing,
 # and a run that was stopped goes on.  bash tests/gpu/test_study.sh PATH_OF_BIGBIRD
 set -euo pipefail
-export BIGBIRD=$1 DEVICE=cpu
+export BIGBIRD=$1 DEVICE=cpu BIGBIRD_THREADS=1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
