@@ -1,14 +1,15 @@
 // Forward pass of attention over tile lists: flash attention (Dao 2023) with the online softmax in powers of
 // two.
 //
-// A block takes one piece of a query tile's list; each of its warps 16 query rows. Keys and values go through
-// a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries, scores, sums
-// and statistics stay in registers. A tile that holds padding gets a mask, later ones are padding altogether
-// and are left out. Pieces of cut lists leave unnormalised sums, which AttentionCombine adds up in ascending
-// order.
+// A block takes one piece of a query tile's list; each of its warps 16 or 32 query rows. Keys and values go
+// through a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries,
+// scores, sums and statistics stay in registers. A tile that holds padding gets a mask, later ones are
+// padding altogether and are left out. Pieces of cut lists leave unnormalised sums, which AttentionCombine
+// adds up in ascending order.
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/cuda/attention_forward.h"
 #include "kernels/cuda/attention_tiles.cuh"
@@ -17,12 +18,19 @@ namespace bigbird::kernels::cuda {
 
 constexpr float ln_2 = 0.693147180559945309f;
 
+// Groups of 16 query rows that a warp has. With two, what it reads of a tile serves twice the products, so
+// that shared memory does not bound them; registers have to hold both.
+template <class Element, int width, int rows, bool dropping>
+constexpr int attention_forward_groups() {
+  return sizeof(Element) == 2 && rows == 64 && width <= 64 && !dropping ? 2 : 1;
+}
+
 // How many blocks of the kernel an SM is to hold: as many as registers allow without spills.
 template <class Element, int width, int rows, bool dropping>
 constexpr int attention_forward_blocks() {
   if (rows == 16) return 8;
   if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
-  return (width == 128 ? 2 : 4) - (dropping && width != 128 ? 1 : 0);
+  return width == 128 ? 2 : (dropping ? 3 : 4);
 }
 
 // Sum and maximum over the four lanes that share a row of a fragment.
@@ -45,7 +53,8 @@ struct AttentionForward {
   using Element = ElementType;
   using KeyTile = Tile<Element, rows, width>;
   using Products = TileProducts<Element, rows, width>;
-  static constexpr int threads = rows / 16 * 32;
+  static constexpr int groups = attention_forward_groups<Element, width, rows, dropping>();
+  static constexpr int threads = rows / 16 / groups * 32;
   static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows, dropping>();
   // Floats are large: one pair of key and value tiles instead of a ring of two, and the queries beside it.
   static constexpr bool wide = sizeof(Element) == 4;
@@ -69,35 +78,50 @@ struct AttentionForward {
   ProbabilityDropout dropout;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    float sums[width / 8][4] = {};
-    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; this lane's two rows
-    float total[2] = {0.0f, 0.0f};              // of this lane's columns
-    add_up(thread, sums, maximum, total);
-    total[0] = row_sum(thread, total[0]);
-    total[1] = row_sum(thread, total[1]);
+    RowGroup group[groups];
+    add_up(thread, group);
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      group[g].total[0] = row_sum(thread, group[g].total[0]);
+      group[g].total[1] = row_sum(thread, group[g].total[1]);
+    }
 
     // Looked up again: registers are scarce in between.
     const int number = find_sequence(view.query_pieces, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
     const int queries = rows_below(sequence.query_length, piece.tile, rows);
-    if (piece.slot < 0) {
-      const Index first_row = sequence.first_row + piece.tile * rows;
-      write(thread, sums, maximum, total, queries, first_row, piece.head);
-    } else if (queries > 0) {
-      write_partial(thread, sums, maximum, total, sequence.first_query_slot + piece.slot);
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (piece.slot < 0) {
+        const Index first_row = sequence.first_row + piece.tile * rows;
+        write(thread, group[g], row_of(thread, g), queries, first_row, piece.head);
+      } else if (queries > 0) {
+        write_partial(thread, group[g], row_of(thread, g), sequence.first_query_slot + piece.slot);
+      }
     }
   }
 
  private:
+  // What is summed up for 16 rows, in this lane's fragments.
+  struct RowGroup {
+    float sums[width / 8][4] = {};
+    float maximum[2] = {-INFINITY, -INFINITY};  // of the scores before the scale; upper and lower row
+    float total[2] = {0.0f, 0.0f};              // of this lane's columns
+  };
+
   BIGBIRD_DEVICE AttentionPiece piece_of(Thread& thread, int number) const {
     return view.sequences[number].by_query.pieces[thread.block() - view.query_pieces[number]];
   }
-  // In the tile: the upper row of this lane's fragments.
-  BIGBIRD_DEVICE static int row_of(Thread& thread) { return thread.warp() * 16 + (thread.lane() >> 2); }
+  // In the tile: the first row of a group, and the upper row of this lane's fragments.
+  BIGBIRD_DEVICE static int first_of(Thread& thread, int g) {
+    return (thread.warp() * groups + g) * 16;
+  }
+  BIGBIRD_DEVICE static int row_of(Thread& thread, int g) {
+    return first_of(thread, g) + (thread.lane() >> 2);
+  }
 
-  BIGBIRD_DEVICE void add_up(Thread& thread, float (&sums)[width / 8][4], float (&maximum)[2],
-                             float (&total)[2]) const {
+  BIGBIRD_DEVICE void add_up(Thread& thread, RowGroup (&group)[groups]) const {
     const int number = find_sequence(view.query_pieces, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
@@ -119,7 +143,7 @@ struct AttentionForward {
       KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
       thread.commit_copies();
     };
-    const auto query = load_queries(thread, first_row, column);
+    const auto queries = load_queries(thread, first_row, column);
     load(0);
     int stage = 0;
     for (bool more = true; more;) {
@@ -130,30 +154,42 @@ struct AttentionForward {
       --left;
       more = visible();
 
-      unsigned kept = 0;  // bit 4 n + i: scores[n][i]
+      unsigned kept[groups] = {};  // bit 4 n + i: scores[g][n][i]
       if (dropping) {
-        const std::uint64_t seed =
-            *dropout.seed;  // read here, for its round keys to need no registers outside
-        const Index upper = dropout.element(piece.head, first_row + row_of(thread),
-                                            sequence.first_row + Index{tile.tile} * rows);
+        const std::uint64_t seed = *dropout.seed;  // here, for its round keys to need no registers outside
 #pragma unroll
-        for (int n = 0; n < rows / 8; ++n) {
-          kept |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
+        for (int g = 0; g < groups; ++g) {
+          const Index upper =
+              dropout.element(piece.head, first_row + row_of(thread, g), sequence_row + tile.tile * rows);
+#pragma unroll
+          for (int n = 0; n < rows / 8; ++n) {
+            kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
+          }
         }
       }
-      float scores[rows / 8][4] = {};
+      float scores[groups][rows / 8][4] = {};
       const int valid = rows_below(length, tile.tile, rows);
-      if (valid < rows) mask(thread, scores, valid);
-      Products::scores(thread, scores, query, key_tile(thread, stage), exact);
-      if (stages == 2 && more) load(stage ^ 1);
-      add_to_softmax(thread, scores, maximum, total, sums, scale * log2_e, tile.log2_count);
-      if (dropping) {
+      if (valid < rows) {
 #pragma unroll
-        for (int i = 0; i < rows / 2; ++i) {
-          if ((kept >> i & 1u) == 0) scores[i / 4][i % 4] = 0.0f;
-        }
+        for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid);
       }
-      Products::weighted_sum(thread, sums, scores, value_tile(thread, stage), exact);
+      if constexpr (groups == 2) {
+        Products::scores(thread, scores, queries.group, key_tile(thread, stage), exact);
+      } else {
+        Products::scores(thread, scores[0], queries.group[0], key_tile(thread, stage), exact);
+      }
+      if (stages == 2 && more) load(stage ^ 1);
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        add_to_softmax(thread, scores[g], group[g], scale * log2_e, tile.log2_count);
+        if (dropping) drop(scores[g], kept[g]);
+      }
+      if constexpr (groups == 2) {
+        Products::weighted_sum(thread, group[0].sums, group[1].sums, scores, value_tile(thread, stage),
+                               exact);
+      } else {
+        Products::weighted_sum(thread, group[0].sums, scores[0], value_tile(thread, stage), exact);
+      }
       if (stages == 2) {
         stage ^= 1;
       } else if (more) {
@@ -163,16 +199,24 @@ struct AttentionForward {
     }
   }
 
-  // The queries of the warp: those of floats arrive with the first copies.
-  BIGBIRD_DEVICE auto load_queries(Thread& thread, int first_row, int column) const {
+  using Query = std::conditional_t<wide, SharedRows<Element, width>, WarpRows<Element, width>>;
+  struct Queries {
+    Query group[groups];
+  };
+  // Those of floats arrive with the first copies.
+  BIGBIRD_DEVICE Queries load_queries(Thread& thread, int first_row, int column) const {
     if constexpr (wide) {
       const auto tile = thread.template shared<Element>(stages * 2 * KeyTile::bytes, KeyTile::elements);
       KeyTile::template load<threads>(thread, tile, q + column, first_row, q_stride, rows);
-      return SharedRows<Element, width>{tile, thread.warp() * 16};
+      return {{{tile, first_of(thread, 0)}}};
     } else {
-      WarpRows<Element, width> query;
-      query.load_global(thread, q + (Index{first_row + thread.warp() * 16} * q_stride + column), q_stride);
-      return query;
+      Queries queries;
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        const Index first = first_row + first_of(thread, g);
+        queries.group[g].load_global(thread, q + (first * q_stride + column), q_stride);
+      }
+      return queries;
     }
   }
 
@@ -195,19 +239,25 @@ struct AttentionForward {
     }
   }
 
+  BIGBIRD_DEVICE static void drop(float (&scores)[rows / 8][4], unsigned kept) {
+#pragma unroll
+    for (int i = 0; i < rows / 2; ++i) {
+      if ((kept >> i & 1u) == 0) scores[i / 4][i % 4] = 0.0f;
+    }
+  }
+
   // Scores become weights relative to the new maximum, and what was summed so far is brought to it.
-  BIGBIRD_DEVICE static void add_to_softmax(Thread& thread, float (&scores)[rows / 8][4], float (&maximum)[2],
-                                            float (&total)[2], float (&sums)[width / 8][4],
+  BIGBIRD_DEVICE static void add_to_softmax(Thread& thread, float (&scores)[rows / 8][4], RowGroup& group,
                                             float exponent_scale, float log2_count) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float largest = maximum[half];
+      float largest = group.maximum[half];
 #pragma unroll
       for (int n = 0; n < rows / 8; ++n) {
         largest = fmaxf(largest, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
       }
       largest = row_maximum(thread, largest);
-      const float shrink = exp2_fast((maximum[half] - largest) * exponent_scale);
+      const float shrink = exp2_fast((group.maximum[half] - largest) * exponent_scale);
       const float shift = log2_count - largest * exponent_scale;
       float sum = 0.0f;
 #pragma unroll
@@ -218,51 +268,50 @@ struct AttentionForward {
           sum += scores[n][i];
         }
       }
-      total[half] = total[half] * shrink + sum;
-      maximum[half] = largest;
+      group.total[half] = group.total[half] * shrink + sum;
+      group.maximum[half] = largest;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
-        sums[n][2 * half] *= shrink;
-        sums[n][2 * half + 1] *= shrink;
+        group.sums[n][2 * half] *= shrink;
+        group.sums[n][2 * half + 1] *= shrink;
       }
     }
   }
 
-  BIGBIRD_DEVICE void write(Thread& thread, const float (&sums)[width / 8][4], const float (&maximum)[2],
-                            const float (&total)[2], int queries, Index first_row, int head) const {
+  BIGBIRD_DEVICE void write(Thread& thread, const RowGroup& group, int row, int queries, Index first_row,
+                            int head) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int at = row_of(thread) + 8 * half;
-      const bool seen = at < queries && total[half] != 0.0f;  // NaN goes through
-      const float factor = out_scale / total[half];
+      const int at = row + 8 * half;
+      const bool seen = at < queries && group.total[half] != 0.0f;  // NaN goes through
+      const float factor = out_scale / group.total[half];
       Element* const to = out + (first_row + at) * out_stride + head * width + (thread.lane() & 3) * 2;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
-        store_pair(to + n * 8, seen ? sums[n][2 * half] * factor : 0.0f,
-                   seen ? sums[n][2 * half + 1] * factor : 0.0f);
+        store_pair(to + n * 8, seen ? group.sums[n][2 * half] * factor : 0.0f,
+                   seen ? group.sums[n][2 * half + 1] * factor : 0.0f);
       }
       if (log_sum_exp != nullptr && (thread.lane() & 3) == 0) {
         log_sum_exp[head * tokens + first_row + at] =
-            seen ? fmaf(maximum[half], scale, log2_fast(total[half]) * ln_2) : INFINITY;
+            seen ? fmaf(group.maximum[half], scale, log2_fast(group.total[half]) * ln_2) : INFINITY;
       }
     }
   }
 
   // A piece that saw no key leaves its rows unwritten: its sum of 0 says so.
-  BIGBIRD_DEVICE void write_partial(Thread& thread, const float (&sums)[width / 8][4],
-                                    const float (&maximum)[2], const float (&total)[2], int slot) const {
+  BIGBIRD_DEVICE void write_partial(Thread& thread, const RowGroup& group, int row, int slot) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int at = row_of(thread) + 8 * half;
+      const int at = row + 8 * half;
       if ((thread.lane() & 3) == 0) {
-        partial_statistics[Index{slot} * 2 * rows + at] = maximum[half];
-        partial_statistics[Index{slot} * 2 * rows + rows + at] = total[half];
+        partial_statistics[Index{slot} * 2 * rows + at] = group.maximum[half];
+        partial_statistics[Index{slot} * 2 * rows + rows + at] = group.total[half];
       }
-      if (total[half] == 0.0f) continue;
+      if (group.total[half] == 0.0f) continue;
       float* const to = partial_rows + (Index{slot} * rows + at) * width + (thread.lane() & 3) * 2;
 #pragma unroll
       for (int n = 0; n < width / 8; ++n) {
-        store_pair(to + n * 8, sums[n][2 * half], sums[n][2 * half + 1]);
+        store_pair(to + n * 8, group.sums[n][2 * half], group.sums[n][2 * half + 1]);
       }
     }
   }

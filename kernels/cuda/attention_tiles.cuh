@@ -188,9 +188,57 @@ struct TileProducts;
 template <int rows, int width>
 struct TileProducts<bf16, rows, width> {
   using Layout = TileLayout<bf16, width>;
+  using Left = WarpRows<bf16, width>;
 
-  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const WarpRows<bf16, width>& a,
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const Left& a, Shared<bf16> tile,
+                                    bool) {
+    read_transposed(thread, tile,
+                    [&](int i, int n, const std::uint32_t(&b)[2]) { thread.mma_bf16(c[n], a.part[i], b); });
+  }
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
+                                          const float (&p)[rows / 8][4], Shared<bf16> tile, bool) {
+    Packed a(p);
+    read(thread, tile,
+         [&](int i, int n, const std::uint32_t(&b)[2]) { thread.mma_bf16(c[n], a.part[i], b); });
+  }
+
+  // The same for two groups of 16 rows, which share what is read of the tile: shared memory is as busy as the
+  // products otherwise.
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[2][rows / 8][4], const Left (&a)[2],
                                     Shared<bf16> tile, bool) {
+    read_transposed(thread, tile, [&](int i, int n, const std::uint32_t(&b)[2]) {
+      thread.mma_bf16(c[0][n], a[0].part[i], b);
+      thread.mma_bf16(c[1][n], a[1].part[i], b);
+    });
+  }
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c0)[width / 8][4],
+                                          float (&c1)[width / 8][4], const float (&p)[2][rows / 8][4],
+                                          Shared<bf16> tile, bool) {
+    Packed a0(p[0]), a1(p[1]);
+    read(thread, tile, [&](int i, int n, const std::uint32_t(&b)[2]) {
+      thread.mma_bf16(c0[n], a0.part[i], b);
+      thread.mma_bf16(c1[n], a1.part[i], b);
+    });
+  }
+
+ private:
+  // Scores as a left operand.
+  struct Packed {
+    std::uint32_t part[rows / 16][4];
+    BIGBIRD_DEVICE explicit Packed(const float (&p)[rows / 8][4]) {
+#pragma unroll
+      for (int i = 0; i < rows / 16; ++i) {
+        part[i][0] = pack_bf16_fast(p[2 * i][0], p[2 * i][1]);
+        part[i][1] = pack_bf16_fast(p[2 * i][2], p[2 * i][3]);
+        part[i][2] = pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]);
+        part[i][3] = pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3]);
+      }
+    }
+  };
+
+  // use(i, n, b): b is the right operand of step i (16 columns of the tile) for its rows 8 n and following.
+  template <class Use>
+  BIGBIRD_DEVICE static void read_transposed(Thread& thread, Shared<bf16> tile, const Use& use) {
     const int row = (thread.lane() >> 4) * 8 + (thread.lane() & 7), column = (thread.lane() >> 3 & 1) * 8;
 #pragma unroll
     for (int i = 0; i < width / 16; ++i) {
@@ -198,26 +246,23 @@ struct TileProducts<bf16, rows, width> {
       for (int n = 0; n < rows / 16; ++n) {
         std::uint32_t b[4];
         thread.load_matrix_4(b, tile, Layout::at(n * 16 + row, i * 16 + column));
-        thread.mma_bf16(c[2 * n], a.part[i], {b[0], b[1]});
-        thread.mma_bf16(c[2 * n + 1], a.part[i], {b[2], b[3]});
+        use(i, 2 * n, {b[0], b[1]});
+        use(i, 2 * n + 1, {b[2], b[3]});
       }
     }
   }
-
-  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
-                                          const float (&p)[rows / 8][4], Shared<bf16> tile, bool) {
+  // use(i, n, b): that of step i (16 rows of the tile) for its columns 8 n and following.
+  template <class Use>
+  BIGBIRD_DEVICE static void read(Thread& thread, Shared<bf16> tile, const Use& use) {
     const int row = thread.lane() & 15, column = (thread.lane() >> 4) * 8;
 #pragma unroll
     for (int i = 0; i < rows / 16; ++i) {
-      const std::uint32_t a[4] = {
-          pack_bf16_fast(p[2 * i][0], p[2 * i][1]), pack_bf16_fast(p[2 * i][2], p[2 * i][3]),
-          pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]), pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3])};
 #pragma unroll
       for (int n = 0; n < width / 16; ++n) {
         std::uint32_t b[4];
         thread.load_matrix_4_transposed(b, tile, Layout::at(i * 16 + row, n * 16 + column));
-        thread.mma_bf16(c[2 * n], a, {b[0], b[1]});
-        thread.mma_bf16(c[2 * n + 1], a, {b[2], b[3]});
+        use(i, 2 * n, {b[0], b[1]});
+        use(i, 2 * n + 1, {b[2], b[3]});
       }
     }
   }
