@@ -161,8 +161,7 @@ int guarded(int argc, char** argv) {
     return report(Error(ErrorKind::environment, error.what(),
                         "run less at once (--batch, --batch-tokens), choose another --device, or cpu"));
   } catch (const kernels::DeviceError& error) {
-    return report(Error(ErrorKind::environment, error.what(),
-                        "the same with --device cpu tells whether the device is at fault"));
+    return report(Error(ErrorKind::environment, error.what(), "--device cpu runs the same on the processor"));
   } catch (const std::bad_alloc&) {
     return report(Error(ErrorKind::environment, "out of memory",
                         "use a smaller batch or model, or a machine with more"));
