@@ -37,7 +37,8 @@
 //                         uint32[2], laid out as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32)
 //   load_matrix_4(r, s, i)   ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8 matrix L / 8 (8
 //                         bf16, 16 bytes, aligned) and receives r[j] = elements 2 (L % 4), + 1 of row L / 4
-//                         of matrix j. All lanes read all rows: what lanes wrote needs a warp_barrier()
+//                         of matrix j. All lanes read all rows: what lanes wrote needs a warp_barrier(). The
+//                         rows of a matrix lie in different banks (16-byte columns modulo 128 bytes)
 //   load_matrix_4_transposed(r, s, i)   the same with every 8x8 matrix transposed
 //   atomic_add(global, v) float; the order of additions is not defined
 //

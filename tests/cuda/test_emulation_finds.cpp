@@ -96,6 +96,21 @@ TEST_F(EmulationFinds, MatricesLoadedBeforeTheWarpHasMet) {
   EXPECT_COMPLAINT(load(false), "race: reads");
 }
 
+TEST_F(EmulationFinds, MatricesWhoseRowsShareBanks) {
+  const auto load = [&](int stride) {  // elements of two bytes
+    run_threads<32>({.blocks = 1, .shared_bytes = 32 * 80 * 2}, stream(), [=](Thread& thread) {
+      const Shared<bf16> rows = thread.shared<bf16>(0, 32 * 80);
+      rows.store(thread.lane() * stride, Pack<bf16, 8>{});
+      thread.warp_barrier();
+      std::uint32_t r[4];
+      thread.load_matrix_4(r, rows, thread.lane() * stride);
+    });
+  };
+  EXPECT_EQ(complaint([&] { load(72); }), "");
+  EXPECT_COMPLAINT(load(64), "loads a matrix whose rows share banks");
+  EXPECT_COMPLAINT(load(80), "loads a matrix whose rows share banks");
+}
+
 TEST_F(EmulationFinds, SharedMemoryThatNobodyWrote) {
   const DeviceBuffer<float> out(32, stream());
   EXPECT_COMPLAINT(run_threads<32>({.blocks = 1, .shared_bytes = 128}, stream(),

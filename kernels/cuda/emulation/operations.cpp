@@ -87,6 +87,16 @@ void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<
   }
 }
 
+// The device reads a matrix in one step when its eight rows of 16 bytes lie in different banks, of which
+// there are 32 with 4 bytes each. Other rows are right and slow: no kernel has a reason for them.
+void check_banks(const Slice& slice, const std::int64_t (&rows)[8]) {
+  unsigned groups = 0;
+  for (const std::int64_t row : rows) groups |= 1u << (row / 16 % 8);
+  if (groups != 0xffu) {
+    slice.lane->fail("loads a matrix whose rows share banks, in the slice of " + text(slice.place));
+  }
+}
+
 }  // namespace
 
 std::string readable_name(const std::type_info& type) {
@@ -248,12 +258,15 @@ void load_matrix_4(Lane& lane, std::uint32_t* r, const Slice& slice, std::int64_
   meet(lane, name, arguments, place, [](Lane& last, const std::array<Arguments*, 32>& lanes) {
     SharedMemory& shared = last.block->shared();
     std::uint16_t matrix[4][8][8];
+    std::int64_t rows[4][8];
     for (std::size_t i = 0; i < 32; ++i) {
-      const Slice& rows = *lanes[i]->slice;
+      const Slice& from = *lanes[i]->slice;
       const auto row = static_cast<std::size_t>(lanes[i]->at);
-      check(rows, shared.read_by_warp(last.block->access(*rows.lane), row, 16));
+      check(from, shared.read_by_warp(last.block->access(*from.lane), row, 16));
       std::memcpy(matrix[i / 8][i % 8], shared.data() + row, 16);
+      rows[i / 8][i % 8] = lanes[i]->at;
     }
+    for (std::size_t i = 0; i < 4; ++i) check_banks(*lanes[8 * i]->slice, rows[i]);
     const bool turned = lanes[0]->transposed;
     for (std::size_t i = 0; i < 32; ++i) {
       const std::size_t across = i / 4;
