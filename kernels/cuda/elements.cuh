@@ -40,7 +40,7 @@ BIGBIRD_DEVICE void load_floats(const T* from, float (&values)[N]) {
 }
 template <int N>
 BIGBIRD_DEVICE void store_floats(float* to, const float (&values)[N]) {
-  constexpr int step = N < 4 ? N : 4;
+  constexpr int step = N < vector_elements<float> ? N : vector_elements<float>;
 #pragma unroll
   for (int first = 0; first < N; first += step) {
     Pack<float, step> pack;

@@ -34,7 +34,8 @@ class Guarded {
     const std::vector<unsigned char> untouched(sizeof(T), 0xff);
     for (Index i = 0; i < static_cast<Index>(all.size()); ++i) {
       if (i >= first_ && i < first_ + count_) continue;
-      EXPECT_EQ(std::memcmp(&all[static_cast<std::size_t>(i)], untouched.data(), sizeof(T)), 0)
+      const void* const bytes = &all[static_cast<std::size_t>(i)];
+      EXPECT_EQ(std::memcmp(bytes, untouched.data(), sizeof(T)), 0)
           << "element " << i - first_ << " of " << count_ << " was written";
     }
     return std::vector<T>(all.begin() + first_, all.begin() + first_ + count_);
