@@ -260,6 +260,44 @@ const std::vector<Case>& cases() {
 INSTANTIATE_TEST_SUITE_P(Configurations, CudaModel, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// Buffers are shared between layers, logits are floats, labels are missing and so may be masked tokens.
+TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
+  for (const char* name : {"RaggedInRuns", "RotaryErf", "Questions"}) {
+    const auto of = std::find_if(cases().begin(), cases().end(),
+                                 [&](const Case& known) { return known.name == std::string(name); });
+    ASSERT_NE(of, cases().end());
+    const ModelConfig config = config_of(*of);
+    Batch batch = random_batch(config, of->lengths, 77);
+    const BatchLimits limits = limits_of(batch);
+    batch.masked_labels.clear();
+    batch.sequence_labels.clear();
+    batch.start_positions.clear();
+    batch.end_positions.clear();
+    Batch unmasked = batch;
+    unmasked.masked_rows.clear();
+    const auto outcome = [&](kernels::Backend& backend, const Batch& given) {
+      Model model(backend, config, limits, {});
+      model.set_parameters(parameters_of(config, 0.5f));
+      EXPECT_EQ(model.forward(given, {}).mlm_count, 0);
+      Outcome got{.hidden = model.last_hidden_state(), .logits = {}, .loss = 0, .gradients = {}};
+      if (config.has_mlm()) append(got.logits, model.masked_logits());
+      if (config.head == HeadType::question_answering) append(got.logits, model.start_logits());
+      return got;
+    };
+    for (const Batch* given : {&batch, &unmasked}) {
+      const Outcome expected = outcome(*cpu_, *given);
+      const Outcome exact = outcome(*cuda(Precision::fp32), *given);
+      EXPECT_LT(largest_difference(exact.hidden, expected.hidden), 2e-5) << name;
+      EXPECT_LT(largest_difference(exact.logits, expected.logits), 2e-5) << name;
+      const Outcome narrow = outcome(*cuda(Precision::bf16), *given);
+      EXPECT_GT(cosine(narrow.hidden, expected.hidden), 0.999) << name;
+      EXPECT_EQ(narrow.logits.size(), expected.logits.size());
+      if (expected.logits.empty()) continue;
+      EXPECT_GT(cosine(narrow.logits, expected.logits), 0.999) << name;
+    }
+  }
+}
+
 TEST_F(CudaModelTest, Fp32EqualsTheReferenceInDouble) {
   const Case sparse{.name = "Reference", .lengths = {128, 37}};
   const ModelConfig config = config_of(sparse);
