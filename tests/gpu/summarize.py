@@ -103,7 +103,8 @@ def main():
     versions = [f"{name} {one[name]}" for one in peers for name in ("torch", "transformers") if name in one]
     if versions:
         lines.append("Peers: " + ", ".join(dict.fromkeys(versions)))
-    if bench.get("tiny") or any(one.get("tiny") for one in peers):
+    tiny = bench.get("tiny") or any(one.get("tiny") for one in peers)
+    if tiny:
         lines.append("\n**Tiny sizes: these numbers mean nothing.**")
     lines += ["", "| part | result | seconds |", "|---|---|---|"]
     path = os.path.join(folder, "parts.tsv")
@@ -118,7 +119,7 @@ def main():
     for measure, value, unit, must, aim, note, less in measures(rows):
         at = "at most " if less else ""
         shown = "not measured" if value is None else f"{number(value)} {unit}"
-        result = "" if value is None else verdict(value, must, aim, less)
+        result = "" if value is None or tiny else verdict(value, must, aim, less)
         lines.append(f"| {measure} | {shown} | {at}{number(must)} | {at}{number(aim)} | {result} | {note} |")
     if rows.rows:
         lines += ["", "| what | engine | ms | spread | more |", "|---|---|---|---|---|"]
