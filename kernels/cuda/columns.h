@@ -9,7 +9,7 @@
 
 namespace bigbird::kernels::cuda {
 
-// Device memory for the sums of parts of the rows, in bytes: about 1 MiB at most.
+// Device memory for the sums of parts of the rows, in bytes: at most about 1 MiB, or 32 for each column.
 std::size_t column_sums_workspace(Index rows, Index width);
 
 // sums[j] += the sum of x[:, j], x [rows, width] with rows `stride` elements apart; in fp32.
