@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -45,11 +44,11 @@ class CudaTraining : public TrainingTest {
     all.config.num_hidden_layers = 1;
     all.length = 96;
     all.batch = 1;
-    all.steps = 4;
+    all.steps = 3;
     all.warmup = 0;
     return all;
   }
-  // The first two updates on one backend, the others on the next.
+  // The first two updates on one backend, the third on the next.
   void in_two_parts(const PretrainOptions& options, kernels::Backend& first, kernels::Backend& second) {
     stop_after(2);
     EXPECT_THROW(pretrain(options, first), Error);
@@ -114,7 +113,7 @@ TEST_F(CudaTraining, ARunGoesOnOnTheOtherDevice) {
 TEST_F(CudaTraining, AnotherPrecisionIsTakenWithAWarning) {
   in_two_parts(small("run"), *cuda(Precision::bf16), *backend_);
   EXPECT_NE(warnings_.find("the run was in bf16 so far and goes on in fp32"), std::string::npos) << warnings_;
-  const TrainState state = read_train_state(path("run") + "/checkpoint-4");
+  const TrainState state = read_train_state(path("run") + "/checkpoint-3");
   EXPECT_EQ(state.device, "cpu");
   EXPECT_EQ(state.precision, "fp32");
 }
@@ -136,10 +135,12 @@ TEST_F(CudaTraining, MemoryIsUsedAsPlanned) {
   one.steps = 1;
   const auto backend = cuda(Precision::bf16);
   pretrain(one, *backend);
-  std::smatch found;
-  const std::regex line("device memory: planned (\\d+) bytes, used (\\d+) bytes");
-  ASSERT_TRUE(std::regex_search(log_, found, line)) << log_;
-  const double planned = std::stod(found[1]), used = std::stod(found[2]);
+  const auto bytes_after = [this](const std::string& words) {
+    const std::size_t at = log_.find(words);
+    EXPECT_NE(at, std::string::npos) << log_;
+    return at == std::string::npos ? 0.0 : std::stod(log_.substr(at + words.size()));
+  };
+  const double planned = bytes_after("device memory: planned "), used = bytes_after(" bytes, used ");
   const bool emulated = backend->description().find("emulated") != std::string::npos;
   EXPECT_GT(used, 0.95 * planned);
   EXPECT_LT(used, 1.05 * planned + (emulated ? 0.0 : 1e9));
