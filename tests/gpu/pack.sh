@@ -10,10 +10,16 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 pack=${1:-$root/gpu-pack}
 build=${BUILD:-$root/build/gpu-pack}
 
+# The programs look for the libraries beside themselves, also for what these libraries need (an RPATH reaches that), so
+# that nothing else there meets them.
+# shellcheck disable=SC2016
 options=(-DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF
+  '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags'
   "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
 [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
 ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+# What it is made of, so that verify.sh can say when the sources are others.
+stamp=$(bash "$root/tests/gpu/source_stamp.sh")
 cmake -S "$root" -B "$build" "${options[@]}" >&2
 cmake --build "$build" --parallel "$(nproc)" --target test_gpu bench_gpu bigbird >&2
 
@@ -27,6 +33,5 @@ ldd "${programs[@]}" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | LC_ALL=C so
   grep -v -E '/(libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s|ld-linux[^/]*)\.so' |
   while read -r library; do cp -L "$library" "$pack/lib/"; done
 
-# What it was made of, so that verify.sh can say when the sources are others.
-bash "$root/tests/gpu/source_stamp.sh" >"$pack/source-stamp"
+echo "$stamp" >"$pack/source-stamp"
 du -sh "$pack" >&2

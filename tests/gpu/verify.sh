@@ -92,7 +92,6 @@ part_programs() {
     [ "$(cat "$pack/source-stamp")" = "$(bash "$here/source_stamp.sh")" ] || { say "the pack in $pack was made of other sources: run tests/gpu/pack.sh again" && return 1; }
     say "not built here (packages are missing): the programs of $pack"
     test_gpu=$pack/bin/test_gpu bench_gpu=$pack/bin/bench_gpu bigbird=$pack/bin/bigbird
-    export LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   fi
   # cuBLASLt may lie beside the compiler or in a Python package only.
   if ! ldconfig -p 2>/dev/null | grep -q 'libcublasLt\.so\.1[23]'; then
