@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A pretraining run that is killed, goes on, is asked to stop, and goes on again ends with the same bits as one that ran
-# through.  bash tests/gpu/resume.sh PATH_OF_BIGBIRD [DEVICE]     Environment: STEPS (2000), LENGTH (1024)
+# through.  bash tests/gpu/resume.sh PATH_OF_BIGBIRD [DEVICE]     Environment: STEPS (1000), LENGTH (1024)
 set -euo pipefail
-bigbird=$1 device=${2:-cuda} steps=${STEPS:-2000} length=${LENGTH:-1024}
+bigbird=$1 device=${2:-cuda} steps=${STEPS:-1000} length=${LENGTH:-1024}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

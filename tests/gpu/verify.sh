@@ -140,8 +140,8 @@ part_peers() {
 
 part_resume() {
   need_device && need_programs || return
-  if [ "$device" = cpu ]; then local -x STEPS=60 LENGTH=128; fi
-  within 60 bash "$here/resume.sh" "$bigbird" "$device"
+  if [ "$device" = cpu ]; then local -x STEPS=40 LENGTH=128 BIGBIRD_THREADS=1; fi
+  within 90 bash "$here/resume.sh" "$bigbird" "$device"
 }
 
 part_sanitizer() {
