@@ -108,7 +108,8 @@ constexpr std::array<std::string_view, 4> cuda_files = {
     "tests/cublaslt/fake_cublaslt.cpp"};
 
 bool speaks_cuda(std::string_view file) {
-  return std::find(cuda_files.begin(), cuda_files.end(), file) != cuda_files.end();
+  return std::find(cuda_files.begin(), cuda_files.end(), file) != cuda_files.end() ||
+         starts_with(file, "tests/cublaslt/");
 }
 
 // Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads, __shfl_sync

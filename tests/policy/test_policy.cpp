@@ -73,6 +73,7 @@ TEST(Policy, CudaIsSpokenInThreeFiles) {
   expect_bad("tests/cuda/x.cpp", "#include <cuda_runtime.h>");
   expect_good("kernels/cuda/runtime.cu", "#include <cuda_runtime.h>");
   expect_good("kernels/cuda/gemm_cublaslt.cpp", "#include <cublasLt.h>");
+  expect_good("tests/cublaslt/x.cpp", "#include <cublasLt.h>");
   for (const char* code : {"const int i = threadIdx.x;", "__syncthreads();", "__shared__ float tile[32];",
                            "atomicAdd(sum, x);", "run<<<1, 32>>>();", "v = __shfl_xor_sync(~0u, v, 1);",
                            "#if defined(__CUDA_ARCH__)", "cudaMalloc(&p, 1);", "__device__ int f();"}) {
