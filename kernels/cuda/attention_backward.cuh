@@ -68,7 +68,7 @@ struct AttentionBackward {
   static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
   // Rows of the other side that are fetched at a time: the whole tile, if 99 KB can hold it beside the owned
   // ones.
-  static constexpr int walked_rows = sizeof(Element) == 4 && depth == 128 ? 16 : rows;
+  static constexpr int walked_rows = rows / (sizeof(Element) == 4 && depth == 128 ? rows / 16 : 1);
   static constexpr int steps = rows / walked_rows;  // for each tile of the list
   // Columns that are worked on at a time.
   static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
