@@ -91,8 +91,10 @@ class Backend {
   virtual void reserve(std::size_t) {}
   // Bytes the backend itself will hold for such attention, and for everything else.
   virtual std::size_t scratch_bytes(const AttentionLimits& limits) const = 0;
-  // Takes them (in addition to what there is; a device without need of it does nothing).
-  virtual void reserve_scratch(const AttentionLimits&) {}
+  // Takes them (in addition to what there is; a device without need of it does nothing). Returns the first of
+  // limits.places neighbouring places, which are the caller's until it releases them.
+  virtual Index reserve_scratch(const AttentionLimits&) { return 0; }
+  virtual void release_places(Index /*first*/, Index /*count*/) noexcept {}
   virtual void* allocate(std::size_t bytes) = 0;  // 64-byte aligned, not cleared; throws std::bad_alloc
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
@@ -193,8 +195,8 @@ class Backend {
                            Index head_size, Index half, bool back) = 0;
 
   // --- attention over block plans
-  // Brings what the device needs of the batch to batch.place (below AttentionLimits::places), outside of
-  // repeat(). The calls below name the same place with the same host arrays.
+  // Brings what the device needs of the batch to batch.place (one of the caller's, reserve_scratch()),
+  // outside of repeat(). The calls below name the same place with the same host arrays.
   virtual void prepare_attention(const AttentionBatch&) {}
   // ------------------------------------------------------------------------------------- out rows are (T, C)
   // with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled, multiplicity-counting scores is
@@ -216,9 +218,9 @@ class Backend {
   // --- losses
   // ---------------------------------------------------------------------------------------------------------
   // scale: one number on the device; read with dlogits only. logits may be fp32 everywhere; dlogits may be of
-  // another type than logits when it is another matrix. Softmax cross entropy. losses[i] = -log p(labels[i]) (0 for a label of -100);
-  // predictions[i] = argmax, lowest index on ties (may be null). When dlogits is not null: dlogits = (p -
-  // onehot) * scale, zero rows for ignored labels; it may be logits itself.
+  // another type than logits when it is another matrix. Softmax cross entropy. losses[i] = -log p(labels[i])
+  // (0 for a label of -100); predictions[i] = argmax, lowest index on ties (may be null). When dlogits is not
+  // null: dlogits = (p - onehot) * scale, zero rows for ignored labels; it may be logits itself.
   virtual void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses,
                              std::int32_t* predictions, Values dlogits, const float* scale, Index rows,
                              Index classes) = 0;
@@ -228,8 +230,8 @@ class Backend {
                                     float* losses, Values dlogits, const float* scale, Index rows,
                                     Index classes) = 0;
   // losses[i] = sum over columns of (x - target)^2; dx as dlogits above.
-  virtual void squared_error(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
-                             Index rows, Index columns) = 0;
+  virtual void squared_error(ConstValues x, const float* targets, float* losses, Values dx,
+                             const float* scale, Index rows, Index columns) = 0;
 
   // --- optimizer
   // ------------------------------------------------------------------------------------------------------

@@ -35,6 +35,26 @@ void CudaBackend::reserve_place(Index place, Index sequences) {
   kept.place = AttentionPlace(kept.memory.data(), sequences);
 }
 
+Index CudaBackend::own_places(Index count, Index sequences) {
+  Index first = 0;  // of the first gap that is wide enough
+  for (Index place = 0; place < static_cast<Index>(places_.size()) && place < first + count; ++place) {
+    if (places_[static_cast<std::size_t>(place)].owned) first = place + 1;
+  }
+  for (Index place = first; place < first + count; ++place) reserve_place(place, sequences);
+  for (Index place = first; place < first + count; ++place)
+    places_[static_cast<std::size_t>(place)].owned = true;
+  return first;
+}
+
+// The memory stays for the next owner.
+void CudaBackend::release_places(Index first, Index count) noexcept {
+  for (Index place = first; place < first + count; ++place) {
+    Place& kept = places_[static_cast<std::size_t>(place)];
+    kept.owned = false;
+    kept.filled = false;
+  }
+}
+
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
   if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
     throw DeviceError(why);

@@ -105,10 +105,10 @@ std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
          static_cast<std::size_t>(limits.places) * AttentionPlace::bytes(limits.sequences);
 }
 
-void CudaBackend::reserve_scratch(const AttentionLimits& limits) {
+Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
   workspace(workspace_bytes(limits, options_.deterministic));
-  for (Index place = 0; place < limits.places; ++place) reserve_place(place, limits.sequences);
+  return own_places(limits.places, limits.sequences);
 }
 
 void* CudaBackend::workspace(std::size_t bytes) {

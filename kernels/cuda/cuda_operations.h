@@ -36,7 +36,8 @@ class CudaBackend final : public Backend {
   std::size_t free_memory() const override;
   void reserve(std::size_t bytes) override;
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
-  void reserve_scratch(const AttentionLimits& limits) override;
+  Index reserve_scratch(const AttentionLimits& limits) override;
+  void release_places(Index first, Index count) noexcept override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
@@ -126,12 +127,14 @@ class CudaBackend final : public Backend {
     Index most_sequences = 0;
     AttentionPlace place;
     bool filled = false;
+    bool owned = false;
   };
 
   // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
   // reserve_scratch() was not told enough, outside of recordings only.
   void* workspace(std::size_t bytes);
   void reserve_place(Index place, Index sequences);
+  Index own_places(Index count, Index sequences);
   // The weights at w as products with values of that type read them.
   ConstValues weights(const float* w, ElementType type) const;
   Gemm product(Index m, Index n, Index k) const;

@@ -36,13 +36,14 @@ class AttentionRun {
   kernels::AttentionBatch call_;
 };
 
-// [layer][run]; every run has a place of its own (AttentionBatch::place). Dropout of attention probabilities
-// exists in full attention only, and a short sequence takes full attention beside long ones that do not: in
-// training a batch is cut where that changes. Without it the whole batch is one run. dropout_seed is a device
-// pointer.
+// [layer][run]; every run has a place of its own, from first_place on (AttentionBatch::place). Dropout of
+// attention probabilities exists in full attention only, and a short sequence takes full attention beside
+// long ones that do not: in training a batch is cut where that changes. Without it the whole batch is one
+// run. dropout_seed is a device pointer.
 std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
                                                       const Batch& batch, bool training,
-                                                      const std::uint64_t* dropout_seed);
+                                                      const std::uint64_t* dropout_seed,
+                                                      kernels::Index first_place);
 // The most runs that a layer can have.
 std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training);
 

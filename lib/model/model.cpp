@@ -57,7 +57,9 @@ struct Model::Impl {
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend.element_type());
     held = plan_model(arena, config, limits, options, backend);
-    backend.reserve_scratch(attention_limits(config, limits, options));
+    const kernels::AttentionLimits attention = attention_limits(config, limits, options);
+    places = attention.places;
+    first_place = backend.reserve_scratch(attention);
     parameter_tensors = model_tensors(config, layout, held.parameters);
     backend.zero(held.parameters, parameter_bytes());
     if (options.training) {
@@ -74,6 +76,7 @@ struct Model::Impl {
     }
   }
   ~Impl() {
+    backend.release_places(first_place, places);
     if (held.working_weights != nullptr) backend.unbind_weights(held.parameters);
   }
   Impl(const Impl&) = delete;
@@ -128,6 +131,8 @@ struct Model::Impl {
   // The last call, for backward().
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
+  kernels::Index first_place = 0;
+  kernels::Index places = 0;
   bool dropout_on = false;
   bool backward_possible = false;
 };
@@ -192,8 +197,8 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   const Activations& kept = impl_->held.activations;
   impl_->batch = batch;
   impl_->dropout_on = options.training;
-  impl_->runs =
-      attention_runs(impl_->config, impl_->plans, impl_->batch, options.training, kept.cells.dropout_seed);
+  impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
+                               kept.cells.dropout_seed, impl_->first_place);
   const Call call = impl_->call();
   impl_->stage(call, options.dropout_seed);
   const auto work = [&] {

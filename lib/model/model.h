@@ -111,8 +111,7 @@ class Model {
   // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);
   // Gradients of scaled_loss(result, scale) of the last forward(), added to gradients(). Error{runtime} for a
-  // model without a head: it has no loss. No other model of the same backend may run between the two: a
-  // device holds the block lists of one call.
+  // model without a head: it has no loss.
   void backward(const LossScale& scale);
 
   // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their

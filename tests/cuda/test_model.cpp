@@ -359,6 +359,29 @@ TEST_F(CudaModelTest, RecordedCallsGiveWhatCallsThatWereNeverRecordedGive) {
   EXPECT_GE(dynamic_cast<kernels::cuda::CudaBackend&>(*backend).replays(), 4u);
 }
 
+// Forward of one model, forward of another, backward of the first.
+TEST_F(CudaModelTest, ModelsOfOneBackendDoNotMeet) {
+  const Case pretraining{.name = "Two", .lengths = {100, 30}};
+  const ModelConfig config = config_of(pretraining);
+  const Batch batch = random_batch(config, {100, 30}, 87), other_batch = random_batch(config, {30, 100}, 88);
+  const Floats parameters = random_parameters(config, 89);
+  const auto backend = cuda(Precision::fp32);
+  const ModelOptions training{.training = true, .grad_checkpoint = false};
+  const auto model = make_model(*backend, config, batch, training, parameters);
+  const auto gradients = [&](const std::function<void()>& between) {
+    const ForwardResult result = model->forward(batch, {});
+    between();
+    model->zero_gradients();
+    model->backward(mean_scale(result));
+    return model->host_gradients();
+  };
+  const Floats alone = gradients([] {});
+  const auto other = make_model(*backend, config, other_batch, training, random_parameters(config, 90));
+  for (int call = 0; call < 3; ++call) {  // the third is played from recordings
+    EXPECT_EQ(gradients([&] { other->forward(other_batch, {}); }), alone);
+  }
+}
+
 TEST_F(CudaModelTest, StatesOnTheWayAreThoseOfACallThatIsNotWatched) {
   const Case pretraining{.name = "States", .lengths = {40, 20}};
   const ModelConfig config = config_of(pretraining);

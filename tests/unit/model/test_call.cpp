@@ -68,11 +68,11 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
   const Batch batch = random_batch(config, {40, 8, 5, 50, 60}, 1);
   const std::uint64_t seed = 9;
   PlanCache plans(config);
-  EXPECT_EQ(attention_runs(config, plans, batch, true, &seed)[0].size(), 1u);
+  EXPECT_EQ(attention_runs(config, plans, batch, true, &seed, 0)[0].size(), 1u);
   config.attention_probs_dropout_prob = 0.1;
-  EXPECT_EQ(attention_runs(config, plans, batch, false, &seed)[0].size(), 1u);
+  EXPECT_EQ(attention_runs(config, plans, batch, false, &seed, 0)[0].size(), 1u);
 
-  const auto layers = attention_runs(config, plans, batch, true, &seed);
+  const auto layers = attention_runs(config, plans, batch, true, &seed, 0);
   ASSERT_EQ(layers.size(), 2u);
   std::set<kernels::Index> places;
   std::set<std::uint64_t> streams;
