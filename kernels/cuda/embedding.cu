@@ -176,6 +176,15 @@ struct SortedTokens {
   }
 };
 
+template <int N>
+BIGBIRD_DEVICE void add_scaled(float* to, float scale, const float (&sum)[N]) {
+  float values[N];
+  load_floats(to, values);
+#pragma unroll
+  for (int i = 0; i < N; ++i) values[i] += scale * sum[i];
+  store_floats(to, values);
+}
+
 // A warp sums the runs of one piece, over 32 N columns. A run within the piece goes to the table; one that
 // goes on from the piece before is left in head[piece], one that begins here and goes on behind in
 // tail[piece].
@@ -239,12 +248,7 @@ struct SumRuns {
   BIGBIRD_DEVICE void give(std::int32_t key, float* partial, Index column, const float (&sum)[N]) const {
     if (key == sorted.keys.key_count) return;
     if (partial != nullptr) return store_floats(partial + column, sum);
-    float* const to = table + Index{key} * width + column;
-    float values[N];
-    load_floats(to, values);
-#pragma unroll
-    for (int i = 0; i < N; ++i) values[i] += scale * sum[i];
-    store_floats(to, values);
+    add_scaled(table + Index{key} * width + column, scale, sum);
   }
 };
 
@@ -288,12 +292,7 @@ struct JoinRuns {
 #pragma unroll
       for (int i = 0; i < N; ++i) sum[i] += more[i];
     }
-    float* const to = table + Index{key} * width + column;
-    float values[N];
-    load_floats(to, values);
-#pragma unroll
-    for (int i = 0; i < N; ++i) values[i] += scale * sum[i];
-    store_floats(to, values);
+    add_scaled(table + Index{key} * width + column, scale, sum);
   }
 };
 

@@ -228,4 +228,16 @@ void require_same_options(const std::string& checkpoint, const std::map<std::str
       "use the options of the first part, or begin another run in another folder (--init takes its weights)");
 }
 
+Resumption resumption(const RunFolder& run, const std::map<std::string, std::string>& options,
+                      const kernels::Backend& backend) {
+  const std::vector<std::uint64_t> checkpoints = run.checkpoints();
+  if (checkpoints.empty()) return {};
+  Resumption from;
+  from.checkpoint = run.checkpoint(checkpoints.back());
+  from.state = read_train_state(from.checkpoint);
+  require_same_options(from.checkpoint, from.state.options, options);
+  say_other_device(from.state, backend);
+  return from;
+}
+
 }  // namespace bigbird

@@ -83,4 +83,13 @@ void say_other_device(const TrainState& before, const kernels::Backend& now);
 void require_same_options(const std::string& checkpoint, const std::map<std::string, std::string>& before,
                           const std::map<std::string, std::string>& now);
 
+// What a run goes on from: its newest checkpoint, after both of the above. Empty, with the state of step 0,
+// for a run that begins.
+struct Resumption {
+  std::string checkpoint;
+  TrainState state;
+};
+Resumption resumption(const RunFolder& run, const std::map<std::string, std::string>& options,
+                      const kernels::Backend& backend);
+
 }  // namespace bigbird

@@ -130,6 +130,13 @@ bool due(std::uint64_t step, std::uint64_t every) {
 
 }  // namespace
 
+void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
+                         const kernels::Backend& backend) {
+  if (!planned.on_device()) return;
+  options.planned_device_memory = planned.places.front().total;
+  options.free_device_memory = device_memory_at_hand(backend);
+}
+
 void LossSums::add(const ForwardResult& result) {
   mlm_loss += result.mlm_loss_sum;
   mlm_count += result.mlm_count;

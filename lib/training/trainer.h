@@ -11,6 +11,7 @@
 
 #include "lib/model/batch.h"
 #include "lib/model/model.h"
+#include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
@@ -62,6 +63,10 @@ struct TrainerOptions {
   std::size_t planned_device_memory = 0;
   std::size_t free_device_memory = 0;
 };
+
+// Fills the last two, before anything is taken.
+void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
+                         const kernels::Backend& backend);
 
 struct TrainingSummary {
   std::uint64_t steps = 0;   // of the run so far

@@ -8,43 +8,11 @@
 
 #include "kernels/cuda/attention.h"
 #include "reference/attention_dense.h"
+#include "tests/cuda/attention_test.h"
 #include "tests/cuda/cuda_test.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
-
-// A plan in both forms: lists for the oracle, offsets for the kernels.
-struct Plan {
-  reference::AttentionPlan lists;
-  std::vector<std::int32_t> row_offsets{0}, key_blocks, column_offsets{0}, query_blocks;
-  BlockPlanView view;
-
-  explicit Plan(reference::AttentionPlan plan) : lists(std::move(plan)) {
-    static std::uint64_t plans = 0xbac0000;  // identities are never used again
-    const std::size_t blocks = lists[0].size();
-    for (const auto& head : lists) {
-      for (const auto& row : head) {
-        for (const std::size_t block : row) key_blocks.push_back(static_cast<std::int32_t>(block));
-        row_offsets.push_back(static_cast<std::int32_t>(key_blocks.size()));
-      }
-      for (std::size_t key = 0; key < blocks; ++key) {
-        for (std::size_t query = 0; query < blocks; ++query) {
-          const auto times = std::count(head[query].begin(), head[query].end(), key);
-          query_blocks.insert(query_blocks.end(), static_cast<std::size_t>(times),
-                              static_cast<std::int32_t>(query));
-        }
-        column_offsets.push_back(static_cast<std::int32_t>(query_blocks.size()));
-      }
-    }
-    view = {++plans,
-            static_cast<Index>(lists.size()),
-            static_cast<Index>(blocks),
-            row_offsets.data(),
-            key_blocks.data(),
-            column_offsets.data(),
-            query_blocks.data()};
-  }
-};
 
 // BigBird-ITC whose two random blocks are drawn from the first few only, as in the published plans: key
 // blocks 1 to 3 are named by many rows and twice by some, others by none but their neighbours.
@@ -69,7 +37,7 @@ constexpr Index gap = 8;
 struct Problem {
   Index heads, head_size, block_size;
   std::vector<Sequence> sequences;
-  std::vector<std::shared_ptr<const Plan>> plans;
+  std::vector<std::shared_ptr<const PlanLists>> plans;
   std::vector<const BlockPlanView*> views;
   std::vector<Index> offsets{0}, lengths, query_lengths;
   AttentionBatch batch;
@@ -83,7 +51,7 @@ struct Problem {
                                      [&](const auto& plan) { return plan->view.blocks == sequence.blocks; });
       plans.push_back(same != plans.end()
                           ? *same
-                          : std::make_shared<const Plan>(
+                          : std::make_shared<const PlanLists>(
                                 full ? reference::full_plan(static_cast<std::size_t>(heads),
                                                             static_cast<std::size_t>(sequence.blocks))
                                      : uneven_plan(heads, sequence.blocks)));
@@ -105,7 +73,7 @@ struct Problem {
   Problem(const Problem&) = delete;
 
   void replace_plan(std::size_t s, reference::AttentionPlan lists) {
-    plans[s] = std::make_shared<const Plan>(std::move(lists));
+    plans[s] = std::make_shared<const PlanLists>(std::move(lists));
     refresh();
   }
   Index width() const { return heads * head_size; }

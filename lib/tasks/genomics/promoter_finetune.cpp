@@ -193,21 +193,11 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   trainer.debug_nan = options.debug_nan;
 
   const PlannedMemory planned = plan_memory(options, config, backend);
-  if (planned.memory.on_device()) {
-    trainer.planned_device_memory = planned.memory.places.front().total;
-    trainer.free_device_memory = device_memory_at_hand(backend);
-  }
+  watch_device_memory(trainer, planned.memory, backend);
   TrainingSummary summary;
   run_in_memory(backend, planned.memory, planned.smaller, [&] {
     const RunFolder run(options.run, options.start);
-    const std::vector<std::uint64_t> checkpoints = run.checkpoints();
-    const std::string checkpoint = checkpoints.empty() ? "" : run.checkpoint(checkpoints.back());
-    TrainState state;
-    if (!checkpoint.empty()) {
-      state = read_train_state(checkpoint);
-      require_same_options(checkpoint, state.options, trainer.identity);
-      say_other_device(state, backend);
-    }
+    const auto [checkpoint, state] = resumption(run, trainer.identity, backend);
     Model model(backend, config, classification_limits(config, micro_batch(options)),
                 {true, options.grad_checkpoint});
     Optimizer optimizer(backend, model.layout(), options.optimizer);
