@@ -87,6 +87,7 @@ cat "${files[@]}" | c++filt | awk -v OFS='\t' '
     gsub(/\(int\)|\(bool\)|\([A-Z][A-Za-z]*\)/, "", kernel)
     gsub(/_GLOBAL__N__[0-9a-zA-Z_]*::/, "", kernel)
     sub(/^run_kernel</, "", kernel); sub(/ ?>\(.*$/, "", kernel)
+    if (kernel !~ /</) sub(/>$/, "", kernel)  # no template: its argument has gone above
   }
   /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
   /Used [0-9]+ registers/ {
