@@ -123,8 +123,7 @@ class Backend {
   virtual void refresh_weights(const float*) {}
 
   // --- linear layers: w is [N, K] as in Hugging Face files
-  // ------------------------------------------------------------ y[M, N] = x[M, K] w^T + bias. bias may be
-  // null. y may be fp32 beside a narrower x.
+  // y[M, N] = x[M, K] w^T + bias. bias may be null. y may be fp32 beside a narrower x.
   virtual void linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
                               Index k) = 0;
   // As linear_forward, then y = gelu(pre); pre[M, N] is kept for the backward pass when not null (it must not
@@ -142,7 +141,6 @@ class Backend {
                                       Index n, Index k) = 0;
 
   // --- embeddings
-  // -----------------------------------------------------------------------------------------------------
   // y[t] = word[ids[t]] * word_scale + type[types[t]] + position[positions[t]]; tables are [*, C], and
   // position (dposition) may be null: no such term.
   virtual void embedding_forward(const std::int32_t* ids, const std::int32_t* types,
@@ -156,8 +154,8 @@ class Backend {
                                   Index type_count, Index position_count) = 0;
 
   // --- rows: normalisation, activations, dropout
-  // ---------------------------------------------------------------------- y = (x - mean) * rstd * gamma +
-  // beta per row of C; mean and rstd ([T], may both be null) are kept for backward.
+  // y = (x - mean) * rstd * gamma + beta per row of C; mean and rstd ([T], may both be null) are kept for
+  // backward.
   virtual void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon,
                                  Values y, float* mean, float* rstd, Index rows, Index width) = 0;
   // dx overwrites, or adds when accumulate (the residual stream of pre-LN). dx may be dy.
@@ -187,10 +185,10 @@ class Backend {
   virtual void add(ConstValues x, Values y, Index count) = 0;
 
   // --- rotary positions (Su et al. 2021)
-  // -------------------------------------------------------------------------------------------------- In
-  // place: in each of `heads` heads of `head_size` columns of row t, the pair of columns (i, i + half), i <
-  // half, is turned by the angle whose cosine is turns[positions[t], i] and whose sine is turns[positions[t],
-  // half + i], or by the opposite angle when `back` (the backward pass). turns is [*, 2 half].
+  // In place: in each of `heads` heads of `head_size` columns of row t, the pair of columns (i, i + half), i
+  // < half, is turned by the angle whose cosine is turns[positions[t], i] and whose sine is
+  // turns[positions[t], half + i], or by the opposite angle when `back` (the backward pass). turns is [*, 2
+  // half].
   virtual void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
                            Index head_size, Index half, bool back) = 0;
 
@@ -198,9 +196,9 @@ class Backend {
   // Brings what the device needs of the batch to batch.place (one of the caller's, reserve_scratch()),
   // outside of repeat(). The calls below name the same place with the same host arrays.
   virtual void prepare_attention(const AttentionBatch&) {}
-  // ------------------------------------------------------------------------------------- out rows are (T, C)
-  // with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled, multiplicity-counting scores is
-  // kept for backward (may be null); it is unspecified for padded rows. Padded query rows of out are zeros.
+  // out rows are (T, C) with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled,
+  // multiplicity-counting scores is kept for backward (may be null); it is unspecified for padded rows.
+  // Padded query rows of out are zeros.
   virtual void attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v, Rows out,
                                  float* log_sum_exp) = 0;
   // Overwrites dq, dk, dv for every row of the batch (zeros for padding).
@@ -209,18 +207,19 @@ class Backend {
                                   Rows dv) = 0;
 
   // --- rows picked out (masked positions, [CLS])
-  // ---------------------------------------------------------------------- y[i] = x[rows[i]]
+  // y[i] = x[rows[i]]
   virtual void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) = 0;
   // dx[rows[i]] += dy[i]; rows are distinct.
   virtual void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                                 Index width) = 0;
 
   // --- losses
-  // ---------------------------------------------------------------------------------------------------------
   // scale: one number on the device; read with dlogits only. logits may be fp32 everywhere; dlogits may be of
-  // another type than logits when it is another matrix. Softmax cross entropy. losses[i] = -log p(labels[i])
-  // (0 for a label of -100); predictions[i] = argmax, lowest index on ties (may be null). When dlogits is not
-  // null: dlogits = (p - onehot) * scale, zero rows for ignored labels; it may be logits itself.
+  // another type than logits when it is another matrix.
+
+  // Softmax cross entropy. losses[i] = -log p(labels[i]) (0 for a label of -100); predictions[i] = argmax,
+  // lowest index on ties (may be null). When dlogits is not null: dlogits = (p - onehot) * scale, zero rows
+  // for ignored labels; it may be logits itself.
   virtual void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses,
                              std::int32_t* predictions, Values dlogits, const float* scale, Index rows,
                              Index classes) = 0;
@@ -234,7 +233,6 @@ class Backend {
                              const float* scale, Index rows, Index columns) = 0;
 
   // --- optimizer
-  // ------------------------------------------------------------------------------------------------------
   // Sum of squares in double, for the gradient norm. Returns on the host.
   virtual double sum_of_squares(const float* x, Index count) = 0;
   // p, m, v in place (Loshchilov and Hutter 2019; variants in AdamWStep).
