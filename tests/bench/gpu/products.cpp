@@ -19,7 +19,10 @@ struct Product {
 
 void one_product(Bench& bench, const Product& product) {
   kernels::Backend& backend = bench.backend();
-  const auto [name, m, n, k, gelu_behind, gelu_before] = product;
+  // By name: clang 14 lets no lambda take a structured binding.
+  const std::string name = product.name;
+  const Index m = product.m, n = product.n, k = product.k;
+  const bool gelu_behind = product.gelu_behind, gelu_before = product.gelu_before;
   const Index count = n * k + n;  // weight and bias
   const Parameters parameters(bench, count);
   float* const w = parameters.floats();
@@ -37,7 +40,7 @@ void one_product(Bench& bench, const Product& product) {
   const std::vector<Fact> facts{
       {"m", static_cast<double>(m)}, {"n", static_cast<double>(n)}, {"k", static_cast<double>(k)}};
   const auto add = [&](const std::string& what, const Timing& timing) {
-    bench.add(std::string(name) + " " + what, "bigbird", timing, operations, 0, facts);
+    bench.add(name + " " + what, "bigbird", timing, operations, 0, facts);
   };
   add("forward", bench.recorded([&](int i) {
     if (gelu_behind)

@@ -21,7 +21,7 @@ class CallKeys : public ::testing::Test {
 
   const std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
   ModelConfig config_ = tiny_config();
-  const std::vector<std::vector<AttentionRun>> runs_;
+  std::vector<std::vector<AttentionRun>> runs_;
 };
 
 TEST_F(CallKeys, ContentsDoNotCount) {
