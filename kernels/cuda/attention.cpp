@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/cuda/attention_forward.h"
+#include "kernels/cuda/attention_launch.h"
 
 namespace bigbird::kernels::cuda {
 namespace {
@@ -191,35 +192,15 @@ void attention_forward(const AttentionCall& call, ConstRows q, ConstRows k, Cons
   if (call.place.query_slots() > call.workspace.query_slots) {
     throw std::logic_error("attention workspace is too small");
   }
-  auto* const memory = static_cast<std::byte*>(call.workspace_memory);
-  AttentionForwardArguments arguments;
-  arguments.view = call.place.view();
+  auto arguments = common_arguments<AttentionForwardArguments>(call, q, k, v);
   arguments.pieces = call.place.query_pieces();
   arguments.cuts = call.place.query_cuts();
-  arguments.q = q;
-  arguments.k = k;
-  arguments.v = v;
   arguments.out = out;
   arguments.log_sum_exp = log_sum_exp;
-  arguments.tokens = batch.token_offsets[batch.sequences];
-  arguments.scale = batch.scale;
-  arguments.exact = call.products == FloatProducts::fp32;
-  arguments.partial_rows = reinterpret_cast<float*>(memory + call.workspace.partial_rows);
-  arguments.partial_statistics = reinterpret_cast<float*>(memory + call.workspace.partial_statistics);
-  arguments.drop_probability = batch.drop_probability;
-  arguments.dropout_seed = batch.dropout_seed;
-  arguments.dropout_stream = batch.dropout_stream;
-  const std::int32_t tile_rows = attention_tile_rows(batch.block_size);
-  switch (batch.head_size) {
-    case 32:
-      return launch_attention_forward<32>(arguments, tile_rows, call.stream);
-    case 64:
-      return launch_attention_forward<64>(arguments, tile_rows, call.stream);
-    case 128:
-      return launch_attention_forward<128>(arguments, tile_rows, call.stream);
-    default:
-      throw std::logic_error(attention_refusal(batch.head_size, batch.block_size));
-  }
+  arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
+  for_head_size(batch, [&](auto head_size) {
+    launch_attention_forward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
+  });
 }
 
 }  // namespace bigbird::kernels::cuda
