@@ -1,6 +1,6 @@
 # Packages. tests/run.sh and pipelines/demo.sh install what is missing; by hand, the message below names one line.
 set(BIGBIRD_PACKAGES_HINT "on Debian 12: apt-get install libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev \
-libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libdnnl-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
+libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libdnnl-dev libbigwig-dev libhdf5-dev libmatio-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -18,6 +18,28 @@ foreach(package HTSLIB SENTENCEPIECE)
     message(FATAL_ERROR "${package} was not found. ${BIGBIRD_PACKAGES_HINT}")
   endif()
 endforeach()
+
+# By header and library: libBigWig has neither a pkg-config file nor a CMake one.
+find_path(BIGBIRD_BIGWIG_INCLUDE_DIR bigWig.h PATH_SUFFIXES libbigwig libBigWig bigwig)
+find_library(BIGBIRD_BIGWIG_LIBRARY NAMES BigWig bigwig)
+if(NOT BIGBIRD_BIGWIG_INCLUDE_DIR OR NOT BIGBIRD_BIGWIG_LIBRARY)
+  message(FATAL_ERROR "libBigWig was not found. ${BIGBIRD_PACKAGES_HINT}")
+endif()
+add_library(BigWig::BigWig UNKNOWN IMPORTED)
+set_target_properties(BigWig::BigWig PROPERTIES IMPORTED_LOCATION "${BIGBIRD_BIGWIG_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${BIGBIRD_BIGWIG_INCLUDE_DIR}")
+pkg_check_modules(MATIO QUIET IMPORTED_TARGET matio)
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 QUIET COMPONENTS C)
+foreach(package MATIO HDF5)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found. ${BIGBIRD_PACKAGES_HINT}")
+  endif()
+endforeach()
+add_library(bigbird_hdf5 INTERFACE)
+target_include_directories(bigbird_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_compile_definitions(bigbird_hdf5 INTERFACE ${HDF5_C_DEFINITIONS})
+target_link_libraries(bigbird_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
 
 # Threads come from OpenMP where the compiler has it, else from kernels/parallel.h's own std::thread loop.
 set(BIGBIRD_THREADING "std::thread")

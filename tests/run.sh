@@ -31,14 +31,14 @@ run_ctest() { # run_ctest PRESET CTEST_OPTION...
 }
 
 run_tests() {
-  ensure_packages "${packages_base[@]}"
+  ensure_packages "${packages_base[@]}" "${packages_test[@]}"
   configure release "-DBIGBIRD_WERROR=$werror"
   build release
   run_ctest release
 }
 
 run_sanitizers() {
-  ensure_packages "${packages_base[@]}"
+  ensure_packages "${packages_base[@]}" "${packages_test[@]}"
   configure asan
   build asan
   UBSAN_OPTIONS=print_stacktrace=1 run_ctest asan

@@ -92,10 +92,13 @@ struct Confinement {
   std::string_view header;  // prefix of what stands between the brackets
   std::string_view room;    // prefix of the paths that may include it, besides tests/
 };
-constexpr std::array<Confinement, 8> confinements = {{{"CLI/", "apps/"},
+constexpr std::array<Confinement, 11> confinements = {{{"CLI/", "apps/"},
                                                       {"spdlog/", "apps/"},
                                                       {"htslib/", "lib/io/"},
                                                       {"zlib.h", "lib/io/"},
+                                                      {"bigWig", "lib/io/"},
+                                                      {"hdf5", "lib/io/"},
+                                                      {"matio", "lib/io/"},
                                                       {"sentencepiece", "lib/tokenization/"},
                                                       {"oneapi/", "kernels/cpu/"},
                                                       {"dnnl", "kernels/cpu/"},
