@@ -11,6 +11,7 @@
 #include "lib/model/checkpoint.h"
 #include "lib/model/self_test.h"
 #include "lib/report/model_card.h"
+#include "lib/tasks/genomics/model_task.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
@@ -88,6 +89,10 @@ int cmd_convert(int argc, char** argv) {
   if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
   write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, from,
                     model_card(model.config, card), write);
+  for (const std::string& name : model_task_file_names()) {
+    const std::string file = from + "/" + name;
+    if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));
+  }
   // What was rounded is what the self-test has to see.
   if (write.type != TensorType::f32) {
     LoadOptions again;

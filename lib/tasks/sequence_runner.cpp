@@ -52,6 +52,10 @@ SequenceRunner::SequenceRunner(const std::string& model_folder, const SequenceRu
         model_folder + ": the model has no masked-token head, its head is " + name_of(loaded.config.head),
         "take a pretrained model, such as run/final of bigbird pretrain");
   }
+  if (options.sequence_logits && loaded.config.head != HeadType::classification) {
+    throw_bad_input(model_folder + ": the model is no classifier, its head is " + name_of(loaded.config.head),
+                    "take a fine-tuned model");
+  }
   weight_files_ = loaded.files;
   tokenizer_ = load_tokenizer(model_folder);
   check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer_->vocab_size()),
@@ -98,6 +102,9 @@ void SequenceRunner::run() {
   const std::vector<float> hidden = options_.hidden ? model_->last_hidden_state() : std::vector<float>{};
   const std::vector<float> logits =
       batch_.masked_rows.empty() ? std::vector<float>{} : model_->masked_logits();
+  const std::vector<float> classes =
+      options_.sequence_logits ? model_->sequence_logits() : std::vector<float>{};
+  const auto labels = static_cast<std::size_t>(config().num_labels);
   const auto width = static_cast<std::size_t>(config().hidden_size);
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
   std::size_t masked = 0;
@@ -110,6 +117,7 @@ void SequenceRunner::run() {
     const std::size_t rows = pending_[i].masked.size();
     if (rows != 0) result.masked_logits = std::span(logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
+    if (options_.sequence_logits) result.sequence_logits = std::span(classes).subspan(i * labels, labels);
     pending_[i].result(result);
   }
   pending_.clear();

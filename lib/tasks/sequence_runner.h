@@ -25,20 +25,22 @@ std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tok
 
 // One sequence's share of a batch's results; views that live for the call.
 struct SequenceResult {
-  std::span<const float> hidden;         // [tokens, C], without padding; empty when not asked for
-  std::span<const float> masked_logits;  // [masked, V] in the order of `masked`
+  std::span<const float> hidden;           // [tokens, C], without padding; empty when not asked for
+  std::span<const float> masked_logits;    // [masked, V] in the order of `masked`
+  std::span<const float> sequence_logits;  // [num_labels]; empty when not asked for
 };
 
 struct SequenceRunnerOptions {
   std::int64_t batch_tokens = 8192;  // run at once, padding included; one sequence always fits
   std::int64_t masked_tokens = 0;    // most masked tokens of a batch; 0: no MLM logits
   bool hidden = false;               // whether results carry the hidden states
+  bool sequence_logits = false;      // whether they carry the logits of a classification head
 };
 
 class SequenceRunner {
  public:
   // The model of a folder and its tokenizer, which must agree. Memory for the largest batch is taken here.
-  // Error{bad_input} when masked tokens are asked for of a model without a head for them.
+  // Error{bad_input} when masked tokens or logits are asked for of a model without a head for them.
   SequenceRunner(const std::string& model_folder, const SequenceRunnerOptions& options,
                  kernels::Backend& backend);
 

@@ -116,11 +116,20 @@ void RunFolder::retain(std::uint64_t keep_last, std::uint64_t keep_best) const {
   }
 }
 
+namespace {
+
+void write_model_folder(const AtomicFolder& folder, const Model& model, const FolderExtras& extras) {
+  write_model_files(folder.path(), model.config(), model.layout(), model.host_parameters(),
+                    extras.tokenizer_folder, extras.model_card);
+  for (const auto& [name, text] : extras.files) write_text_atomic(folder.file(name), text);
+}
+
+}  // namespace
+
 void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
                      const TrainState& state, const FolderExtras& extras) {
   AtomicFolder atomic(folder, true);
-  write_model_files(atomic.path(), model.config(), model.layout(), model.host_parameters(),
-                    extras.tokenizer_folder, extras.model_card);
+  write_model_folder(atomic, model, extras);
   {
     std::vector<float> first;
     std::vector<float> second;
@@ -151,8 +160,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
 
 void save_final(const std::string& folder, const Model& model, const FolderExtras& extras) {
   AtomicFolder atomic(folder, true);
-  write_model_files(atomic.path(), model.config(), model.layout(), model.host_parameters(),
-                    extras.tokenizer_folder, extras.model_card);
+  write_model_folder(atomic, model, extras);
   atomic.commit();
 }
 
