@@ -22,15 +22,6 @@ void split_blanks(std::string_view line, std::vector<std::string_view>& fields) 
   }
 }
 
-bool is_header(std::string_view line) {
-  if (line.find_first_not_of(" \t") == std::string_view::npos || line.front() == '#') return true;
-  for (const std::string_view word : {"track", "browser"}) {
-    // A contig may be called "track1"; a header line has a blank after the word, and no tab.
-    if (line.starts_with(word) && (line.size() == word.size() || line[word.size()] == ' ')) return true;
-  }
-  return false;
-}
-
 // "10,20,30" or "10,20,30,": calls take(index, text) for each.
 template <typename Take>
 std::size_t for_each_in_list(std::string_view list, const Take& take) {
@@ -123,36 +114,43 @@ void append_blocks(std::string& out, const std::vector<BedBlock>& blocks) {
 
 BedReader::BedReader(const std::string& path, int most_columns) : lines_(path), most_columns_(most_columns) {}
 
-bool BedReader::next(BedRecord& record) {
-  std::string_view line;
-  do {
-    if (!lines_.next(line)) return false;
-  } while (is_header(line));
+bool is_bed_header(std::string_view line) {
+  if (line.find_first_not_of(" \t") == std::string_view::npos || line.front() == '#') return true;
+  for (const std::string_view word : {"track", "browser"}) {
+    // A contig may be called "track1"; a header line has a blank after the word, and no tab.
+    if (line.starts_with(word) && (line.size() == word.size() || line[word.size()] == ' ')) return true;
+  }
+  return false;
+}
+
+void parse_bed_line(std::string_view line, const LineReader& lines, int most_columns,
+                    std::vector<std::string_view>& fields, BedRecord& record) {
   if (line.find('\t') != std::string_view::npos) {
-    split_tabs(line, fields_);
+    split_tabs(line, fields);
   } else {
-    split_blanks(line, fields_);
+    split_blanks(line, fields);
   }
   const auto fail = [&](const std::string& what, const char* hint) {
-    throw_bad_input(where() + ": " + what, hint);
+    throw_bad_input(lines.where() + ": " + what, hint);
   };
-  if (fields_.size() < 3 || fields_[0].empty()) {
-    fail(fmt::format("{} columns; BED needs at least 3", fields_.size()),
+  if (fields.size() < 3 || fields[0].empty()) {
+    fail(fmt::format("{} columns; BED needs at least 3", fields.size()),
          "columns: contig, start, end, separated by tabs");
   }
-  std::size_t columns = std::min(fields_.size(), static_cast<std::size_t>(most_columns_));
+  std::size_t columns = std::min(fields.size(), static_cast<std::size_t>(most_columns));
   if (columns > 12) columns = 12;
   if (columns == 10 || columns == 11) columns = 6;
   // The place is formatted only when something is wrong: this runs for every line.
   const auto integer = [&](std::size_t field, const char* what) {
     std::int64_t value = 0;
-    const std::string_view text = fields_[field];
+    const std::string_view text = fields[field];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return parse_integer(text, where(), what);
+    if (error != std::errc() || end != text.data() + text.size())
+      return parse_integer(text, lines.where(), what);
     return value;
   };
   record.columns = static_cast<int>(columns);
-  record.chrom = fields_[0];
+  record.chrom = fields[0];
   record.begin = integer(1, "start");
   record.end = integer(2, "end");
   if (record.begin < 0) fail(fmt::format("start {} is negative", record.begin), "BED positions are 0-based");
@@ -160,15 +158,15 @@ bool BedReader::next(BedRecord& record) {
     fail(fmt::format("start {} is after end {}", record.begin, record.end),
          "BED is 0-based and half-open: start <= end, also on the - strand");
   }
-  record.name = columns > 3 ? fields_[3] : std::string_view(".");
-  record.score = columns > 4 && fields_[4] != "." ? parse_number(fields_[4], where(), "score") : 0;
+  record.name = columns > 3 ? fields[3] : std::string_view(".");
+  record.score = columns > 4 && fields[4] != "." ? parse_number(fields[4], lines.where(), "score") : 0;
   record.strand = '.';
   if (columns > 5) {
-    if (fields_[5] != "+" && fields_[5] != "-" && fields_[5] != ".") {
-      fail(fmt::format("strand is not + - or .: {}", fields_[5].substr(0, 40)),
+    if (fields[5] != "+" && fields[5] != "-" && fields[5] != ".") {
+      fail(fmt::format("strand is not + - or .: {}", fields[5].substr(0, 40)),
            "column 6 of BED is the strand");
     }
-    record.strand = fields_[5].front();
+    record.strand = fields[5].front();
   }
   record.thick_begin = columns > 6 ? integer(6, "thick start") : record.begin;
   record.thick_end = columns > 7 ? integer(7, "thick end") : record.end;
@@ -179,9 +177,17 @@ bool BedReader::next(BedRecord& record) {
     fail(fmt::format("thick range {}-{} lies outside of the record", record.thick_begin, record.thick_end),
          "columns 7 and 8 of BED are the thick start and end");
   }
-  record.item_rgb = columns > 8 ? fields_[8] : std::string_view("0");
+  record.item_rgb = columns > 8 ? fields[8] : std::string_view("0");
   record.blocks.clear();
-  if (columns == 12) read_blocks(fields_, where(), record);
+  if (columns == 12) read_blocks(fields, lines.where(), record);
+}
+
+bool BedReader::next(BedRecord& record) {
+  std::string_view line;
+  do {
+    if (!lines_.next(line)) return false;
+  } while (is_bed_header(line));
+  parse_bed_line(line, lines_, most_columns_, fields_, record);
   return true;
 }
 

@@ -53,6 +53,12 @@ class BedReader {
   std::vector<std::string_view> fields_;
 };
 
+// For readers that keep what a record does not hold: whether a line is a comment, blank, track or browser
+// line, and the record of any other line, which `lines` returned last. `fields` becomes all of its columns.
+bool is_bed_header(std::string_view line);
+void parse_bed_line(std::string_view line, const LineReader& lines, int most_columns,
+                    std::vector<std::string_view>& fields, BedRecord& record);
+
 std::vector<BedRecord> read_bed(const std::string& path, int most_columns = 12);
 
 // Appends one line with record.columns columns (3 to 12) and its '\n'. Fast: meant for millions of blocks.
