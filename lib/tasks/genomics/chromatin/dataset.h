@@ -1,16 +1,21 @@
 // The folder of `chromatin build` and `chromatin import-deepsea`:
 //
-//   bins.bed.gz    BED4, a line per bin in genome order: chrom start end split (train, valid, test, none)
+//   bins.bed.gz    BED4, a line per bin: chrom start end split (train, valid, test, none); in genome order,
+//   or
+//                  in the order of the samples that were imported
 //   labels.npy     uint8 [bins, ceil(profiles / 8)], a row per line of bins.bed.gz: label k is bit k % 8 (the
 //                  lowest first) of byte k / 8. numpy: unpackbits(load(F), axis=1, bitorder="little")
 //   profiles.tsv   #index name group, and counts of positives by split
 //   sequences.fa.gz (+ .fai, .gzi)   import-deepsea without a genome: one record per split, its samples end
 //                  to end; the bins of bins.bed.gz lie in it
-//   manifest.json  window, rules, splits, counts, provenance; "reference" is the FASTA to cut windows from
+//   manifest.json  window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
+//   FASTA
+//                  to cut windows from: a file of this folder where there is one of that name, else a path
 //
 // Coordinates are 0-based half-open, on the forward strand.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +30,7 @@
 namespace bigbird {
 
 enum class Split : std::uint8_t { none, train, valid, test };
+constexpr std::size_t split_count = 4;
 const char* split_side_name(Split split);
 Split parse_split_side(std::string_view word, const std::string& where);
 
@@ -71,7 +77,7 @@ class LabelMatrixWriter {
 class ChromatinDataset {
  public:
   // `fasta`: used instead of the manifest's reference where not empty. Error naming the file: a missing part,
-  // counts that disagree, bins beyond their contigs.
+  // counts that disagree, a FASTA whose contigs have other lengths, bins beyond their contigs.
   explicit ChromatinDataset(const std::string& folder, const std::string& fasta = {});
 
   const std::string& folder() const { return folder_; }
@@ -93,6 +99,46 @@ class ChromatinDataset {
   std::vector<Profile> profiles_;
   std::vector<ChromatinBin> bins_;
   LabelMatrix labels_;
+};
+
+// Makes such a folder, a bin at a time; whole or not at all.
+class ChromatinDatasetWriter {
+ public:
+  // `contigs`: what ChromatinBin::contig counts in.
+  // `comments`: "##" lines (provenance) of the text files. Error: the folder holds something and `replace` is
+  // false; no profile.
+  ChromatinDatasetWriter(const std::string& output, bool replace, std::vector<Contig> contigs,
+                         std::vector<Profile> profiles, const ModelWindow& window,
+                         std::vector<std::string> comments);
+
+  // Where a further file of the folder (sequences.fa.gz) is to be written before commit().
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  // `packed`: (profiles + 7) / 8 bytes, bits beyond the last profile 0.
+  void write(const ChromatinBin& bin, std::span<const std::uint8_t> packed);
+  // So far, by Split.
+  const std::array<std::uint64_t, split_count>& bins() const { return bins_; }
+  const std::array<std::uint64_t, split_count>& positives(std::size_t profile) const {
+    return positives_[profile];
+  }
+  // `reference`: the manifest's. `facts_json`: an object whose entries the manifest takes over after its own
+  // (rules, counts of what was dropped, provenance).
+  void commit(const std::string& reference, const std::string& facts_json);
+
+ private:
+  std::string manifest(const std::string& reference, const std::string& facts_json) const;
+  void write_profiles() const;
+
+  AtomicFolder folder_;
+  std::vector<Contig> contigs_;
+  std::vector<Profile> profiles_;
+  ModelWindow window_;
+  std::vector<std::string> comments_;
+  OutputStream bed_;
+  LabelMatrixWriter labels_;
+  std::vector<bool> contig_used_;
+  std::array<std::uint64_t, split_count> bins_{};
+  std::vector<std::array<std::uint64_t, split_count>> positives_;
+  std::string line_;
 };
 
 }  // namespace bigbird
