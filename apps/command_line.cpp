@@ -48,7 +48,8 @@ std::string shell_word(const std::string& word) {
 // The command line without the options that say where the output goes or how it is made, not what is in it:
 // the same work leaves the same bytes whatever the file's name and the number of threads.
 std::string content_words(int argc, char** argv) {
-  const std::vector<std::string> with_value = {"-o", "--output", "-@", "--threads", "--log"};
+  const std::vector<std::string> with_value = {"-o",    "--output",       "-@",      "--threads",
+                                               "--log", "--batch-tokens", "--shard", "--report"};
   const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force", "--resume"};
   const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
