@@ -27,9 +27,9 @@ TEST(SimulateCommand, GivesTheSameBytesForAnyNumberOfThreadsAndFolder) {
   ASSERT_EQ(two.status, 0) << two.err;
   const auto files = contents(folder / "one");
   EXPECT_TRUE(files == contents(folder / "two"));
-  for (const char* name :
-       {"genome.fa.gz", "genome.fa.gz.fai", "genome.fa.gz.gzi", "promoters.tss.bed", "variants.vcf.gz",
-        "variants.vcf.gz.tbi", "peaks/CTCF.narrowPeak.gz", "peaks/DNase.narrowPeak.gz", "simulate.json"}) {
+  for (const char* name : {"genome.fa.gz", "genome.fa.gz.fai", "genome.fa.gz.gzi", "promoters.tss.bed",
+                           "variants.vcf.gz", "variants.vcf.gz.tbi", "peaks/CTCF.narrowPeak.gz",
+                           "peaks/DNase.narrowPeak.gz", "peaks/peaks.tsv", "simulate.json"}) {
     EXPECT_TRUE(files.count(name) == 1 && !files.at(name).empty()) << name;
   }
   const auto other =

@@ -136,6 +136,16 @@ void write_variants(AnnotationFiles& files, const std::string& chrom,
   files.variants.write(text);
 }
 
+// The list that `chromatin build` takes.
+std::string peaks_table() {
+  std::string text = "#name\tgroup\tfile\n";
+  for (std::size_t track = 0; track < simulated_tracks; ++track) {
+    text += fmt::format("{}\t{}\t{}.narrowPeak.gz\n", track_name(track),
+                        track == open_chromatin_track ? "DHS" : "TF", track_name(track));
+  }
+  return text;
+}
+
 std::string summary_json(const SimulateOptions& options, const SimulateSummary& summary) {
   nlohmann::ordered_json json;
   json["seed"] = options.seed;
@@ -195,6 +205,7 @@ SimulateSummary simulate_genome(const SimulateOptions& options) {
     files.close();
   }
   build_vcf_index(folder.file("variants.vcf.gz"));
+  write_text_atomic(folder.file("peaks/peaks.tsv"), peaks_table());
   write_text_atomic(folder.file("simulate.json"), summary_json(options, summary));
   folder.commit();
   return summary;

@@ -36,10 +36,10 @@ struct SimulateSummary {
 };
 
 // Writes genome.fa.gz (.fai, .gzi), promoters.tss.bed (BED6, one base, named GENE_1 and GENE_2),
-// peaks/<factor>.narrowPeak.gz, variants.vcf.gz (.tbi) and simulate.json. The folder appears whole or not at
-// all; its bytes are a function of the options, not of the number of threads or the machine. Memory: a
-// chromosome and the annotation. Errors: sizes out of range; less than 100 kb a chromosome; an output folder
-// that is not empty.
+// peaks/<factor>.narrowPeak.gz, peaks/peaks.tsv (#name group file), variants.vcf.gz (.tbi) and simulate.json.
+// The folder appears whole or not at all; its bytes are a function of the options, not of the number of
+// threads or the machine. Memory: a chromosome and the annotation. Errors: sizes out of range; less than 100
+// kb a chromosome; an output folder that is not empty.
 SimulateSummary simulate_genome(const SimulateOptions& options);
 
 }  // namespace bigbird
