@@ -1,6 +1,8 @@
 // `bigbird promoter build`: labelled windows around transcription start sites.
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
@@ -14,7 +16,9 @@ int cmd_promoter_build(int argc, char** argv) {
              "bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
              "hg38ToHg19.over.chain.gz -o promoters",
              "bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
-             "--split kfold:5"});
+             "--split kfold:5",
+             "bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
+             "--split gene"});
   PromoterBuildOptions options;
   std::string negatives = "random";
   std::string split = "promoter";
@@ -39,12 +43,26 @@ int cmd_promoter_build(int argc, char** argv) {
                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
                  "their places; "
                  "dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the same chromosome "
-                 "without a TSS")
+                 "away from every TSS, with about the same share of G and C")
       ->type_name("KIND");
+  app.add_option("--min-distance", options.min_distance,
+                 "Bases between a genomic negative and any TSS of the file, used or not")
+      ->transform(count_suffix());
+  app.add_option(
+      "--gc-tolerance", options.gc_tolerance,
+      "Difference of the shares of G and C allowed to a genomic negative; where none is found, 2.5 "
+      "and 5 times as much, then the closest");
   app.add_option(
          "--split", split,
-         "promoter, gene, chromosome (80/10/10) or kfold:K; what stays on one side with its negatives")
+         "promoter, gene, chromosome (80/10/10), kfold:K or kfold:K:UNIT; what stays on one side with its "
+         "negatives. Promoters whose windows overlap or are equal always do")
       ->type_name("UNIT");
+  app.add_flag(
+      "--no-join{false}", options.join,
+      "Split without regard to overlaps and equal sequences, as published splits were; leaks as a rule");
+  app.add_flag(
+      "--allow-leaks", options.allow_leaks,
+      "Write a data set that leaks between its sides, with a warning and the counts in its manifest");
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
@@ -58,8 +76,15 @@ int cmd_promoter_build(int argc, char** argv) {
   options.provenance = {
       bigbird_version(), verb.command(), verb.seed(), options.fasta, {{"tss", options.tss, ""}}};
   const PromoterBuildSummary summary = build_promoters(options);
-  log_info(fmt::format("{} of {} TSS give a window; as many negatives ({})", summary.promoters, summary.rows,
-                       negatives));
+  log_info(fmt::format("{} of {} TSS give a window; as many negatives, kind: {}", summary.promoters,
+                       summary.rows, negatives));
+  if (options.negatives == NegativeKind::genomic) {
+    const auto& steps = summary.genomic.by_gc_step;
+    log_info(fmt::format(
+        "genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}; {} overlap "
+        "another negative",
+        options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3], summary.genomic.overlapping));
+  }
   for (const auto& [reason, count] : summary.dropped) log_info(fmt::format("dropped {}: {}", count, reason));
   for (const auto& sides : summary.sides) {
     std::string line;
@@ -67,6 +92,14 @@ int cmd_promoter_build(int argc, char** argv) {
       line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, count);
     log_info("promoters by split: " + line);
   }
+  std::int64_t checked = 0;
+  bool leaks = false;
+  for (const LeakReport& report : summary.leaks) {
+    checked += report.examples;
+    leaks = leaks || report.any();
+  }
+  log_info(fmt::format("{} groups stay together; leak check of {} examples: {}", summary.groups, checked,
+                       leaks ? "LEAKS, see the manifest" : "none"));
   verb.set_throughput(static_cast<double>(summary.promoters), "promoters");
   return 0;
 }

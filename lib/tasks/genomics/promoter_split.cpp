@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <tuple>
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
@@ -14,34 +16,8 @@
 namespace bigbird {
 namespace {
 
-// The representative of a group in a union of groups.
-std::size_t find_root(std::vector<std::size_t>& parent, std::size_t at) {
-  while (parent[at] != at) at = parent[at] = parent[parent[at]];
-  return at;
-}
-
-}  // namespace
-
-SplitPlan parse_split(std::string_view word) {
-  if (word == "promoter") return {SplitUnit::promoter, 0};
-  if (word == "gene") return {SplitUnit::gene, 0};
-  if (word == "chromosome") return {SplitUnit::chromosome, 0};
-  constexpr std::string_view kfold = "kfold:";
-  if (word.starts_with(kfold)) {
-    const std::string_view digits = word.substr(kfold.size());
-    int folds = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), folds);
-    if (error == std::errc() && end == digits.data() + digits.size() && folds >= 3 && folds <= 100) {
-      return {SplitUnit::promoter, folds};
-    }
-  }
-  throw_usage(fmt::format("split '{}' is not known", word),
-              "choose promoter, gene, chromosome or kfold:K with K from 3 to 100");
-}
-
-std::string split_name(const SplitPlan& plan) {
-  if (plan.folds > 0) return "kfold:" + std::to_string(plan.folds);
-  switch (plan.unit) {
+const char* unit_name(SplitUnit unit) {
+  switch (unit) {
     case SplitUnit::promoter:
       return "promoter";
     case SplitUnit::gene:
@@ -52,23 +28,97 @@ std::string split_name(const SplitPlan& plan) {
   return "";
 }
 
+// The representative of a group in a union of groups.
+std::size_t find_root(std::vector<std::size_t>& parent, std::size_t at) {
+  while (parent[at] != at) at = parent[at] = parent[parent[at]];
+  return at;
+}
+
+std::optional<SplitUnit> parse_unit(std::string_view word) {
+  for (const SplitUnit unit : {SplitUnit::promoter, SplitUnit::gene, SplitUnit::chromosome}) {
+    if (word == unit_name(unit)) return unit;
+  }
+  return std::nullopt;
+}
+
+// Joins promoters with overlapping windows: in order of their begins, a window overlaps one before it when it
+// begins before the furthest end so far.
+template <typename Join>
+void join_overlaps(std::span<const PromoterPlace> places, const Join& join) {
+  struct Stretch {
+    std::string_view chrom;
+    PlaceWindow window;
+    std::size_t place;
+  };
+  std::vector<Stretch> stretches;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (const PlaceWindow& window : places[i].windows) stretches.push_back({places[i].chrom, window, i});
+  }
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
+    return std::tie(a.chrom, a.window.begin, a.place) < std::tie(b.chrom, b.window.begin, b.place);
+  });
+  for (std::size_t i = 1, furthest = 0; i < stretches.size(); ++i) {
+    const bool same_chrom = stretches[i].chrom == stretches[furthest].chrom;
+    if (same_chrom && stretches[i].window.begin < stretches[furthest].window.end) {
+      join(stretches[i].place, stretches[furthest].place);
+    }
+    if (!same_chrom || stretches[i].window.end > stretches[furthest].window.end) furthest = i;
+  }
+}
+
+}  // namespace
+
+SplitPlan parse_split(std::string_view word) {
+  if (const auto unit = parse_unit(word)) return {*unit, 0};
+  constexpr std::string_view kfold = "kfold:";
+  if (word.starts_with(kfold)) {
+    const std::string_view rest = word.substr(kfold.size());
+    const std::string_view digits = rest.substr(0, rest.find(':'));
+    const auto unit =
+        digits.size() == rest.size() ? SplitUnit::promoter : parse_unit(rest.substr(digits.size() + 1));
+    int folds = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), folds);
+    if (unit && error == std::errc() && end == digits.data() + digits.size() && folds >= 3 && folds <= 100) {
+      return {*unit, folds};
+    }
+  }
+  throw_usage(fmt::format("split '{}' is not known", word),
+              "choose promoter, gene, chromosome, kfold:K or kfold:K:UNIT with K from 3 to 100");
+}
+
+std::string split_name(const SplitPlan& plan) {
+  if (plan.folds == 0) return unit_name(plan.unit);
+  const std::string folds = "kfold:" + std::to_string(plan.folds);
+  return plan.unit == SplitUnit::promoter ? folds : folds + ":" + unit_name(plan.unit);
+}
+
 std::vector<std::size_t> group_promoters(std::span<const PromoterPlace> places, SplitUnit unit) {
   std::vector<std::size_t> parent(places.size());
   std::iota(parent.begin(), parent.end(), std::size_t{0});
-  std::map<std::string, std::size_t> first;  // the first promoter with a key
-  const auto join = [&](const std::string& key, std::size_t i) {
-    const auto [entry, is_new] = first.emplace(key, i);
-    if (!is_new) parent[find_root(parent, i)] = find_root(parent, entry->second);
+  const auto join = [&](std::size_t i, std::size_t k) {
+    const std::size_t first = find_root(parent, i), second = find_root(parent, k);
+    parent[std::max(first, second)] = std::min(first, second);
   };
+  std::map<std::string, std::size_t> first_of_key;
+  const auto join_by_key = [&](const std::string& key, std::size_t i) {
+    const auto [entry, is_new] = first_of_key.emplace(key, i);
+    if (!is_new) join(i, entry->second);
+  };
+  std::map<std::uint64_t, std::size_t> first_of_sequence;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const PromoterPlace& place = places[i];
     if (unit == SplitUnit::chromosome) {
-      join(place.chrom, i);
-    } else {
-      join(fmt::format("{}\t{}\t{}", place.chrom, place.tss, place.strand), i);
-      if (unit == SplitUnit::gene) join("gene\t" + place.gene, i);
+      join_by_key(place.chrom, i);
+      continue;
+    }
+    join_by_key(fmt::format("{}\t{}\t{}", place.chrom, place.tss, place.strand), i);
+    if (unit == SplitUnit::gene) join_by_key("gene\t" + place.gene, i);
+    for (const std::uint64_t sequence : place.sequences) {
+      const auto [entry, is_new] = first_of_sequence.emplace(sequence, i);
+      if (!is_new) join(i, entry->second);
     }
   }
+  join_overlaps(places, join);
   std::vector<std::size_t> groups(places.size());
   std::map<std::size_t, std::size_t> number;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -83,7 +133,8 @@ std::vector<std::vector<std::string>> split_promoters(std::span<const std::size_
   const auto folds = static_cast<std::size_t>(plan.folds);
   if (group_count < std::max<std::size_t>(3, folds)) {
     throw_bad_input(fmt::format("{} groups are too few to split by {}", group_count, split_name(plan)),
-                    "split by promoter, or give more promoters");
+                    "promoters whose windows overlap stay together: choose a finer unit, smaller windows or "
+                    "more promoters");
   }
   std::vector<std::size_t> sizes(group_count, 0);
   for (const std::size_t group : groups) ++sizes[group];

@@ -18,19 +18,30 @@ struct SplitPlan {
   int folds = 0;  // 0: one 80/10/10 split; else K of them, every promoter once in test
 };
 
-// "promoter", "gene", "chromosome" or "kfold:K" (promoters in K folds, 3 to 100); Error{usage} for another
-// word.
+// "promoter", "gene", "chromosome", or "kfold:K" with or without ":UNIT" behind it (K folds, 3 to 100, of
+// promoters where no unit is named); Error{usage} for another word.
 SplitPlan parse_split(std::string_view word);
 std::string split_name(const SplitPlan& plan);
 
-// The group of each promoter, equal for those that must stay together: numbered from 0 in order of first
-// appearance.
+// A stretch of a promoter's chromosome that its examples show: its own window, and that of a negative from
+// the genome. 0-based half-open.
+struct PlaceWindow {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 struct PromoterPlace {
   std::string chrom;
   std::int64_t tss = 0;
   char strand = '+';
   std::string gene;
+  std::vector<PlaceWindow> windows = {};      // empty: overlaps are not looked at
+  std::vector<std::uint64_t> sequences = {};  // a key of each window's sequence, equal for its other strand
 };
+
+// The group of each promoter, equal for those that must stay together: numbered from 0 in order of first
+// appearance. Besides what the unit says, promoters stay together whose windows overlap on either strand and,
+// except for chromosomes, whose sequences are equal.
 std::vector<std::size_t> group_promoters(std::span<const PromoterPlace> places, SplitUnit unit);
 
 // For each fold (one when plan.folds is 0) and promoter: "train", "valid" or "test". Groups are shuffled by

@@ -19,12 +19,12 @@
 namespace bigbird {
 namespace {
 
-// A contig of 6,000 bases with N in 3000..3400, and windows of -200..+100.
+// A contig of 30,000 bases with N in 3000..3400, and windows of -200..+100.
 class PromoterBuild : public ::testing::Test {
  protected:
   PromoterBuild() {
     CounterRng rng(8, Purpose::test, 0);
-    bases_ = draw_bases(6000, 45, rng);
+    bases_ = draw_bases(30000, 45, rng);
     bases_.replace(3000, 400, 400, 'N');
     testing::write_text(folder_ / "genome.fa", ">chr1 text\n" + bases_ + "\n");
     options_.fasta = (folder_ / "genome.fa").string();
@@ -91,7 +91,7 @@ TEST_F(PromoterBuild, PutsTheTssAtTheSameOffsetOnBothStrands) {
 }
 
 TEST_F(PromoterBuild, CountsWindowsThatLeaveTheContigOrHoldN) {
-  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {100, '+'}, {5950, '+'}, {3100, '+'}, {5990, '-'}});
+  write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {100, '+'}, {29950, '+'}, {3100, '+'}, {29990, '-'}});
   const auto summary = build_promoters(options_);
   EXPECT_EQ(summary.promoters, 3);
   EXPECT_EQ(summary.dropped.at("window beyond its contig"), 3);
@@ -109,11 +109,12 @@ TEST_F(PromoterBuild, CountsWindowsThatLeaveTheContigOrHoldN) {
 
 TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
   std::vector<std::pair<int, char>> sites;
-  for (int i = 0; i < 20; ++i) sites.push_back({400 + 60 * i, i % 2 == 0 ? '+' : '-'});
+  for (int i = 0; i < 20; ++i) sites.push_back({4000 + 620 * i, i % 2 == 0 ? '+' : '-'});
   write_tss(sites);
   for (const NegativeKind kind :
        {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
     options_.negatives = kind;
+    options_.min_distance = 150;
     options_.replace = true;
     build_promoters(options_);
     for (const char* side : {"train.tsv", "valid.tsv", "test.tsv"}) {
@@ -128,7 +129,7 @@ TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
         EXPECT_NE(list[i + 1].sequence, list[i].sequence);
         if (kind == NegativeKind::genomic) {
           for (const auto& [tss, strand] : sites)
-            EXPECT_FALSE(list[i + 1].start <= tss && tss < list[i + 1].end);
+            EXPECT_FALSE(list[i + 1].start < tss + 150 && tss < list[i + 1].end + 149);
           const std::string genome = bases_.substr(static_cast<std::size_t>(list[i + 1].start), 300);
           EXPECT_EQ(list[i + 1].sequence, list[i + 1].strand == '+' ? genome : reverse_complement(genome));
         }
@@ -153,7 +154,7 @@ TEST_F(PromoterBuild, ANegativeDoesNotDependOnTheOtherPromotersOrThreads) {
 
 TEST_F(PromoterBuild, WritesAFolderForEachFold) {
   std::vector<std::pair<int, char>> sites;
-  for (int i = 0; i < 9; ++i) sites.push_back({400 + 100 * i, '+'});
+  for (int i = 0; i < 9; ++i) sites.push_back({300 + 320 * i, '+'});
   write_tss(sites);
   options_.split = parse_split("kfold:3");
   build_promoters(options_);
@@ -163,6 +164,72 @@ TEST_F(PromoterBuild, WritesAFolderForEachFold) {
       EXPECT_TRUE(tested.insert(example.id).second);
   }
   EXPECT_EQ(tested.size(), 18u);
+}
+
+TEST_F(PromoterBuild, OverlappingWindowsStayTogetherAndASplitThatPartsThemIsRefused) {
+  std::vector<std::pair<int, char>> sites;  // ten pairs of promoters whose windows overlap, on two strands
+  for (int i = 0; i < 10; ++i) {
+    sites.push_back({4000 + 1000 * i, '+'});
+    sites.push_back({4100 + 1000 * i, '-'});
+  }
+  write_tss(sites);
+  auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.groups, 10);
+  EXPECT_FALSE(summary.leaks.at(0).any());
+  EXPECT_EQ(summary.leaks.at(0).examples, 40);
+
+  options_.output += "-unjoined";
+  options_.join = false;
+  try {
+    build_promoters(options_);
+    FAIL() << "a split that leaks was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("leaks between its sides"), std::string::npos) << error.message();
+    EXPECT_NE(error.hint().find("--allow-leaks"), std::string::npos);
+  }
+  EXPECT_FALSE(folder_exists(options_.output));
+  options_.allow_leaks = true;
+  summary = build_promoters(options_);
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  const auto& leaks = manifest.at("splits").at(0).at("leaks");
+  EXPECT_GT(leaks.at("overlapping window"), 0);
+  EXPECT_EQ(leaks.at("equal sequence"), 0);
+  EXPECT_EQ(leaks.at("examples_checked"), 40);
+}
+
+TEST_F(PromoterBuild, EqualSequencesElsewhereStayOnOneSideOrGo) {
+  // chr1 stands twice more in the genome: as it is, and on the other strand.
+  testing::write_text(folder_ / "copies.fa", ">chr1\n" + bases_ + "\n>chr2\n" + bases_ + "\n>chr3\n" +
+                                                 reverse_complement(bases_) + "\n>chr4\n" +
+                                                 bases_.substr(15000) + bases_.substr(0, 1000) + "\n");
+  options_.fasta = (folder_ / "copies.fa").string();
+  std::string text;
+  const auto tss = [&](const std::string& chrom, int at, const std::string& name, char strand) {
+    text += chrom + "\t" + std::to_string(at) + "\t" + std::to_string(at + 1) + "\t" + name + "\t1\t" +
+            strand + "\n";
+  };
+  tss("chr1", 5000, "A_1", '+');
+  tss("chr1", 9000, "B_1", '+');
+  tss("chr1", 12000, "C_1", '-');
+  tss("chr2", 5000, "D_1", '+');
+  tss("chr3", 29999 - 9000, "E_1", '-');
+  tss("chr4", 8000, "F_1", '+');
+  tss("chr4", 12000, "G_1", '+');
+  testing::write_text(options_.tss, text);
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 7);
+  EXPECT_EQ(summary.groups, 5);  // A with D, B with E
+  options_.replace = true;
+  options_.split = parse_split("chromosome");
+  options_.join = false;
+  EXPECT_THROW(build_promoters(options_), Error);  // D is A, whatever the seed
+  options_.join = true;
+  try {
+    build_promoters(options_);
+    FAIL() << "two chromosomes were split in three";
+  } catch (const Error& error) {  // D and E are gone, and two chromosomes are too few
+    EXPECT_NE(error.message().find("2 groups are too few"), std::string::npos) << error.message();
+  }
 }
 
 TEST_F(PromoterBuild, RefusesAnOutputFolderInUseAndLeavesNothingBehindOnFailure) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
@@ -69,10 +70,27 @@ TEST(GroupPromoters, JoinsWhatBelongsTogether) {
   EXPECT_EQ(group_promoters(places, SplitUnit::chromosome), (std::vector<std::size_t>{0, 0, 0, 0, 1, 1}));
 }
 
+TEST(GroupPromoters, JoinsOverlapsOnEitherStrandAndEqualSequences) {
+  const auto place = [](const char* chrom, PlaceWindow window, std::uint64_t sequence, char strand = '+') {
+    return PromoterPlace{chrom, window.begin, strand, "G", {window}, {sequence}};
+  };
+  std::vector<PromoterPlace> places = {place("1", {0, 100}, 1),  place("1", {100, 200}, 2, '-'),
+                                       place("1", {10, 20}, 3),  place("1", {90, 101}, 4, '-'),
+                                       place("2", {0, 100}, 5),  place("2", {300, 400}, 5),
+                                       place("3", {500, 600}, 6)};
+  // 0 holds 2 and meets 3, which meets 1; 4 and 5 are equal; 6 is alone.
+  EXPECT_EQ(group_promoters(places, SplitUnit::promoter), (std::vector<std::size_t>{0, 0, 0, 0, 1, 1, 2}));
+  places[3].windows = {{90, 100}};  // half-open: it no longer meets 1
+  EXPECT_EQ(group_promoters(places, SplitUnit::promoter), (std::vector<std::size_t>{0, 1, 0, 0, 2, 2, 3}));
+  places[6].windows.push_back({150, 160});  // another chromosome
+  EXPECT_EQ(group_promoters(places, SplitUnit::promoter), (std::vector<std::size_t>{0, 1, 0, 0, 2, 2, 3}));
+}
+
 TEST(ParseSplit, KnowsItsWords) {
-  for (const char* word : {"promoter", "gene", "chromosome", "kfold:5"})
+  for (const char* word : {"promoter", "gene", "chromosome", "kfold:5", "kfold:5:gene", "kfold:3:chromosome"})
     EXPECT_EQ(split_name(parse_split(word)), word);
-  for (const char* word : {"", "genes", "kfold", "kfold:", "kfold:1", "kfold:5x", "kfold:-3"}) {
+  for (const char* word : {"", "genes", "kfold", "kfold:", "kfold:1", "kfold:5x", "kfold:-3",
+                           "kfold:5:", "kfold:5:genes", "kfold::gene"}) {
     EXPECT_THROW(parse_split(word), Error) << word;
   }
 }
