@@ -1,0 +1,68 @@
+// How large the effects of ordinary variants are: for each profile the sorted sizes |logFC * diff| of a
+// background set, exact, as a safetensors file that is memory-mapped. E-values count from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/io/file.h"
+#include "lib/io/safetensors.h"
+
+namespace bigbird {
+
+// What a background was made with and what it may be compared with: the models' digests, and how windows were
+// cut. Equal texts are comparable.
+struct BackgroundOrigin {
+  std::string models;   // digests, joined by ","
+  std::string windows;  // "window=1000 offset=499 ..."
+};
+
+class VariantBackground {
+ public:
+  // Error{bad_input} when the file is none of BackgroundWriter's, has another number of profiles, or was made
+  // with other models or other windows than `origin` says.
+  VariantBackground(const std::string& path, std::size_t profiles, const BackgroundOrigin& origin);
+
+  // The share of the background's variants with a strictly larger effect on this profile; smallest_e_value
+  // for none.
+  double e_value(std::size_t profile, float effect_size) const;
+  std::int64_t variants() const { return variants_; }
+  // sha256 of the sizes.
+  const std::string& digest() const { return digest_; }
+
+ private:
+  SafetensorsFile file_;
+  std::span<const float> sizes_;  // [profiles, variants], each row ascending
+  std::int64_t variants_ = 0;
+  std::string digest_;
+};
+
+// Collects effects variant by variant in tiles on disk beside `path` (4 bytes for each number, twice at the
+// end), then sorts profile by profile. Memory is bounded, whatever the number of variants.
+class BackgroundWriter {
+ public:
+  BackgroundWriter(const std::string& path, std::size_t profiles);
+
+  // Effect sizes of one variant, [profiles].
+  void add(std::span<const float> sizes);
+  std::int64_t variants() const { return variants_; }
+  // Error{bad_input} when nothing was added.
+  void commit(const BackgroundOrigin& origin, std::map<std::string, std::string> metadata);
+
+ private:
+  void write_tile();
+
+  std::string path_;
+  std::size_t profiles_;
+  AtomicFolder scratch_;
+  AtomicFile tiles_;
+  std::vector<float> tile_;  // [rows, profiles]
+  std::int64_t variants_ = 0;
+};
+
+}  // namespace bigbird

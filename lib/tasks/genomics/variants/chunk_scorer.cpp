@@ -1,0 +1,281 @@
+// Scoring chunks of variants; see chunk_scorer.h.
+#include "lib/tasks/genomics/variants/chunk_scorer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "kernels/parallel.h"
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/tasks/genomics/variants/token_change.h"
+
+namespace bigbird {
+namespace {
+
+// Windows tokenized ahead of the models.
+constexpr std::size_t encoded_at_once = 256;
+
+const char* edge_rule_name(EdgeRule rule) {
+  switch (rule) {
+    case EdgeRule::pad:
+      return "pad";
+    case EdgeRule::shift:
+      return "shift";
+    case EdgeRule::skip:
+      break;
+  }
+  return "skip";
+}
+
+std::span<const std::int32_t> without_ends(const std::vector<std::int32_t>& ids) {
+  return std::span<const std::int32_t>(ids).subspan(1, ids.size() - 2);
+}
+
+}  // namespace
+
+void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model) {
+  if (windows.shifts < 1 || windows.shifts % 2 == 0) {
+    throw_usage(fmt::format("--shifts {}: an odd number is needed", windows.shifts),
+                "3 takes the window itself and one on each side");
+  }
+  if (windows.window == 0 && !model) {
+    throw_usage("the model's folder does not say which window it reads", "give --window N");
+  }
+  const bool own = model && (windows.window == 0 || windows.window == model->length);
+  if (model && !own) {
+    log_warning_once(
+        fmt::format("the model was trained with windows of {} bp: scores with windows of {} bp are "
+                    "of another kind",
+                    model->length, windows.window));
+  }
+  if (windows.window == 0) windows.window = model->length;
+  if (windows.anchor_bin) {
+    if (!own || model->target_length < 2) {
+      throw_usage("--anchor bin: the model has no target bin of more than one base in this window",
+                  "leave it out, or use a model of `bigbird chromatin finetune` with its own window");
+    }
+    if (windows.offset >= 0) throw_usage("--offset: with --anchor bin the bin's place gives it");
+    rules.grid = model->target_length;
+    rules.target_offset = model->target_offset;
+  }
+  if (windows.offset < 0) {
+    windows.offset = own ? model->target_offset + (model->target_length - 1) / 2 : (windows.window - 1) / 2;
+  }
+  const std::int64_t reach = windows.shifts / 2 * windows.shift_step;
+  const std::int64_t first = windows.anchor_bin ? rules.target_offset : windows.offset;
+  const std::int64_t last = windows.anchor_bin ? first + rules.grid - 1 : windows.offset;
+  if (first < reach || last + reach >= windows.window) {
+    throw_usage(fmt::format("the variant's place, {} of {} bp, shifted by {} bp leaves the window",
+                            windows.offset, windows.window, reach),
+                "choose another --offset, or fewer or smaller shifts");
+  }
+  rules.window = windows.window;
+  rules.offset = windows.offset;
+}
+
+std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, std::size_t strands) {
+  return fmt::format("window={} offset={} grid={} target={} shifts={} step={} edge={} strands={}",
+                     rules.window, rules.offset, rules.grid, rules.target_offset, windows.shifts,
+                     windows.shifts > 1 ? windows.shift_step : 0, edge_rule_name(rules.edge), strands);
+}
+
+// One different sequence of the chunk.
+struct ChunkScorer::Window {
+  std::string_view sequence;
+  std::vector<std::int32_t> tokens;  // first model, forward strand
+  std::vector<double> values;        // [outputs, strands]
+  bool cut = false;
+  std::size_t uses = 0;               // by jobs that are not reduced yet
+  std::vector<std::size_t> last_for;  // the jobs that are complete with this window
+};
+
+// One allele that is scored.
+struct ChunkScorer::Job {
+  AlleleResult* result = nullptr;
+  const VcfRecord* record = nullptr;
+  std::vector<std::pair<std::size_t, std::size_t>> windows;  // REF and ALT, for each shift
+};
+
+ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
+                         const ChunkScorerOptions& options, const VariantBackground* background)
+    : scorer_(scorer), options_(options), background_(background) {
+  if (!scorer.gives_probabilities()) {
+    throw_bad_input("the model is a regression: variant scores are of probabilities",
+                    "give a model of promoter finetune or chromatin finetune");
+  }
+  for (int thread = 0; thread < kernels::thread_count(); ++thread) {
+    judges_.emplace_back(fasta, contigs, options_.rules);
+  }
+  // The window in its place first: its reason and its flags are the ones that count first.
+  shifts_.push_back(0);
+  for (std::int64_t step = 1; step <= options_.windows.shifts / 2; ++step) {
+    shifts_.push_back(-step * options_.windows.shift_step);
+    shifts_.push_back(step * options_.windows.shift_step);
+  }
+  if (options_.keep_groups) groups_ = profile_groups(scorer.profiles());
+  differences_.resize(scorer.outputs());
+  log_fold_changes_.resize(scorer.outputs());
+  if (background_ != nullptr) e_values_.resize(scorer.outputs());
+}
+
+ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
+  throw_if_cancelled();
+  std::vector<std::vector<PlacedAllele>> placed(records.size() * shifts_.size());
+  kernels::parallel_for_worker(records.size(), [&](std::size_t record, int worker) {
+    for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
+      placed[record * shifts_.size() + shift] =
+          judges_[static_cast<std::size_t>(worker)].judge(records[record], shifts_[shift]);
+    }
+  });
+
+  ChunkResult result;
+  result.records.resize(records.size());
+  std::vector<Job> jobs;
+  std::vector<Window> windows;
+  std::unordered_map<std::string_view, std::size_t> known;
+  const auto window_of = [&](std::string_view sequence) {
+    const auto [place, is_new] = known.emplace(sequence, windows.size());
+    if (is_new) windows.emplace_back().sequence = sequence;
+    ++windows[place->second].uses;
+    ++result.windows_asked;
+    return place->second;
+  };
+  for (std::size_t record = 0; record < records.size(); ++record) {
+    const std::vector<PlacedAllele>* shifted = &placed[record * shifts_.size()];
+    result.records[record].resize(shifted[0].size());
+    for (std::size_t allele = 0; allele < shifted[0].size(); ++allele) {
+      AlleleResult& kept = result.records[record][allele];
+      for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
+        const PlacedAllele& one = shifted[shift][allele];
+        if (kept.reason == SkipReason::none) kept.reason = one.reason;
+        kept.flags |= one.flags;
+        kept.n_share = std::max(kept.n_share, static_cast<float>(one.n_share));
+      }
+      if (kept.reason != SkipReason::none) continue;
+      Job job{&kept, &records[record], {}};
+      std::size_t last = 0;
+      for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
+        const PlacedAllele& one = shifted[shift][allele];
+        const std::size_t reference = window_of(one.reference);
+        const std::size_t alternative = window_of(one.alternative);
+        job.windows.emplace_back(reference, alternative);
+        last = std::max({last, reference, alternative});
+      }
+      windows[last].last_for.push_back(jobs.size());
+      jobs.push_back(std::move(job));
+    }
+  }
+  result.windows = windows.size();
+  run_windows(windows, jobs);
+  return result;
+}
+
+void ChunkScorer::run_windows(std::vector<Window>& windows, std::vector<Job>& jobs) {
+  const std::size_t strands = scorer_.strands();
+  const std::size_t outputs = scorer_.outputs();
+  for (std::size_t begin = 0; begin < windows.size(); begin += encoded_at_once) {
+    throw_if_cancelled();
+    const std::size_t end = std::min(begin + encoded_at_once, windows.size());
+    std::vector<EncodedSequence> encoded(end - begin);
+    kernels::parallel_for(encoded.size(), [&](std::size_t i) {
+      Window& window = windows[begin + i];
+      encoded[i] = scorer_.encode(window.sequence);
+      window.tokens = encoded[i].ids.front();
+      window.cut = encoded[i].cut;
+    });
+    for (std::size_t index = begin; index < end; ++index) {
+      scorer_.add(std::move(encoded[index - begin]), [&, index](const SequenceScores& scores) {
+        Window& window = windows[index];
+        window.values.resize(outputs * strands);
+        for (std::size_t output = 0; output < outputs; ++output) {
+          for (std::size_t strand = 0; strand < strands; ++strand) {
+            window.values[output * strands + strand] = scores.mean_of_models(strand, output);
+          }
+        }
+        for (const std::size_t job : window.last_for) {
+          reduce(jobs[job], windows);
+          for (const auto& [reference, alternative] : jobs[job].windows) {
+            for (const std::size_t used : {reference, alternative}) {
+              if (--windows[used].uses > 0) continue;
+              windows[used].values = {};
+              windows[used].tokens = {};
+            }
+          }
+        }
+      });
+    }
+  }
+  scorer_.finish();
+}
+
+void ChunkScorer::reduce(const Job& job, const std::vector<Window>& windows) {
+  AlleleResult& result = *job.result;
+  const std::size_t strands = scorer_.strands();
+  const std::size_t outputs = scorer_.outputs();
+  const double shifts = static_cast<double>(job.windows.size());
+  double token_share = 0;
+  for (const auto& [reference, alternative] : job.windows) {
+    token_share += changed_token_share(without_ends(windows[reference].tokens),
+                                       without_ends(windows[alternative].tokens));
+    if (windows[reference].cut || windows[alternative].cut) result.flags |= flag_cut;
+  }
+  result.token_share = static_cast<float>(token_share / shifts);
+
+  const std::size_t per_profile = values_per_profile();
+  result.values.resize(options_.written.size() * per_profile);
+  auto written = options_.written.begin();
+  float largest = -1;
+  for (std::size_t profile = 0; profile < outputs; ++profile) {
+    Effect mean;
+    for (const auto& [reference, alternative] : job.windows) {
+      const Effect effect =
+          effect_of(std::span(windows[reference].values).subspan(profile * strands, strands),
+                    std::span(windows[alternative].values).subspan(profile * strands, strands));
+      mean.reference += effect.reference / shifts;
+      mean.alternative += effect.alternative / shifts;
+      mean.difference += effect.difference / shifts;
+      mean.log_fold_change += effect.log_fold_change / shifts;
+    }
+    if (!std::isfinite(mean.difference) || !std::isfinite(mean.log_fold_change)) {
+      throw_bad_input(fmt::format("{}: the model's probability of profile {} is not a number",
+                                  job.record->where, profile),
+                      "look at the model with `bigbird check`");
+    }
+    differences_[profile] = static_cast<float>(mean.difference);
+    log_fold_changes_[profile] = static_cast<float>(mean.log_fold_change);
+    const float size = effect_size(differences_[profile], log_fold_changes_[profile]);
+    if (size > largest) {
+      largest = size;
+      result.profile = static_cast<std::int32_t>(profile);
+      result.difference = differences_[profile];
+      result.log_fold_change = log_fold_changes_[profile];
+    }
+    if (background_ != nullptr) e_values_[profile] = background_->e_value(profile, size);
+    if (written != options_.written.end() && *written == profile) {
+      float* values =
+          result.values.data() + static_cast<std::size_t>(written - options_.written.begin()) * per_profile;
+      values[0] = static_cast<float>(mean.reference);
+      values[1] = static_cast<float>(mean.alternative);
+      values[2] = differences_[profile];
+      values[3] = log_fold_changes_[profile];
+      if (background_ != nullptr) values[4] = static_cast<float>(e_values_[profile]);
+      ++written;
+    }
+  }
+  if (background_ != nullptr) {
+    result.e_value = static_cast<float>(*std::min_element(e_values_.begin(), e_values_.end()));
+    result.functional = static_cast<float>(functional_score(e_values_));
+  }
+  result.groups.reserve(groups_.size());
+  for (const ProfileGroup& group : groups_) {
+    result.groups.push_back(summarize_group(group, differences_, log_fold_changes_));
+  }
+}
+
+}  // namespace bigbird

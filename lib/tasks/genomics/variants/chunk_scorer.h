@@ -1,0 +1,96 @@
+// Scores a chunk of VCF records: judges their alleles, runs each different window once, and reduces what the
+// models say to what is written. The result is a function of the records, the genome and the models: not of
+// batches, threads or other chunks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/io/contig_names.h"
+#include "lib/io/fasta.h"
+#include "lib/io/vcf.h"
+#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/genomics/variants/alleles.h"
+#include "lib/tasks/genomics/variants/background.h"
+#include "lib/tasks/genomics/variants/scores.h"
+
+namespace bigbird {
+
+// How windows lie around variants.
+struct VariantWindows {
+  std::int64_t window = 0;       // bp; 0: the models' own
+  std::int64_t offset = -1;      // of the variant in the window; -1: the middle of the target, see below
+  bool anchor_bin = false;       // windows on the grid of the models' target bins
+  std::int64_t shifts = 1;       // odd: windows moved by -k..k times shift_step
+  std::int64_t shift_step = 20;  // bp
+};
+
+// Fills in the windows of `rules`. The variant stands in the middle of the models' target (the last base of
+// its first half: 499 of DeepSEA's 1,000), or of a window whose length was given and is another than theirs.
+// Error{usage} without a length, for even shifts, for a grid without a target bin.
+void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model);
+// "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2": what makes scores comparable.
+std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, std::size_t strands);
+
+// What is kept of one ALT. Numbers hold only where reason is none; n_share also where there is too much of
+// it.
+struct AlleleResult {
+  SkipReason reason = SkipReason::none;
+  unsigned flags = 0;
+  float n_share = 0;          // of the REF window; of shifted windows the largest
+  float token_share = 0;      // changed_token_share, forward strand, first model; mean over the shifts
+  float difference = 0;       // of the profile with the largest |logFC * diff|
+  float log_fold_change = 0;  // of the same
+  std::int32_t profile = -1;
+  float e_value = 0;     // the smallest of all profiles
+  float functional = 0;  // functional_score
+  std::vector<GroupSummary> groups;
+  // [written profiles, values_per_profile]: REF, ALT, diff, logFC and, with a background, E.
+  std::vector<float> values;
+};
+
+struct ChunkResult {
+  std::vector<std::vector<AlleleResult>> records;  // an entry for each ALT, one where ALT is "."
+  std::uint64_t windows = 0;                       // run by the models
+  std::uint64_t windows_asked = 0;                 // REF and ALT of every scored allele and shift
+};
+
+struct ChunkScorerOptions {
+  AlleleRules rules;
+  VariantWindows windows;
+  std::vector<std::size_t> written;  // profiles whose numbers are kept
+  bool keep_groups = true;
+};
+
+class ChunkScorer {
+ public:
+  // `background` may be null. The references live as long as this object. Error{bad_input} for models that
+  // give no probabilities.
+  ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
+              const ChunkScorerOptions& options, const VariantBackground* background);
+
+  ChunkResult score(const std::vector<VcfRecord>& records);
+  const std::vector<ProfileGroup>& groups() const { return groups_; }
+  std::size_t values_per_profile() const { return background_ == nullptr ? 4 : 5; }
+
+ private:
+  struct Window;
+  struct Job;
+  void run_windows(std::vector<Window>& windows, std::vector<Job>& jobs);
+  void reduce(const Job& job, const std::vector<Window>& windows);
+
+  SequenceScorer& scorer_;
+  ChunkScorerOptions options_;
+  const VariantBackground* background_;
+  std::vector<AlleleJudge> judges_;  // one for each thread
+  std::vector<std::int64_t> shifts_;
+  std::vector<ProfileGroup> groups_;
+  std::vector<float> differences_, log_fold_changes_;  // [profiles], scratch of reduce
+  std::vector<double> e_values_;
+};
+
+}  // namespace bigbird

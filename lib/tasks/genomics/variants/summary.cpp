@@ -1,0 +1,133 @@
+// Counts of a run over variants; see summary.h.
+#include "lib/tasks/genomics/variants/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/io/file.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Every flag by itself, for the names under which they are counted.
+constexpr std::array<unsigned, 6> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
+                                               flag_edge_shifted, flag_trimmed, flag_cut};
+
+}  // namespace
+
+void VariantTally::add(const VcfRecord& record, const std::vector<AlleleResult>& results) {
+  ++records;
+  alleles += results.size();
+  if (!results.empty() && results.front().reason == SkipReason::unknown_contig) {
+    ++unknown_contigs[record.chrom];
+  }
+  for (const AlleleResult& result : results) {
+    if (result.reason != SkipReason::none) {
+      ++skipped[static_cast<std::size_t>(result.reason)];
+      continue;
+    }
+    ++scored;
+    for (const unsigned flag : all_flags) {
+      if ((result.flags & flag) != 0) ++flags[flags_text(flag)];
+    }
+  }
+}
+
+void VariantTally::add(const VariantTally& other) {
+  records += other.records;
+  alleles += other.alleles;
+  scored += other.scored;
+  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) skipped[reason] += other.skipped[reason];
+  for (const auto& [name, count] : other.unknown_contigs) unknown_contigs[name] += count;
+  for (const auto& [name, count] : other.flags) flags[name] += count;
+  passes += other.passes;
+  passes_asked += other.passes_asked;
+}
+
+SkipReason VariantTally::main_reason() const {
+  const auto most = std::max_element(skipped.begin(), skipped.end());
+  return *most == 0 ? SkipReason::none : static_cast<SkipReason>(most - skipped.begin());
+}
+
+std::string VariantTally::reasons_text() const {
+  std::string text;
+  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
+    if (skipped[reason] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        skip_reason_name(static_cast<SkipReason>(reason)), skipped[reason]);
+  }
+  return text;
+}
+
+std::string summary_json(const VariantSummary& summary) {
+  const VariantTally& tally = summary.tally;
+  Json json;
+  json["records"] = tally.records;
+  json["alleles"] = tally.alleles;
+  json["scored"] = tally.scored;
+  json["skipped"] = tally.all_skipped();
+  json["reasons"] = Json::object();
+  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
+    if (tally.skipped[reason] > 0) {
+      json["reasons"][skip_reason_name(static_cast<SkipReason>(reason))] = tally.skipped[reason];
+    }
+  }
+  json["unknown_contigs"] = tally.unknown_contigs;
+  json["flags"] = tally.flags;
+  json["forward_passes"] = {{"done", tally.passes}, {"saved", tally.passes_asked - tally.passes}};
+  json["input"] = {{"records", summary.input_records},
+                   {"sha256", summary.input_digest},
+                   {"chunk", summary.chunk},
+                   {"format", summary.format}};
+  json["run"] = Json::parse(summary.run);
+  if (summary.shard) {
+    json["shard"] = {
+        {"index", summary.shard->index}, {"count", summary.shard->count}, {"chunks", summary.shard->chunks}};
+  }
+  if (!summary.provenance.empty()) json["provenance"] = Json::parse(summary.provenance);
+  return json.dump(2) + "\n";
+}
+
+VariantSummary read_variant_summary(const std::string& path) {
+  VariantSummary summary;
+  try {
+    const Json json = Json::parse(read_file(path));
+    VariantTally& tally = summary.tally;
+    tally.records = json.at("records").get<std::uint64_t>();
+    tally.alleles = json.at("alleles").get<std::uint64_t>();
+    tally.scored = json.at("scored").get<std::uint64_t>();
+    for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
+      tally.skipped[reason] =
+          json.at("reasons").value(skip_reason_name(static_cast<SkipReason>(reason)), std::uint64_t{0});
+    }
+    tally.unknown_contigs = json.at("unknown_contigs").get<std::map<std::string, std::uint64_t>>();
+    tally.flags = json.at("flags").get<std::map<std::string, std::uint64_t>>();
+    tally.passes = json.at("forward_passes").at("done").get<std::uint64_t>();
+    tally.passes_asked = tally.passes + json.at("forward_passes").at("saved").get<std::uint64_t>();
+    const Json& input = json.at("input");
+    summary.input_records = input.at("records").get<std::uint64_t>();
+    summary.input_digest = input.at("sha256").get<std::string>();
+    summary.chunk = input.at("chunk").get<std::uint64_t>();
+    summary.format = input.at("format").get<std::string>();
+    summary.run = json.at("run").dump();
+    if (json.contains("provenance")) summary.provenance = json.at("provenance").dump();
+    if (json.contains("shard")) {
+      VariantShard shard;
+      shard.index = json.at("shard").at("index").get<std::uint64_t>();
+      shard.count = json.at("shard").at("count").get<std::uint64_t>();
+      shard.chunks =
+          json.at("shard").at("chunks").get<std::vector<std::pair<std::uint64_t, std::uint64_t>>>();
+      summary.shard = shard;
+    }
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, error.what()));
+  }
+  return summary;
+}
+
+}  // namespace bigbird
