@@ -27,6 +27,8 @@ enum class Purpose : std::uint32_t {
   simulate_annotation = 12,
   simulate_variants = 13,
   attention_pattern = 14,
+  finetune_strand = 15,
+  finetune_sample = 16,
   test = 1000,
 };
 
