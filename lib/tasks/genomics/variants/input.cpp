@@ -1,0 +1,37 @@
+// Variant files in chunks; see input.h.
+#include "lib/tasks/genomics/variants/input.h"
+
+#include "lib/core/cancel.h"
+#include "lib/tasks/genomics/variants/alleles.h"
+#include "lib/tasks/genomics/variants/parts.h"
+
+namespace bigbird {
+
+VariantInput::VariantInput(const std::string& path, const std::vector<std::string>& regions,
+                           const Fasta& fasta, const ContigNames& contigs, std::uint64_t chunk)
+    : reader_(path, regions), fasta_(fasta), contigs_(contigs), chunk_(chunk) {
+  BuildCheck(path, reader_.contigs(), reader_.build_hints(), fasta_, contigs_).check_header();
+}
+
+bool VariantInput::next(std::vector<VcfRecord>& records) {
+  throw_if_cancelled();
+  records.clear();
+  while (records.size() < chunk_) {
+    if (reader_.next(records.emplace_back())) continue;
+    records.pop_back();
+    break;
+  }
+  if (records.empty()) return false;
+  if (chunks_ == 0) {
+    BuildCheck check(reader_.path(), reader_.contigs(), reader_.build_hints(), fasta_, contigs_);
+    for (const VcfRecord& seen : records) check.see(seen);
+    check.check_alleles();
+  }
+  ++chunks_;
+  records_ += records.size();
+  chunk_digest_ = records_digest(records);
+  digest_.update(chunk_digest_.data(), chunk_digest_.size());
+  return true;
+}
+
+}  // namespace bigbird
