@@ -62,9 +62,9 @@ class RunFolder {
 
 // What goes beside the weights into every model folder of a run.
 struct FolderExtras {
-  std::string tokenizer_folder;              // its files are copied; may be empty
-  std::string model_card;                    // Markdown
-  std::map<std::string, std::string> files;  // others, name -> text
+  std::string tokenizer_folder;                   // its files are copied; may be empty
+  std::string model_card;                         // Markdown
+  std::map<std::string, std::string> files = {};  // others, name -> text
 };
 
 void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
