@@ -18,13 +18,12 @@ std::string system_text(int error) {
   return std::generic_category().message(error);
 }
 
-// htslib logs to stderr by itself; the library never prints.
+}  // namespace
+
 void silence_htslib() {
   static std::once_flag once;
   std::call_once(once, [] { hts_set_log_level(HTS_LOG_OFF); });
 }
-
-}  // namespace
 
 BgzfHandle open_bgzf(const std::string& path) {
   silence_htslib();

@@ -14,6 +14,9 @@ struct BgzfCloser {
 };
 using BgzfHandle = std::unique_ptr<BGZF, BgzfCloser>;
 
+// htslib logs to stderr by itself; the library never prints.
+void silence_htslib();
+
 // Opens a path or "-" for reading: plain, gzip or BGZF by content. Error when it cannot be opened, and, for
 // BGZF in a regular file, when its end-of-file block is missing.
 BgzfHandle open_bgzf(const std::string& path);

@@ -30,10 +30,11 @@ class VcfRecord {
   std::int64_t position = 0;
   std::string id = ".";
   std::string ref;
-  std::vector<std::string> alts;  // empty when ALT is "."
-  std::string filter = ".";       // as text: "PASS", ".", "q10;s50"
-  std::uint64_t number = 0;       // 0, 1, 2 ... within what is read
-  std::string where;              // "FILE:LINE", or "FILE: record N" for BCF
+  std::vector<std::string> alts;   // empty when ALT is "."
+  std::string filter = ".";        // as text: "PASS", ".", "q10;s50"
+  std::int64_t contig_length = 0;  // as the header's ##contig line of `chrom` gives it; 0 where it does not
+  std::uint64_t number = 0;        // 0, 1, 2 ... within what is read
+  std::string where;               // "FILE:LINE", or "FILE: record N" for BCF
 
  private:
   friend class VcfReader;
