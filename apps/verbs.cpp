@@ -26,6 +26,8 @@ const std::vector<VerbRow>& verb_table() {
       {"promoter finetune", "fine-tune a pretrained encoder on promoter examples", cmd_promoter_finetune},
       {"promoter predict", "score windows with a fine-tuned promoter model", cmd_promoter_predict},
       {"promoter evaluate", "score promoter predictions against their labels", cmd_promoter_evaluate},
+      {"liftover", "carry a BED or VCF to another assembly, with reasons for what does not lift",
+       cmd_liftover},
       {"Machine and shell", nullptr, nullptr},
       {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
       {"completion", "print a completion script for bash", cmd_completion},

@@ -29,10 +29,24 @@ void split_white(std::string_view line, std::vector<std::string_view>& fields) {
                   "give a UCSC chain file, for instance hg38ToHg19.over.chain.gz");
 }
 
-Lifted not_lifted(LiftOutcome outcome) {
-  Lifted result;
-  result.outcome = outcome;
-  return result;
+// Chains are found by the stretches of 2^17 bases that they reach into, as UCSC's bins.
+constexpr int stretch_shift = 17;
+
+std::size_t stretch_of(std::int64_t position) {
+  return static_cast<std::size_t>(position >> stretch_shift);
+}
+
+// Bases that any of the pieces covers.
+std::int64_t covered_bases(std::vector<ChainInterval>& pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const ChainInterval& a, const ChainInterval& b) { return a.begin < b.begin; });
+  std::int64_t covered = 0;
+  std::int64_t reached = pieces.front().begin;
+  for (const ChainInterval& piece : pieces) {
+    covered += std::max<std::int64_t>(0, piece.end - std::max(piece.begin, reached));
+    reached = std::max(reached, piece.end);
+  }
+  return covered;
 }
 
 // The sequences of one side, in order of first appearance.
@@ -123,17 +137,119 @@ ChainFile::ChainFile(const std::string& path) {
     }
     if (block.from != chain.from_end || block.to != to_end)
       fail(lines.where(), "blocks do not reach the chain's ends");
-    if (chains_.size() <= from_contig) chains_.resize(from_contig + 1);
-    chains_[from_contig].push_back(std::move(chain));
+    if (by_contig_.size() <= from_contig) by_contig_.resize(from_contig + 1);
+    by_contig_[from_contig].chains.push_back(std::move(chain));
   }
   from_ = ContigNames(from.take());
   to_ = ContigNames(to.take());
   if (from_.size() == 0) fail(path, "holds no chain");
-  for (std::vector<Chain>& chains : chains_) {
+  for (FromContig& contig : by_contig_) {
     // Ties keep the order of the file.
-    std::stable_sort(chains.begin(), chains.end(),
+    std::stable_sort(contig.chains.begin(), contig.chains.end(),
                      [](const Chain& a, const Chain& b) { return a.score > b.score; });
+    for (std::size_t i = 0; i < contig.chains.size(); ++i) {
+      const std::size_t last = stretch_of(contig.chains[i].from_end - 1);
+      if (contig.by_stretch.size() <= last) contig.by_stretch.resize(last + 1);
+      for (std::size_t k = stretch_of(contig.chains[i].from_begin); k <= last; ++k)
+        contig.by_stretch[k].push_back(static_cast<std::uint32_t>(i));
+    }
   }
+}
+
+// What a chain holds of a part: how many bases, and from where to where, on the chain's own strand of `to`.
+struct ChainFile::Mapped {
+  std::int64_t bases = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+ChainFile::Mapped ChainFile::map_on(const Chain& chain, const ChainInterval& part,
+                                    std::vector<ChainInterval>& pieces) {
+  Mapped mapped;
+  auto block =
+      std::upper_bound(chain.blocks.begin(), chain.blocks.end(), part.begin,
+                       [](std::int64_t position, const Block& b) { return position < b.from + b.length; });
+  for (; block != chain.blocks.end() && block->from < part.end; ++block) {
+    const std::int64_t low = std::max(part.begin, block->from);
+    const std::int64_t high = std::min(part.end, block->from + block->length);
+    if (mapped.bases == 0) mapped.begin = block->to + (low - block->from);
+    mapped.end = block->to + (high - block->from);
+    mapped.bases += high - low;
+    pieces.push_back({low, high});
+  }
+  return mapped;
+}
+
+LiftedParts ChainFile::lift_parts(std::string_view chrom, const std::vector<ChainInterval>& parts,
+                                  const std::optional<ChainInterval>& inner, double min_match) const {
+  LiftedParts result;
+  const auto contig = from_.find(chrom);
+  if (!contig) {
+    result.outcome = LiftOutcome::unknown_contig;
+    return result;
+  }
+  std::int64_t total = 0;
+  for (const ChainInterval& part : parts) total += part.end - part.begin;
+  const double needed = min_match * static_cast<double>(total);
+  const std::int64_t begin = parts.front().begin;
+  const std::int64_t end = parts.back().end;
+  std::vector<ChainInterval> pieces;  // that any chain holds
+  std::vector<ChainInterval> ignored;
+  std::size_t chains_hit = 0;
+  for (const std::uint32_t index : chains_of(*contig, begin, end)) {
+    const Chain& chain = by_contig_[*contig].chains[index];
+    if (chain.from_end <= begin || chain.from_begin >= end) continue;
+    result.parts.clear();
+    std::int64_t bases = 0;
+    bool every_part = true;
+    for (const ChainInterval& part : parts) {
+      const Mapped mapped = map_on(chain, part, pieces);
+      bases += mapped.bases;
+      every_part = every_part && mapped.bases > 0;
+      result.parts.push_back({mapped.begin, mapped.end});
+    }
+    if (bases == 0) continue;
+    ++chains_hit;
+    if (!every_part || static_cast<double>(bases) < needed) continue;
+    const Contig& target = to_[chain.to_contig];
+    result.outcome = LiftOutcome::lifted;
+    result.chrom = target.name;
+    result.reversed = chain.reversed;
+    if (inner) {
+      const Mapped mapped = map_on(chain, *inner, ignored);
+      if (mapped.bases > 0) result.inner = ChainInterval{mapped.begin, mapped.end};
+    }
+    if (chain.reversed) {
+      const auto flip = [&](ChainInterval& part) {
+        part = {target.length - part.end, target.length - part.begin};
+      };
+      std::for_each(result.parts.begin(), result.parts.end(), flip);
+      std::reverse(result.parts.begin(), result.parts.end());
+      if (result.inner) flip(*result.inner);
+    }
+    return result;
+  }
+  result.parts.clear();
+  if (!pieces.empty()) {
+    const bool enough_together = chains_hit > 1 && static_cast<double>(covered_bases(pieces)) >= needed;
+    result.outcome = enough_together ? LiftOutcome::split : LiftOutcome::partially_deleted;
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> ChainFile::chains_of(std::size_t contig, std::int64_t begin,
+                                                std::int64_t end) const {
+  const auto& by_stretch = by_contig_[contig].by_stretch;
+  std::vector<std::uint32_t> indices;
+  const std::size_t first = stretch_of(std::max<std::int64_t>(begin, 0));
+  const std::size_t last = std::min(stretch_of(std::max<std::int64_t>(end - 1, 0)) + 1, by_stretch.size());
+  for (std::size_t k = first; k < last; ++k)
+    indices.insert(indices.end(), by_stretch[k].begin(), by_stretch[k].end());
+  if (first + 1 < last) {  // the order of a single stretch is right already
+    std::sort(indices.begin(), indices.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  }
+  return indices;
 }
 
 Lifted ChainFile::lift_base(std::string_view chrom, std::int64_t position) const {
@@ -142,56 +258,20 @@ Lifted ChainFile::lift_base(std::string_view chrom, std::int64_t position) const
 
 Lifted ChainFile::lift_interval(std::string_view chrom, std::int64_t begin, std::int64_t end,
                                 double min_match) const {
-  const auto contig = from_.find(chrom);
-  if (!contig) return not_lifted(LiftOutcome::unknown_contig);
   const bool is_empty = begin == end;
-  const std::int64_t stop = is_empty ? begin + 1 : end;
-  const double needed = min_match * static_cast<double>(stop - begin);
-  std::vector<std::pair<std::int64_t, std::int64_t>> mapped;  // pieces of [begin, stop) over all chains
-  std::size_t chains_hit = 0;
-  for (const Chain& chain : chains_[*contig]) {
-    if (chain.from_end <= begin || chain.from_begin >= stop) continue;
-    auto block =
-        std::upper_bound(chain.blocks.begin(), chain.blocks.end(), begin,
-                         [](std::int64_t position, const Block& b) { return position < b.from + b.length; });
-    std::int64_t bases = 0;
-    std::int64_t first = 0;
-    std::int64_t last = 0;  // one past the last, both on the chain's own strand of `to`
-    for (; block != chain.blocks.end() && block->from < stop; ++block) {
-      const std::int64_t low = std::max(begin, block->from);
-      const std::int64_t high = std::min(stop, block->from + block->length);
-      if (bases == 0) first = block->to + (low - block->from);
-      last = block->to + (high - block->from);
-      bases += high - low;
-      mapped.emplace_back(low, high);
-    }
-    if (bases == 0) continue;
-    ++chains_hit;
-    if (static_cast<double>(bases) < needed) continue;
-    const Contig& target = to_[chain.to_contig];
-    Lifted result{LiftOutcome::lifted, target.name, first, last, chain.reversed};
-    if (chain.reversed) {
-      result.begin = target.length - last;
-      result.end = target.length - first;
-    }
-    if (is_empty) {
-      // The point before a base is, on the other strand, the point after it.
-      const std::int64_t point = chain.reversed ? result.end : result.begin;
-      result.begin = point;
-      result.end = point;
-    }
-    return result;
+  const LiftedParts found = lift_parts(chrom, {{begin, is_empty ? begin + 1 : end}}, std::nullopt, min_match);
+  Lifted result;
+  result.outcome = found.outcome;
+  if (!found.ok()) return result;
+  result.chrom = found.chrom;
+  result.reversed = found.reversed;
+  result.begin = found.parts.front().begin;
+  result.end = found.parts.front().end;
+  if (is_empty) {
+    // The point before a base is, on the other strand, the point after it.
+    (found.reversed ? result.begin : result.end) = found.reversed ? result.end : result.begin;
   }
-  if (mapped.empty()) return not_lifted(LiftOutcome::deleted);
-  std::sort(mapped.begin(), mapped.end());
-  std::int64_t covered = 0;
-  std::int64_t reached = begin;
-  for (const auto& [low, high] : mapped) {
-    covered += std::max<std::int64_t>(0, high - std::max(low, reached));
-    reached = std::max(reached, high);
-  }
-  const bool enough_together = chains_hit > 1 && static_cast<double>(covered) >= needed;
-  return not_lifted(enough_together ? LiftOutcome::split : LiftOutcome::partially_deleted);
+  return result;
 }
 
 }  // namespace bigbird

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,23 @@ struct Lifted {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool reversed = false;  // the strand flips
+  bool ok() const { return outcome == LiftOutcome::lifted; }
+};
+
+// 0-based half-open.
+struct ChainInterval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool operator==(const ChainInterval&) const = default;
+};
+
+struct LiftedParts {
+  LiftOutcome outcome = LiftOutcome::deleted;
+  std::string chrom;
+  bool reversed = false;
+  // One for each part given, ascending in the new assembly: in the opposite order when reversed.
+  std::vector<ChainInterval> parts;
+  std::optional<ChainInterval> inner;
   bool ok() const { return outcome == LiftOutcome::lifted; }
 };
 
@@ -45,6 +63,12 @@ class ChainFile {
   // begin, and stays empty.
   Lifted lift_interval(std::string_view chrom, std::int64_t begin, std::int64_t end,
                        double min_match = 0.95) const;
+  // The parts of one record (ascending, without overlap, none empty) carried together: by the highest-scoring
+  // chain that holds at least min_match of their bases and some base of every part. Each runs from its first
+  // to its last mapped base. `inner` (a BED's thick range) goes with them: nothing where that chain holds no
+  // base of it.
+  LiftedParts lift_parts(std::string_view chrom, const std::vector<ChainInterval>& parts,
+                         const std::optional<ChainInterval>& inner, double min_match = 0.95) const;
 
  private:
   struct Block {
@@ -60,10 +84,20 @@ class ChainFile {
     bool reversed = false;  // `to` of the blocks counts on the reverse complement
     std::vector<Block> blocks;
   };
+  // A contig of from_: its chains, highest score first, and by stretch of the contig which of them reach into
+  // it.
+  struct FromContig {
+    std::vector<Chain> chains;
+    std::vector<std::vector<std::uint32_t>> by_stretch;
+  };
+  // Indices of the chains that may reach into [begin, end), highest score first.
+  std::vector<std::uint32_t> chains_of(std::size_t contig, std::int64_t begin, std::int64_t end) const;
+  struct Mapped;
+  static Mapped map_on(const Chain& chain, const ChainInterval& part, std::vector<ChainInterval>& pieces);
 
   ContigNames from_;
   ContigNames to_;
-  std::vector<std::vector<Chain>> chains_;  // by contig of from_, highest score first
+  std::vector<FromContig> by_contig_;  // by contig of from_
 };
 
 }  // namespace bigbird

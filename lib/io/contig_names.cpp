@@ -59,6 +59,14 @@ Accession accession_of(int chromosome, bool is_grch37, bool is_grch38) {
   return {chromosome, 0, 0};
 }
 
+// The assembly whose chromosome has this length; empty for any other.
+std::string assembly_of_length(int chromosome, std::int64_t length) {
+  if (chromosome < 1 || chromosome > chromosome_y) return {};
+  const ChromosomeFacts& facts = chromosome_facts[static_cast<std::size_t>(chromosome - 1)];
+  if (length == facts.grch37_length) return "GRCh37";
+  return length == facts.grch38_length ? "GRCh38" : "";
+}
+
 // RefSeq NC_000001..NC_000024 and GenBank CM000663..CM000686 with any version; the two mitochondria by their
 // own accessions.
 Accession parse_accession(std::string_view name) {
@@ -129,12 +137,26 @@ std::optional<std::size_t> ContigNames::find(std::string_view name,
   const std::int64_t asked_length = length.value_or(number == mitochondrion ? asked.length : 0);
   if (number == mitochondrion && asked_length == 0) return std::nullopt;
   if (asked_length != 0 && asked_length != contig.length) return std::nullopt;
-  // An accession says its assembly: it never means a contig that has the other assembly's length or
-  // accession.
+  // An accession says its assembly: it never means a contig that has another assembly's length or accession.
   if (asked.length != 0 && asked.other_length == contig.length) return std::nullopt;
   if (asked.length != 0 && present.length != 0 && asked.length != present.length) return std::nullopt;
+  if (asked.chromosome != 0 && asked.length == 0 && !assembly_of_length(number, contig.length).empty())
+    return std::nullopt;
   log_info_once(fmt::format("contig {} is taken as {} of the reference", name, contig.name));
   return found->second;
+}
+
+std::string ContigNames::assembly_clash(std::string_view name) const {
+  const Accession asked = parse_accession(name);
+  if (asked.chromosome < 1 || asked.chromosome > chromosome_y || find(name)) return {};
+  const auto found = by_chromosome_.find(asked.chromosome);
+  if (found == by_chromosome_.end()) return {};
+  const Contig& contig = contigs_[found->second];
+  const std::string theirs = assembly_of_length(asked.chromosome, asked.length);
+  const std::string ours = assembly_of_length(asked.chromosome, contig.length);
+  return fmt::format("{} is chromosome {} of {}, but {} here has {} bases{}", name,
+                     canonical_contig_name(name), theirs.empty() ? "an assembly not known here" : theirs,
+                     contig.name, contig.length, ours.empty() ? "" : ", as in " + ours);
 }
 
 std::size_t ContigNames::require(std::string_view name, const std::string& where,

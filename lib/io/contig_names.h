@@ -36,7 +36,8 @@ class ContigNames {
 
   // The index of the contig that `name` means, or nothing. A name as written wins; else an alias is tried,
   // which must agree with `length` where that is given and, for an accession, must not have the length of
-  // another assembly. An alias is said once (log_info_once). Mitochondria: an alias needs a length that
+  // another assembly (the accession's version says its own; one of a version not known here is no chromosome
+  // of GRCh37 or GRCh38). An alias is said once (log_info_once). Mitochondria: an alias needs a length that
   // agrees, because chrM (hg19, 16,571 bp) and MT (16,569 bp) are different sequences; and even the same name
   // does not match when a given length differs.
   std::optional<std::size_t> find(std::string_view name,
@@ -45,6 +46,9 @@ class ContigNames {
   // exist.
   std::size_t require(std::string_view name, const std::string& where,
                       std::optional<std::int64_t> length = std::nullopt) const;
+  // For an accession of a chromosome that is here, but of another assembly: "NC_000001.11 is chromosome 1 of
+  // GRCh38, but chr1 here has 249250621 bases, as in GRCh37". Empty for any other name.
+  std::string assembly_clash(std::string_view name) const;
   // Those of chromosomes 1-22, X, Y that are present under any naming, in this order.
   std::vector<std::size_t> default_chromosomes() const;
 

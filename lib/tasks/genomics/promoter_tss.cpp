@@ -12,29 +12,11 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/bed.h"
 #include "lib/io/chain.h"
+#include "lib/tasks/genomics/tss_formats.h"
 
 namespace bigbird {
 namespace {
-
-constexpr const char* bed_hint = "give a BED of one-base TSS with 6 columns, or EPDnew's BED with 8";
-
-std::int64_t tss_of(const BedRecord& record, const std::string& where) {
-  if (record.columns < 6) {
-    throw_bad_input(fmt::format("{}: {} columns, but the strand is in column 6", where, record.columns),
-                    bed_hint);
-  }
-  if (record.strand != '+' && record.strand != '-')
-    throw_bad_input(where + ": a TSS needs a strand, + or -", bed_hint);
-  if (record.end - record.begin == 1) return record.begin;
-  if (record.columns >= 8 && record.thick_begin < record.thick_end) {
-    return record.strand == '+' ? record.thick_begin : record.thick_end - 1;
-  }
-  throw_bad_input(fmt::format("{}: {} bases wide without a thick range: which base is the TSS is not known",
-                              where, record.end - record.begin),
-                  bed_hint);
-}
 
 // "ISG15" of "ISG15_1".
 std::string gene_of(const std::string& name) {
@@ -50,6 +32,17 @@ std::string place_name(const std::string& chrom, std::int64_t tss, char strand) 
   return fmt::format("{}:{}:{}", chrom, tss, strand);
 }
 
+// A name that says its assembly, another than that of the sequences at hand, makes every position wrong.
+void refuse_another_assembly(const TssReader& reader, const std::string& chrom, const ContigNames& contigs,
+                             bool lifting) {
+  const std::string clash = contigs.assembly_clash(chrom);
+  if (clash.empty()) return;
+  throw_bad_input(
+      fmt::format("{}: {}", reader.where(), clash),
+      lifting ? "the chain file lifts from another assembly than the TSS are of: give the one that fits"
+              : "the TSS and the genome are of different assemblies: lift the TSS with --lift CHAIN");
+}
+
 }  // namespace
 
 TssCatalogue read_tss(const std::string& path, const std::string& chain, const ContigNames& genome) {
@@ -58,14 +51,15 @@ TssCatalogue read_tss(const std::string& path, const std::string& chain, const C
   std::vector<std::string> names;  // of the sites, as the file has them
   std::set<std::string> unknown;
   std::set<std::tuple<std::string, std::size_t, std::int64_t, char>> seen;
-  BedReader reader(path);
-  BedRecord record;
-  while (reader.next(record)) {
+  TssReader reader(path);
+  TssRow row;
+  while (reader.next(row)) {
     ++catalogue.rows;
-    std::int64_t tss = tss_of(record, reader.where());
-    std::string chrom = record.chrom;
-    char strand = record.strand;
-    const std::string name = record.name == "." ? place_name(chrom, tss, strand) : record.name;
+    std::int64_t tss = row.tss;
+    std::string chrom = row.chrom;
+    char strand = row.strand;
+    const std::string name = row.name == "." ? place_name(chrom, tss, strand) : row.name;
+    refuse_another_assembly(reader, chrom, lift ? lift->from() : genome, lift != nullptr);
     const auto drop = [&](std::string reason) {
       catalogue.dropped.push_back({name, chrom, tss, strand, std::move(reason)});
     };
@@ -92,7 +86,8 @@ TssCatalogue read_tss(const std::string& path, const std::string& chain, const C
       names.push_back(name);
     }
   }
-  if (catalogue.rows == 0) throw_bad_input(path + ": no TSS in it", bed_hint);
+  if (catalogue.rows == 0)
+    throw_bad_input(path + ": no TSS in it", "give EPDnew's BED, SGA or FPS, or a BED of one-base TSS");
   if (catalogue.sites.empty()) {
     const DroppedTss& first = catalogue.dropped.front();
     throw_bad_input(fmt::format("{}: none of its {} TSS can be used; the first, {} at {}:{}, is dropped: {}",

@@ -34,12 +34,11 @@ struct TssCatalogue {
   std::vector<DroppedTss> dropped;
 };
 
-// Reads a TSS BED with at least 6 columns. Rows one base wide are the TSS (BED6). Wider rows must have a
-// thick range (EPDnew's 8 columns, 49 bp upstream and 10 downstream): the TSS is thickStart on + and thickEnd
-// - 1 on -. With a chain file (may be empty) every TSS is lifted first, and its strand flips where the chain
-// does. Dropped and counted: what does not lift, contigs that the genome lacks, sites beyond their contig's
-// end, repeated rows. Errors name file and line: fewer than 6 columns, no strand, a wide row without a thick
-// range; a file without rows; no row on a contig of the genome.
+// Reads a BED, SGA or FPS file (tss_formats.h). With a chain file (may be empty) every TSS is lifted first,
+// and its strand flips where the chain does. Dropped and counted: what does not lift, contigs that the genome
+// lacks, sites beyond their contig's end, repeated rows. Errors name file and line: rows that do not parse;
+// an accession whose version is of another assembly than the genome (with a chain: than the chain lifts
+// from); a file without rows; no row on a contig of the genome.
 TssCatalogue read_tss(const std::string& path, const std::string& chain, const ContigNames& genome);
 
 }  // namespace bigbird
