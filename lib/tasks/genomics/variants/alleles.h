@@ -88,6 +88,8 @@ struct PlacedAllele {
 // Judges alleles against one genome. Not safe for concurrent calls: give each thread its own.
 class AlleleJudge {
  public:
+  // `contigs` are those of the FASTA, and outlive the judge. Error{usage} for a window without room: offset
+  // or the grid's bin outside of it.
   AlleleJudge(const Fasta& fasta, const ContigNames& contigs, const AlleleRules& rules);
 
   // One entry for each ALT (one for a record without: monomorphic). `shift` moves the window by so many bases
@@ -95,9 +97,23 @@ class AlleleJudge {
   std::vector<PlacedAllele> judge(const VcfRecord& record, std::int64_t shift = 0);
 
  private:
+  PlacedAllele judge_allele(const VcfRecord& record, const std::string& ref, const std::string& alt,
+                            std::int64_t shift);
+  void place(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin,
+             std::int64_t shift);
+  std::optional<std::size_t> contig_of(const VcfRecord& record);
+  std::string bases(std::size_t contig, std::int64_t begin, std::int64_t end);
+
   Fasta fasta_;
   const ContigNames& contigs_;
   AlleleRules rules_;
+  // The contig of the last record, and a stretch of the genome: neighbouring records share both.
+  std::string name_;
+  std::int64_t name_length_ = -1;
+  std::optional<std::size_t> named_;
+  std::size_t cached_contig_ = 0;
+  std::int64_t cached_begin_ = 0;
+  std::string cached_;
 };
 
 // The human assembly that a file's contigs or a genome speak of.

@@ -1,0 +1,48 @@
+// Letters of alleles: bases, and the IUPAC codes that stand for several.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace bigbird {
+
+inline std::string upper_case(std::string_view text) {
+  std::string upper(text);
+  for (char& letter : upper) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return upper;
+}
+
+// The bases that an upper-case code stands for, one bit each (A 1, C 2, G 4, T 8); 0 for any other letter.
+constexpr unsigned iupac_bases(char code) {
+  constexpr std::string_view codes = "ACMGRSVTWYHKDBN";  // in the order of the bits
+  const std::size_t at = codes.find(code);
+  return at == std::string_view::npos ? 0U : static_cast<unsigned>(at) + 1U;
+}
+
+constexpr bool is_acgt(char letter) {
+  return letter == 'A' || letter == 'C' || letter == 'G' || letter == 'T';
+}
+
+inline bool is_acgt(std::string_view text) {
+  for (const char letter : text) {
+    if (!is_acgt(letter)) return false;
+  }
+  return true;
+}
+
+inline bool is_iupac(std::string_view text) {
+  for (const char letter : text) {
+    if (iupac_bases(letter) == 0) return false;
+  }
+  return !text.empty();
+}
+
+// Whether the code may stand for what the genome has; an N of the genome is held by N alone.
+constexpr bool code_holds(char code, char base) {
+  const unsigned held = iupac_bases(base);
+  return held != 0 && (iupac_bases(code) & held) == held;
+}
+
+}  // namespace bigbird
