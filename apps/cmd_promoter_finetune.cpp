@@ -8,6 +8,7 @@
 #include "apps/training_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
+#include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/provenance.h"
 #include "lib/tasks/genomics/promoter_finetune.h"
@@ -19,12 +20,29 @@ int cmd_promoter_finetune(int argc, char** argv) {
       "promoter finetune", "Fine-tune a pretrained encoder on promoter examples.",
       {"bigbird promoter finetune --data promoters --init run/final -o promoter-run",
        "bigbird promoter finetune --data promoters --init run/final -o promoter-run --steps 711 --batch 256 "
-       "--accumulate 32 --resume"});
+       "--accumulate 32 --resume",
+       "bigbird promoter finetune --train train.csv --valid dev.csv --init run/final -o own-run"});
   PromoterFinetuneOptions options;
   TypedSchedule typed;
   bool resume = false;
   CLI::App& app = verb.app();
-  app.add_option("--data", options.data, "Folder of promoter build")->required()->type_name("DIR");
+  app.add_option(
+         "--data", options.data,
+         "Folder of promoter build; or of train.csv and dev.csv (or .tsv), with the columns sequence and "
+         "label")
+      ->type_name("DIR");
+  app.add_option(
+         "--train", options.train.path,
+         "In place of --data: a TSV or CSV with the columns sequence and label, or a FASTA of class 1")
+      ->type_name("FILE");
+  app.add_option("--train-negatives", options.train.negatives,
+                 "FASTA of class 0, where --train is one of class 1")
+      ->type_name("FASTA");
+  app.add_option("--valid", options.valid.path, "The same for validation; may be left out")
+      ->type_name("FILE");
+  app.add_option("--valid-negatives", options.valid.negatives,
+                 "FASTA of class 0, where --valid is one of class 1")
+      ->type_name("FASTA");
   app.add_option("--init", options.init, "Model folder to begin from")->required()->type_name("MODEL");
   app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
   const char* group = "Training";
@@ -52,6 +70,12 @@ int cmd_promoter_finetune(int argc, char** argv) {
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
+  if (options.data.empty() == options.train.empty() || (!options.data.empty() && !options.valid.empty()) ||
+      (options.train.empty() && !options.train.negatives.empty()) ||
+      (options.valid.empty() && !options.valid.negatives.empty())) {
+    throw_usage("promoter finetune: give the examples in one way",
+                "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
+  }
   options.start = run_start(resume, verb.force());
   options.schedule = parse_schedule_form(typed.schedule);
   options.optimizer.variant = parse_optimizer_variant(typed.optimizer);

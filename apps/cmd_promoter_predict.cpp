@@ -1,7 +1,10 @@
 // `bigbird promoter predict`: promoter probabilities of windows, as TSV.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,8 @@
 #include "lib/io/provenance.h"
 #include "lib/io/tsv.h"
 #include "lib/io/weight_files.h"
+#include "lib/tasks/genomics/labelled_sequences.h"
+#include "lib/tasks/genomics/promoter_evaluate.h"
 #include "lib/tasks/genomics/promoter_predict.h"
 
 namespace bigbird::apps {
@@ -21,8 +26,10 @@ int cmd_promoter_predict(int argc, char** argv) {
   Verb verb("promoter predict", "Score windows with a fine-tuned promoter model; TSV on stdout.",
             {"bigbird promoter predict -m run/final windows.fa",
              "bigbird promoter predict -m run/final -f genome.fa.gz -R windows.bed -o scores.tsv",
-             "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv"});
-  std::string model, records, fasta, regions, data;
+             "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv",
+             "bigbird promoter predict -m run/final --data test.csv -o predictions.tsv"});
+  std::string model, records, fasta, regions;
+  LabelledSource data;
   std::string output = "-";
   std::int64_t batch = 8;
   CLI::App& app = verb.app();
@@ -30,8 +37,13 @@ int cmd_promoter_predict(int argc, char** argv) {
   app.add_option("FASTA", records, "Every record is one window, on the forward strand");
   app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
   app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented")->type_name("BED");
-  app.add_option("--data", data, "Example file of promoter build; its labels are carried over")
-      ->type_name("TSV");
+  app.add_option(
+         "--data", data.path,
+         "Labelled sequences, whose labels are carried over: a file of promoter build, a TSV or CSV with "
+         "the columns sequence and label, or a FASTA of class 1")
+      ->type_name("FILE");
+  app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
+      ->type_name("FASTA");
   app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
   app.add_option("--batch", batch, "Windows run at once; the scores do not depend on it")
       ->check(CLI::Range(1, 65536));
@@ -41,12 +53,12 @@ int cmd_promoter_predict(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (data.empty() ? 0 : 1);
-  if (sources != 1 || regions.empty() != fasta.empty()) {
-    throw_usage("give the windows in one way", "a FASTA, or --fasta-ref with --regions-file, or --data TSV");
+  if (sources != 1 || regions.empty() != fasta.empty() || (data.empty() && !data.negatives.empty())) {
+    throw_usage("give the windows in one way", "a FASTA, or --fasta-ref with --regions-file, or --data FILE");
   }
   const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
                                                 : !regions.empty() ? read_bed_windows(regions, fasta)
-                                                                   : read_tsv_windows(data);
+                                                                   : read_labelled_windows(data);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   PromoterPredictor predictor(model, batch, *backend);
 
@@ -54,24 +66,34 @@ int cmd_promoter_predict(int argc, char** argv) {
   if (verb.provenance()) {
     comments = provenance_lines(
         {bigbird_version(), verb.command(), std::nullopt, fasta, {{"model", model, weights_digest(model)}}});
+    const std::string negatives =
+        data.empty() ? std::string() : read_promoter_facts(parent_folder(data.path)).negatives;
+    if (!negatives.empty()) comments.push_back(negatives_comment(negatives));
   }
   OutputStream out(output);
   std::vector<std::string> columns = {"id", "chrom", "start", "end", "strand"};
   if (!data.empty()) columns.emplace_back("label");
-  columns.emplace_back("score");
+  if (predictor.classes() == 2) {
+    columns.emplace_back("score");
+  } else {
+    for (std::size_t c = 0; c < predictor.classes(); ++c) columns.push_back(fmt::format("p{}", c));
+  }
   TsvWriter table(out, columns, comments);
   std::vector<std::string> fields;
-  const std::int64_t count = predictor.predict(*windows, [&](const Window& window, double score) {
-    fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
-              std::string(1, window.strand)};
-    if (!data.empty()) fields.push_back(std::to_string(window.label));
-    fields.push_back(fmt::format("{:.9g}", score));
-    table.row(fields);
-  });
+  const std::int64_t count =
+      predictor.predict(*windows, [&](const Window& window, std::span<const double> scores) {
+        fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
+                  std::string(1, window.strand)};
+        if (!data.empty()) fields.push_back(std::to_string(window.label));
+        for (const double score : predictor.classes() == 2 ? scores.last(1) : scores) {
+          fields.push_back(fmt::format("{:.9g}", score));
+        }
+        table.row(fields);
+      });
   if (count == 0) {
     throw_bad_input(fmt::format("{}: no windows", !records.empty()   ? records
                                                   : !regions.empty() ? regions
-                                                                     : data));
+                                                                     : data.path));
   }
   out.close();
   verb.set_throughput(static_cast<double>(count), "windows");

@@ -66,22 +66,4 @@ bool PromoterExampleReader::next(PromoterExample& example) {
   return true;
 }
 
-LabelledScores read_predictions(const std::string& path) {
-  TsvReader table(path);
-  if (!table.has_column("label") || !table.has_column("score")) {
-    throw_bad_input(path + ": needs a `label` and a `score` column",
-                    "labels come from `bigbird promoter predict --data`, which keeps those of the examples");
-  }
-  const std::size_t label = table.column("label");
-  const std::size_t score = table.column("score");
-  LabelledScores result;
-  std::vector<std::string_view> fields;
-  while (table.next(fields)) {
-    result.labels.push_back(parse_label(fields[label], table.where()));
-    result.scores.push_back(parse_number(fields[score], table.where(), "score"));
-  }
-  if (result.labels.empty()) throw_bad_input(path + ": no predictions in it", "give at least one row");
-  return result;
-}
-
 }  // namespace bigbird

@@ -49,11 +49,4 @@ class PromoterExampleReader {
   std::vector<std::string_view> fields_;
 };
 
-// Labels and scores of a predictions TSV: columns `label` (0 or 1) and `score`, others are passed over.
-struct LabelledScores {
-  std::vector<int> labels;
-  std::vector<double> scores;
-};
-LabelledScores read_predictions(const std::string& path);
-
 }  // namespace bigbird

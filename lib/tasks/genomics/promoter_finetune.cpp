@@ -14,6 +14,8 @@
 #include "lib/io/file.h"
 #include "lib/model/checkpoint.h"
 #include "lib/model/model.h"
+#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/genomics/promoter_leaks.h"
 #include "lib/tasks/genomics/window_classifier.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/compute_device.h"
@@ -22,7 +24,40 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t classes = 2;
+// Where the examples come from, and what is known of them.
+struct Sides {
+  LabelledSource train;
+  LabelledSource valid;  // may be empty
+  PromoterDataFacts facts;
+};
+
+Sides find_sides(const PromoterFinetuneOptions& options) {
+  if (options.data.empty()) return {options.train, options.valid, {}};
+  const auto train = labelled_side(options.data, "train"), valid = labelled_side(options.data, "valid");
+  if (!train || !valid) {
+    throw_bad_input(
+        fmt::format("{}: holds no {} side", options.data, train ? "valid" : "train"),
+        "a data folder holds train.tsv and valid.tsv, or train.csv and dev.csv; or name the files with "
+        "--train and --valid");
+  }
+  return {*train, *valid, read_promoter_facts(options.data)};
+}
+
+// "promoter" for the classifier of promoters and negatives, else the classes by number. Two classes are one
+// output: the probability of class 1.
+std::vector<Profile> profiles_of(std::int64_t classes) {
+  if (classes == 2) return {{"promoter", "."}};
+  std::vector<Profile> profiles;
+  for (std::int64_t i = 0; i < classes; ++i) profiles.push_back({fmt::format("class{}", i), "."});
+  return profiles;
+}
+
+std::string class_counts(const EncodedWindows& windows, std::int64_t classes) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes), 0);
+  for (const ClassifiedSequence& sequence : windows.sequences)
+    ++counts[static_cast<std::size_t>(sequence.label)];
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
 
 void check_numbers(const PromoterFinetuneOptions& options) {
   const char* help = "see bigbird promoter finetune --help";
@@ -114,22 +149,24 @@ std::map<std::string, std::string> identity(const PromoterFinetuneOptions& optio
 }
 
 std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                       const Schedule& schedule, const EncodedWindows& train,
+                       const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
                        const kernels::Backend& backend) {
   std::string card =
       "---\nlibrary_name: transformers\ntags: [bigbird, dna, promoter]\n---\n"
       "# BigBird promoter classifier, fine-tuned by bigbird\n\n| training | |\n|---|---|\n";
-  card += fmt::format("| begun from | {} |\n| windows | {} (promoters and their negatives) |\n", options.init,
-                      train.sequences.size());
+  card += fmt::format("| begun from | {} |\n| windows | {}; of classes 0, 1 ...: {} |\n", options.init,
+                      train.sequences.size(), class_counts(train, config.num_labels));
+  if (!sides.facts.negatives.empty()) card += fmt::format("| negatives | {} |\n", sides.facts.negatives);
   card += fmt::format("| tokens of a window | {}, padded or cut at the right end |\n", config.input_length);
   card += fmt::format("| batch, steps, rate | {}, {}, {:g} |\n| seed | {} |\n", options.batch, schedule.total,
                       options.learning_rate, options.seed);
   card += fmt::format("| computed on | {}, {} |\n", device_name(backend), name_of(backend.precision()));
   if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
+  card += config.num_labels == 2 ? "\nClass 1 is a promoter (or what the data called 1). " : "\n";
   card +=
-      "\nClass 1 is a promoter. Use: `bigbird promoter predict -m FOLDER windows.fa`. The score is the "
-      "probability of class "
-      "1; it is calibrated to the share of promoters in the training windows, not in a genome.\n";
+      "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
+      "the "
+      "classes in the training windows, not in a genome.\n";
   return card;
 }
 
@@ -138,28 +175,43 @@ std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig
 TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
   check_numbers(options);
   RunFolder::check(options.run, options.start);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
+  const Sides sides = find_sides(options);
+  const ModelConfig stored = read_config(options.init + "/config.json");
+  const std::int64_t most =
+      options.length > 0 ? choose_length(options, stored, 0) : stored.max_position_embeddings;
+  LeakCheck leaks;
+  const auto read = [&](const LabelledSource& source, const char* side, std::int64_t max_tokens) {
+    return encode_labelled_windows(*read_labelled_windows(source), source.path, *tokenizer, max_tokens,
+                                   [&](const Window& window) { leaks.add(side, window); });
+  };
+  const EncodedWindows train_windows = read(sides.train, "train", most);
+  const std::int64_t length = choose_length(options, stored, train_windows.longest);
+  const EncodedWindows valid_windows =
+      sides.valid.empty() ? EncodedWindows{} : read(sides.valid, "valid", length);
+  say_shortened(sides.train.path, train_windows, length);
+  say_shortened(sides.valid.path, valid_windows, length);
+  const std::int64_t classes = std::max(train_windows.classes, valid_windows.classes);
+  if (classes < 2) {
+    throw_bad_input(sides.train.path + ": all examples are of class 0",
+                    "give examples of at least two classes");
+  }
+  if (const LeakReport report = leaks.report(); report.any()) {
+    log_warning(fmt::format("training and validation examples are not independent: {}", report.text()));
+  }
+
   LoadedModel loaded = load_model(options.init, HeadType::classification, options.seed, classes);
   ModelConfig& config = loaded.config;
   if (config.num_labels != classes) {
-    throw_bad_input(fmt::format("{}: this classifier has {} classes, promoters have {}", options.init,
+    throw_bad_input(fmt::format("{}: this classifier has {} classes, the examples have {}", options.init,
                                 config.num_labels, classes),
                     "begin from a pretrained model");
   }
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
   check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
                          options.init, options.init);
   if (options.dropout >= 0) config.hidden_dropout_prob = options.dropout;
-
-  const std::string train_file = options.data + "/train.tsv", valid_file = options.data + "/valid.tsv";
-  const std::int64_t most =
-      options.length > 0 ? choose_length(options, config, 0) : config.max_position_embeddings;
-  const EncodedWindows train_windows = encode_labelled_windows(train_file, *tokenizer, most, classes);
-  config.input_length = choose_length(options, config, train_windows.longest);
+  config.input_length = length;
   validate(config, "the options of the model");
-  const EncodedWindows valid_windows =
-      encode_labelled_windows(valid_file, *tokenizer, config.input_length, classes);
-  say_shortened(train_file, train_windows, config.input_length);
-  say_shortened(valid_file, valid_windows, config.input_length);
 
   const double per_epoch =
       static_cast<double>(train_windows.sequences.size()) / static_cast<double>(options.batch);
@@ -170,6 +222,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
     throw_usage(
         fmt::format("--warmup {}: longer than the {} steps of the run", schedule.warmup, schedule.total));
   }
+  log_info(fmt::format("training examples of classes 0, 1 ...: {}{}", class_counts(train_windows, classes),
+                       sides.facts.negatives.empty() ? "" : "; negatives: " + sides.facts.negatives));
   log_info(fmt::format("{} training and {} validation windows of {} tokens; {} steps are {:.2f} epochs",
                        train_windows.sequences.size(), valid_windows.sequences.size(), config.input_length,
                        schedule.total, static_cast<double>(schedule.total) / per_epoch));
@@ -189,7 +243,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   trainer.mlm_columns = false;
   trainer.comments = options.comments;
   trainer.identity = identity(options, config, schedule, train_windows);
-  trainer.extras = {options.init, model_card(options, config, schedule, train_windows, backend)};
+  trainer.extras = {options.init, model_card(options, config, schedule, train_windows, sides, backend),
+                    model_task_files(sides.facts.window, profiles_of(classes))};
   trainer.debug_nan = options.debug_nan;
 
   const PlannedMemory planned = plan_memory(options, config, backend);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/tasks/genomics/labelled_sequences.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
@@ -16,7 +17,11 @@
 namespace bigbird {
 
 struct PromoterFinetuneOptions {
-  std::string data;  // folder of `promoter build`: train.tsv and valid.tsv are read
+  // A folder with a train and a valid side (labelled_sequences.h), of `promoter build` or one's own; or,
+  // instead, the sides themselves: `valid` may be left out.
+  std::string data;
+  LabelledSource train;
+  LabelledSource valid;
   std::string init;  // pretrained or fine-tuned model folder
   std::string run;   // folder to write
 
@@ -46,10 +51,12 @@ struct PromoterFinetuneOptions {
   std::vector<std::string> comments;  // provenance lines of metrics.tsv
 };
 
-// Softmax cross entropy over the two classes, which is the paper's binary cross entropy on the difference of
-// the logits. Errors: {bad_input} example files, model and tokenizer that do not belong together, an output
-// folder that holds a run; {usage} options out of range or other than those of the run that is resumed;
-// {environment} too little memory; {interrupted} after a signal, with everything saved.
+// Softmax cross entropy over the classes of the data, at least two; for two it is the paper's binary cross
+// entropy on the difference of the logits. Sequences that the validation side shares with the training side,
+// on either strand, are counted in a warning. The model folders get window.json, where the data's manifest
+// tells the window, and profiles.tsv. Errors: {bad_input} example files, model and tokenizer that do not
+// belong together, an output folder that holds a run; {usage} options out of range or other than those of the
+// run that is resumed; {environment} too little memory; {interrupted} after a signal, with everything saved.
 TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend);
 
 }  // namespace bigbird

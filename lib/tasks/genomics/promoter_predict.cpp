@@ -19,11 +19,13 @@ PromoterPredictor::PromoterPredictor(const std::string& model_folder, std::int64
                                      kernels::Backend& backend)
     : micro_batch_(micro_batch) {
   const ModelConfig stored = read_config(model_folder + "/config.json");
-  if (stored.head != HeadType::classification || stored.num_labels != 2) {
+  if (stored.head != HeadType::classification || stored.num_labels < 2 ||
+      stored.problem_type != ProblemType::single_label) {
     throw_bad_input(model_folder + ": not a promoter classifier",
                     "make one with `bigbird promoter finetune`");
   }
-  LoadedModel loaded = load_model(model_folder, HeadType::classification, 0);
+  LoadedModel loaded = load_model(model_folder, HeadType::classification, 0, stored.num_labels);
+  classes_ = static_cast<std::size_t>(stored.num_labels);
   if (loaded.config.input_length == 0) loaded.config.input_length = loaded.config.max_position_embeddings;
   tokenizer_ = load_tokenizer(model_folder);
   check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer_->vocab_size()),
@@ -33,8 +35,8 @@ PromoterPredictor::PromoterPredictor(const std::string& model_folder, std::int64
   model_->set_parameters(loaded.parameters);
 }
 
-std::int64_t PromoterPredictor::predict(WindowReader& windows,
-                                        const std::function<void(const Window&, double)>& row) {
+std::int64_t PromoterPredictor::predict(
+    WindowReader& windows, const std::function<void(const Window&, std::span<const double>)>& row) {
   const std::int64_t length = model_->config().input_length;
   std::vector<Window> pending;
   std::vector<ClassifiedSequence> sequences;
@@ -42,7 +44,9 @@ std::int64_t PromoterPredictor::predict(WindowReader& windows,
   Progress progress("promoter predict", 0, "windows");
   const auto flush = [&] {
     const std::vector<double> probabilities = classify(*model_, sequences, micro_batch_);
-    for (std::size_t i = 0; i < pending.size(); ++i) row(pending[i], probabilities[2 * i + 1]);
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      row(pending[i], std::span(probabilities).subspan(i * classes_, classes_));
+    }
     progress.advance(pending.size());
     count += static_cast<std::int64_t>(pending.size());
     pending.clear();

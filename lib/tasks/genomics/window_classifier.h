@@ -24,12 +24,14 @@ struct EncodedWindows {
   std::vector<ClassifiedSequence> sequences;
   std::int64_t longest = 0;    // tokens, special ones included
   std::int64_t shortened = 0;  // how many did not fit max_tokens
+  std::int64_t classes = 0;    // the highest label plus one
 };
 
-// Reads and encodes a labelled TSV. Error{bad_input} for a file without examples, without labels, or with a
-// label that is not below num_labels.
-EncodedWindows encode_labelled_windows(const std::string& tsv, const Tokenizer& tokenizer,
-                                       std::int64_t max_tokens, std::int64_t num_labels);
+// Reads and encodes labelled windows; `seen`, where given, is called with each. Error{bad_input}, beginning
+// with `where`, for no windows, and for windows without a label.
+EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string& where,
+                                       const Tokenizer& tokenizer, std::int64_t max_tokens,
+                                       const std::function<void(const Window&)>& seen = {});
 
 struct ClassificationBatches {
   std::int64_t batch = 32;        // sequences of an update

@@ -1,0 +1,85 @@
+// Scores of a classifier of several classes; see class_metrics.h.
+#include "lib/tasks/class_metrics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+double ratio(double numerator, double denominator) {
+  return denominator == 0 ? 0 : numerator / denominator;
+}
+
+}  // namespace
+
+ClassMetrics class_metrics(std::span<const int> labels, std::span<const int> predicted, std::size_t classes) {
+  if (labels.size() != predicted.size()) {
+    throw_bad_input(fmt::format("{} labels but {} predictions", labels.size(), predicted.size()));
+  }
+  if (labels.empty()) throw_bad_input("no examples to score", "give at least one labelled prediction");
+  ClassMetrics metrics;
+  metrics.classes = classes;
+  metrics.examples = static_cast<std::int64_t>(labels.size());
+  metrics.confusion.assign(classes * classes, 0);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    for (const int value : {labels[i], predicted[i]}) {
+      if (value < 0 || static_cast<std::size_t>(value) >= classes) {
+        throw_bad_input(fmt::format("example {}: {} is none of the {} classes", i + 1, value, classes));
+      }
+    }
+    ++metrics
+          .confusion[static_cast<std::size_t>(labels[i]) * classes + static_cast<std::size_t>(predicted[i])];
+  }
+  const double all = static_cast<double>(metrics.examples);
+  double right = 0, occurring = 0, f1_sum = 0, both = 0, labelled_squares = 0, predicted_squares = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    double labelled = 0, guessed = 0;
+    for (std::size_t other = 0; other < classes; ++other) {
+      labelled += static_cast<double>(metrics.confusion[c * classes + other]);
+      guessed += static_cast<double>(metrics.confusion[other * classes + c]);
+    }
+    const double hits = static_cast<double>(metrics.confusion[c * classes + c]);
+    metrics.precision.push_back(ratio(hits, guessed));
+    metrics.recall.push_back(ratio(hits, labelled));
+    metrics.f1.push_back(ratio(2 * hits, labelled + guessed));
+    right += hits;
+    if (labelled + guessed > 0) {
+      occurring += 1;
+      f1_sum += metrics.f1.back();
+    }
+    both += labelled * guessed;
+    labelled_squares += labelled * labelled;
+    predicted_squares += guessed * guessed;
+  }
+  metrics.accuracy = right / all;
+  metrics.macro_f1 = f1_sum / occurring;
+  metrics.mcc = ratio(right * all - both,
+                      std::sqrt(all * all - labelled_squares) * std::sqrt(all * all - predicted_squares));
+  return metrics;
+}
+
+std::string class_metrics_json(const ClassMetrics& metrics, const std::string& provenance_json) {
+  nlohmann::ordered_json json;
+  json["accuracy"] = metrics.accuracy;
+  json["macro_f1"] = metrics.macro_f1;
+  json["mcc"] = metrics.mcc;
+  json["classes"] = metrics.classes;
+  json["precision"] = metrics.precision;
+  json["recall"] = metrics.recall;
+  json["f1"] = metrics.f1;
+  for (std::size_t c = 0; c < metrics.classes; ++c) {
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * metrics.classes);
+    json["confusion"].push_back(
+        std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(metrics.classes)));
+  }
+  json["examples"] = metrics.examples;
+  if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace bigbird
