@@ -112,6 +112,12 @@ std::string canonical_contig_name(std::string_view name) {
   return number == mitochondrion ? "MT" : std::to_string(number);
 }
 
+std::string assembly_of(const Contig& contig) {
+  const Accession accession = parse_accession(contig.name);
+  if (accession.length != 0) return assembly_of_length(accession.chromosome, accession.length);
+  return assembly_of_length(chromosome_number(contig.name), contig.length);
+}
+
 ContigNames::ContigNames(std::vector<Contig> contigs) : contigs_(std::move(contigs)) {
   for (std::size_t i = 0; i < contigs_.size(); ++i) {
     by_name_.emplace(contigs_[i].name, i);

@@ -24,6 +24,9 @@ int chromosome_number(std::string_view name);
 // The name without its convention, to key random draws with: "1" for chr1, 1 and NC_000001.10, "X", "Y",
 // "MT"; the name itself when it names none of these.
 std::string canonical_contig_name(std::string_view name);
+// "GRCh37" or "GRCh38" for a chromosome 1-22, X, Y whose name (an accession with its version) or length says
+// it; empty for any other.
+std::string assembly_of(const Contig& contig);
 
 class ContigNames {
  public:

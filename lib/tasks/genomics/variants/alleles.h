@@ -119,21 +119,27 @@ class AlleleJudge {
 // The human assembly that a file's contigs or a genome speak of.
 enum class GenomeBuild { unknown, grch37, grch38 };
 const char* genome_build_name(GenomeBuild build);
-// By lengths of chromosomes and by accession versions; unknown when nothing tells.
+// By lengths of chromosomes and by accession versions, and where these say nothing by the words of `hints`
+// (hg19, GRCh38 ...); unknown when nothing tells, or when some say one and some the other.
 GenomeBuild build_of(const std::vector<Contig>& contigs, const std::vector<std::string>& hints);
 
 // Refuses a file of another build than the genome: contig lengths that disagree, or too many REF alleles of
 // its first records that do. Feed it records until it has seen enough, then ask.
 class BuildCheck {
  public:
+  // `contigs` are those of the FASTA, and outlive the check.
   BuildCheck(const std::string& path, const std::vector<Contig>& header,
              const std::vector<std::string>& hints, const Fasta& fasta, const ContigNames& contigs);
-  // Error{bad_input}, one line that names both builds: lengths in the header against the FASTA's.
+  // Error{bad_input}, one line that names both builds: the header's lengths are those of one human assembly,
+  // the FASTA's those of the other. Any other difference of lengths (a FASTA cut short, an assembly that is
+  // not known here, hints that disagree) is a warning: the alleles decide.
   void check_header() const;
-  // Counts a record's REF against the FASTA.
+  // Counts a record's REF against the FASTA. Not comparable: REF of other letters than A C G T, contigs that
+  // the FASTA has not, places beyond the contig's end, N in the FASTA.
   void see(const VcfRecord& record);
   // Error{bad_input} when more than half of at least 10 (all of fewer than 10 but at least 3) comparable REF
-  // alleles disagree.
+  // alleles disagree; not when in most of these (more than two of three) an ALT agrees, which is a table with
+  // REF and ALT exchanged, and which a wrong build gives in one of three.
   void check_alleles() const;
   std::int64_t compared() const { return compared_; }
   std::int64_t disagreeing() const { return disagreeing_; }
@@ -146,6 +152,7 @@ class BuildCheck {
   const ContigNames& contigs_;
   std::int64_t compared_ = 0;
   std::int64_t disagreeing_ = 0;
+  std::int64_t exchanged_ = 0;  // of the disagreeing: an ALT is what the FASTA has
 };
 
 }  // namespace bigbird
