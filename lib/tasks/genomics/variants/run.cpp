@@ -16,6 +16,7 @@
 #include "lib/io/file.h"
 #include "lib/io/provenance.h"
 #include "lib/io/sha256.h"
+#include "lib/io/tabix.h"
 #include "lib/io/tsv.h"
 #include "lib/tasks/genomics/variants/background.h"
 #include "lib/tasks/genomics/variants/columns.h"
@@ -130,6 +131,12 @@ class SkippedTable {
   std::uint64_t rows_ = 0;
 };
 
+// Records of a shard, where an index tells; 0 when they are not known.
+std::uint64_t own_records(const VariantRunOptions& options) {
+  if (options.scoring.input == "-" || !options.scoring.regions.empty()) return 0;
+  return records_in_index(options.scoring.input).value_or(0) / options.shards;
+}
+
 void check_something_scored(const VariantTally& tally, const std::string& input) {
   if (tally.scored > 0 || tally.alleles == 0) return;
   const SkipReason reason = tally.main_reason();
@@ -238,7 +245,7 @@ VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scor
   VariantTally& tally = summary.tally;
   std::uint64_t resumed = 0;
   {
-    Progress progress("variants", 0, "records");
+    Progress progress("variants", own_records(options), "records");
     std::vector<VcfRecord> records;
     while (input.next(records)) {
       const std::uint64_t chunk = input.chunk_number();
