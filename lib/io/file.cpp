@@ -127,6 +127,12 @@ void write_text_atomic(const std::string& path, std::string_view text) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+  if (path == "-") {
+    path_ = "standard output";
+    descriptor_ = dup(STDOUT_FILENO);
+    if (descriptor_ < 0) throw_cannot_write(path_, errno);
+    return;
+  }
   std::error_code ignored;
   if (fs::is_symlink(path, ignored)) {
     const fs::path followed = fs::weakly_canonical(path, ignored);

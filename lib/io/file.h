@@ -75,8 +75,8 @@ class LineReader {
 };
 
 // A file written beside its place (PATH.tmp.PID), synced and renamed on commit(); removed when destroyed
-// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly. Unbuffered:
-// write large pieces.
+// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly, and so is "-",
+// the standard output. Unbuffered: write large pieces.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -90,6 +90,10 @@ class AtomicFile {
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
+  // The file that holds the bytes until commit(), for a library that writes by itself to a path.
+  const std::string& written_path() const { return temporary_.empty() ? target_ : temporary_; }
+  // True when path() is a device or a pipe, which is written directly and where nothing can be read back.
+  bool direct() const { return temporary_.empty(); }
 
  private:
   void close_descriptor();

@@ -88,7 +88,7 @@ class VcfWriter {
  public:
   // The header of `reader` (made up for headerless input: ##fileformat, and ##contig lines of `contigs`) with
   // `lines` ("##bigbird_command=...") and the fields added; fields of the same id that are there already are
-  // replaced. "-" is the standard output; a path appears whole at close().
+  // replaced. "-" is the standard output; a path appears whole at close(). The reader outlives the writer.
   VcfWriter(const std::string& path, VcfType type, const VcfReader& reader,
             const std::vector<Contig>& contigs, const std::vector<VcfInfoField>& fields,
             const std::vector<std::string>& lines);
