@@ -22,6 +22,8 @@ const VerbRow* find_verb(const std::string& name);
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
 int cmd_check(int argc, char** argv);
+int cmd_chromatin_build(int argc, char** argv);
+int cmd_chromatin_evaluate(int argc, char** argv);
 int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
 int cmd_convert(int argc, char** argv);
@@ -38,6 +40,7 @@ int cmd_promoter_build(int argc, char** argv);
 int cmd_promoter_finetune(int argc, char** argv);
 int cmd_promoter_predict(int argc, char** argv);
 int cmd_promoter_evaluate(int argc, char** argv);
+int cmd_promoter_scan(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
 int cmd_tokenize(int argc, char** argv);
 int cmd_train_bpe(int argc, char** argv);
