@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "lib/report/svg_text.h"
+
 namespace bigbird {
 namespace {
 
@@ -34,20 +36,6 @@ Kind kind_of(AttentionPattern pattern, std::int64_t blocks, std::int64_t row, st
   return pattern == AttentionPattern::full ? Kind::global : Kind::random;
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '&') {
-      result += "&amp;";
-    } else if (letter == '<') {
-      result += "&lt;";
-    } else {
-      result += letter;
-    }
-  }
-  return result;
-}
-
 class Panels {
  public:
   explicit Panels(const AttentionPicture& picture)
@@ -64,7 +52,7 @@ class Panels {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
         "<text x=\"{2}\" y=\"24\" font-size=\"14\">{3}</text>\n",
-        width, height, margin, escaped(picture_.title));
+        width, height, margin, svg_escaped(picture_.title));
     struct Panel {
       const char* caption;
       std::vector<Kind> kinds;

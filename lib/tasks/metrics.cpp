@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <vector>
 
 #include "lib/core/error.h"
 
@@ -34,65 +32,89 @@ double ratio(double numerator, double denominator) {
   return denominator == 0 ? 0 : numerator / denominator;
 }
 
-std::vector<std::size_t> order_by_score(std::span<const double> scores) {
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
-  return order;
+struct Classes {
+  std::vector<double> positives;
+  std::vector<double> negatives;
+};
+
+Classes by_class(std::span<const int> labels, std::span<const double> scores) {
+  check_examples(labels, scores);
+  Classes classes;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    (labels[i] == 1 ? classes.positives : classes.negatives).push_back(scores[i]);
+  }
+  return classes;
 }
 
-// Calls body(positives, negatives) for every group of equal scores, from the lowest score up.
+// Calls body(positives, negatives) for every group of equal scores, from the lowest score up. Both ascending.
 template <typename Body>
-void for_each_tie(std::span<const int> labels, std::span<const double> scores, const Body& body) {
-  const std::vector<std::size_t> order = order_by_score(scores);
-  std::size_t i = 0;
-  while (i < order.size()) {
-    const double score = scores[order[i]];
-    double positives = 0;
-    double negatives = 0;
-    for (; i < order.size() && scores[order[i]] == score; ++i)
-      (labels[order[i]] == 1 ? positives : negatives) += 1;
-    body(positives, negatives);
+void for_each_tie(std::span<const double> positives, std::span<const double> negatives, const Body& body) {
+  std::size_t p = 0;
+  std::size_t n = 0;
+  while (p < positives.size() || n < negatives.size()) {
+    const bool from_positives =
+        n == negatives.size() || (p < positives.size() && positives[p] <= negatives[n]);
+    const double score = from_positives ? positives[p] : negatives[n];
+    const std::size_t first_positive = p;
+    const std::size_t first_negative = n;
+    while (p < positives.size() && positives[p] == score) ++p;
+    while (n < negatives.size() && negatives[n] == score) ++n;
+    body(p - first_positive, n - first_negative);
   }
 }
 
 }  // namespace
 
-double auroc(std::span<const int> labels, std::span<const double> scores) {
-  check_examples(labels, scores);
-  // The share of (positive, negative) pairs in the right order, a tie counting half: the same number as mean
-  // ranks give.
-  double positives = 0;
-  double negatives = 0;
+RankMetrics rank_metrics(std::span<double> positives, std::span<double> negatives) {
+  std::sort(positives.begin(), positives.end());
+  std::sort(negatives.begin(), negatives.end());
+  const double positive_count = static_cast<double>(positives.size());
+  const double negative_count = static_cast<double>(negatives.size());
+  // AUROC is the share of (positive, negative) pairs in the right order, a tie counting half: the same number
+  // as mean ranks give. Walking up from the lowest score, "at or above this score" is what has not been
+  // passed yet.
   double wins = 0;
-  for_each_tie(labels, scores, [&](double tied_positives, double tied_negatives) {
-    wins += tied_positives * (negatives + 0.5 * tied_negatives);
-    positives += tied_positives;
-    negatives += tied_negatives;
+  double precisions = 0;
+  double positives_left = positive_count;
+  double negatives_left = negative_count;
+  for_each_tie(positives, negatives, [&](std::size_t tied_positives, std::size_t tied_negatives) {
+    const double p = static_cast<double>(tied_positives);
+    const double n = static_cast<double>(tied_negatives);
+    wins += p * (negative_count - negatives_left + 0.5 * n);
+    precisions += p * positives_left / (positives_left + negatives_left);
+    positives_left -= p;
+    negatives_left -= n;
   });
-  if (positives == 0 || negatives == 0) return std::numeric_limits<double>::quiet_NaN();
-  return wins / (positives * negatives);
+  constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+  return {static_cast<std::int64_t>(positives.size()), static_cast<std::int64_t>(negatives.size()),
+          positives.empty() || negatives.empty() ? undefined : wins / (positive_count * negative_count),
+          positives.empty() ? undefined : precisions / positive_count};
+}
+
+std::vector<CurvePoint> ranked_curve(std::span<const double> positives, std::span<const double> negatives) {
+  CurvePoint left{static_cast<std::int64_t>(positives.size()), static_cast<std::int64_t>(negatives.size())};
+  std::vector<CurvePoint> points;
+  for_each_tie(positives, negatives, [&](std::size_t tied_positives, std::size_t tied_negatives) {
+    points.push_back(left);
+    left.true_positives -= static_cast<std::int64_t>(tied_positives);
+    left.false_positives -= static_cast<std::int64_t>(tied_negatives);
+  });
+  std::reverse(points.begin(), points.end());
+  return points;
+}
+
+double auroc(std::span<const int> labels, std::span<const double> scores) {
+  Classes classes = by_class(labels, scores);
+  return rank_metrics(classes.positives, classes.negatives).auroc;
 }
 
 double average_precision(std::span<const int> labels, std::span<const double> scores) {
-  check_examples(labels, scores);
-  double positives = 0;
-  for (const int label : labels) positives += label;
-  if (positives == 0) return std::numeric_limits<double>::quiet_NaN();
-  // Walking up from the lowest score, "at or above this score" is what has not been passed yet.
-  double positives_left = positives;
-  double examples_left = static_cast<double>(labels.size());
-  double sum = 0;
-  for_each_tie(labels, scores, [&](double tied_positives, double tied_negatives) {
-    sum += tied_positives * positives_left / examples_left;
-    positives_left -= tied_positives;
-    examples_left -= tied_positives + tied_negatives;
-  });
-  return sum / positives;
+  Classes classes = by_class(labels, scores);
+  return rank_metrics(classes.positives, classes.negatives).auprc;
 }
 
 BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double> scores, double threshold) {
-  check_examples(labels, scores);
+  Classes classes = by_class(labels, scores);
   BinaryMetrics m;
   m.threshold = threshold;
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -114,8 +136,9 @@ BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double
   // The root is taken factor by factor: the product of four counts of a genome-wide scan would lose digits.
   m.mcc = ratio(tp * tn - fp * fn,
                 std::sqrt(tp + fp) * std::sqrt(tp + fn) * std::sqrt(tn + fp) * std::sqrt(tn + fn));
-  m.auroc = auroc(labels, scores);
-  m.auprc = average_precision(labels, scores);
+  const RankMetrics ranks = rank_metrics(classes.positives, classes.negatives);
+  m.auroc = ranks.auroc;
+  m.auprc = ranks.auprc;
   return m;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace bigbird {
 
@@ -36,6 +37,27 @@ BinaryMetrics binary_metrics(std::span<const int> labels, std::span<const double
 
 double auroc(std::span<const int> labels, std::span<const double> scores);
 double average_precision(std::span<const int> labels, std::span<const double> scores);
+
+struct RankMetrics {
+  std::int64_t positives = 0;
+  std::int64_t negatives = 0;
+  double auroc = 0;  // NaN without both classes
+  double auprc = 0;  // NaN without positives
+};
+
+// Both metrics from the scores of the two classes, which are sorted in place: the fast way for many examples.
+// The scores must not be NaN.
+RankMetrics rank_metrics(std::span<double> positives, std::span<double> negatives);
+
+// Examples at or above a threshold, for each distinct score from the highest down.
+struct CurvePoint {
+  std::int64_t true_positives = 0;
+  std::int64_t false_positives = 0;
+  bool operator==(const CurvePoint&) const = default;
+};
+// Of scores that rank_metrics has sorted: what ROC and precision-recall curves are drawn from. The last point
+// holds all examples.
+std::vector<CurvePoint> ranked_curve(std::span<const double> positives, std::span<const double> negatives);
 
 // A JSON object with the fields above; undefined values are null. `provenance_json` is put in as it is when
 // not empty.

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "reference/metrics.h"
+#include "tests/support/support.h"
 
 namespace bigbird {
 namespace {
@@ -64,6 +67,40 @@ TEST(BinaryMetrics, AgreesWithTheOracleOnRandomScoresWithTies) {
       EXPECT_NEAR(m.auprc, *auprc, 1e-12);
     }
   }
+}
+
+// Made by tests/peers/make_metrics.py.
+TEST(RankMetrics, EqualsScikitLearnOnRandomScoresWithTies) {
+  const auto golden = nlohmann::json::parse(
+      testing::read_text(testing::source_dir() / "tests" / "golden" / "metrics_sklearn.json"));
+  std::size_t undefined = 0;
+  for (const auto& profile : golden.at("profiles")) {
+    SCOPED_TRACE(profile.at("name").get<std::string>());
+    const std::string labels = profile.at("labels");
+    std::vector<double> classes[2];
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      classes[labels[i] - '0'].push_back(profile.at("scores_1024")[i].get<double>() / 1024);
+    }
+    const RankMetrics ranks = rank_metrics(classes[1], classes[0]);
+    EXPECT_EQ(ranks.positives, profile.at("positives"));
+    EXPECT_EQ(ranks.positives + ranks.negatives, golden.at("rows"));
+    for (const auto& [name, value] : {std::pair{"auroc", ranks.auroc}, {"auprc", ranks.auprc}}) {
+      if (profile.at(name).is_null()) {
+        EXPECT_TRUE(std::isnan(value)) << name;
+        ++undefined;
+      } else {
+        EXPECT_NEAR(value, profile.at(name).get<double>(), 1e-12) << name;
+      }
+    }
+  }
+  EXPECT_EQ(undefined, 3u) << "no positive: neither; no negative: no AUROC";
+}
+
+TEST(RankMetrics, CurveStepsThroughTheDistinctScores) {
+  std::vector<double> positives = {0.9, 0.5, 0.5};
+  std::vector<double> negatives = {0.7, 0.5, 0.1, 0.1};
+  rank_metrics(positives, negatives);
+  EXPECT_EQ(ranked_curve(positives, negatives), (std::vector<CurvePoint>{{1, 0}, {1, 1}, {3, 2}, {3, 4}}));
 }
 
 TEST(BinaryMetrics, OneClassHasNoAurocAndJsonSaysNull) {
