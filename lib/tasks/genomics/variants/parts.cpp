@@ -108,24 +108,20 @@ std::string records_digest(const std::vector<VcfRecord>& records) {
 }
 
 ChunkParts::ChunkParts(const std::string& folder, const std::string& identity, bool resume, bool force)
-    : folder_(folder) {
-  const std::string identity_path = folder_ + "/run.json";
-  if (!folder_is_empty(folder_)) {
-    if (resume) {
-      if (!file_exists(identity_path) || read_file(identity_path) != identity) {
-        throw_bad_input(folder_ + ": finished parts of another run (another model, input, genome or options)",
-                        "give the options of that run, or --force to begin anew");
-      }
-      return;
+    : folder_(folder), identity_(identity) {
+  if (folder_is_empty(folder_)) return;
+  if (resume) {
+    if (!file_exists(identity_path()) || read_file(identity_path()) != identity) {
+      throw_bad_input(folder_ + ": finished parts of another run (another model, input, genome or options)",
+                      "give the options of that run, or --force to begin anew");
     }
-    if (!force) {
-      throw_usage(folder_ + ": finished parts of a run that did not end",
-                  "--resume goes on from them, --force begins anew");
-    }
+    made_ = true;
+  } else if (force) {
     remove_folder(folder_);
+  } else {
+    throw_usage(folder_ + ": finished parts of a run that did not end",
+                "--resume goes on from them, --force begins anew");
   }
-  make_folders(folder_);
-  write_text_atomic(identity_path, identity);
 }
 
 std::string ChunkParts::part_path(std::uint64_t chunk) const {
@@ -163,7 +159,12 @@ std::optional<ChunkResult> ChunkParts::load(std::uint64_t chunk, const std::stri
   return result;
 }
 
-void ChunkParts::save(std::uint64_t chunk, const std::string& digest, const ChunkResult& result) const {
+void ChunkParts::save(std::uint64_t chunk, const std::string& digest, const ChunkResult& result) {
+  if (!made_) {
+    make_folders(folder_);
+    write_text_atomic(identity_path(), identity_);
+    made_ = true;
+  }
   std::string bytes(magic);
   bytes += digest;
   put(bytes, result.windows);

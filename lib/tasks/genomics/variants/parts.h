@@ -19,19 +19,23 @@ class ChunkParts {
  public:
   // `identity`: everything that the scores depend on, as text. A folder that is there already is refused
   // (Error{usage} with --resume and --force as hint) unless `resume` (then its identity must be the same:
-  // Error{bad_input}) or `force` (then it is emptied).
+  // Error{bad_input}) or `force` (then it is removed). It is made by the first save().
   ChunkParts(const std::string& folder, const std::string& identity, bool resume, bool force);
 
   // The scores of a chunk, when they are there. Error{bad_input} when the part is damaged or of other records
   // than `digest` says.
   std::optional<ChunkResult> load(std::uint64_t chunk, const std::string& digest) const;
-  void save(std::uint64_t chunk, const std::string& digest, const ChunkResult& result) const;
+  void save(std::uint64_t chunk, const std::string& digest, const ChunkResult& result);
   // The run is complete.
   void remove() const;
 
  private:
   std::string part_path(std::uint64_t chunk) const;
+  std::string identity_path() const { return folder_ + "/run.json"; }
+
   std::string folder_;
+  std::string identity_;
+  bool made_ = false;
 };
 
 }  // namespace bigbird

@@ -275,6 +275,7 @@ VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scor
     }
   }
   if (resumed > 0) log_info(fmt::format("{} records were scored by the run before", resumed));
+  if (input.records() == 0) log_warning(options.scoring.input + ": no records");
   summary.input_records = input.records();
   summary.input_digest = input.finish_digest();
 
