@@ -1,6 +1,7 @@
 // Private to lib/io: owning handles of htslib's variant files, and what VcfRecord and VcfReader hold.
 #pragma once
 
+#include <htslib/bgzf.h>
 #include <htslib/hts.h>
 #include <htslib/kstring.h>
 #include <htslib/tbx.h>
@@ -104,6 +105,8 @@ struct VcfReader::State {
   bool next_line();  // into `line`, numbered
   bool next_text(VcfRecord& record);
   bool next_bcf(VcfRecord& record);
+  const BGZF* compressed() const;  // null for plain text
+  bool is_damaged() const;
   void check_end() const;
   std::string where() const;
 };

@@ -91,17 +91,24 @@ std::string VcfReader::State::where() const {
   return fmt::format("{}:{}", path, line_number);
 }
 
+const BGZF* VcfReader::State::compressed() const {
+  return is_bcf || file->format.compression != no_compression ? file->fp.bgzf : nullptr;
+}
+
+bool VcfReader::State::is_damaged() const {
+  return compressed() != nullptr && compressed()->errcode != 0;
+}
+
 // What a stream shows only at its end: that its last block was missing.
 void VcfReader::State::check_end() const {
-  const BGZF* bgzf_file =
-      file->is_bin || file->format.compression != no_compression ? file->fp.bgzf : nullptr;
+  const BGZF* bgzf_file = compressed();
   if (bgzf_file == nullptr) {
     if (const int error = herrno(file->fp.hfile); error != 0) {
       throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(error)));
     }
     return;
   }
-  if (bgzf_file->errcode != 0) throw_damaged_compression(path);
+  if (is_damaged()) throw_damaged_compression(path);
   if (bgzf_file->is_compressed && !bgzf_file->is_gzip && bgzf_file->no_eof_block) {
     throw_bad_input(fmt::format("{}: BGZF stream is cut short (its end-of-file block is missing)", path),
                     "copy or download the file again");
@@ -112,7 +119,8 @@ bool VcfReader::State::next_line() {
   if (std::exchange(has_line, false)) return true;
   for (;;) {
     const int code = hts_getline(file.get(), '\n', &line.text);
-    if (code < -1) throw_damaged_compression(path);
+    // Damage in the middle of a line gives its first part.
+    if (code < -1 || is_damaged()) throw_damaged_compression(path);
     if (code == -1) {
       check_end();
       return false;
