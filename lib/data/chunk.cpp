@@ -28,32 +28,6 @@ namespace {
 constexpr std::size_t units_per_batch = 16;
 constexpr std::size_t texts_per_batch = 64;
 
-std::vector<std::size_t> choose_chromosomes(const ChunkOptions& options, const ContigNames& names) {
-  std::vector<std::size_t> chosen;
-  if (options.chromosomes.empty()) {
-    chosen = names.default_chromosomes();
-    if (chosen.empty()) {
-      throw_bad_input(options.fasta + ": none of the chromosomes 1-22, X, Y under any naming",
-                      "name the contigs with --chromosomes A,B or take every one with --chromosomes all");
-    }
-    return chosen;
-  }
-  if (options.chromosomes.size() == 1 && options.chromosomes[0] == "all") {
-    for (std::size_t i = 0; i < names.size(); ++i) chosen.push_back(i);
-    return chosen;
-  }
-  std::set<std::size_t> seen;
-  for (const std::string& name : options.chromosomes) {
-    const std::size_t contig = names.require(name, options.fasta);
-    if (!seen.insert(contig).second) {
-      throw_bad_input(fmt::format("--chromosomes: {} is named twice", names[contig].name),
-                      "name each chromosome once");
-    }
-    chosen.push_back(contig);
-  }
-  return chosen;
-}
-
 // The bases to leave out, by contig index.
 std::vector<IntervalSet> read_excluded(const std::string& path, const ContigNames& names) {
   std::vector<std::vector<IntervalSet::Interval>> intervals(names.size());
@@ -180,6 +154,33 @@ void check_options(const ChunkOptions& options) {
 
 }  // namespace
 
+std::vector<std::size_t> choose_chromosomes(const std::vector<std::string>& wanted, const ContigNames& names,
+                                            const std::string& fasta) {
+  std::vector<std::size_t> chosen;
+  if (wanted.empty()) {
+    chosen = names.default_chromosomes();
+    if (chosen.empty()) {
+      throw_bad_input(fasta + ": none of the chromosomes 1-22, X, Y under any naming",
+                      "name the contigs with --chromosomes A,B or take every one with --chromosomes all");
+    }
+    return chosen;
+  }
+  if (wanted.size() == 1 && wanted[0] == "all") {
+    for (std::size_t i = 0; i < names.size(); ++i) chosen.push_back(i);
+    return chosen;
+  }
+  std::set<std::size_t> seen;
+  for (const std::string& name : wanted) {
+    const std::size_t contig = names.require(name, fasta);
+    if (!seen.insert(contig).second) {
+      throw_bad_input(fmt::format("--chromosomes: {} is named twice", names[contig].name),
+                      "name each chromosome once");
+    }
+    chosen.push_back(contig);
+  }
+  return chosen;
+}
+
 ChunkSummary chunk_genome(const ChunkOptions& options) {
   check_options(options);
   const bool limits_n = options.max_n_document < 1.0 || options.max_n_sentence < 1.0;
@@ -191,7 +192,7 @@ ChunkSummary chunk_genome(const ChunkOptions& options) {
     build_fasta_index(options.fasta);
   }
   const ContigNames names(fasta ? fasta->contigs() : load_fai(options.fasta));
-  const std::vector<std::size_t> chosen = choose_chromosomes(options, names);
+  const std::vector<std::size_t> chosen = choose_chromosomes(options.chromosomes, names, options.fasta);
 
   std::vector<DocumentFilter> filters(chosen.size());
   const auto excluded = options.exclude_bed.empty() ? std::vector<IntervalSet>(names.size())

@@ -2,11 +2,13 @@
 // The recipe and the filters are in lib/data/documents.h; here are the files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "lib/data/documents.h"
+#include "lib/io/contig_names.h"
 
 namespace bigbird {
 
@@ -44,5 +46,9 @@ struct ChunkSummary {
 // reverse-complemented. Errors: no chromosome to cut, unknown or repeated chromosomes, a BED none of whose
 // contigs is known, shares outside [0, 1], nothing left to write.
 ChunkSummary chunk_genome(const ChunkOptions& options);
+
+// Indices of the contigs that a list of --chromosomes means, as ChunkOptions says. `fasta` is for messages.
+std::vector<std::size_t> choose_chromosomes(const std::vector<std::string>& wanted, const ContigNames& names,
+                                            const std::string& fasta);
 
 }  // namespace bigbird
