@@ -59,14 +59,6 @@ Accession accession_of(int chromosome, bool is_grch37, bool is_grch38) {
   return {chromosome, 0, 0};
 }
 
-// The assembly whose chromosome has this length; empty for any other.
-std::string assembly_of_length(int chromosome, std::int64_t length) {
-  if (chromosome < 1 || chromosome > chromosome_y) return {};
-  const ChromosomeFacts& facts = chromosome_facts[static_cast<std::size_t>(chromosome - 1)];
-  if (length == facts.grch37_length) return "GRCh37";
-  return length == facts.grch38_length ? "GRCh38" : "";
-}
-
 // RefSeq NC_000001..NC_000024 and GenBank CM000663..CM000686 with any version; the two mitochondria by their
 // own accessions.
 Accession parse_accession(std::string_view name) {
@@ -91,6 +83,13 @@ Accession parse_accession(std::string_view name) {
 }
 
 }  // namespace
+
+std::string assembly_of_length(int chromosome, std::int64_t length) {
+  if (chromosome < 1 || chromosome > chromosome_y) return {};
+  const ChromosomeFacts& facts = chromosome_facts[static_cast<std::size_t>(chromosome - 1)];
+  if (length == facts.grch37_length) return "GRCh37";
+  return length == facts.grch38_length ? "GRCh38" : "";
+}
 
 int chromosome_number(std::string_view name) {
   if (const Accession accession = parse_accession(name); accession.chromosome != 0)

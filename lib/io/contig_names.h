@@ -28,6 +28,9 @@ std::string canonical_contig_name(std::string_view name);
 // it; empty for any other.
 std::string assembly_of(const Contig& contig);
 
+// "GRCh37" or "GRCh38" when chromosome 1..22, 23 = X, 24 = Y has exactly this length there; else empty.
+std::string assembly_of_length(int chromosome, std::int64_t length);
+
 class ContigNames {
  public:
   ContigNames() = default;

@@ -65,5 +65,6 @@ class BedLifter {
 // Reasons that are not liftOver's own.
 inline constexpr const char* not_in_genome_reason = "Contig not in the new genome";
 inline constexpr const char* beyond_contig_reason = "Beyond the end of its contig";
+inline constexpr const char* beyond_new_reason = "Beyond the end of the new genome's contig";
 
 }  // namespace bigbird

@@ -8,7 +8,21 @@
 namespace bigbird {
 namespace {
 
+constexpr int mitochondrion = 25;
 constexpr const char* chain_hint = "give the chain file that lifts from the input's assembly";
+
+// An excerpt of a contig begins at its first base and is shorter; the length of another assembly, or more
+// bases than there are, says that it is another sequence.
+bool is_another_sequence(std::string_view name, std::int64_t length, std::int64_t expected) {
+  if (length == expected) return false;
+  return length > expected || !assembly_of_length(chromosome_number(name), length).empty();
+}
+
+// Mitochondria of different length are different sequences: their names match only with their lengths.
+std::optional<std::size_t> find_contig(const ContigNames& names, const Contig& contig) {
+  return chromosome_number(contig.name) == mitochondrion ? names.find(contig.name, contig.length)
+                                                         : names.find(contig.name);
+}
 
 }  // namespace
 
@@ -16,14 +30,14 @@ LiftoverAssembly::LiftoverAssembly(const ChainFile& chain, const std::string& fa
   if (!fasta.empty()) genome_.emplace(fasta);
   names_ = genome_ ? ContigNames(genome_->contigs()) : chain.to();
   for (const Contig& contig : chain.to().contigs()) {
-    const auto found = names_.find(contig.name, contig.length);
-    const auto by_name = found ? found : names_.find(contig.name);
-    if (by_name && names_[*by_name].length != contig.length) {
+    const auto found = find_contig(names_, contig);
+    if (!found) continue;
+    if (is_another_sequence(contig.name, names_[*found].length, contig.length)) {
       throw_bad_input(fmt::format("{}: {} has {} bases, but the chain file lifts to a {} of {}", fasta,
-                                  names_[*by_name].name, names_[*by_name].length, contig.name, contig.length),
+                                  names_[*found].name, names_[*found].length, contig.name, contig.length),
                       "give the genome that the chain file lifts to");
     }
-    if (found) to_.emplace(contig.name, *found);
+    to_.emplace(contig.name, *found);
   }
   if (to_.empty()) {
     throw_bad_input(fmt::format("{}: holds none of the contigs that the chain file lifts to", fasta),
@@ -32,14 +46,14 @@ LiftoverAssembly::LiftoverAssembly(const ChainFile& chain, const std::string& fa
 }
 
 void LiftoverAssembly::declare(std::string_view name, std::int64_t length, const std::string& where) {
-  const auto known = length == 0 ? std::optional<std::int64_t>() : std::optional<std::int64_t>(length);
-  const auto found = chain_.from().find(name, known);
-  if (found && length != 0 && chain_.from()[*found].length != length) {
+  const auto found =
+      length == 0 ? chain_.from().find(name) : find_contig(chain_.from(), {std::string(name), length});
+  if (found && length != 0 && is_another_sequence(name, length, chain_.from()[*found].length)) {
     throw_bad_input(fmt::format("{}: {} has {} bases, but the chain file lifts from a {} of {}", where, name,
                                 length, chain_.from()[*found].name, chain_.from()[*found].length),
                     chain_hint);
   }
-  if (found) {
+  if (found || (length != 0 && chromosome_number(name) == mitochondrion)) {
     from_.insert_or_assign(std::string(name), found);
   } else {
     resolve(name, where);

@@ -16,12 +16,12 @@ namespace bigbird {
 
 class LiftoverAssembly {
  public:
-  // `fasta` (may be empty) is the new assembly's genome. Error{bad_input} when a contig of it has another
-  // length than the chain file says.
+  // `fasta` (may be empty) is the new assembly's genome; its contigs may be cut short (an excerpt).
+  // Error{bad_input} when one has more bases than the chain file says, or as many as in another assembly.
   LiftoverAssembly(const ChainFile& chain, const std::string& fasta);
 
   // A contig of the input's header with its length (0: not given). Error{bad_input} "WHERE: ..." when it is
-  // of another assembly than the chain lifts from.
+  // of another assembly than the chain lifts from, by the same rule.
   void declare(std::string_view name, std::int64_t length, const std::string& where);
   // The chain file's contig that the input's name means; nothing when it has none. Error{bad_input} for an
   // accession of another assembly, for which `where` is called.

@@ -50,6 +50,7 @@ std::string BedLifter::lift(std::string_view line, const LineReader& lines, std:
   if (!lifted.ok()) return lift_outcome_text(lifted.outcome);
   const auto to = assembly_.to(lifted.chrom);
   if (!to) return not_in_genome_reason;
+  if (lifted.parts.back().end > assembly_.contigs()[*to].length) return beyond_new_reason;
 
   std::int64_t begin = lifted.parts.front().begin;
   std::int64_t end = lifted.parts.back().end;

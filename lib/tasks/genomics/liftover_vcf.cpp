@@ -154,6 +154,7 @@ std::string VcfLifter::lift(std::string_view line, const LineReader& lines, std:
   if (lifted.end - lifted.begin != length) return "Bases added inside of REF in new";
   const auto to = assembly_.to(lifted.chrom);
   if (!to) return not_in_genome_reason;
+  if (lifted.end > assembly_.contigs()[*to].length) return beyond_new_reason;
   begin = lifted.begin;
 
   if (std::string reason = carry_alts(record, lines); !reason.empty()) return reason;

@@ -93,6 +93,46 @@ TEST(Chain, IntervalRunsFromFirstToLastMappedBase) {
   EXPECT_EQ(most.end, 218);
 }
 
+TEST(Chain, PartsAreCarriedByOneChain) {
+  const ChainFile chain = parse(two_chains);
+  // 100-104 and 118-120 on the first chain; its gap 110-115 holds none of them.
+  const LiftedParts both = chain.lift_parts("chr1", {{100, 104}, {118, 120}}, ChainInterval{108, 117}, 1.0);
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(both.parts, (std::vector<ChainInterval>{{200, 204}, {216, 218}}));
+  EXPECT_EQ(both.inner, (ChainInterval{208, 215})) << "from its first to its last mapped base";
+  // A part in the gap has no base on the first chain, whatever share may be lost; the second holds both.
+  const LiftedParts other = chain.lift_parts("chr1", {{106, 108}, {111, 113}}, std::nullopt, 0.5);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other.chrom, "chr9");
+  EXPECT_TRUE(other.reversed);
+  EXPECT_EQ(other.parts, (std::vector<ChainInterval>{{482, 484}, {487, 489}}));
+  EXPECT_EQ(chain.lift_parts("chr1", {{100, 104}, {111, 113}}, std::nullopt, 0.5).outcome,
+            LiftOutcome::split);
+  EXPECT_EQ(chain.lift_parts("chr1", {{100, 104}, {118, 120}}, ChainInterval{111, 113}, 1.0).inner,
+            std::nullopt);
+}
+
+// Intervals that reach over the borders of the stretches by which chains are found.
+TEST(Chain, LongContigsAndManyChains) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {  // 40 chains of 100,000 bases, the last ones score highest
+    const int begin = i * 100000;
+    text += "chain " + std::to_string(i + 1) + " a 9000000 + " + std::to_string(begin) + " " +
+            std::to_string(begin + 100000) + " b 9000000 + " + std::to_string(begin + 7) + " " +
+            std::to_string(begin + 100007) + " 1\n100000\n\n";
+  }
+  text += "chain 1000 a 9000000 + 0 4000000 b 9000000 + 5000000 9000000 2\n1000\t3998000\t3998000\n1000\n";
+  const ChainFile chain = parse(text);
+  for (const std::int64_t position : {1000, 131071, 131072, 262144, 3998999}) {
+    EXPECT_EQ(chain.lift_base("a", position).begin, position + 7);
+  }
+  EXPECT_EQ(chain.lift_base("a", 999).begin, 5000999) << "the chain of the highest score";
+  EXPECT_EQ(chain.lift_base("a", 3999000).begin, 8999000);
+  EXPECT_EQ(chain.lift_interval("a", 120000, 180000).begin, 120007);
+  EXPECT_EQ(chain.lift_interval("a", 120000, 280000).outcome, LiftOutcome::split);
+  EXPECT_EQ(chain.lift_base("a", 8999999).outcome, LiftOutcome::deleted);
+}
+
 TEST(Chain, NamesAreReconciled) {
   const ChainFile chain = parse(two_chains);
   EXPECT_EQ(chain.lift_base("1", 105).begin, 205);

@@ -74,6 +74,23 @@ TEST(ContigNames, AnAccessionNeverMeansTheOtherAssembly) {
   EXPECT_EQ(cut.find("NC_000001.10"), 0u) << "an excerpt has neither assembly's length";
 }
 
+TEST(ContigNames, AnAccessionOfAnotherAssemblyIsExplained) {
+  const ContigNames grch37({{"chr1", 249250621}, {"chr2", 5000}});
+  EXPECT_EQ(grch37.assembly_clash("NC_000001.11"),
+            "NC_000001.11 is chromosome 1 of GRCh38, but chr1 here has 249250621 bases, as in GRCh37");
+  EXPECT_EQ(grch37.assembly_clash("NC_000001.9"),
+            "NC_000001.9 is chromosome 1 of an assembly not known here, but chr1 here has 249250621 bases, "
+            "as in GRCh37");
+  EXPECT_EQ(grch37.find("NC_000001.9"), std::nullopt);
+  EXPECT_EQ(grch37.find("NC_000002.9"), 1u) << "an excerpt has no assembly's length";
+  for (const char* name : {"NC_000001.10", "NC_000002.12", "chr1", "1", "NC_000003.12", "other"})
+    EXPECT_EQ(grch37.assembly_clash(name), "") << name;
+  EXPECT_EQ(assembly_of_length(23, 155270560), "GRCh37");
+  EXPECT_EQ(assembly_of_length(1, 248956422), "GRCh38");
+  EXPECT_EQ(assembly_of_length(2, 248956422), "");
+  EXPECT_EQ(assembly_of_length(25, 16569), "");
+}
+
 TEST(ContigNames, MitochondriaOfDifferentLengthAreNeverReconciled) {
   const ContigNames hg19({{"chrM", 16571}});
   EXPECT_EQ(hg19.find("chrM"), 0u);
