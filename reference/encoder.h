@@ -110,6 +110,7 @@ struct ClassificationLabels {
   ClassificationLoss kind = ClassificationLoss::cross_entropy;
   std::vector<std::int64_t> classes;  // cross_entropy: per sequence
   Matrix targets;                     // the other two: (sequences, outputs)
+  double positive_weight = 1.0;       // binary_cross_entropy
 };
 
 struct ClassificationResult {

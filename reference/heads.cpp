@@ -171,7 +171,7 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
       loss = softmax_cross_entropy(logits, labels.classes);
       break;
     case ClassificationLoss::binary_cross_entropy:
-      loss = binary_cross_entropy_with_logits(logits, labels.targets);
+      loss = binary_cross_entropy_with_logits(logits, labels.targets, labels.positive_weight);
       break;
     case ClassificationLoss::mean_squared_error:
       loss = mean_squared_error(logits, labels.targets);

@@ -29,16 +29,21 @@ LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<st
   return result;
 }
 
-LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets) {
+LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets,
+                                                 double positive_weight) {
   if (targets.values.size() != logits.values.size()) throw std::invalid_argument("one target per logit");
   LossAndGradient result{0.0, Matrix(logits.rows, logits.columns)};
   const double count = static_cast<double>(logits.values.size());
   for (std::size_t i = 0; i < logits.values.size(); ++i) {
     const double x = logits.values[i];
     const double y = targets.values[i];
-    // log(1 + exp(x)) - x y, written so that exp never overflows.
-    result.loss += (std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))) - x * y) / count;
-    result.gradient.values[i] = (1.0 / (1.0 + std::exp(-x)) - y) / count;
+    // -log sigmoid(x) = log(1 + exp(-x)) and -log(1 - sigmoid(x)) = log(1 + exp(x)), so that exp never
+    // overflows.
+    const double rest = std::log1p(std::exp(-std::abs(x)));
+    const double sigmoid = 1.0 / (1.0 + std::exp(-x));
+    result.loss +=
+        (positive_weight * y * (std::max(-x, 0.0) + rest) + (1.0 - y) * (std::max(x, 0.0) + rest)) / count;
+    result.gradient.values[i] = (positive_weight * y * (sigmoid - 1.0) + (1.0 - y) * sigmoid) / count;
   }
   return result;
 }

@@ -19,8 +19,11 @@ inline constexpr std::int64_t ignored_label = -100;
 // all are ignored.
 LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels);
 
-// Mean over all elements of -(y log sigmoid(x) + (1 - y) log(1 - sigmoid(x))); targets y in [0, 1].
-LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets);
+// Mean over all elements of -(w y log sigmoid(x) + (1 - y) log(1 - sigmoid(x))); targets y in [0, 1], w the
+// weight of positives (pos_weight of torch.nn.BCEWithLogitsLoss, which is not part of the divisor there
+// either).
+LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets,
+                                                 double positive_weight = 1.0);
 
 // Mean over all elements of (x - y)^2.
 LossAndGradient mean_squared_error(const Matrix& predictions, const Matrix& targets);

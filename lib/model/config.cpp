@@ -288,6 +288,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
+    ours.number("positive_weight", config.positive_weight);
     ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
   }
@@ -342,6 +343,9 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   if (config.position_type == PositionType::rotary) {
     own["rotary_dim"] = config.rotary_dim;
     own["rotary_base"] = config.rotary_base;
+  }
+  if (config.head == HeadType::classification && config.problem_type == ProblemType::multi_label) {
+    own["positive_weight"] = config.positive_weight;
   }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;

@@ -102,6 +102,7 @@ struct ModelConfig {
   double rotary_base = 10000.0;
   HeadType head = HeadType::pretraining;
   ProblemType problem_type = ProblemType::single_label;
+  double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
   std::vector<std::string> label_names;   // num_labels of them, or none: LABEL_0, LABEL_1 ...
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.

@@ -72,6 +72,10 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(
         fmt::format("{}: initializer_range = {} is outside 0 < sigma < 10", where, config.initializer_range));
   }
+  if (!(config.positive_weight > 0.0 && config.positive_weight <= 1e6)) {
+    reject(
+        fmt::format("{}: positive_weight = {} is outside 0 < weight <= 1e6", where, config.positive_weight));
+  }
   if (config.position_type == PositionType::absolute && config.rotary_dim != 0) {
     reject(fmt::format("{}: rotary_dim = {}, but the positions are absolute", where, config.rotary_dim));
   }

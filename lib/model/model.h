@@ -59,7 +59,8 @@ struct ForwardResult {
   double mlm_loss_sum = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  // NSP or classification. Single label: nats over sequences. Multi-label (nats) and regression (squares):
+  // NSP or classification. Single label: nats over sequences. Multi-label (nats, positives weighted) and
+  // regression (squares):
   // over all sequences times labels, so that the mean is Hugging Face's.
   double sequence_loss_sum = 0;
   std::int64_t sequence_count = 0;

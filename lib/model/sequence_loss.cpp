@@ -15,8 +15,9 @@ void target_losses(const Call& call, const SequenceActivations& kept, kernels::I
                    kernels::Values dlogits, const float* scale) {
   const kernels::Index sequences = call.batch.sequences();
   if (problem_of(call) == ProblemType::multi_label) {
-    call.backend.binary_cross_entropy(kept.logits, kept.targets, 1.0f, kept.losses, dlogits, scale, sequences,
-                                      classes);
+    call.backend.binary_cross_entropy(kept.logits, kept.targets,
+                                      static_cast<float>(call.config.positive_weight), kept.losses, dlogits,
+                                      scale, sequences, classes);
   } else {
     call.backend.squared_error(kept.logits, kept.targets, kept.losses, dlogits, scale, sequences, classes);
   }

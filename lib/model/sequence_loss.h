@@ -14,7 +14,8 @@ void gather_first_tokens(const Call& call, const SequenceActivations& kept, kern
 
 // The loss of kept.logits [B, classes] against what the batch gives: cross entropy of a label (next sentence,
 // and classification by a single label), binary cross entropy of every label, or squared error
-// (ModelConfig::problem_type). Means over all of [B, classes] in the last two, as in transformers.
+// (ModelConfig::problem_type). Means over all of [B, classes] in the last two, as in transformers; positives
+// weighted by ModelConfig::positive_weight do not change what the mean divides by.
 bool has_sequence_loss(const Call& call);
 // Nothing without labels.
 void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes);

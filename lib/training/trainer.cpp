@@ -33,7 +33,8 @@ std::vector<std::string> loss_columns(const TrainerOptions& options) {
   std::vector<std::string> columns = {"step", "loss"};
   if (options.mlm_columns) columns.insert(columns.end(), {"mlm_loss", "mlm_accuracy"});
   if (!options.sequence_name.empty()) {
-    columns.insert(columns.end(), {options.sequence_name + "_loss", options.sequence_name + "_accuracy"});
+    columns.push_back(options.sequence_name + "_loss");
+    if (options.sequence_accuracy) columns.push_back(options.sequence_name + "_accuracy");
   }
   return columns;
 }
@@ -46,7 +47,9 @@ std::vector<std::string> loss_fields(const LossSums& sums, const TrainerOptions&
   }
   if (!options.sequence_name.empty()) {
     fields.push_back(ratio(sums.sequence_loss, sums.sequence_count));
-    fields.push_back(ratio(static_cast<double>(sums.sequence_correct), sums.sequence_count));
+    if (options.sequence_accuracy) {
+      fields.push_back(ratio(static_cast<double>(sums.sequence_correct), sums.sequence_count));
+    }
   }
   return fields;
 }
@@ -73,7 +76,7 @@ std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const s
   std::size_t labelled = 0;
   for (const Batch& batch : batches) {
     masked += batch.masked_rows.size();
-    labelled += batch.sequence_labels.size();
+    labelled += batch.sequence_labels.size() + batch.sequence_targets.size();  // one of them is empty
   }
   LossScale scale;
   if (masked > 0) scale.mlm = 1.0f / static_cast<float>(masked);

@@ -23,12 +23,13 @@ struct LossSums {
   double mlm_loss = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  double sequence_loss = 0;  // nats over sequences
+  double sequence_loss = 0;  // nats over sequences; multi-label: over sequences times labels
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;
 
   void add(const ForwardResult& result);
-  // Mean over the masked tokens plus mean over the sequences, those that there are: what is minimised.
+  // Mean over the masked tokens plus mean over the sequences (or their labels), those that there are: what is
+  // minimised.
   double loss() const;
 };
 
@@ -52,6 +53,7 @@ struct TrainerOptions {
   std::uint64_t keep_best = 0;                  // of lowest validation loss, kept beside the last ones
   std::string task_name;                        // for progress: "pretrain"
   std::string sequence_name;                    // columns <name>_loss and <name>_accuracy: "nsp"
+  bool sequence_accuracy = true;                // the second of them; a multi-label loss has none
   bool mlm_columns = true;                      // columns mlm_loss and mlm_accuracy
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)

@@ -204,6 +204,7 @@ TEST(EncoderGradients, ClassificationEqualsCentralDifferencesForEveryLoss) {
     labels.kind = kind;
     labels.classes = {2, 0};
     labels.targets = Matrix(2, 3, {1, 0, 0.5, 0, 1, 1});
+    labels.positive_weight = 3.0;
     const Parameters gradients = classification(config, parameters, sequences, labels).gradients;
     const auto loss = [&] { return classification(config, parameters, sequences, labels).loss; };
     for (auto& [name, values] : parameters) {

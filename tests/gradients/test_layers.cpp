@@ -121,6 +121,10 @@ TEST(Losses, GradientsEqualCentralDifferences) {
   EXPECT_LT(largest_gradient_error(x.values, binary_cross_entropy_with_logits(x, targets).gradient.values,
                                    [&] { return binary_cross_entropy_with_logits(x, targets).loss; }),
             tolerance);
+  EXPECT_LT(
+      largest_gradient_error(x.values, binary_cross_entropy_with_logits(x, targets, 8.0).gradient.values,
+                             [&] { return binary_cross_entropy_with_logits(x, targets, 8.0).loss; }),
+      tolerance);
   EXPECT_LT(largest_gradient_error(x.values, mean_squared_error(x, targets).gradient.values,
                                    [&] { return mean_squared_error(x, targets).loss; }),
             tolerance);
@@ -138,7 +142,24 @@ TEST(Losses, ValuesByHand) {
   const Matrix two(1, 2, {std::log(3.0), -1000.0});
   EXPECT_NEAR(binary_cross_entropy_with_logits(two, Matrix(1, 2, {1, 1})).loss,
               (std::log(4.0 / 3.0) + 1000.0) / 2.0, 1e-9);
+  // A positive at probability 3/4 counts 8 times, a negative there once; both divide by 2.
+  const Matrix same(1, 2, {std::log(3.0), std::log(3.0)});
+  EXPECT_NEAR(binary_cross_entropy_with_logits(same, Matrix(1, 2, {1, 0}), 8.0).loss,
+              (8.0 * std::log(4.0 / 3.0) + std::log(4.0)) / 2.0, 1e-12);
   EXPECT_NEAR(mean_squared_error(Matrix(1, 2, {1, 5}), Matrix(1, 2, {3, 2})).loss, (4.0 + 9.0) / 2.0, 1e-12);
+}
+
+// torch.nn.BCEWithLogitsLoss(pos_weight = 8 for each class) of PyTorch 2, in float64.
+TEST(Losses, WeightedPositivesEqualPyTorch) {
+  const Matrix logits(2, 3, {0.3, -2.0, 4.0, 1.5, -0.7, 0.0});
+  const LossAndGradient got =
+      binary_cross_entropy_with_logits(logits, Matrix(2, 3, {1, 0, 1, 0, 1, 0.25}), 8.0);
+  EXPECT_NEAR(got.loss, 2.8566709676233217, 1e-14);
+  const Vector expected = {-0.5674099775844547, 0.019867153670352924, -0.023981613282788732,
+                           0.1362624126989406,  -0.8909170295575549,  -0.10416666666666667};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(got.gradient.values[i], expected[i], 1e-14) << i;
+  }
 }
 
 }  // namespace

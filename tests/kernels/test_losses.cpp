@@ -74,7 +74,7 @@ TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
   const std::size_t count = static_cast<std::size_t>(rows * classes);
   const Floats logits = random_floats(count, 82, 50.0f);
   Floats targets(count), positive(count);
-  for (std::size_t i = 0; i < count; ++i) targets[i] = i % 3 == 0 ? 1.0f : 0.0f;
+  for (std::size_t i = 0; i < count; ++i) targets[i] = i % 3 == 0 ? 1.0f : i % 7 == 0 ? 0.25f : 0.0f;
   const float scale = 0.5f;
   const auto got = run([&](Backend& backend) {
     Guarded losses(5), dlogits(count), weighted(5), weighted_gradient(logits);
@@ -89,13 +89,13 @@ TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
     double total = 0.0, weighted_total = 0.0;
     for (Index i = row * classes; i < (row + 1) * classes; ++i) {
       const std::size_t at = static_cast<std::size_t>(i);
-      const auto one = reference::binary_cross_entropy_with_logits(matrix({logits[at]}, 1, 1),
-                                                                   matrix({targets[at]}, 1, 1));
-      const double weight = targets[at] == 1.0f ? 3.0 : 1.0;
+      const reference::Matrix logit = matrix({logits[at]}, 1, 1), target = matrix({targets[at]}, 1, 1);
+      const auto one = reference::binary_cross_entropy_with_logits(logit, target);
+      const auto heavy = reference::binary_cross_entropy_with_logits(logit, target, 3.0);
       total += one.loss;
-      weighted_total += weight * one.loss;
+      weighted_total += heavy.loss;
       gradient.push_back(0.5 * one.gradient.values[0]);
-      weighted_gradient.push_back(0.5 * weight * one.gradient.values[0]);
+      weighted_gradient.push_back(0.5 * heavy.gradient.values[0]);
     }
     losses.push_back(total);
     weighted.push_back(weighted_total);

@@ -58,6 +58,8 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   config.random_mode = RandomMode::hf_train;
   config.norm_type = NormType::prenorm;
   config.head = HeadType::classification;
+  config.problem_type = ProblemType::multi_label;
+  config.positive_weight = 8.0;
   config.input_length = 64;
   config.tokenizer_digest = "abc";
   const ModelConfig back = read_config(write(config_json(config)));
@@ -65,6 +67,7 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   EXPECT_EQ(back.attention, AttentionPattern::window_random);
   EXPECT_EQ(back.norm_type, NormType::prenorm);
   EXPECT_EQ(back.num_labels, 5);
+  EXPECT_EQ(back.positive_weight, 8.0);
   EXPECT_EQ(back.tokenizer_digest, "abc");
 }
 

@@ -116,17 +116,20 @@ TEST_F(Heads, TheEncoderAloneGivesStatesAndThePooledTokenAndHasNoLoss) {
 }
 
 TEST_F(Heads, EveryLossOfClassificationAgreesWithTheReference) {
-  for (const auto& [problem, kind, labels] :
-       {std::tuple{ProblemType::multi_label, reference::ClassificationLoss::binary_cross_entropy, 3},
-        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 3},
-        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 1}}) {
+  for (const auto& [problem, kind, labels, weight] :
+       {std::tuple{ProblemType::multi_label, reference::ClassificationLoss::binary_cross_entropy, 3, 1.0},
+        std::tuple{ProblemType::multi_label, reference::ClassificationLoss::binary_cross_entropy, 3, 8.0},
+        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 3, 1.0},
+        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 1, 1.0}}) {
     ModelConfig config = head_config(HeadType::classification);
     config.num_labels = labels;
     config.problem_type = problem;
+    config.positive_weight = weight;
     const Batch batch = random_batch(config, ragged, 55);
     const std::vector<float> parameters = random_parameters(config, 56);
     reference::ClassificationLabels targets;
     targets.kind = kind;
+    targets.positive_weight = weight;
     targets.targets =
         reference::Matrix(ragged.size(), static_cast<std::size_t>(labels),
                           reference::Vector(batch.sequence_targets.begin(), batch.sequence_targets.end()));

@@ -1,0 +1,104 @@
+// The loop on a multi-label loss: the mean is over sequences times labels of the whole update, however it is
+// cut, and positives are weighted.
+#include "lib/training/trainer.h"
+
+#include <cmath>
+
+#include "lib/core/rng.h"
+#include "lib/io/tsv.h"
+#include "tests/unit/training/training_fixture.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::int64_t labels = 7;
+
+// Five sequences an update, in micro-batches of `most`.
+class LabelledSequences : public TrainingTask {
+ public:
+  LabelledSequences(const ModelConfig& config, std::int64_t most) : config_(config), most_(most) {}
+  std::vector<Batch> batches(std::uint64_t step) const override {
+    std::vector<Batch> parts;
+    for (std::int64_t s = 0; s < 5; ++s) {
+      if (s % most_ == 0) parts.emplace_back();
+      CounterRng rng(3, Purpose::test, step * 5 + static_cast<std::uint64_t>(s));
+      std::vector<std::int32_t> ids(static_cast<std::size_t>(20 + s));
+      for (std::int32_t& id : ids) id = static_cast<std::int32_t>(5 + rng.below(21));
+      parts.back().append(ids, {}, config_.block_size, 0);
+      for (std::int64_t k = 0; k < labels; ++k) {
+        parts.back().sequence_targets.push_back(rng.below(3) == 0 ? 1.0f : 0.0f);
+      }
+    }
+    return parts;
+  }
+
+ private:
+  const ModelConfig& config_;
+  std::int64_t most_;
+};
+
+class MultiLabelTraining : public TrainingTest {
+ protected:
+  static ModelConfig config(double positive_weight) {
+    ModelConfig config = tiny_config();
+    config.head = HeadType::classification;
+    config.problem_type = ProblemType::multi_label;
+    config.num_labels = labels;
+    config.positive_weight = positive_weight;
+    config.hidden_dropout_prob = 0.0;
+    config.attention_probs_dropout_prob = 0.0;
+    return config;
+  }
+
+  // Three updates; the rows of metrics.tsv, column "loss" and "grad_norm" of each.
+  std::vector<double> run(const std::string& name, const ModelConfig& config, std::int64_t most) {
+    Model model(*backend_, config, {5 * 128, 5, 0, 128}, {true, false});
+    model.set_parameters(initial_parameters(model.layout(), config, 1));
+    Optimizer optimizer(*backend_, model.layout(), {});
+    TrainerOptions options;
+    options.steps = 3;
+    options.schedule = {ScheduleForm::huggingface, 1e-3, 0, 4};
+    options.task_name = "labels";
+    options.sequence_name = "labels";
+    options.sequence_accuracy = false;
+    options.mlm_columns = false;
+    train(model, optimizer, LabelledSequences(config, most), RunFolder(path(name), RunStart::fresh), options,
+          {});
+    std::vector<double> values;
+    TsvReader rows(path(name) + "/metrics.tsv");
+    EXPECT_FALSE(rows.has_column("labels_accuracy"));
+    std::vector<std::string_view> fields;
+    while (rows.next(fields)) {
+      for (const char* column : {"loss", "grad_norm"}) {
+        values.push_back(parse_number(fields[rows.column(column)], rows.where(), column));
+      }
+    }
+    return values;
+  }
+};
+
+TEST_F(MultiLabelTraining, CuttingTheUpdateChangesRoundingOnly) {
+  const ModelConfig model = config(8.0);
+  const std::vector<double> whole = run("whole", model, 5), cut = run("cut", model, 2);
+  ASSERT_EQ(whole.size(), 6u);
+  ASSERT_EQ(cut.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_GT(whole[i], 0.0);
+    // AdamW divides by small moments: rounding grows from update to update.
+    EXPECT_NEAR(cut[i], whole[i], (i < 2 ? 1e-5 : 1e-3) * whole[i]) << i;
+  }
+}
+
+// At the start every logit is near 0, where each label costs ln 2 and each positive `weight` times that.
+TEST_F(MultiLabelTraining, PositivesWeighAsAsked) {
+  double positives = 0.0;
+  for (const Batch& batch : LabelledSequences(config(1.0), 5).batches(0)) {
+    for (const float target : batch.sequence_targets) positives += static_cast<double>(target);
+  }
+  const double share = positives / (5.0 * static_cast<double>(labels));
+  EXPECT_NEAR(run("plain", config(1.0), 5)[0], std::log(2.0), 0.05);
+  EXPECT_NEAR(run("weighted", config(8.0), 5)[0], std::log(2.0) * (1.0 + 7.0 * share), 0.15);
+}
+
+}  // namespace
+}  // namespace bigbird
