@@ -1,5 +1,6 @@
 // HDF5 files, as far as the toolkit writes and reads them: matrices that grow row by row, slabs of stored
-// arrays, strings beside them. Through the HDF5 C library, which only lib/io includes.
+// arrays, strings beside them. Through the HDF5 C library, which only lib/io includes. The library is not
+// safe for concurrent calls: one thread at a time uses these classes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace bigbird {
 
-// Written under a temporary name; at `path` whole or not at all. Not safe for concurrent calls.
+// Written under a temporary name; at `path` whole or not at all. Errors: runtime with the system's reason for
+// a write that fails; usage for a device or pipe.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path);
@@ -37,7 +39,8 @@ class Hdf5Writer {
   std::unique_ptr<State> state_;
 };
 
-// A stored array of unsigned bytes or small integers, read by slabs along its last axis (the fastest one).
+// Stored arrays, read whole or by slabs along the last axis (the fastest one). Error naming the file and the
+// dataset when one is missing, of another type, or damaged.
 class Hdf5Reader {
  public:
   // Error naming the file when it is no HDF5 file.
@@ -46,13 +49,20 @@ class Hdf5Reader {
   Hdf5Reader(const Hdf5Reader&) = delete;
   Hdf5Reader& operator=(const Hdf5Reader&) = delete;
 
-  std::vector<std::string> names() const;  // datasets at the top
+  std::vector<std::string> names() const;  // datasets at the top, by name
   std::vector<std::int64_t> shape(const std::string& name) const;
-  // Elements [..., begin, end) of the last axis, all of the others: row-major, last axis fastest.
+  // How many elements of the last axis are stored (and compressed) together; 0 when the array is in one
+  // piece. Slabs of whole multiples read nothing twice.
+  std::int64_t chunk_of_last_axis(const std::string& name) const;
+  // Elements [..., begin, end) of the last axis, all of the others: row-major, last axis fastest. Integers
+  // only; those outside 0..255 become the nearest of these.
   void read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
                  std::vector<std::uint8_t>& out) const;
   std::vector<float> read_floats(const std::string& name) const;
+  std::vector<std::int64_t> read_int64(const std::string& name) const;
   std::vector<std::string> read_strings(const std::string& name) const;
+  // A string attribute of the file itself; empty when there is none.
+  std::string attribute(const std::string& name) const;
 
  private:
   struct State;

@@ -48,6 +48,22 @@ TEST(FloatRows, NpyHoldsTheRowsBehindAnAlignedHeader) {
   EXPECT_EQ(bytes.substr(10 + header), std::string(reinterpret_cast<const char*>(values.data()), 16));
 }
 
+TEST(FloatRows, Hdf5HoldsTheRowsTheMetadataAndWhatIsPutBeside) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "rows.h5").string();
+  FloatRowsWriter writer(path, 3, {{"provenance", "{}"}}, "scores");
+  writer.write(std::vector<float>{1, 2, 3, 4, 5, 6});
+  writer.hdf5()->write_strings("row", {"a", "b"});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  writer.commit();
+  const Hdf5Reader file(path);
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"row", "scores"}));
+  EXPECT_EQ(file.shape("scores"), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(file.read_floats("scores"), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(file.attribute("provenance"), "{}");
+  EXPECT_EQ(FloatRowsWriter((folder / "rows.npy").string(), 3, {}).hdf5(), nullptr);
+}
+
 TEST(FloatRows, RefusesOtherSuffixesHalfRowsAndLeavesNothingWithoutCommit) {
   const TemporaryFolder folder;
   EXPECT_THROW(FloatRowsWriter((folder / "rows.csv").string(), 2, {}), Error);
