@@ -47,6 +47,37 @@ TEST(PromoterBuildCommand, FindsTheWindowsOfTheRealPieces) {
   EXPECT_EQ(manifest.at("counts").at("positives"), 90);  // 90 of the 92 have a full window, as SOURCE.md says
 }
 
+TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak) {
+  const TemporaryFolder folder;
+  const std::string genome = (folder / "sim").string();
+  ASSERT_EQ(run_bigbird({"simulate", "-o", genome, "--bp", "1M", "--chromosomes", "4"}).status, 0);
+  const std::vector<std::vector<std::string>> cases = {{"genomic", "gene"},
+                                                       {"genomic", "kfold:3:chromosome"},
+                                                       {"genomic", "kfold:5"},
+                                                       {"dinucleotide", "chromosome"},
+                                                       {"random", "kfold:4:gene"}};
+  for (const auto& kind : cases) {
+    const auto result =
+        run_bigbird({"promoter", "build", "--tss", genome + "/promoters.tss.bed", "-f",
+                     genome + "/genome.fa.gz", "-o", (folder / "out").string(), "--left", "300", "--right",
+                     "100", "--negatives", kind[0], "--split", kind[1], "--min-distance", "2k", "--force"});
+    ASSERT_EQ(result.status, 0) << kind[0] << ' ' << kind[1] << ": " << result.err;
+    EXPECT_NE(result.err.find("kind: " + kind[0]), std::string::npos) << result.err;
+    const auto manifest = nlohmann::json::parse(read_text(folder / "out" / "manifest.json"));
+    EXPECT_EQ(manifest.at("split"), kind[1]);
+    for (const auto& split : manifest.at("splits")) {
+      EXPECT_EQ(split.at("leaks").at("examples_checked"),
+                2 * manifest.at("counts").at("positives").get<int>());
+      EXPECT_EQ(split.at("leaks").at("overlapping window"), 0);
+      EXPECT_GT(split.at("test").at("positives"), 0);
+    }
+    if (kind[0] == "genomic") {
+      EXPECT_EQ(manifest.at("negatives").at("min_distance"), 2000);
+      EXPECT_GT(manifest.at("negatives").at("gc_matched").at("within 0.02"), 0);
+    }
+  }
+}
+
 TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
   const TemporaryFolder folder;
   write_text(folder / "g.fa", ">chr1\n" + std::string(3000, 'A') + "\n");
@@ -73,6 +104,7 @@ TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
       {"good.bed", {"--left", "100", "--right", "100"}, 1, "too few"},
       {"good.bed", {"--negatives", "other"}, 2, "random, permute"},
       {"good.bed", {"--split", "other"}, 2, "kfold"},
+      {"good.bed", {"--gc-tolerance", "2"}, 2, "--gc-tolerance 2"},
   };
   for (const Case& bad : cases) {
     std::vector<std::string> command = {"promoter", "build",

@@ -1,5 +1,5 @@
-// promoter finetune, predict and evaluate on a small simulated genome: scores that depend on nothing but the
-// window, exact resume, and inputs that must be refused.
+// promoter finetune, predict, evaluate and scan on a small simulated genome: scores that depend on nothing
+// but the window, exact resume, own labelled sequences, and inputs that must be refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -211,6 +211,196 @@ TEST_F(PromoterModel, ATokenizerOfAnotherModelIsRefused) {
                         std::filesystem::copy_options::overwrite_existing);
   refused({"promoter", "predict", "-m", path("mixed"), path("genome/genome.fa.gz")}, 1,
           "is not the one of the model");
+}
+
+// The rows of a table as columns, without comments and header.
+std::vector<std::vector<std::string>> rows_of(const std::string& table) {
+  std::istringstream in(without_comments(table));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream fields(line);
+    auto& row = rows.emplace_back();
+    for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
+  }
+  return rows;
+}
+
+TEST_F(PromoterModel, TheModelKeepsItsWindowAndTheEvaluationTheKindOfItsNegatives) {
+  const auto window = nlohmann::json::parse(read_text(path("tuned/final/window.json")));
+  EXPECT_EQ(window.at("task"), "promoter");
+  EXPECT_EQ(window.at("length"), 800);
+  EXPECT_EQ(window.at("target_offset"), 500);
+  EXPECT_EQ(read_text(path("tuned/final/profiles.tsv")), "#index\tname\tgroup\n0\tpromoter\t.\n");
+  must(predict({"--data", path("examples/test.tsv"), "-o", path("kind.tsv")}));
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"-m", path("tuned/final"), "--data", path("examples/test.tsv")},
+                                             {"--predictions", path("kind.tsv")}}) {
+    std::vector<std::string> command = {"promoter", "evaluate"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const RunResult run = run_bigbird(command);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(nlohmann::json::parse(run.out).at("negatives"), "random");
+  }
+}
+
+TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
+  const auto scan = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"promoter",
+                                          "scan",
+                                          "-m",
+                                          path("tuned/final"),
+                                          "-f",
+                                          path("genome/genome.fa.gz"),
+                                          "-r",
+                                          "chr1:401-1300",
+                                          "--step",
+                                          "100",
+                                          "--threshold",
+                                          "0",
+                                          "--merge-distance",
+                                          "150",
+                                          "--no-provenance",
+                                          "-o",
+                                          path(out),
+                                          "--per-strand",
+                                          "--calls",
+                                          path(out + ".calls")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bigbird(arguments);
+  };
+  const RunResult run =
+      scan("scan.bedgraph", {"-@", "1", "--batch-tokens", "64", "--tss", path("genome/promoters.tss.bed")});
+  ASSERT_EQ(run.status, 0) << run.err;
+  // Positions 400, 500 ... 1200. On + the windows begin at 0, 100 ... from p = 500 on; on - at p - 299.
+  std::string bed;
+  for (int p = 500; p <= 1200; p += 100)
+    bed += "chr1\t" + std::to_string(p - 500) + "\t" + std::to_string(p + 300) + "\t.\t0\t+\n";
+  for (int p = 400; p <= 1200; p += 100)
+    bed += "chr1\t" + std::to_string(p - 299) + "\t" + std::to_string(p + 501) + "\t.\t0\t-\n";
+  write_text(path("scan.bed"), bed);
+  const RunResult predicted =
+      run_bigbird(predict({"-f", path("genome/genome.fa.gz"), "-R", path("scan.bed"), "--no-provenance"}));
+  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  const std::vector<std::string> scores = last_column(predicted.out);
+  ASSERT_EQ(scores.size(), 17u);
+  const auto plus = rows_of(read_text(path("scan.plus.bedgraph")));
+  const auto minus = rows_of(read_text(path("scan.minus.bedgraph")));
+  const auto both = rows_of(read_text(path("scan.bedgraph")));
+  ASSERT_EQ(plus.size(), 8u);
+  ASSERT_EQ(minus.size(), 9u);
+  ASSERT_EQ(both.size(), 9u);
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(both[i][1], std::to_string(400 + 100 * i));
+    EXPECT_EQ(both[i][2], std::to_string(500 + 100 * i));
+    EXPECT_NEAR(std::stod(minus[i][3]), std::stod(scores[8 + i]), 1e-7);
+    double higher = std::stod(minus[i][3]);
+    if (i > 0) {
+      EXPECT_NEAR(std::stod(plus[i - 1][3]), std::stod(scores[i - 1]), 1e-7);
+      higher = std::max(higher, std::stod(plus[i - 1][3]));
+    }
+    EXPECT_EQ(std::stod(both[i][3]), higher);
+  }
+  const auto summary = nlohmann::json::parse(read_text(path("scan.bedgraph.summary.json")));
+  EXPECT_EQ(summary.at("positions"), 9);
+  EXPECT_EQ(summary.at("windows_scored"), 17);
+  EXPECT_EQ(summary.at("windows_beyond_contig"), 1);
+  EXPECT_TRUE(summary.at("evaluation").at("same_strand").contains("recall"));
+  const auto calls = rows_of(read_text(path("scan.bedgraph.calls")));
+  ASSERT_FALSE(calls.empty());
+  EXPECT_EQ(summary.at("calls"), calls.size());
+  EXPECT_EQ(calls[0].size(), 8u);
+  EXPECT_EQ(calls[0][3], "call1");
+  EXPECT_EQ(calls[0][6], calls[0][1]);
+  EXPECT_EQ(std::stoi(calls[0][7]), std::stoi(calls[0][6]) + 1);
+
+  ASSERT_EQ(scan("again.bedgraph", {"-@", "2", "--batch-tokens", "4k"}).status, 0);
+  for (const char* suffix : {".bedgraph", ".plus.bedgraph", ".minus.bedgraph", ".bedgraph.calls"}) {
+    EXPECT_EQ(read_text(path("again" + std::string(suffix))), read_text(path("scan" + std::string(suffix))))
+        << suffix;
+  }
+  ASSERT_EQ(scan("scan.bw", {}).status, 0);
+  EXPECT_EQ(read_text(path("scan.bw")).substr(0, 4), "\x26\xFC\x8F\x88");  // bigWig's magic number
+  EXPECT_TRUE(std::filesystem::exists(path("scan.minus.bw")));
+}
+
+TEST_F(PromoterModel, AScanRefusesWhatItCannotScore) {
+  const std::vector<std::string> scan = {"promoter",          "scan", "-m",
+                                         path("tuned/final"), "-f",   path("genome/genome.fa.gz")};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = scan;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  refused(with({"-r", "chr1:1-300", "--strand", "+"}), 1,
+          "none of the windows can be scored: 3 pass the end");
+  refused(with({"-r", "chr1:2-50"}), 1, "no multiple of the step 100");
+  refused(with({"-r", "chr1:2-5000", "--left", "400"}), 2, "500 bp before the TSS and 300");
+  refused(with({"-r", "chrQ"}), 1, "chrQ");
+  refused(with({"-r", "chr1:1001-1300", "--step", "0"}), 2, "--step 0");
+  refused(with({"-r", "chr1:1001-1300", "--per-strand"}), 2, "--per-strand");
+  refused(with({"-r", "chr1:1001-1300", "-o", "/dev/full"}), 1, "/dev/full");
+  write_text(path("beyond-scan.bed"), "chr1\t100\t999999999\n");
+  refused(with({"-R", path("beyond-scan.bed")}), 1, "beyond-scan.bed:1");
+  write_text(path("n.fa"), ">chr1\n" + std::string(3000, 'N') + "\n");
+  refused({"promoter", "scan", "-m", path("tuned/final"), "-f", path("n.fa"), "-o", path("n.bedgraph")}, 1,
+          "hold too many N");
+  EXPECT_FALSE(std::filesystem::exists(path("n.bedgraph")));
+}
+
+TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
+  std::string table = "sequence,label\n", positives, negatives;
+  for (int i = 0; i < 12; ++i) {
+    const std::string sequence = std::string(static_cast<std::size_t>(20 + i), "ACG"[i % 3]) + "TTTGACCA";
+    table += sequence + "," + std::to_string(i % 3) + "\n";
+    (i % 2 == 0 ? positives : negatives) += ">s" + std::to_string(i) + "\n" + sequence + "\n";
+  }
+  std::filesystem::create_directories(path("gue"));
+  write_text(path("gue/train.csv"), table);
+  write_text(path("gue/dev.csv"), table);
+  write_text(path("p.fa"), positives);
+  write_text(path("q.fa"), negatives);
+  const RunResult run = run_bigbird({"promoter", "finetune", "--data", path("gue"), "--init",
+                                     path("run/final"), "-o", path("own"), "--batch", "4", "--steps", "2"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.err.find("not independent: 24 x equal sequence"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(path("own/final/window.json")));
+  must(
+      {"promoter", "predict", "-m", path("own/final"), "--data", path("gue/dev.csv"), "-o", path("own.tsv")});
+  const std::string predictions = read_text(path("own.tsv"));
+  EXPECT_NE(predictions.find("#id\tchrom\tstart\tend\tstrand\tlabel\tp0\tp1\tp2\n"), std::string::npos);
+  for (const auto& row : rows_of(predictions)) {
+    EXPECT_NEAR(std::stod(row[6]) + std::stod(row[7]) + std::stod(row[8]), 1.0, 1e-6);
+  }
+  const RunResult evaluated =
+      run_bigbird({"promoter", "evaluate", "--predictions", path("own.tsv"), "--no-provenance"});
+  const RunResult again = run_bigbird(
+      {"promoter", "evaluate", "-m", path("own/final"), "--data", path("gue/dev.csv"), "--no-provenance"});
+  ASSERT_EQ(evaluated.status, 0) << evaluated.err;
+  EXPECT_EQ(evaluated.out, again.out);
+  EXPECT_EQ(nlohmann::json::parse(evaluated.out).at("classes"), 3);
+
+  must({"promoter", "finetune", "--train", path("p.fa"), "--train-negatives", path("q.fa"), "--init",
+        path("run/final"), "-o", path("pair"), "--batch", "4", "--steps", "2"});
+  const RunResult pair = run_bigbird({"promoter", "evaluate", "-m", path("pair/final"), "--data",
+                                      path("p.fa"), "--data-negatives", path("q.fa")});
+  ASSERT_EQ(pair.status, 0) << pair.err;
+  EXPECT_EQ(nlohmann::json::parse(pair.out).at("examples"), 12);
+  EXPECT_FALSE(nlohmann::json::parse(pair.out).contains("negatives"));
+
+  refused({"promoter", "evaluate", "-m", path("pair/final"), "--data", path("gue/dev.csv")}, 1, "2 classes");
+  refused({"promoter", "predict", "-m", path("pair/final"), "--data", path("p.fa")}, 1,
+          "p.fa:1: a FASTA file");
+  refused({"promoter", "scan", "-m", path("pair/final"), "-f", path("genome/genome.fa.gz")}, 2,
+          "does not tell its window");
+  refused({"promoter", "scan", "-m", path("own/final"), "-f", path("genome/genome.fa.gz")}, 1,
+          "it has 3 outputs");
+  refused({"promoter", "finetune", "--init", path("run/final"), "-o", path("x")}, 2, "in one way");
+  refused({"promoter", "finetune", "--train", path("gue/train.csv"), "--data", path("gue"), "--init",
+           path("run/final"), "-o", path("x")},
+          2, "in one way");
+  refused({"promoter", "finetune", "--data", path("run"), "--init", path("run/final"), "-o", path("x")}, 1,
+          "holds no train side");
 }
 
 TEST_F(PromoterModel, AFailedWriteIsAnError) {
