@@ -44,5 +44,8 @@ int cmd_promoter_scan(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
 int cmd_tokenize(int argc, char** argv);
 int cmd_train_bpe(int argc, char** argv);
+int cmd_variants(int argc, char** argv);
+int cmd_variants_background(int argc, char** argv);
+int cmd_variants_merge(int argc, char** argv);
 
 }  // namespace bigbird::apps

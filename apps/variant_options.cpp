@@ -1,0 +1,108 @@
+// Options of the verbs that score variants; see variant_options.h.
+#include "apps/variant_options.h"
+
+#include <fmt/format.h>
+
+#include "lib/core/log.h"
+#include "lib/io/provenance.h"
+
+namespace bigbird::apps {
+
+void VariantOptions::add(Verb& verb) {
+  CLI::App& app = verb.app();
+  app.add_option(
+         "-m,--model", models_,
+         "Model folder with a classification head; given several times, the mean of their probabilities")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("MODEL");
+  app.add_option("-f,--fasta-ref", scoring_.fasta, "Genome of the variants")->required()->type_name("FASTA");
+  app.add_option("VCF", scoring_.input,
+                 "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin")
+      ->required();
+  app.add_option("-r,--region", scoring_.regions, "Only records that overlap it (needs .tbi or .csi)")
+      ->allow_extra_args(false)
+      ->type_name("REGION");
+  app.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
+
+  const std::string windows = "Windows";
+  app.add_option("--window", scoring_.windows.window, "Bases of a window; 0: as the model was trained")
+      ->check(CLI::Range(0, 1 << 24))
+      ->group(windows)
+      ->type_name("BP");
+  app.add_option("--offset", scoring_.windows.offset,
+                 "Bases before the variant in its window; -1: it stands in the middle of the model's target")
+      ->check(CLI::Range(-1, 1 << 24))
+      ->group(windows)
+      ->type_name("BP");
+  app.add_option(
+         "--anchor", anchor_,
+         "variant: the window is centred on it; bin: on the grid of the model's target bins, shared by "
+         "all variants of a bin")
+      ->check(CLI::IsMember({"variant", "bin"}))
+      ->group(windows);
+  app.add_option("--shifts", scoring_.windows.shifts,
+                 "Average over so many windows (odd), each --shift-step bases from the next")
+      ->check(CLI::Range(1, 101))
+      ->group(windows);
+  app.add_option("--shift-step", scoring_.windows.shift_step, "Bases between shifted windows")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(windows)
+      ->type_name("BP");
+  app.add_option("--edge", edge_,
+                 "A window that passes its contig's end: pad with N, shift inwards, or skip the allele")
+      ->check(CLI::IsMember({"pad", "shift", "skip"}))
+      ->group(windows);
+  app.add_option("--max-n", scoring_.rules.max_n, "Skip alleles whose REF window has a larger share of N")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(windows)
+      ->type_name("SHARE");
+  app.add_option("--ref-mismatch", ref_mismatch_,
+                 "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is")
+      ->check(CLI::IsMember({"skip", "use", "swap"}))
+      ->group(windows);
+  app.add_flag("--n-matches", scoring_.rules.n_matches, "N in REF matches any base")->group(windows);
+
+  app.add_option("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1000000))
+      ->group("Work");
+  app.add_option("--batch-tokens", batch_tokens_,
+                 "Tokens run at once, at least one whole window; the scores do not depend on it")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1 << 24))
+      ->group("Work");
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+}
+
+VariantScoringOptions VariantOptions::scoring() const {
+  VariantScoringOptions options = scoring_;
+  options.windows.anchor_bin = anchor_ == "bin";
+  options.rules.ref_mismatch = parse_ref_mismatch(ref_mismatch_);
+  options.rules.edge = parse_edge_rule(edge_);
+  return options;
+}
+
+std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& backend) const {
+  return std::make_unique<SequenceScorer>(ScorerOptions{models_, true, batch_tokens_}, backend);
+}
+
+Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {
+  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, scoring_.fasta, {}};
+  for (std::size_t model = 0; model < models_.size(); ++model) {
+    provenance.inputs.push_back({"model", models_[model], scorer.digests()[model]});
+  }
+  return provenance;
+}
+
+void log_tally(const VariantTally& tally) {
+  const std::string reasons = tally.reasons_text();
+  log_info(fmt::format("{} records, {} alleles: {} scored, {} skipped{}", tally.records, tally.alleles,
+                       tally.scored, tally.all_skipped(), reasons.empty() ? "" : " (" + reasons + ")"));
+  log_info(fmt::format("{} forward passes, {} saved by shared windows", tally.passes,
+                       tally.passes_asked - tally.passes));
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,189 @@
+// bigbird variants: bytes that depend on neither batch, threads, nor shards; runs that go on where they
+// stood; backgrounds.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/variants_fixture.h"
+
+namespace bigbird::testing {
+namespace {
+
+class VariantsWork : public VariantsFixture {
+ protected:
+  static std::vector<std::string> chunked(const std::vector<std::string>& more) {
+    std::vector<std::string> words = command({path("in.vcf"), "--chunk", "7"});
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
+TEST_F(VariantsWork, BytesDependOnNeitherBatchNorThreads) {
+  for (const char* type : {"v", "z", "b", "tsv"}) {
+    const std::string one = must(chunked({"-O", type, "-@", "1", "--batch-tokens", "1"})).out;
+    EXPECT_TRUE(one == must(chunked({"-O", type, "-@", "3", "--batch-tokens", "900"})).out) << type;
+    EXPECT_TRUE(one == must(chunked({"-O", type}), {}).out) << type;
+    EXPECT_GT(one.size(), 2000u);
+  }
+  EXPECT_TRUE(must(chunked({"-O", "tsv", "--no-provenance"})).out ==
+              must(command({path("in.vcf"), "-O", "tsv", "--no-provenance"})).out);
+}
+
+TEST_F(VariantsWork, StdinGivesTheScoresOfTheFile) {
+  const std::string named = must(chunked({"-O", "tsv", "--no-provenance"})).out;
+  std::vector<std::string> piped = command({"-", "--chunk", "7", "-O", "tsv", "--no-provenance"});
+  EXPECT_TRUE(must(piped, file("in.vcf")).out == named);
+}
+
+TEST_F(VariantsWork, MergedShardsAreTheBytesOfOneRun) {
+  for (const char* suffix : {".vcf", ".vcf.gz", ".bcf", ".tsv", ".npy"}) {
+    const auto name = [&](const std::string& stem) { return path(stem + suffix); };
+    must(chunked({"-o", name("whole")}));
+    std::vector<std::string> merge = {"variants", "merge"};
+    for (const char* shard : {"3/3", "1/3", "2/3"}) {
+      merge.push_back(name(std::string("shard") + shard[0]));
+      must(chunked({"-o", merge.back(), "--shard", shard}));
+    }
+    merge.insert(merge.end(), {"-o", name("merged")});
+    must(merge);
+    const bool matrices = std::string(suffix) == ".npy";
+    const std::string side = matrices ? "" : suffix;
+    std::vector<std::string> ends = {side + ".skipped.tsv", side + ".summary.json"};
+    if (matrices) {
+      ends.insert(ends.end(), {".diff.npy", ".logfc.npy", ".ref.npy", ".alt.npy", ".rows.tsv"});
+    } else {
+      ends.emplace_back(suffix);
+    }
+    for (const std::string& end : ends) EXPECT_TRUE(file("whole" + end) == file("merged" + end)) << end;
+  }
+}
+
+TEST_F(VariantsWork, MergeRefusesWhatIsNotComplete) {
+  for (const char* shard : {"1/2", "2/2"}) {
+    must(chunked({"-o", path(std::string("half") + shard[0] + ".tsv"), "--shard", shard}));
+  }
+  must(chunked({"-o", path("other.tsv"), "--shard", "2/2", "--max-n", "0.9"}));
+  must(chunked({"-o", path("all.tsv")}));
+  const auto merge = [&](const std::vector<std::string>& shards) {
+    std::vector<std::string> words = {"variants", "merge", "-o", path("never.tsv")};
+    for (const std::string& shard : shards) words.push_back(path(shard));
+    return words;
+  };
+  refused(merge({"half1.tsv"}), 1, "2 is missing");
+  refused(merge({"half1.tsv", "half2.tsv", "half1.tsv"}), 1, "given twice");
+  refused(merge({"half1.tsv", "other.tsv"}), 1, "options differ");
+  const RunResult whole = run_bigbird(merge({"all.tsv"}));
+  EXPECT_EQ(whole.status, 1);
+  EXPECT_NE(whole.err.find("no shard"), std::string::npos) << whole.err;
+  refused(merge({"none.tsv"}), 1, "no summary");
+  const std::string text = file("half2.tsv");
+  write_text(path("half2.tsv"), text.substr(0, text.rfind('\n', text.size() - 2) + 1));
+  refused(merge({"half1.tsv", "half2.tsv"}), 1, "fewer rows");
+  write_text(path("half2.tsv"), text + text.substr(text.rfind('\n', text.size() - 2) + 1));
+  refused(merge({"half1.tsv", "half2.tsv"}), 1, "more rows");
+  EXPECT_FALSE(std::filesystem::exists(path("never.tsv")));
+}
+
+TEST_F(VariantsWork, ABrokenRunGoesOnFromItsFinishedChunks) {
+  // The third chunk holds a line that is none: the first two are done and kept.
+  const std::vector<std::string> lines = split(file("in.vcf"), '\n');
+  std::string broken;
+  for (std::size_t i = 0; i < lines.size(); ++i) broken += (i == 20 ? "chr1 1 . A C" : lines[i]) + "\n";
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = command({path("grows.vcf"), "--chunk", "7", "-o", path("resumed.vcf")});
+    words.insert(words.end(), more.begin(), more.end());
+    return run_bigbird(words);
+  };
+  write_text(path("grows.vcf"), broken);
+  EXPECT_EQ(run({}).status, 1);
+  EXPECT_FALSE(std::filesystem::exists(path("resumed.vcf")));
+  EXPECT_TRUE(std::filesystem::exists(path("resumed.vcf.parts/chunk-00000001")));
+  write_text(path("grows.vcf"), file("in.vcf"));
+  const RunResult again = run({});
+  EXPECT_EQ(again.status, 2) << again.err;
+  EXPECT_NE(again.err.find("--resume"), std::string::npos) << again.err;
+  const RunResult different = run({"--resume", "--max-n", "0.5"});
+  EXPECT_EQ(different.status, 1) << different.err;
+  EXPECT_NE(different.err.find("another run"), std::string::npos) << different.err;
+  const RunResult resumed = run({"--resume"});
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("14 records were scored by the run before"), std::string::npos) << resumed.err;
+  EXPECT_FALSE(std::filesystem::exists(path("resumed.vcf.parts")));
+  const std::string done = file("resumed.vcf");
+  const std::string summary = file("resumed.vcf.summary.json");
+  ASSERT_EQ(run({}).status, 0);
+  EXPECT_TRUE(file("resumed.vcf") == done);
+  EXPECT_TRUE(file("resumed.vcf.summary.json") == summary);
+
+  // Parts of other records are not taken.
+  write_text(path("grows.vcf"), broken);
+  EXPECT_EQ(run({}).status, 1);
+  write_text(path("grows.vcf"), header() + line("chr1", 10, reference("chr1", 10), "*"));
+  const RunResult strange = run({"--resume"});
+  EXPECT_EQ(strange.status, 1) << strange.err;
+  EXPECT_NE(strange.err.find("other records"), std::string::npos) << strange.err;
+  // Nor damaged ones.
+  write_text(path("grows.vcf"), file("in.vcf"));
+  std::string part = file("resumed.vcf.parts/chunk-00000000");
+  part[part.size() / 2] = static_cast<char>(part[part.size() / 2] ^ 1);
+  write_text(path("resumed.vcf.parts/chunk-00000000"), part);
+  EXPECT_NE(run({"--resume"}).err.find("damaged"), std::string::npos);
+  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_TRUE(file("resumed.vcf") == done);
+}
+
+TEST_F(VariantsWork, EValuesCountTheBackground) {
+  const auto background = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = command({path("in.vcf"), "-o", path("background.safetensors")});
+    words.insert(words.begin() + 1, "background");
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  must(background({"--max-records", "40"}));
+  const std::string first = file("background.safetensors");
+  must(background({"--max-records", "40", "--chunk", "3", "-@", "1"}));
+  // All but the command line of the provenance.
+  EXPECT_EQ(first.substr(first.size() - 48 * 3 * 4),
+            file("background.safetensors").substr(first.size() - 48 * 3 * 4));
+  const auto rows = read_table(
+      must(command({path("in.vcf"), "-O", "tsv", "--background", path("background.safetensors")})).out);
+  for (const auto& row : rows) {
+    if (row.at("skip") != ".") continue;
+    double smallest = 1, product = 1;
+    for (int profile = 0; profile < 3; ++profile) {
+      const std::string name = "p" + std::to_string(profile) + "_";
+      const auto size = [&](const std::map<std::string, std::string>& of) {
+        return std::abs(std::stod(of.at(name + "diff")) * std::stod(of.at(name + "lfc")));
+      };
+      // The background's alleles are the first 48 rows of the table.
+      int larger = 0;
+      for (std::size_t i = 0; i < 48; ++i) larger += size(rows[i]) > size(row) * (1 + 1e-5) ? 1 : 0;
+      const double expected = larger == 0 ? 1e-6 : larger / 48.0;
+      EXPECT_NEAR(std::stod(row.at(name + "e")), expected, 1e-6) << row.at("pos");
+      smallest = std::min(smallest, expected);
+      product *= expected;
+    }
+    EXPECT_NEAR(std::stod(row.at("e")), smallest, 1e-6);
+    EXPECT_NEAR(std::stod(row.at("funsig")) / std::cbrt(product), 1.0, 1e-4);
+  }
+  const std::string file_name = path("background.safetensors");
+  refused(command({path("in.vcf"), "--background", file_name, "--shifts", "3"}), 1, "other windows");
+  refused(
+      {"variants", "-m", path("model"), "-f", path("genome.fa"), path("in.vcf"), "--background", file_name},
+      1, "another model");
+}
+
+TEST_F(VariantsWork, EveryRealRecordIsScoredOrCounted) {
+  BIGBIRD_REQUIRE_SHARED();
+  const auto data = *shared_dir() / "data";
+  const std::string fasta = (data / "human-grch37" / "grch37.sparse.fa.gz").string();
+  const std::string bcf = (data / "vcf-grch37" / "kgp3_chr20_first2000.b37.bcf").string();
+  must({"variants", "-m", path("model"), "-f", fasta, bcf, "-o", path("real.tsv")});
+  const auto summary = nlohmann::json::parse(file("real.tsv.summary.json"));
+  EXPECT_EQ(summary.at("records"), 2000);
+  EXPECT_EQ(summary.at("scored").get<int>() + summary.at("skipped").get<int>(),
+            summary.at("alleles").get<int>());
+  EXPECT_EQ(read_table(file("real.tsv")).size(), summary.at("alleles").get<std::size_t>());
+  for (const auto& [reason, count] : summary.at("reasons").items()) EXPECT_EQ(reason, "symbolic") << count;
+}
+
+}  // namespace
+}  // namespace bigbird::testing
