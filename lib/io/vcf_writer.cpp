@@ -112,6 +112,7 @@ struct VcfWriter::State {
   void write_text(const VcfRecord& record, const std::vector<VcfInfoValues>& values);
   void write_bcf(const VcfRecord& record, const std::vector<VcfInfoValues>& values);
   BcfRecordHandle encoded(const VcfRecord& record);
+  void remove_fields(bcf1_t* record) const;
   [[noreturn]] void throw_full() const {
     throw_runtime(
         fmt::format("{}: cannot write: the disk may be full", path == "-" ? "standard output" : path),
@@ -180,6 +181,21 @@ void VcfWriter::State::write_text(const VcfRecord& record, const std::vector<Vcf
   put(with_info(line, ids, added));
 }
 
+// Takes the fields of an earlier run out, so that the new ones stand at the end as they do in text.
+void VcfWriter::State::remove_fields(bcf1_t* record) const {
+  bool removed = false;
+  for (const std::string& id : ids) {
+    if (bcf_get_info(header.get(), record, id.c_str()) == nullptr) continue;
+    bcf_update_info(header.get(), record, id.c_str(), nullptr, 0, BCF_HT_STR);
+    removed = true;
+  }
+  if (!removed) return;
+  // htslib only marks them.
+  bcf_info_t* end = std::remove_if(record->d.info, record->d.info + record->n_info,
+                                   [](const bcf_info_t& info) { return info.vptr == nullptr; });
+  record->n_info = static_cast<unsigned>(end - record->d.info) & 0xffffU;
+}
+
 BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
   BcfRecordHandle result;
   if (record.line_->bcf) {
@@ -188,11 +204,12 @@ BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
       throw_bad_input(record.where + ": does not fit the header of its file",
                       "check the file: bcftools view FILE");
     }
+    remove_fields(result.get());
     return result;
   }
   result.reset(bcf_init());
   formatted.text.l = 0;
-  const std::string& line = record.line_->text;
+  const std::string line = with_info(record.line_->text, ids, {});  // of another type, perhaps
   kputsn(line.data(), line.size(), &formatted.text);
   const int code = vcf_parse(&formatted.text, header.get(), result.get());
   if ((result->errcode & BCF_ERR_CTG_UNDEF) != 0) {
@@ -218,12 +235,8 @@ void VcfWriter::State::write_bcf(const VcfRecord& record, const std::vector<VcfI
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const char* id = fields[i].id.c_str();
     int code = 0;
-    if (std::visit([](const auto& list) { return all_missing(list); }, values[i])) {
-      const int kind = fields[i].type == "Float"     ? BCF_HT_REAL
-                       : fields[i].type == "Integer" ? BCF_HT_INT
-                                                     : BCF_HT_STR;
-      code = bcf_update_info(header.get(), line, id, nullptr, 0, kind);
-    } else if (const auto* reals = std::get_if<std::vector<float>>(&values[i])) {
+    if (std::visit([](const auto& list) { return all_missing(list); }, values[i])) continue;
+    if (const auto* reals = std::get_if<std::vector<float>>(&values[i])) {
       std::vector<float> coded = *reals;
       for (float& value : coded) {
         if (is_missing(value)) bcf_float_set_missing(value);
