@@ -54,7 +54,8 @@ std::vector<std::pair<double, double>> coarse(const std::vector<std::pair<double
 }
 
 std::string label(const ChromatinScores& scores, const Profile& profile, std::size_t index) {
-  return fmt::format("{}{}{} {}", scores.name, scores.name.empty() ? "" : ": ", index, profile.name);
+  return fmt::format("{}{}{} {} ({})", scores.name, scores.name.empty() ? "" : ": ", index, profile.name,
+                     profile.group);
 }
 
 void add_line(std::vector<PlotPanel>& panels, const ChromatinScores& scores, const Profile& profile,
@@ -65,7 +66,7 @@ void add_line(std::vector<PlotPanel>& panels, const ChromatinScores& scores, con
       {fmt::format("{}, AUROC {:.3f}", name, own.ranks.auroc), own.roc, colour, dash, false, false});
   const double share = static_cast<double>(own.ranks.positives) /
                        static_cast<double>(own.ranks.positives + own.ranks.negatives);
-  panels[1].lines.push_back({fmt::format("{}, AUPRC {:.3f} ({:.2g} positive)", name, own.ranks.auprc, share),
+  panels[1].lines.push_back({fmt::format("{}, AUPRC {:.3f}, {:.2g} positive", name, own.ranks.auprc, share),
                              own.precision_recall, colour, dash, false, true});
 }
 

@@ -11,12 +11,12 @@
 namespace bigbird {
 namespace {
 
-constexpr int side = 320;   // of a panel's square
-constexpr int left = 64;    // room for the y axis
-constexpr int gap = 40;     // to the next panel
-constexpr int top = 76;     // titles
-constexpr int axis = 52;    // room for the x axis
-constexpr int legend = 18;  // a line of the legend
+constexpr int side = 320;       // of a panel's square
+constexpr int left = 64;        // room for the y axis
+constexpr int narrow_gap = 40;  // to the next panel, at least
+constexpr int top = 76;         // titles
+constexpr int axis = 52;        // room for the x axis
+constexpr int legend = 18;      // a line of the legend
 constexpr int margin = 20;
 
 // Told apart by people who see colours differently (Okabe and Ito).
@@ -28,9 +28,16 @@ class Drawing {
  public:
   std::string draw(const std::string& title, const std::vector<PlotPanel>& panels) {
     std::size_t entries = 0;
-    for (const PlotPanel& panel : panels) entries = std::max(entries, legend_entries(panel));
+    std::size_t letters = 0;
+    for (const PlotPanel& panel : panels) {
+      entries = std::max(entries, legend_entries(panel));
+      for (const PlotLine& line : panel.lines) letters = std::max(letters, line.legend.size());
+    }
+    // A legend that is wider than its panel pushes the next one away; 6.2 units hold a letter of its size.
+    const int gap =
+        std::max(narrow_gap, static_cast<int>(6.2 * static_cast<double>(letters)) - side - left + 30);
     const int count = static_cast<int>(panels.size());
-    const int width = margin + count * (left + side) + (count - 1) * gap + margin;
+    const int width = margin + count * (left + side) + count * gap;
     const int height = top + side + axis + static_cast<int>(entries) * legend + margin;
     svg_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "

@@ -53,8 +53,8 @@ TEST(ChromatinCurves, TheMedianProfileOfEachGroupIsDrawn) {
   EXPECT_EQ(median_profiles(scores, profiles), (std::vector<std::size_t>{2, 4}));
 
   const std::string svg = chromatin_curves_svg("t", {scores}, profiles, {2, 4});
-  EXPECT_TRUE(holds(svg, "2 t2, AUROC 0.700"));
-  EXPECT_TRUE(holds(svg, "4 h0, AUPRC 0.500 (0.1 positive)"));
+  EXPECT_TRUE(holds(svg, "2 t2 (TF), AUROC 0.700"));
+  EXPECT_TRUE(holds(svg, "4 h0 (HM), AUPRC 0.500, 0.1 positive"));
   testing::expect_message(testing::error_of([&] { chromatin_curves_svg("t", {scores}, profiles, {5}); }),
                           "profile 5 (d0)", "no curve");
   testing::expect_message(testing::error_of([&] { chromatin_curves_svg("t", {scores}, profiles, {7}); }),

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/io/hdf5.h"
 #include "lib/io/npy.h"
 #include "lib/tasks/genomics/chromatin/evaluate_report.h"
 #include "tests/support/support.h"
@@ -102,6 +103,13 @@ TEST_F(ChromatinEvaluate, EqualsScikitLearnFromEveryKindOfInput) {
   // A row for every bin of the data set: the bins of the split are taken out.
   write_npy(npy_, all_, shape(2 * rows_));
   expect_golden(score_chromatin("", PredictionMatrix(npy_, columns_), labels, 0));
+  const std::string h5 = folder_ / "scores.h5";
+  {
+    Hdf5Writer file(h5);
+    file.append(file.add_matrix("predictions", static_cast<std::int64_t>(columns_)), test_);
+    file.commit();
+  }
+  expect_golden(score_chromatin("", PredictionMatrix(h5, columns_), labels, 0));
   const std::string tsv = folder_ / "scores.tsv";
   write_text(tsv, table("chrom\tstart\tend", 0));
   // Six decimals do not hold 1/1024 exactly, but keep the order and the ties.
@@ -166,6 +174,15 @@ TEST_F(ChromatinEvaluate, RowsMustBeTheBinsOfTheLabels) {
   write_text(places, table("chrom\tstart\tend", 200));
   expect_bad_input(error_of([&] { score(npy_); }), "scores.rows.tsv", "predicted at chr1:400");
   std::filesystem::remove(places);
+  const std::string h5 = folder_ / "scores.h5";
+  {
+    Hdf5Writer file(h5);
+    file.append(file.add_matrix("predictions", static_cast<std::int64_t>(columns_)), test_);
+    file.write_strings("chrom", std::vector<std::string>(rows_, "chr1"));
+    file.write_int64("start", std::vector<std::int64_t>(rows_, 200));
+    file.commit();
+  }
+  expect_bad_input(error_of([&] { score(h5); }), "scores.h5, row 1", "predicted at chr1:200");
   test_.resize(test_.size() - columns_);
   write_npy(npy_, test_, shape(rows_ - 1));
   expect_bad_input(error_of([&] { score(npy_); }), "scores.npy", "479 rows of predictions for 480 bins");

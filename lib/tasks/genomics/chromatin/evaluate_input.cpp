@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/file.h"
+#include "lib/io/hdf5.h"
 #include "lib/io/tsv.h"
 
 namespace bigbird {
@@ -71,7 +71,18 @@ PredictionMatrix::PredictionMatrix(std::string name, std::vector<float> values, 
       columns_(columns) {}
 
 void PredictionMatrix::read_hdf5() {
-  throw_usage(fmt::format("{}: HDF5 matrices are not read", path_), "give predictions as .npy or TSV");
+  const Hdf5Reader file(path_);
+  std::vector<std::string> found;
+  for (const std::string& name : file.names()) {
+    const std::vector<std::int64_t> shape = file.shape(name);
+    if (shape.size() == 2 && shape[1] == static_cast<std::int64_t>(columns_)) found.push_back(name);
+  }
+  if (found.size() != 1) {
+    throw_bad_input(fmt::format("{}: {} matrices of {} columns at its top", path_, found.size(), columns_),
+                    "one matrix with a column per profile is read");
+  }
+  floats_ = file.read_floats(found.front());
+  rows_ = floats_.size() / columns_;
 }
 
 void PredictionMatrix::read_tsv() {
@@ -193,31 +204,48 @@ std::vector<std::uint32_t> ChromatinLabels::rows_of(const PredictionMatrix& pred
                     stored_rows() == rows_.size() ? "" : fmt::format(" (of {} in all)", stored_rows())),
         "a row of predictions per bin, in the order of bins.bed.gz; --split chooses the bins");
   }
-  const bool table = !has_suffix(predictions.path(), ".npy") && !is_hdf5(predictions.path());
-  const std::string beside = table ? predictions.path() : rows_table(predictions.path());
-  if (!places_.empty() && beside != "-" && file_exists(beside)) check_places(beside, rows);
+  if (!places_.empty()) check_places(predictions.path(), rows);
   return rows;
 }
 
-void ChromatinLabels::check_places(const std::string& path, std::span<const std::uint32_t> rows) const {
-  TsvReader table(path);
-  if (!table.has_column("chrom") || !table.has_column("start")) return;
-  const std::size_t chrom = table.column("chrom"), start = table.column("start");
-  std::vector<std::string_view> fields;
+void ChromatinLabels::check_places(const std::string& predictions,
+                                   std::span<const std::uint32_t> rows) const {
   std::size_t next = 0;
-  for (std::size_t row = 0; next < rows.size() && table.next(fields); ++row) {
-    if (row != rows[next]) continue;
+  const auto check = [&](std::string_view chrom, std::int64_t begin, const std::string& where) {
     const Place& place = places_[next++];
-    if (fields[chrom] != contigs_[place.contig] ||
-        parse_integer(fields[start], table.where(), "the start") != place.begin) {
-      throw_bad_input(
-          fmt::format("{}: predicted at {}:{} (start, 0-based), but the labels are of {}:{}", table.where(),
-                      fields[chrom], fields[start], contigs_[place.contig], place.begin),
-          "the rows of the predictions must be the bins of the labels, in their order");
+    if (chrom == contigs_[place.contig] && begin == place.begin) return;
+    throw_bad_input(fmt::format("{}: predicted at {}:{} (start, 0-based), but the labels are of {}:{}", where,
+                                chrom, begin, contigs_[place.contig], place.begin),
+                    "the rows of the predictions must be the bins of the labels, in their order");
+  };
+  std::string source = predictions;
+  if (is_hdf5(predictions)) {
+    const Hdf5Reader file(predictions);
+    const std::vector<std::string> names = file.names();
+    for (const char* name : {"chrom", "start"}) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) return;
+    }
+    const std::vector<std::string> chroms = file.read_strings("chrom");
+    const std::vector<std::int64_t> starts = file.read_int64("start");
+    const std::size_t stored = std::min(chroms.size(), starts.size());
+    while (next < rows.size() && rows[next] < stored) {
+      const std::uint32_t row = rows[next];
+      check(chroms[row], starts[row], fmt::format("{}, row {}", predictions, row));
+    }
+  } else {
+    if (has_suffix(predictions, ".npy")) source = rows_table(predictions);
+    if (!file_exists(source)) return;
+    TsvReader table(source);
+    if (!table.has_column("chrom") || !table.has_column("start")) return;
+    const std::size_t chrom = table.column("chrom"), start = table.column("start");
+    std::vector<std::string_view> fields;
+    for (std::size_t row = 0; next < rows.size() && table.next(fields); ++row) {
+      if (row != rows[next]) continue;
+      check(fields[chrom], parse_integer(fields[start], table.where(), "the start"), table.where());
     }
   }
   if (next != rows.size()) {
-    throw_bad_input(fmt::format("{}: {} rows where {} are due", path, next, rows.size()),
+    throw_bad_input(fmt::format("{}: places of {} rows where {} are due", source, next, rows.size()),
                     "it belongs to other predictions; remove it or predict again");
   }
 }

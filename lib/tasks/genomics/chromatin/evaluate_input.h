@@ -68,8 +68,8 @@ class ChromatinLabels {
                    : matrix_.byte(row, profile) != 0;
   }
   // The rows of `predictions` that belong to rows(): as many rows as rows() are taken in order, as many as
-  // stored_rows() one by one. Error when it has neither number. Where PREDICTIONS.rows.tsv lies beside the
-  // file and names places (chrom, start), they must be those of the bins.
+  // stored_rows() one by one. Error when it has neither number. Where the file, or STEM.rows.tsv beside a
+  // .npy file, names places (chrom, start), they must be those of the bins.
   std::vector<std::uint32_t> rows_of(const PredictionMatrix& predictions) const;
 
  private:
@@ -79,7 +79,7 @@ class ChromatinLabels {
   };
   void read_bins(const std::string& bed, std::optional<Split> split);
   void check_values() const;
-  void check_places(const std::string& table, std::span<const std::uint32_t> prediction_rows) const;
+  void check_places(const std::string& predictions, std::span<const std::uint32_t> prediction_rows) const;
 
   std::string path_;
   std::vector<Profile> profiles_;

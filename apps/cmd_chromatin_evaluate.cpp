@@ -1,0 +1,210 @@
+// `bigbird chromatin evaluate`: AUROC and AUPRC of predicted chromatin profiles, medians by group, ROC and
+// precision-recall plots.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/report/chromatin_curves.h"
+#include "lib/tasks/genomics/chromatin/evaluate.h"
+#include "lib/tasks/genomics/chromatin/evaluate_model.h"
+#include "lib/tasks/genomics/chromatin/evaluate_report.h"
+#include "lib/tasks/genomics/sequence_scorer.h"
+
+namespace bigbird::apps {
+namespace {
+
+// Neighbouring points of a curve lie two thirds of a pixel apart.
+constexpr double step_of_curves = 1.0 / 480;
+
+struct Options {
+  std::vector<std::string> predictions;
+  ScorerOptions scorer;
+  std::string strands = "both";
+  double max_n = 0.1;
+  std::string fasta;
+  std::string labels, split, output = "-", profiles_tsv, svg;
+  std::vector<std::size_t> plot;
+  double curve_step() const { return svg.empty() ? 0 : step_of_curves; }
+};
+
+struct NamedFile {
+  std::string name, path;
+};
+
+// "rc=scores.npy", or a path alone.
+NamedFile parse_predictions(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  const bool named = sign != std::string::npos && sign > 0 && text.find('/') > sign && !file_exists(text);
+  if (!named) return {"", text};
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+std::vector<NamedFile> parse_all(const std::vector<std::string>& texts) {
+  std::vector<NamedFile> files;
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    files.push_back(parse_predictions(text));
+    if (!names.insert(files.back().name).second) {
+      throw_usage("several predictions need a name each",
+                  "--predictions single=a.npy --predictions rc=b.npy");
+    }
+  }
+  return files;
+}
+
+std::optional<Split> parse_split(const Options& options) {
+  if (options.split == "all") return std::nullopt;
+  if (!options.split.empty()) return parse_split_side(options.split, "--split");
+  return folder_exists(options.labels) ? std::optional(Split::test) : std::nullopt;
+}
+
+struct Evaluated {
+  std::vector<Profile> profiles;
+  std::vector<ChromatinScores> sets;
+  std::vector<ProvenanceInput> inputs;
+};
+
+Evaluated evaluate_files(const Options& options) {
+  const std::vector<NamedFile> files = parse_all(options.predictions);
+  const ChromatinLabels labels(options.labels, parse_split(options), stored_columns(files.front().path));
+  Evaluated result{labels.profiles(), {}, {}};
+  for (const NamedFile& file : files) {
+    const PredictionMatrix predictions(file.path, labels.profiles().size());
+    result.sets.push_back(score_chromatin(file.name, predictions, labels, options.curve_step()));
+    result.inputs.push_back({file.name.empty() ? "predictions" : file.name, file.path, ""});
+  }
+  return result;
+}
+
+Evaluated evaluate_models(const Options& options, kernels::Backend& backend) {
+  if (!folder_exists(options.labels)) {
+    throw_usage(fmt::format("{}: not a folder", options.labels),
+                "--model needs --data, the data set of `bigbird chromatin build`");
+  }
+  const std::optional<Split> split = parse_split(options);
+  const ChromatinLabels labels(options.labels, split, std::nullopt);
+  SequenceScorer scorer(options.scorer, backend);
+  Evaluated result{labels.profiles(), {}, {}};
+  for (std::size_t i = 0; i < options.scorer.models.size(); ++i) {
+    result.inputs.push_back({"model", options.scorer.models[i], scorer.digests()[i]});
+  }
+  const ChromatinDataset data(options.labels, options.fasta);
+  for (const NamedPredictions& set : predict_for_evaluation(data, split, scorer, options.max_n)) {
+    result.sets.push_back(score_chromatin(set.name, set.scores, labels, options.curve_step()));
+  }
+  return result;
+}
+
+void write_pictures(const Options& options, const std::vector<ChromatinScores>& evaluations,
+                    const std::vector<Profile>& profiles) {
+  std::vector<std::size_t> chosen = options.plot;
+  if (chosen.empty()) chosen = median_profiles(evaluations.front(), profiles);
+  if (chosen.empty()) throw_bad_input("no profile can be drawn: each has bins of one class only");
+  if (has_suffix(options.svg, ".svg")) {
+    const char* title =
+        options.plot.empty() ? "Profiles with the median AUROC of their group" : "Chosen profiles";
+    write_text_atomic(options.svg, chromatin_curves_svg(title, evaluations, profiles, chosen));
+    return;
+  }
+  make_folders(options.svg);
+  for (const auto& [name, svg] : chromatin_curve_files(evaluations, profiles, chosen)) {
+    write_text_atomic(options.svg + "/" + name, svg);
+  }
+}
+
+}  // namespace
+
+int cmd_chromatin_evaluate(int argc, char** argv) {
+  Verb verb(
+      "chromatin evaluate", "Score predicted chromatin profiles against their labels.",
+      {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
+       "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
+       "--profiles-tsv profiles.tsv --svg curves.svg",
+       "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
+  Options options;
+  CLI::App& app = verb.app();
+  app.add_option("--predictions", options.predictions,
+                 "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
+                 "are; several files as NAME=FILE")
+      ->type_name("FILE");
+  app.add_option("-m,--model", options.scorer.models,
+                 "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
+                 "Scores one model on the forward strand, on both strands, and all models")
+      ->type_name("MODEL");
+  app.add_option("--labels,--data", options.labels,
+                 "Data set of chromatin build, or a .npy matrix of its labels")
+      ->type_name("DIR|NPY")
+      ->required();
+  app.add_option("--split", options.split, "Bins of the data set that are scored (test when not given)")
+      ->check(CLI::IsMember({"train", "valid", "test", "none", "all"}));
+  app.add_option("-o,--output", options.output, "Medians and means by group, as JSON; - is stdout")
+      ->type_name("FILE");
+  app.add_option("--profiles-tsv", options.profiles_tsv, "AUROC and AUPRC of every profile")
+      ->type_name("FILE");
+  app.add_option(
+         "--svg", options.svg,
+         "ROC and precision-recall plots: one picture (.svg), or a folder with one for each group too")
+      ->type_name("FILE|FOLDER");
+  app.add_option("--plot", options.plot,
+                 "Profiles to draw, by index; else the one with the median AUROC of each group")
+      ->delimiter(',')
+      ->type_name("INDEX,...");
+  app.add_option("-f,--fasta-ref", options.fasta, "Genome for --model, instead of the data set's own")
+      ->type_name("FASTA");
+  app.add_option("--strands", options.strands, "Strands that --model reads")
+      ->check(CLI::IsMember({"both", "forward"}));
+  app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger share of N (--model)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--batch-tokens", options.scorer.batch_tokens,
+                 "Tokens run at once; the scores do not depend on it")
+      ->transform(count_suffix());
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  if (!verb.parse(argc, argv)) return 0;
+  if (!options.plot.empty() && options.svg.empty()) throw_usage("--plot draws nothing without --svg");
+
+  if (options.predictions.empty() == options.scorer.models.empty()) {
+    throw_usage("give --predictions, or --model", "predictions are what `bigbird chromatin predict` wrote");
+  }
+  options.scorer.both_strands = options.strands == "both";
+
+  Evaluated evaluated = options.scorer.models.empty() ? evaluate_files(options)
+                                                      : evaluate_models(options, *verb.make_backend());
+  double bins = 0;
+  for (const ChromatinScores& scores : evaluated.sets) {
+    bins += static_cast<double>(scores.rows);
+    for (const std::string& line : describe_chromatin_scores(scores, evaluated.profiles)) log_info(line);
+    if (scores.missing != evaluated.sets.front().missing) {
+      log_warning("the sets of predictions leave out different numbers of bins: they are not comparable");
+    }
+  }
+  evaluated.inputs.push_back({"labels", options.labels, ""});
+  const Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta,
+                              evaluated.inputs};
+  if (!options.profiles_tsv.empty()) {
+    write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles,
+                         verb.provenance() ? provenance_lines(provenance) : std::vector<std::string>{});
+  }
+  if (!options.svg.empty()) write_pictures(options, evaluated.sets, evaluated.profiles);
+  OutputStream out(options.output);
+  out.write(chromatin_scores_json(evaluated.sets, evaluated.profiles,
+                                  verb.provenance() ? provenance_json(provenance) : std::string()));
+  out.close();
+  verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
+  return 0;
+}
+
+}  // namespace bigbird::apps

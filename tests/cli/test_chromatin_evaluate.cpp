@@ -1,0 +1,87 @@
+// `bigbird chromatin evaluate`: the JSON, the table and the pictures; several sets of predictions; bad input.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/io/npy.h"
+#include "lib/tasks/genomics/chromatin/dataset.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+using testing::run_bigbird;
+
+// Four bins on chr1, the last three in split test; profiles: a perfect one, a reversed one, one without a
+// positive.
+class ChromatinEvaluateCommand : public ::testing::Test {
+ protected:
+  ChromatinEvaluateCommand() {
+    ChromatinDatasetWriter writer(data_, false, {{"chr1", 10000}}, {{"a", "TF"}, {"b", "DHS"}, {"b", "DHS"}},
+                                  ModelWindow{"chromatin", 1000, 400, 200}, {});
+    const std::uint8_t labels[] = {7, 1, 2, 3};
+    for (std::int64_t i = 0; i < 4; ++i) {
+      writer.write({0, i == 0 ? Split::train : Split::test, 1000 + 200 * i}, {&labels[i], 1});
+    }
+    writer.commit("genome.fa", "{}");
+    write_npy(scores_, std::vector<float>{0.9F, 0.9F, 0.1F, 0.1F, 0.2F, 0.1F, 0.8F, 0.3F, 0.1F}, {3, 3});
+    write_npy(better_, std::vector<float>{0.9F, 0.1F, 0.1F, 0.1F, 0.2F, 0.1F, 0.8F, 0.3F, 0.1F}, {3, 3});
+  }
+  testing::TemporaryFolder folder_;
+  std::string data_ = folder_ / "data";
+  std::string scores_ = folder_ / "scores.npy";
+  std::string better_ = folder_ / "better.npy";
+};
+
+TEST_F(ChromatinEvaluateCommand, WritesSummaryTableAndPictures) {
+  const auto done = run_bigbird({"chromatin", "evaluate", "--predictions", "one=" + scores_, "--predictions",
+                                 "two=" + better_, "--labels", data_, "--profiles-tsv", folder_ / "p.tsv",
+                                 "--svg", folder_ / "svg", "-o", folder_ / "s.json"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  EXPECT_EQ(done.out, "");
+  EXPECT_NE(done.err.find("one: not scored: 2 b (no positive)"), std::string::npos) << done.err;
+  const auto json = nlohmann::json::parse(testing::read_text(folder_ / "s.json"));
+  ASSERT_EQ(json.at("evaluations").size(), 2u);
+  const auto& one = json.at("evaluations")[0];
+  EXPECT_EQ(one.at("name"), "one");
+  EXPECT_EQ(one.at("rows"), 3);
+  EXPECT_EQ(one.at("groups").at("TF").at("median_auroc"), 1.0);
+  EXPECT_EQ(one.at("groups").at("DHS").at("median_auroc"), 0.0);
+  EXPECT_EQ(one.at("groups").at("DHS").at("scored"), 1);
+  EXPECT_EQ(one.at("groups").at("all").at("mean_auroc"), 0.5);
+  EXPECT_EQ(json.at("evaluations")[1].at("groups").at("DHS").at("median_auroc"), 1.0);
+  EXPECT_EQ(json.at("provenance").at("bigbird_version").get<std::string>().empty(), false);
+  const std::string table = testing::read_text(folder_ / "p.tsv");
+  EXPECT_NE(table.find("\n1\tb\tDHS\t2\t0\t0.5833333333333333\t1\t0.666667\tone\n"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\n2\tb\tDHS\t0\t.\t.\t3\t0\ttwo\n"), std::string::npos) << table;
+  for (const char* name : {"medians.svg", "one.TF.svg", "one.DHS.svg", "two.TF.svg", "two.DHS.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "svg" / name)) << name;
+  }
+}
+
+TEST_F(ChromatinEvaluateCommand, TheSplitIsTestUnlessAnotherIsGiven) {
+  const auto rows = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"chromatin", "evaluate", "--predictions", scores_, "--labels", data_,
+                                        "-@",        "1"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_bigbird(command);
+  };
+  const auto one = rows({});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(rows({"--split", "test", "--no-provenance"}).out, rows({"--no-provenance"}).out);
+  const auto all = rows({"--split", "all"});
+  EXPECT_EQ(all.status, 1);
+  EXPECT_NE(all.err.find("3 rows of predictions for 4 bins"), std::string::npos) << all.err;
+  EXPECT_EQ(rows({"--split", "valid"}).status, 1);
+  EXPECT_EQ(rows({"--plot", "2"}).status, 2) << "nothing to draw to";
+  EXPECT_EQ(rows({"--plot", "2", "--svg", folder_ / "x.svg"}).status, 2) << "no curve";
+  EXPECT_EQ(rows({"--plot", "1,0", "--svg", folder_ / "x.svg"}).status, 0);
+  EXPECT_EQ(rows({"--predictions", better_}).status, 2) << "two sets without names";
+  EXPECT_EQ(rows({"-m", data_}).status, 2) << "predictions and a model";
+  EXPECT_EQ(rows({"-o", "/dev/full"}).status, 1);
+  EXPECT_EQ(rows({"--profiles-tsv", "/dev/full"}).status, 1);
+}
+
+}  // namespace
+}  // namespace bigbird
