@@ -17,20 +17,42 @@ constexpr std::size_t lines_per_write = 65'536;
 FastaWriter::FastaWriter(const std::string& path) : path_(path), file_(path) {}
 
 void FastaWriter::add(const std::string& name, std::string_view bases) {
+  begin(name);
+  append(bases);
+}
+
+void FastaWriter::begin(const std::string& name) {
+  end_record();
   file_.write(">" + name + "\n");
-  fai_ += fmt::format("{}\t{}\t{}\t{}\t{}\n", name, bases.size(), file_.size(), line_bases, line_bases + 1);
+  name_ = name;
+  bases_ = 0;
+  offset_ = file_.size();
+}
+
+void FastaWriter::append(std::string_view bases) {
   std::string text;
-  for (std::size_t at = 0; at < bases.size(); at += line_bases * lines_per_write) {
-    const std::string_view part = bases.substr(at, line_bases * lines_per_write);
+  while (!bases.empty()) {
     text.clear();
-    for (std::size_t line = 0; line < part.size(); line += line_bases) {
-      text.append(part.substr(line, line_bases)).push_back('\n');
+    for (std::size_t line = 0; line < lines_per_write && !bases.empty(); ++line) {
+      const std::size_t room = line_bases - bases_ % line_bases;
+      const std::string_view part = bases.substr(0, room);
+      text.append(part);
+      if (part.size() == room) text.push_back('\n');
+      bases_ += part.size();
+      bases.remove_prefix(part.size());
     }
     file_.write(text);
   }
 }
 
+void FastaWriter::end_record() {
+  if (name_.empty()) return;
+  if (bases_ % line_bases != 0) file_.write("\n");
+  fai_ += fmt::format("{}\t{}\t{}\t{}\t{}\n", name_, bases_, offset_, line_bases, line_bases + 1);
+}
+
 void FastaWriter::close() {
+  end_record();
   file_.close();
   write_text_atomic(path_ + ".gzi", file_.gzi());
   write_text_atomic(path_ + ".fai", fai_);
