@@ -69,6 +69,31 @@ void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint6
       ->group(checkpoint_group);
 }
 
+void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
+                          const std::string& length_help) {
+  app.add_option("--init", options.init, "Model folder to begin from")->required()->type_name("MODEL");
+  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
+  app.add_option("--length", options.length, "Tokens every window is padded or cut to; 0 is " + length_help)
+      ->transform(count_suffix())
+      ->group(training_group);
+  app.add_option("--batch", options.batch, "Windows of one update")
+      ->transform(count_suffix())
+      ->group(training_group);
+  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
+      ->group(training_group);
+  app.add_option("--epochs", options.epochs, "Passes over the training windows")->group(training_group);
+  app.add_option("--steps", options.steps, "Updates; 0 is --epochs")
+      ->transform(count_suffix())
+      ->group(training_group);
+  app.add_option("--dropout", options.dropout, "Dropout of the hidden states; negative is the model's own")
+      ->check(CLI::Range(-1.0, 0.999))
+      ->group(training_group);
+  add_optimizer_options(app, typed, options.learning_rate, options.optimizer);
+  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
+  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
+                         "Steps between validations; 0 is once an epoch", resume);
+}
+
 std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed) {
   return app.count("--warmup") > 0 ? std::optional<std::uint64_t>(typed.warmup) : std::nullopt;
 }

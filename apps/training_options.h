@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "lib/tasks/finetuning.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
@@ -30,6 +31,12 @@ void add_machine_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memo
 void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
                             std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,
                             bool& resume);
+
+// What a fine-tuning verb takes beside its data: --init, -o, --length, --batch, --accumulate, --epochs,
+// --steps,
+// --dropout, and all of the above. `length_help` says what --length 0 is.
+void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
+                          const std::string& length_help);
 
 // --warmup, when it was given.
 std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed);

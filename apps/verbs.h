@@ -21,9 +21,12 @@ const VerbRow* find_verb(const std::string& name);
 
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
+int cmd_attribute(int argc, char** argv);
 int cmd_check(int argc, char** argv);
 int cmd_chromatin_build(int argc, char** argv);
 int cmd_chromatin_evaluate(int argc, char** argv);
+int cmd_chromatin_finetune(int argc, char** argv);
+int cmd_chromatin_predict(int argc, char** argv);
 int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);
 int cmd_convert(int argc, char** argv);

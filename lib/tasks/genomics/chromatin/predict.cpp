@@ -1,0 +1,258 @@
+// Targets and the run over them; see predict.h.
+#include "lib/tasks/genomics/chromatin/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "kernels/parallel.h"
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/progress.h"
+#include "lib/io/bed.h"
+#include "lib/tasks/genomics/windows.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t chunk_windows = 64;  // encoded at the same time by all threads
+
+// Places the window around [begin, end) of the row, or says that the contig is too short for it.
+void place_window(PredictedRow& row, const ModelWindow& window, std::int64_t contig_length) {
+  const std::int64_t wanted = row.begin - window.target_offset;
+  if (contig_length < window.length) {
+    row.window_begin = 0;
+    row.window_end = contig_length;
+    row.status = PredictionStatus::short_contig;
+    return;
+  }
+  row.window_begin = std::clamp<std::int64_t>(wanted, 0, contig_length - window.length);
+  row.window_end = row.window_begin + window.length;
+  row.shift = row.window_begin - wanted;
+}
+
+class FastaTargets : public PredictionTargets {
+ public:
+  FastaTargets(const std::string& path, const std::optional<ModelWindow>& window)
+      : path_(path), reader_(read_fasta_windows(path)), window_(window) {}
+
+  bool next(PredictedRow& row, std::string& sequence) override {
+    if (!reader_->next(record_)) return false;
+    const auto length = static_cast<std::int64_t>(record_.sequence.size());
+    if (length == 0) throw_bad_input(fmt::format("{}: record {} is empty", path_, record_.id));
+    if (window_ && length != window_->length) {
+      throw_bad_input(fmt::format("{}: record {} has {} bases, the model reads windows of {}", path_,
+                                  record_.id, length, window_->length),
+                      "cut the windows to this length, or give bins: -f GENOME -R BED");
+    }
+    row = {};
+    row.chrom = row.name = record_.id;
+    row.end = row.window_end = length;
+    if (window_) {
+      row.begin = window_->target_offset;
+      row.end = row.begin + window_->target_length;
+    }
+    sequence = std::move(record_.sequence);
+    return true;
+  }
+  const std::vector<Contig>& contigs() const override { return none_; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<WindowReader> reader_;
+  std::optional<ModelWindow> window_;
+  Window record_;
+  std::vector<Contig> none_;
+};
+
+class BedTargets : public PredictionTargets {
+ public:
+  BedTargets(const std::string& bed, const std::string& fasta, const std::optional<ModelWindow>& window)
+      : bed_(bed), reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()), window_(window) {}
+
+  bool next(PredictedRow& row, std::string& sequence) override {
+    if (!reader_.next(record_)) return false;
+    row = {};
+    row.contig = names_.require(record_.chrom, reader_.where());
+    const std::int64_t contig_length = names_[row.contig].length;
+    row.chrom = record_.chrom;
+    row.begin = record_.begin;
+    row.end = record_.end;
+    row.name = record_.name;
+    if (row.end > contig_length) {
+      throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", reader_.where(), row.begin, row.end,
+                                  row.chrom, contig_length),
+                      "is it the genome that these intervals are of?");
+    }
+    const std::int64_t length = row.end - row.begin;
+    if (length == 0) throw_bad_input(reader_.where() + ": the interval is empty");
+    if (record_.strand == '-') {
+      log_info_once(bed_ + ": the strand column is not used, for bins have none");
+    }
+    if (window_ && length == window_->target_length) {
+      place_window(row, *window_, contig_length);
+    } else if (!window_ || length == window_->length) {
+      row.window_begin = row.begin;
+      row.window_end = row.end;
+    } else {
+      throw_bad_input(
+          fmt::format("{}: an interval of {} bp; the model takes bins of {} bp or windows of {} bp",
+                      reader_.where(), length, window_->target_length, window_->length),
+          fmt::format("cut the regions into bins, such as by `bedtools makewindows -w {}`",
+                      window_->target_length));
+    }
+    sequence.clear();
+    if (row.status == PredictionStatus::scored) {
+      sequence = fasta_.fetch(row.contig, row.window_begin, row.window_end);
+    }
+    return true;
+  }
+  const std::vector<Contig>& contigs() const override { return fasta_.contigs(); }
+
+ private:
+  std::string bed_;
+  BedReader reader_;
+  Fasta fasta_;
+  ContigNames names_;
+  std::optional<ModelWindow> window_;
+  BedRecord record_;
+};
+
+class DatasetTargets : public PredictionTargets {
+ public:
+  DatasetTargets(const ChromatinDataset& data, std::optional<Split> split)
+      : data_(data), fasta_(data.fasta().clone()) {
+    if (split) {
+      rows_ = data.rows(*split);
+    } else {
+      for (std::size_t i = 0; i < data.bins().size(); ++i) rows_.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+
+  bool next(PredictedRow& row, std::string& sequence) override {
+    if (next_ == rows_.size()) return false;
+    const ChromatinBin& bin = data_.bins()[rows_[next_]];
+    const Contig& contig = fasta_.contigs()[bin.contig];
+    row = {};
+    row.contig = bin.contig;
+    row.chrom = contig.name;
+    row.begin = bin.begin;
+    row.end = bin.begin + data_.window().target_length;
+    row.name = split_side_name(bin.split);
+    place_window(row, data_.window(), contig.length);
+    sequence = data_.window_sequence(fasta_, rows_[next_]);
+    ++next_;
+    return true;
+  }
+  const std::vector<Contig>& contigs() const override { return fasta_.contigs(); }
+
+ private:
+  const ChromatinDataset& data_;
+  Fasta fasta_;
+  std::vector<std::uint32_t> rows_;
+  std::size_t next_ = 0;
+};
+
+double share_of_n(const std::string& sequence) {
+  if (sequence.empty()) return 0.0;
+  return static_cast<double>(std::count(sequence.begin(), sequence.end(), 'N')) /
+         static_cast<double>(sequence.size());
+}
+
+}  // namespace
+
+std::string name_of(PredictionStatus status) {
+  switch (status) {
+    case PredictionStatus::scored:
+      return "scored";
+    case PredictionStatus::too_many_n:
+      return "too_many_n";
+    case PredictionStatus::short_contig:
+      break;
+  }
+  return "short_contig";
+}
+
+std::unique_ptr<PredictionTargets> fasta_targets(const std::string& path,
+                                                 const std::optional<ModelWindow>& window) {
+  return std::make_unique<FastaTargets>(path, window);
+}
+
+std::unique_ptr<PredictionTargets> bed_targets(const std::string& bed, const std::string& fasta,
+                                               const std::optional<ModelWindow>& window) {
+  return std::make_unique<BedTargets>(bed, fasta, window);
+}
+
+std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data, std::optional<Split> split,
+                                                   const std::optional<ModelWindow>& window) {
+  if (window && *window != data.window()) {
+    throw_bad_input(
+        fmt::format("{}: windows of {} bp with the bin at {}, the model's have {} bp with the target at {}",
+                    data.folder(), data.window().length, data.window().target_offset, window->length,
+                    window->target_offset),
+        "build the data set with the window of the model");
+  }
+  return std::make_unique<DatasetTargets>(data, split);
+}
+
+PredictionCounts predict_chromatin(
+    PredictionTargets& targets, SequenceScorer& scorer, double max_n,
+    const std::function<void(const PredictedRow&, const SequenceScores*)>& row) {
+  PredictionCounts counts;
+  // All rows that are not written yet, in order; those to be scored get their scores in the same order.
+  std::deque<PredictedRow> waiting;
+  Progress progress("chromatin predict", 0, "windows");
+  const auto write_missing = [&] {
+    while (!waiting.empty() && waiting.front().status != PredictionStatus::scored) {
+      row(waiting.front(), nullptr);
+      waiting.pop_front();
+    }
+  };
+  const auto write_scored = [&](const SequenceScores& scores) {
+    write_missing();
+    row(waiting.front(), &scores);
+    waiting.pop_front();
+    write_missing();
+    progress.advance(1);
+  };
+
+  std::vector<PredictedRow> chunk(chunk_windows);
+  std::vector<std::string> sequences(chunk_windows);
+  std::vector<EncodedSequence> encoded(chunk_windows);
+  for (bool more = true; more;) {
+    throw_if_cancelled();
+    std::size_t size = 0;
+    while (size < chunk_windows && (more = targets.next(chunk[size], sequences[size]))) ++size;
+    kernels::parallel_for(size, [&](std::size_t i) {
+      PredictedRow& target = chunk[i];
+      target.n_share = share_of_n(sequences[i]);
+      if (target.status == PredictionStatus::scored && target.n_share > max_n) {
+        target.status = PredictionStatus::too_many_n;
+      }
+      if (target.status != PredictionStatus::scored) return;
+      encoded[i] = scorer.encode(sequences[i]);
+      target.cut = encoded[i].cut;
+    });
+    for (std::size_t i = 0; i < size; ++i) {
+      const PredictionStatus status = chunk[i].status;
+      ++counts.rows;
+      if (status == PredictionStatus::too_many_n) ++counts.too_many_n;
+      if (status == PredictionStatus::short_contig) ++counts.short_contig;
+      if (status == PredictionStatus::scored) {
+        ++counts.scored;
+        if (chunk[i].shift != 0) ++counts.shifted;
+        if (chunk[i].cut) ++counts.cut;
+      }
+      waiting.push_back(std::move(chunk[i]));
+      if (status == PredictionStatus::scored) scorer.add(std::move(encoded[i]), write_scored);
+    }
+  }
+  scorer.finish();
+  write_missing();
+  return counts;
+}
+
+}  // namespace bigbird

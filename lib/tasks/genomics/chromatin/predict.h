@@ -1,0 +1,85 @@
+// Predictions of chromatin profiles for bins of a genome, for the bins of a data set, or for sequences:
+// streamed in input order, whatever the batch or the number of threads.
+//
+// Around a 200-bp bin the window is cut that the model was trained on (window.json), moved inwards at the end
+// of a contig. Coordinates are 0-based half-open, on the forward strand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/io/contig_names.h"
+#include "lib/tasks/genomics/chromatin/dataset.h"
+#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/genomics/sequence_scorer.h"
+
+namespace bigbird {
+
+enum class PredictionStatus {
+  scored,
+  too_many_n,    // the share of N in the window is above the limit
+  short_contig,  // the contig is shorter than the window
+};
+std::string name_of(PredictionStatus status);
+
+// One row of the output.
+struct PredictedRow {
+  std::string chrom;
+  std::int64_t begin = 0;  // the target: a bin, or the whole window of a record
+  std::int64_t end = 0;
+  std::string name = ".";
+  std::int64_t window_begin = 0;
+  std::int64_t window_end = 0;
+  std::int64_t shift = 0;  // bp that the window was moved: above 0 to the right
+  double n_share = 0;      // of the window
+  bool cut = false;        // it had more tokens than a model takes, on some strand, and lost its right end
+  PredictionStatus status = PredictionStatus::scored;
+  std::size_t contig = 0;  // of contigs(); 0 where there is no genome
+};
+
+// What is predicted, one row at a time.
+class PredictionTargets {
+ public:
+  virtual ~PredictionTargets() = default;
+  // Fills the row's places and the window's sequence; the sequence of a row that is not to be scored is
+  // empty. False at the end.
+  virtual bool next(PredictedRow& row, std::string& sequence) = 0;
+  // Of the genome that the rows lie in; empty where there is none.
+  virtual const std::vector<Contig>& contigs() const = 0;
+};
+
+// Every record of a FASTA ("-": standard input) is one window. Error{bad_input} for a record of another
+// length than the model's window.
+std::unique_ptr<PredictionTargets> fasta_targets(const std::string& path,
+                                                 const std::optional<ModelWindow>& window);
+// Intervals of a BED: as long as the model's target (a bin: the window is cut around it), or as long as its
+// window (which is then taken as it is). Error{bad_input} naming file and line for any other, and for one
+// that reaches beyond its contig. Bins have no strand: column 6 is not used.
+std::unique_ptr<PredictionTargets> bed_targets(const std::string& bed, const std::string& fasta,
+                                               const std::optional<ModelWindow>& window);
+// The bins of a split (all bins without it). Error{bad_input} when the data set has another window than the
+// model.
+std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data, std::optional<Split> split,
+                                                   const std::optional<ModelWindow>& window);
+
+struct PredictionCounts {
+  std::uint64_t rows = 0;
+  std::uint64_t scored = 0;
+  std::uint64_t too_many_n = 0;
+  std::uint64_t short_contig = 0;
+  std::uint64_t shifted = 0;  // of those scored
+  std::uint64_t cut = 0;
+};
+
+// Calls row(target, scores) for every target, in order; null for one that is not scored: a window with a
+// larger share of N than max_n, or of a contig that is too short.
+PredictionCounts predict_chromatin(
+    PredictionTargets& targets, SequenceScorer& scorer, double max_n,
+    const std::function<void(const PredictedRow&, const SequenceScores*)>& row);
+
+}  // namespace bigbird
