@@ -28,6 +28,7 @@ const std::vector<VerbRow>& verb_table() {
       {"promoter evaluate", "score promoter predictions against their labels", cmd_promoter_evaluate},
       {"promoter scan", "score every step of a genome with a promoter model and call promoters",
        cmd_promoter_scan},
+      {"ism", "predict every substitution of a region: matrix and sequence logo", cmd_ism},
       {"liftover", "carry a BED or VCF to another assembly, with reasons for what does not lift",
        cmd_liftover},
       {"chromatin build", "label the bins of a genome by the peaks of many tracks", cmd_chromatin_build},

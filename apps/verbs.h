@@ -36,6 +36,7 @@ int cmd_evaluate(int argc, char** argv);
 int cmd_fill_mask(int argc, char** argv);
 int cmd_forward(int argc, char** argv);
 int cmd_info(int argc, char** argv);
+int cmd_ism(int argc, char** argv);
 int cmd_liftover(int argc, char** argv);
 int cmd_man(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);

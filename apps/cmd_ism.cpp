@@ -1,0 +1,163 @@
+// `bigbird ism`: in-silico mutagenesis of a region, as a table or matrix and as a picture.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/file.h"
+#include "lib/io/provenance.h"
+#include "lib/io/region.h"
+#include "lib/report/sequence_logo.h"
+#include "lib/tasks/genomics/ism.h"
+
+namespace bigbird::apps {
+namespace {
+
+std::string strand_word(IsmStrand strand) {
+  return strand == IsmStrand::both ? "both" : strand == IsmStrand::forward ? "+" : "-";
+}
+
+// How the numbers were made, for the header of a table and under the picture's title.
+std::vector<std::string> description(const IsmResult& result, const std::string& value) {
+  const std::string window =
+      result.window == IsmWindow::region
+          ? format_region(result.chrom, result.window_begin, result.window_begin + result.window_length)
+          : fmt::format("{} bp around each base", result.window_length);
+  return {"ism_value=" + value, "ism_strand=" + strand_word(result.strand), "ism_window=" + window};
+}
+
+// Which of the selected profiles is drawn. -1: the first.
+std::size_t drawn_profile(const IsmResult& result, std::int64_t profile) {
+  if (profile < 0) return 0;
+  const auto found =
+      std::find(result.selected.begin(), result.selected.end(), static_cast<std::size_t>(profile));
+  if (found == result.selected.end()) {
+    throw_usage(fmt::format("--svg-profile {}: not one of the profiles that are computed", profile),
+                "profiles are named by their index, as --profiles takes them");
+  }
+  return static_cast<std::size_t>(found - result.selected.begin());
+}
+
+SequenceLogo logo_of(const IsmResult& result, std::size_t row, const std::string& value) {
+  SequenceLogo logo;
+  const std::size_t profile = result.selected[row];
+  const std::string& group = result.profiles[profile].group;
+  logo.title = format_region(result.chrom, result.begin, result.end);
+  logo.subtitle = fmt::format(
+      "profile {}: {}{} · {} of each substitution, {}", profile, result.profiles[profile].name,
+      group == "." ? "" : " (" + group + ")",
+      value == "diff" ? "difference of the prediction" : "log2 fold change of the odds",
+      result.strand == IsmStrand::both ? "mean of both strands" : strand_word(result.strand) + " strand");
+  logo.contig = result.chrom;
+  logo.first_position = result.begin + 1;
+  logo.bases = result.bases;
+  for (std::size_t base = 0; base < result.bases.size(); ++base) {
+    const auto effects = result.at(row, base);
+    logo.effects.insert(logo.effects.end(), effects.begin(), effects.end());
+  }
+  return logo;
+}
+
+void tell(const IsmResult& result) {
+  const auto unknown = std::count(result.bases.begin(), result.bases.end(), 'N');
+  if (unknown > 0) log_info(fmt::format("{} bases are N: they have no substitutions", unknown));
+  if (result.n_rich > 0) {
+    log_warning(
+        fmt::format("{} bases have no values: their windows hold too many N (--max-n)", result.n_rich));
+  }
+  if (result.padded > 0)
+    log_warning(fmt::format("{} windows pass the end of {}: filled with N", result.padded, result.chrom));
+  if (result.cut > 0) {
+    log_warning(
+        fmt::format("{} of {} sequences have more tokens than the model takes, on some strand, and "
+                    "lost their right end",
+                    result.cut, result.sequences));
+  }
+}
+
+}  // namespace
+
+int cmd_ism(int argc, char** argv) {
+  Verb verb("ism", "Predict every single substitution of a region: a matrix, and a sequence logo.",
+            {"bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 -o effects.tsv",
+             "bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 --profiles 0-1 -o "
+             "effects.npy --svg effects.svg",
+             "bigbird ism -m promoter-run/final -f genome.fa.gz -r chr1:20000-20019 --value lfc"});
+  IsmOptions options;
+  std::string output = "-", svg, window = "auto", strand = "auto", value = "diff";
+  std::int64_t svg_profile = -1;
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", options.models, "Fine-tuned model folder; several are averaged")
+      ->required()
+      ->take_all()
+      ->expected(1)
+      ->type_name("MODEL");
+  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
+  app.add_option("-r,--region", options.region, "Bases to substitute, as in chr1:1000-1050")->required();
+  app.add_option("-o,--output", output,
+                 "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
+                 "OUT.tsv; - is a table on stdout")
+      ->type_name("FILE");
+  app.add_option("--svg", svg, "Logo and heat map of one profile")->type_name("FILE");
+  app.add_option("--svg-profile", svg_profile,
+                 "Index of that profile; the first that is computed if not given")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K");
+  app.add_option("--profiles", options.profiles,
+                 "Profiles to compute: indices as in 0,5,10-19, or names; all if "
+                 "not given")
+      ->type_name("LIST");
+  app.add_option(
+      "--value", value,
+      "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
+  app.add_option(
+      "--window-at", window,
+      "region: one window, on the middle of the region; base: one on each base; auto: region where "
+      "it fits");
+  app.add_option(
+      "--strand", strand,
+      "+, -, or both (the window and its reverse complement); auto: + for promoter models, else both");
+  app.add_option("--window", options.window_length, "bp, for a model that does not tell its window")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--max-n", options.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--batch-tokens", options.batch_tokens,
+                 "Tokens run at once, at least one whole sequence; the values do not depend on it")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1 << 24));
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  if (!verb.parse(argc, argv)) return 0;
+  options.window = parse_ism_window(window);
+  options.strand = parse_ism_strand(strand);
+  options.value = parse_ism_value(value);
+  check_ism_path(output);
+  if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");
+
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const IsmResult result = mutate_region(options, *backend);
+  const std::size_t drawn = drawn_profile(result, svg_profile);
+  tell(result);
+  std::vector<std::string> comments;
+  if (verb.provenance()) {
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+    for (std::size_t i = 0; i < options.models.size(); ++i)
+      provenance.inputs.push_back({"model", options.models[i], result.digests[i]});
+    comments = provenance_lines(provenance);
+    for (const std::string& line : description(result, value)) comments.push_back(line);
+  }
+  if (!svg.empty()) write_text_atomic(svg, sequence_logo_svg(logo_of(result, drawn, value)));
+  write_ism(output, result, comments);
+  verb.set_throughput(static_cast<double>(result.sequences), "sequences");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,224 @@
+// Draws substitution effects; see sequence_logo.h. Letters are paths, not text: they fill their boxes in
+// every viewer, whatever fonts it has.
+#include "lib/report/sequence_logo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/report/svg_text.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::string_view letters = "ACGT";
+constexpr std::size_t bases_in_row = 100;
+constexpr double left_margin = 70, right_margin = 20, header = 64;
+constexpr double logo_height = 130;  // of both sides of the axis
+constexpr double heat_cell = 13, gap = 10, axis_height = 34, row_gap = 16, legend_height = 46;
+
+// In a box of 1 x 1, y downwards.
+constexpr std::array<const char*, 4> outlines = {
+    "M0 1L.37 0H.63L1 1H.78L.7 .76H.3L.22 1ZM.36 .59H.64L.5 .17Z",
+    "M.98 .33C.94 .12 .76 0 .52 0C.2 0 0 .2 0 .5C0 .8 .2 1 .52 1C.76 1 .94 .88 .98 .67H.76"
+    "C.72 .78 .64 .83 .52 .83C.34 .83 .22 .71 .22 .5C.22 .29 .34 .17 .52 .17C.64 .17 .72 .22 .76 .33Z",
+    "M.96 .31C.92 .12 .76 0 .52 0C.2 0 0 .2 0 .5C0 .8 .2 1 .52 1C.72 1 .88 .93 .98 .8V.46H.54V.62H.78V.72"
+    "C.72 .79 .63 .83 .52 .83C.34 .83 .22 .71 .22 .5C.22 .29 .34 .17 .52 .17C.63 .17 .71 .22 .75 .31Z",
+    "M0 0H1V.18H.61V1H.39V.18H0Z"};
+constexpr std::array<const char*, 4> colours = {"#2a9d3a", "#2b5fd9", "#e09b00", "#d62828"};
+
+// White at 0, towards blue below and red above; `share` of the largest, -1 to 1.
+std::string heat_colour(double share) {
+  const std::array<double, 3> strong =
+      share < 0 ? std::array<double, 3>{33, 102, 172} : std::array<double, 3>{178, 24, 43};
+  const double weight = std::min(std::abs(share), 1.0);
+  std::array<int, 3> mixed{};
+  for (std::size_t i = 0; i < 3; ++i)
+    mixed[i] = static_cast<int>(std::lround(255 + (strong[i] - 255) * weight));
+  return fmt::format("#{:02x}{:02x}{:02x}", mixed[0], mixed[1], mixed[2]);
+}
+
+class Picture {
+ public:
+  explicit Picture(const SequenceLogo& logo) : logo_(logo) {
+    const std::size_t length = logo.bases.size();
+    longest_row_ = std::min(length, bases_in_row);
+    cell_ = std::clamp(1000.0 / static_cast<double>(std::max<std::size_t>(longest_row_, 1)), 10.0, 24.0);
+    for (std::size_t base = 0; base < length; ++base) {
+      importance_.push_back(base_importance(logo, base));
+      if (std::isfinite(importance_.back())) {
+        highest_ = std::max(highest_, importance_.back());
+        lowest_ = std::min(lowest_, importance_.back());
+      }
+    }
+    for (const float effect : logo.effects) {
+      if (std::isfinite(effect)) strongest_ = std::max(strongest_, std::abs(static_cast<double>(effect)));
+    }
+    if (highest_ == lowest_) highest_ = lowest_ + 1;  // all letters are flat
+    if (strongest_ == 0) strongest_ = 1;
+  }
+
+  std::string draw() {
+    const std::size_t rows = std::max<std::size_t>((logo_.bases.size() + bases_in_row - 1) / bases_in_row, 1);
+    const double row_height = logo_height + gap + 4 * heat_cell + axis_height + row_gap;
+    width_ = left_margin + std::max(cell_ * static_cast<double>(longest_row_), 420.0) + right_margin;
+    const double height = header + row_height * static_cast<double>(rows) + legend_height;
+    svg_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
+        "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n<defs>\n",
+        width_, height);
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      svg_ += fmt::format("<path id=\"{}\" d=\"{}\" fill=\"{}\" fill-rule=\"evenodd\"/>\n", letters[i],
+                          outlines[i], colours[i]);
+    }
+    svg_ += "</defs>\n";
+    text(left_margin, 24, 15, "start", logo_.title);
+    text(left_margin, 43, 12, "start", logo_.subtitle);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t first = row * bases_in_row;
+      const std::size_t last = std::min(first + bases_in_row, logo_.bases.size());
+      draw_row(first, last, header + row_height * static_cast<double>(row));
+    }
+    draw_legend(header + row_height * static_cast<double>(rows) + 8);
+    return svg_ + "</svg>\n";
+  }
+
+ private:
+  void text(double x, double y, int size, const char* anchor, std::string_view content,
+            const char* fill = "#222") {
+    svg_ += fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n", x, y,
+        size, anchor, fill, svg_escaped(content));
+  }
+
+  void rectangle(double x, double y, double width, double height, std::string_view fill) {
+    svg_ += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n",
+                        x, y, width, height, fill);
+  }
+
+  void line(double x, double y, double right, double down, const char* stroke) {
+    svg_ += fmt::format("<path d=\"M{:.2f} {:.2f}l{:.2f} {:.2f}\" stroke=\"{}\" fill=\"none\"/>\n", x, y,
+                        right, down, stroke);
+  }
+
+  // y of a height in the logo whose top is at `top`.
+  double level(double top, double value) const {
+    return top + (highest_ - value) / (highest_ - lowest_) * logo_height;
+  }
+
+  void draw_row(std::size_t first, std::size_t last, double top) {
+    const double row_width = cell_ * static_cast<double>(last - first);
+    const double heat_top = top + logo_height + gap;
+    line(left_margin - 6, top, 0, logo_height, "#555");
+    for (const double tick : {highest_, 0.0, lowest_}) {
+      const bool crowded = tick != 0 && std::abs(level(top, tick) - level(top, 0)) < 11;
+      if (tick != 0 && crowded) continue;
+      line(left_margin - 10, level(top, tick), 4, 0, "#555");
+      text(left_margin - 13, level(top, tick) + 4, 11, "end", fmt::format("{:.2g}", tick));
+    }
+    line(left_margin - 6, level(top, 0), row_width + 6, 0, "#999");
+    for (std::size_t base = first; base < last; ++base)
+      draw_base(base, left_margin + cell_ * static_cast<double>(base - first), top, heat_top);
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      text(left_margin - 13, heat_top + heat_cell * (static_cast<double>(i) + 0.8), 11, "end",
+           letters.substr(i, 1), colours[i]);
+    }
+    svg_ += fmt::format(
+        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" "
+        "stroke=\"#555\"/>\n",
+        left_margin, heat_top, row_width, 4 * heat_cell);
+    draw_positions(first, last, heat_top + 4 * heat_cell);
+  }
+
+  void draw_base(std::size_t base, double x, double top, double heat_top) {
+    const std::size_t letter = letters.find(logo_.bases[base]);
+    const double importance = importance_[base];
+    if (letter != std::string_view::npos && std::isfinite(importance)) {
+      const double from = level(top, std::max(importance, 0.0));
+      const double height = level(top, std::min(importance, 0.0)) - from;
+      if (height >= 0.05) {
+        svg_ +=
+            fmt::format("<use href=\"#{}\" transform=\"translate({:.2f} {:.2f}) scale({:.2f} {:.2f})\"{}/>\n",
+                        letters[letter], x + 0.04 * cell_, from, 0.92 * cell_, height,
+                        importance < 0 ? " opacity=\"0.6\"" : "");
+      }
+    }
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      const double y = heat_top + heat_cell * static_cast<double>(i);
+      const auto effect = static_cast<double>(logo_.effects[base * 4 + i]);
+      if (!std::isfinite(effect)) {
+        rectangle(x, y, cell_, heat_cell, "#d9d9d9");
+      } else if (i == letter) {
+        svg_ += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"1.6\" fill=\"#222\"/>\n", x + cell_ / 2,
+                            y + heat_cell / 2);
+      } else {
+        rectangle(x, y, cell_, heat_cell, heat_colour(effect / strongest_));
+      }
+    }
+  }
+
+  // Every tenth position (fewer where the numbers are wide), and the first base of a row without one.
+  void draw_positions(std::size_t first, std::size_t last, double y) {
+    const double label_width = 7.0 * static_cast<double>(std::to_string(logo_.first_position).size());
+    const std::int64_t step = 10 * static_cast<std::int64_t>(std::ceil(label_width / (10 * cell_)));
+    bool any = false;
+    const auto tick = [&](std::size_t base) {
+      const double x = left_margin + cell_ * (static_cast<double>(base - first) + 0.5);
+      line(x, y, 0, 5, "#555");
+      text(x, y + 17, 11, "middle", std::to_string(logo_.first_position + static_cast<std::int64_t>(base)));
+      any = true;
+    };
+    for (std::size_t base = first; base < last; ++base) {
+      if ((logo_.first_position + static_cast<std::int64_t>(base)) % step == 0) tick(base);
+    }
+    if (!any) tick(first);
+    text(left_margin - 13, y + 17, 11, "end", logo_.contig.substr(0, 9), "#555");
+  }
+
+  void draw_legend(double y) {
+    constexpr double width = 160, parts = 40;
+    for (int i = 0; i < static_cast<int>(parts); ++i) {
+      rectangle(left_margin + width / parts * i, y, width / parts + 0.3, 10,
+                heat_colour((i + 0.5) / parts * 2 - 1));
+    }
+    text(left_margin, y + 23, 11, "start", fmt::format("{:.2g}", -strongest_));
+    text(left_margin + width / 2, y + 23, 11, "middle", "0");
+    text(left_margin + width, y + 23, 11, "end", fmt::format("{:.2g}", strongest_));
+    text(left_margin + width + 18, y + 9, 11, "start",
+         "letters: minus the mean effect of their substitutions", "#555");
+    text(left_margin + width + 18, y + 23, 11, "start",
+         "cells: each substitution; dot: the base itself; grey: not known", "#555");
+  }
+
+  const SequenceLogo& logo_;
+  std::size_t longest_row_ = 0;
+  double cell_ = 0;
+  double width_ = 0;
+  double highest_ = 0;
+  double lowest_ = 0;
+  double strongest_ = 0;
+  std::vector<double> importance_;
+  std::string svg_;
+};
+
+}  // namespace
+
+double base_importance(const SequenceLogo& logo, std::size_t base) {
+  const std::size_t own = letters.find(logo.bases[base]);
+  if (own == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    if (i != own) sum += static_cast<double>(logo.effects[base * 4 + i]);
+  }
+  return -sum / 3;
+}
+
+std::string sequence_logo_svg(const SequenceLogo& logo) {
+  return Picture(logo).draw();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,29 @@
+// The effects of single substitutions as a picture: a logo, in which the letter at each base is as high as
+// the base is important, over a heat map of every substitution.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bigbird {
+
+struct SequenceLogo {
+  std::string title;     // "chr1:11-40"
+  std::string subtitle;  // the profile, and what is shown
+  std::string contig;
+  std::int64_t first_position = 1;  // 1-based, of the first base
+  std::string bases;                // A C G T N
+  // [bases, 4], substitution by A C G T; 0 at the base itself; NaN where it is not known.
+  std::vector<float> effects;
+};
+
+// The height of a base's letter: minus the mean over its substitutions. A base whose loss lowers the
+// prediction stands above the axis. NaN where an effect is not known.
+double base_importance(const SequenceLogo& logo, std::size_t base);
+
+// A complete SVG document: rows of up to 100 bases, all on one scale.
+std::string sequence_logo_svg(const SequenceLogo& logo);
+
+}  // namespace bigbird

@@ -1,0 +1,85 @@
+// In-silico mutagenesis: what every single substitution in a region does to a fine-tuned model's predictions.
+// Coordinates are 0-based half-open on the forward strand; so are the substituted letters, whichever strand
+// the model reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/genomics/sequence_scorer.h"
+
+namespace bigbird {
+
+inline constexpr std::string_view ism_letters = "ACGT";  // the order of a matrix' last axis
+
+// Where the model's window lies. region: one for all bases, its target's centre on the middle of the region,
+// which must fit into it; REF is predicted once. base: one for each base, the target's centre on that base.
+// automatic: region where it fits, else base.
+enum class IsmWindow { automatic, region, base };
+// The strand that is read: forward, reverse (the window lies and is read as on the reverse strand), or both,
+// which reads the forward window and its reverse complement and averages their effects.
+enum class IsmStrand { automatic, forward, reverse, both };
+enum class IsmValue { difference, log_fold_change };
+
+IsmWindow parse_ism_window(const std::string& word);  // auto, region, base; Error{usage} else
+IsmStrand parse_ism_strand(const std::string& word);  // auto, +, -, both
+IsmValue parse_ism_value(const std::string& word);    // diff, lfc
+
+struct IsmOptions {
+  std::vector<std::string> models;  // several: the mean of their predictions on each strand
+  std::string fasta;
+  std::string region;    // as users type it, 1-based and closed
+  std::string profiles;  // as select_profiles takes it (chromatin/predict_output.h); empty: all
+  IsmWindow window = IsmWindow::automatic;
+  IsmStrand strand = IsmStrand::automatic;  // forward for promoter models, whose windows have a direction
+  IsmValue value = IsmValue::difference;
+  std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
+  double max_n = 0.1;              // windows with a larger share of N are not scored
+  std::int64_t batch_tokens = 8192;
+};
+
+struct IsmResult {
+  std::string chrom;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::string bases;                  // of the genome, upper case
+  std::vector<Profile> profiles;      // of the model
+  std::vector<std::size_t> selected;  // profiles of `values`, in this order
+  // [selected, bases, 4]: value of the substitution by A C G T. 0 at the base that is there; NaN at N and
+  // where a window was not scored.
+  std::vector<float> values;
+  IsmWindow window = IsmWindow::region;
+  IsmStrand strand = IsmStrand::both;
+  std::int64_t window_begin = 0;  // with IsmWindow::region
+  std::int64_t window_length = 0;
+  std::int64_t sequences = 0;  // predicted, by every model on every strand read
+  std::int64_t n_rich = 0;     // bases whose window held too many N
+  std::int64_t padded = 0;     // windows that passed the end of the contig, filled with N
+  std::int64_t cut = 0;        // sequences with more tokens than the model takes, which lost their right end
+  std::vector<std::string> digests;  // of the models
+
+  std::span<const float> at(std::size_t selected_profile, std::size_t base) const {
+    return std::span<const float>(values).subspan((selected_profile * bases.size() + base) * 4, 4);
+  }
+};
+
+// Says beforehand how many sequences will be predicted. Errors: a region outside of the genome, or (window
+// region) longer than the window; no window scored; models without a window and no window_length; {usage} a
+// log fold change of what is no probability.
+IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
+
+// By the suffix of `path`. .npy: float32 [profiles, bases, 4], with STEM.rows.tsv (#base chrom pos ref) and
+// STEM.profiles.tsv (#row index name group). .tsv, .tsv.gz or "-": columns chrom, pos (1-based), ref, alt and
+// "K:NAME" for each profile K; a row for each substitution, "." where there is no value, one row with alt "."
+// for an N. Each file appears whole or not at all, the matrix last. Error{usage} for another suffix.
+void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments);
+// The Error of write_ism, before any work.
+void check_ism_path(const std::string& path);
+
+}  // namespace bigbird
