@@ -44,6 +44,9 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
                                  const Activations& kept, kernels::ConstValues hidden);
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept);
+// The same from kept.sequence.dlogits, whatever they are the gradients of.
+void classification_logits_backward(const Call& call, const ClassificationHeadTensors& tensors,
+                                    const ClassificationHeadTensors& gradients, const Activations& kept);
 
 // BigBirdForQuestionAnswering: a block LayerNorm(x + dropout(W2 gelu(W1 dropout(x)))) and one logit each for
 // the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without

@@ -24,6 +24,12 @@ void classification_head_forward(const Call& call, const ClassificationHeadTenso
 void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept) {
   if (!has_sequence_loss(call)) return;
+  sequence_loss_backward(call, kept.sequence, call.config.num_labels, kept.cells.sequence_scale);
+  classification_logits_backward(call, tensors, gradients, kept);
+}
+
+void classification_logits_backward(const Call& call, const ClassificationHeadTensors& tensors,
+                                    const ClassificationHeadTensors& gradients, const Activations& kept) {
   kernels::Backend& backend = call.backend;
   const kernels::Index sequences = call.batch.sequences(), width = call.width(),
                        classes = call.config.num_labels;
@@ -31,7 +37,6 @@ void classification_head_backward(const Call& call, const ClassificationHeadTens
   const kernels::Values ddense = kept.workspace.wide;
   const kernels::Values dfirst = ddense + sequences * width;
 
-  sequence_loss_backward(call, kept.sequence, classes, kept.cells.sequence_scale);
   const kernels::ConstValues dlogits = kept.sequence.dlogits;
   backend.linear_backward_weight(dlogits, head.dense, gradients.output.weight, gradients.output.bias,
                                  sequences, classes, width);

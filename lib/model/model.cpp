@@ -236,6 +236,37 @@ void Model::backward(const LossScale& scale) {
   });
 }
 
+std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
+  if (!impl_->backward_possible)
+    throw_runtime("input_gradients() needs a model built for training and one forward() before it");
+  if (impl_->config.head != HeadType::classification)
+    throw_runtime(
+        fmt::format("a model with the {} head has no logits to derive", name_of(impl_->config.head)));
+  const std::int64_t logits = impl_->batch.sequences() * impl_->config.num_labels;
+  if (static_cast<std::int64_t>(weights.size()) != logits)
+    throw_runtime(fmt::format("{} weights for {} logits", weights.size(), logits));
+  impl_->backward_possible = false;
+  kernels::Backend& backend = impl_->backend;
+  const Activations& kept = impl_->held.activations;
+  const kernels::Values dlogits = kept.sequence.dlogits;
+  if (dlogits.type() == kernels::ElementType::fp32) {
+    backend.upload(dlogits.data(), weights.data(), weights.size() * sizeof(float));
+  } else {
+    std::vector<kernels::bf16> narrow;
+    for (const float weight : weights) narrow.push_back(kernels::to_bf16(weight));
+    backend.upload(dlogits.data(), narrow.data(), narrow.size() * sizeof(kernels::bf16));
+  }
+  const Call call = impl_->call();
+  const kernels::Values stream = kept.workspace.stream;
+  const std::int64_t values = call.tokens() * call.width();
+  backend.zero(stream.data(), static_cast<std::size_t>(values) * kernels::size_of(stream.type()));
+  classification_logits_backward(call, impl_->parameter_tensors.classification,
+                                 impl_->gradient_tensors.classification, kept);
+  encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+                   impl_->options.grad_checkpoint);
+  return impl_->download(stream, values);
+}
+
 std::vector<float> Model::last_hidden_state() const {
   return impl_->download(impl_->held.activations.last_hidden_state(),
                          impl_->batch.tokens() * impl_->config.hidden_size);

@@ -114,6 +114,11 @@ class Model {
   // Gradients of scaled_loss(result, scale) of the last forward(), added to gradients(). Error{runtime} for a
   // model without a head: it has no loss.
   void backward(const LossScale& scale);
+  // Instead of backward(): the gradient of sum(weights * logits) of the last forward() with respect to the
+  // vector that stands for each token, [T, C]: the word's (times sqrt(C) where embeddings are rescaled) plus
+  // type and position, before dropout and LayerNorm. `weights` [B, num_labels]; the model needs no labels,
+  // but a classification head (else Error{runtime}). What gradients() holds afterwards is of no use.
+  std::vector<float> input_gradients(const std::vector<float>& weights);
 
   // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
   // place.

@@ -21,12 +21,6 @@ std::size_t outputs_of(const ModelConfig& config) {
   return two_classes ? 1 : static_cast<std::size_t>(config.num_labels);
 }
 
-std::vector<Profile> profiles_of(const std::string& folder, const ModelConfig& config) {
-  std::vector<std::string> names = config.label_names;
-  if (outputs_of(config) == 1 && names.size() == 2) names.erase(names.begin());
-  return read_model_profiles(folder, outputs_of(config), names);
-}
-
 // What the logits of one sequence say, in double.
 void append_values(std::span<const float> logits, ProblemType problem, std::vector<double>::iterator out) {
   if (problem == ProblemType::regression) {
@@ -44,6 +38,12 @@ void append_values(std::span<const float> logits, ProblemType problem, std::vect
 }
 
 }  // namespace
+
+std::vector<Profile> classifier_profiles(const std::string& folder, const ModelConfig& config) {
+  std::vector<std::string> names = config.label_names;
+  if (outputs_of(config) == 1 && names.size() == 2) names.erase(names.begin());
+  return read_model_profiles(folder, outputs_of(config), names);
+}
 
 double SequenceScores::mean_of_models(std::size_t strand, std::size_t output) const {
   double sum = 0;
@@ -72,7 +72,7 @@ SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& b
       throw_bad_input(fmt::format("{}: the model's head is {}, no classifier", folder, name_of(config.head)),
                       "make one with `bigbird promoter finetune` or `bigbird chromatin finetune`");
     }
-    const std::vector<Profile> profiles = profiles_of(folder, config);
+    const std::vector<Profile> profiles = classifier_profiles(folder, config);
     const std::optional<ModelWindow> window = read_model_window(folder);
     const bool probabilities = config.problem_type != ProblemType::regression;
     const std::string& first = options_.models.front();

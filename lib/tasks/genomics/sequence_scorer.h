@@ -20,6 +20,9 @@
 
 namespace bigbird {
 
+// The outputs of a classifier's folder, as SequenceScorer::profiles() says: of two classes only class 1.
+std::vector<Profile> classifier_profiles(const std::string& model_folder, const ModelConfig& config);
+
 struct ScorerOptions {
   std::vector<std::string> models;   // folders with a classification head and the same profiles and window
   bool both_strands = true;          // the reverse complement too, re-tokenized
