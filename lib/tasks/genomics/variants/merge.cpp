@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +28,7 @@ struct Shard {
   std::string output;
   std::string prefix;  // of its further files
   VariantSummary summary;
+  VariantShard place;  // of the summary
 };
 
 std::string summary_path(const std::string& prefix) {
@@ -37,8 +38,10 @@ std::string summary_path(const std::string& prefix) {
 Shard open_shard(const std::string& output) {
   for (const VariantFormat format : {VariantFormat::vcf, VariantFormat::npy, VariantFormat::h5}) {
     const std::string prefix = variant_prefix(format, output);
-    if (file_exists(summary_path(prefix)))
-      return {output, prefix, read_variant_summary(summary_path(prefix))};
+    if (!file_exists(summary_path(prefix))) continue;
+    const VariantSummary summary = read_variant_summary(summary_path(prefix));
+    if (!summary.shard) throw_bad_input(output + ": the output of a whole run, no shard");
+    return {output, prefix, summary, *summary.shard};
   }
   throw_bad_input(summary_path(output) + ": there is no summary of this shard",
                   "the files that `variants --shard I/N -o OUT` writes beside OUT belong to it");
@@ -46,17 +49,19 @@ Shard open_shard(const std::string& output) {
 
 // In order of their numbers, all of one run and complete.
 std::vector<Shard> open_shards(const std::vector<std::string>& outputs) {
-  std::vector<Shard> shards;
+  std::map<std::uint64_t, Shard> by_index;
+  std::uint64_t count = 0;
   for (const std::string& output : outputs) {
     Shard shard = open_shard(output);
-    const VariantSummary& summary = shard.summary;
-    if (!summary.shard) throw_bad_input(output + ": the output of a whole run, no shard");
-    if (!shards.empty()) {
-      const VariantSummary& first = shards.front().summary;
+    if (by_index.empty()) count = shard.place.count;
+    if (!by_index.empty()) {
+      const Shard& known = by_index.begin()->second;
+      const VariantSummary& first = known.summary;
+      const VariantSummary& summary = shard.summary;
       const auto refuse = [&](const std::string& what) {
-        throw_bad_input(fmt::format("{} and {}: {}", shards.front().output, output, what), again);
+        throw_bad_input(fmt::format("{} and {}: {}", known.output, output, what), again);
       };
-      if (summary.shard->count != first.shard->count) refuse("numbers of shards differ");
+      if (shard.place.count != count) refuse("numbers of shards differ");
       if (summary.input_digest != first.input_digest || summary.input_records != first.input_records) {
         refuse("made from different records");
       }
@@ -65,24 +70,22 @@ std::vector<Shard> open_shards(const std::vector<std::string>& outputs) {
       if (summary.run != first.run) refuse("models, genomes or options differ");
       if (summary.provenance != first.provenance) refuse("command lines differ");
     }
-    shards.push_back(std::move(shard));
-  }
-  std::sort(shards.begin(), shards.end(), [](const Shard& left, const Shard& right) {
-    return left.summary.shard->index < right.summary.shard->index;
-  });
-  const std::uint64_t count = shards.front().summary.shard->count;
-  std::set<std::uint64_t> seen;
-  for (const Shard& shard : shards) {
-    if (!seen.insert(shard.summary.shard->index).second) {
-      throw_bad_input(
-          fmt::format("{}: shard {} of {} is given twice", shard.output, shard.summary.shard->index, count));
+    const std::uint64_t index = shard.place.index;
+    if (!by_index.emplace(index, std::move(shard)).second) {
+      throw_bad_input(fmt::format("{}: shard {} of {} is given twice", output, index, count));
     }
   }
+  std::vector<Shard> shards;
   std::string missing;
   for (std::uint64_t index = 1; index <= count; ++index) {
-    if (!seen.contains(index)) missing += (missing.empty() ? "" : ", ") + std::to_string(index);
+    const auto found = by_index.find(index);
+    if (found == by_index.end()) {
+      missing += (missing.empty() ? "" : ", ") + std::to_string(index);
+    } else {
+      shards.push_back(std::move(found->second));
+    }
   }
-  if (!missing.empty() || seen.size() != count) {
+  if (!missing.empty() || shards.size() != by_index.size()) {
     throw_bad_input(fmt::format("the shards are not complete: of {}, {} {} missing", count, missing,
                                 missing.find(',') == std::string::npos ? "is" : "are"),
                     "give the outputs of all shards");
@@ -100,7 +103,7 @@ void each_chunk(const std::vector<Shard>& shards,
     const std::uint64_t records = std::min(left, first.chunk);
     const std::size_t shard = chunk % shards.size();
     const std::size_t within = chunk / shards.size();
-    if (within >= shards[shard].summary.shard->chunks.size()) {
+    if (within >= shards[shard].place.chunks.size()) {
       throw_bad_input(summary_path(shards[shard].prefix) + ": has too few chunks for the input", again);
     }
     take(shard, within, records);
@@ -154,7 +157,7 @@ void merge_tables(const std::vector<Shard>& shards, const std::function<std::str
   std::uint64_t number = 0;
   std::string_view line;
   each_chunk(shards, [&](std::size_t shard, std::size_t within, std::uint64_t) {
-    const auto& [rows, skipped_rows] = shards[shard].summary.shard->chunks[within];
+    const auto& [rows, skipped_rows] = shards[shard].place.chunks[within];
     const std::uint64_t count = skipped ? skipped_rows : rows;
     for (std::uint64_t i = 0; i < count; ++i) {
       if (!tables[shard]->next(line)) refuse_length(tables[shard]->path(), "fewer rows");
@@ -183,7 +186,7 @@ void merge_npy(const std::vector<Shard>& shards, const std::string& prefix) {
     std::vector<float> values;
     each_chunk(shards, [&](std::size_t shard, std::size_t within, std::uint64_t) {
       const NpyMatrix& matrix = matrices[shard];
-      const std::uint64_t rows = shards[shard].summary.shard->chunks[within].first;
+      const std::uint64_t rows = shards[shard].place.chunks[within].first;
       if (next[shard] + rows > matrix.rows() || matrix.columns() != columns) {
         refuse_length(matrix.path(), "fewer rows or other columns");
       }
