@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/io/bgzf_writer.h"
 #include "lib/io/fasta.h"
 #include "lib/io/file.h"
 #include "lib/tasks/genomics/model_task.h"
@@ -133,7 +134,7 @@ class ChromatinDatasetWriter {
   std::vector<Profile> profiles_;
   ModelWindow window_;
   std::vector<std::string> comments_;
-  OutputStream bed_;
+  ParallelBgzfWriter bed_;
   LabelMatrixWriter labels_;
   std::vector<bool> contig_used_;
   std::array<std::uint64_t, split_count> bins_{};
