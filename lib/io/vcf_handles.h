@@ -48,6 +48,16 @@ struct VcfRecord::Line {
   BcfRecordHandle bcf;
 };
 
+struct TabixDeleter {
+  void operator()(tbx_t* index) const { tbx_destroy(index); }
+};
+struct IndexDeleter {
+  void operator()(hts_idx_t* index) const { hts_idx_destroy(index); }
+};
+struct IteratorDeleter {
+  void operator()(hts_itr_t* iterator) const { hts_itr_destroy(iterator); }
+};
+
 // The records that overlap regions, through an index: each once, in file order.
 class VcfRegions {
  public:
@@ -55,9 +65,6 @@ class VcfRegions {
   // region beyond what a .tbi can hold.
   VcfRegions(htsFile* file, const std::string& path, const VcfHeader& header, const bcf_hdr_t* bcf_header,
              const std::vector<std::string>& regions);
-  ~VcfRegions();
-  VcfRegions(const VcfRegions&) = delete;
-  VcfRegions& operator=(const VcfRegions&) = delete;
 
   // htslib's code: 0 or more for a record, -1 at the end, less for damage.
   int next_line(kstring_t* line);
@@ -76,9 +83,9 @@ class VcfRegions {
   bool open_next();
 
   htsFile* file_;
-  tbx_t* tabix_ = nullptr;
-  hts_idx_t* index_ = nullptr;
-  hts_itr_t* iterator_ = nullptr;
+  std::unique_ptr<tbx_t, TabixDeleter> tabix_;      // of text
+  std::unique_ptr<hts_idx_t, IndexDeleter> index_;  // of BCF
+  std::unique_ptr<hts_itr_t, IteratorDeleter> iterator_;
   std::vector<Query> queries_;
   std::size_t opened_ = 0;
   std::int64_t previous_end_ = -1;

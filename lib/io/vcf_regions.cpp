@@ -51,16 +51,16 @@ VcfRegions::VcfRegions(htsFile* file, const std::string& path, const VcfHeader& 
   }
   std::vector<Contig> contigs = header.contigs;
   if (bcf_header == nullptr) {
-    tabix_ = tbx_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL);
+    tabix_.reset(tbx_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL));
     if (tabix_ == nullptr) throw_no_index(path);
     int count = 0;
-    const char** names = tbx_seqnames(tabix_, &count);
+    const char** names = tbx_seqnames(tabix_.get(), &count);
     for (int i = 0; i < count; ++i) {
       if (!header.lengths.contains(names[i])) contigs.push_back({names[i], 0});
     }
     free(names);
   } else {
-    index_ = bcf_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL);
+    index_.reset(bcf_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL));
     if (index_ == nullptr) throw_no_index(path);
   }
   const bool is_tbi = tabix_ != nullptr && hts_idx_fmt(tabix_->idx) == HTS_FMT_TBI;
@@ -76,7 +76,7 @@ VcfRegions::VcfRegions(htsFile* file, const std::string& path, const VcfHeader& 
       throw_bad_input(fmt::format("region {}: beyond {} bp, where a .tbi index ends", text, tbi_end),
                       fmt::format("make a .csi index and remove the .tbi: bcftools index -c {}", path));
     }
-    const int id = tabix_ != nullptr ? tbx_name2id(tabix_, contig.name.c_str())
+    const int id = tabix_ != nullptr ? tbx_name2id(tabix_.get(), contig.name.c_str())
                                      : bcf_hdr_name2id(bcf_header, contig.name.c_str());
     if (id < 0) continue;  // known to the header, without records
     const bool to_the_end = region.end == contig.length;
@@ -96,23 +96,16 @@ VcfRegions::VcfRegions(htsFile* file, const std::string& path, const VcfHeader& 
   queries_ = std::move(merged);
 }
 
-VcfRegions::~VcfRegions() {
-  if (iterator_ != nullptr) hts_itr_destroy(iterator_);
-  if (tabix_ != nullptr) tbx_destroy(tabix_);
-  if (index_ != nullptr) hts_idx_destroy(index_);
-}
-
 bool VcfRegions::open_next() {
-  if (iterator_ != nullptr) hts_itr_destroy(iterator_);
-  iterator_ = nullptr;
+  iterator_.reset();
   if (opened_ == queries_.size()) return false;
   const Query& query = queries_[opened_];
   const bool same = opened_ > 0 && queries_[opened_ - 1].contig == query.contig;
   previous_end_ = same ? queries_[opened_ - 1].end : -1;
   ++opened_;
-  iterator_ = tabix_ != nullptr
-                  ? hts_itr_query(tabix_->idx, query.contig, query.begin, query.end, tbx_readrec)
-                  : hts_itr_query(index_, query.contig, query.begin, query.end, bcf_readrec);
+  iterator_.reset(tabix_ != nullptr
+                      ? hts_itr_query(tabix_->idx, query.contig, query.begin, query.end, tbx_readrec)
+                      : hts_itr_query(index_.get(), query.contig, query.begin, query.end, bcf_readrec));
   if (iterator_ == nullptr) throw_runtime("an index of a variant file could not be searched");
   return true;
 }
@@ -128,11 +121,11 @@ int VcfRegions::next(const Step& step) {
 }
 
 int VcfRegions::next_line(kstring_t* line) {
-  return next([&] { return hts_itr_next(hts_get_bgzfp(file_), iterator_, line, tabix_); });
+  return next([&] { return hts_itr_next(hts_get_bgzfp(file_), iterator_.get(), line, tabix_.get()); });
 }
 
 int VcfRegions::next_record(bcf1_t* record) {
-  return next([&] { return hts_itr_next(hts_get_bgzfp(file_), iterator_, record, nullptr); });
+  return next([&] { return hts_itr_next(hts_get_bgzfp(file_), iterator_.get(), record, nullptr); });
 }
 
 }  // namespace bigbird

@@ -1,8 +1,7 @@
-// Writing variant files; see vcf.h. Text goes out as it came in but for the INFO column; BCF is encoded by
-// htslib.
+// Writing variant files; see vcf.h. Text goes out as it came in but for the INFO column; the parts of a BCF
+// record are encoded by htslib and laid out here (VCF 4.3 specification, section 6.3), because htslib's own
+// writer compresses with one thread and is leaked when the disk is full.
 #include <fmt/format.h>
-#include <htslib/hfile.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +58,10 @@ std::string joined(const std::vector<T>& values) {
   return text;
 }
 
+void append_u32(std::string& out, std::uint64_t value) {
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>((value >> shift) & 0xff));
+}
+
 // The lines of the output's header, the line of column names last.
 std::vector<std::string> output_header(const VcfHeader& input, bool with_contigs,
                                        const std::vector<Contig>& contigs,
@@ -97,30 +100,23 @@ struct VcfWriter::State {
   std::vector<VcfInfoField> fields;
   std::vector<std::string> ids;
   const VcfReader::State* input = nullptr;
-  // Text: one of the two.
+  // One of the two.
   std::unique_ptr<AtomicFile> plain;
   std::unique_ptr<ParallelBgzfWriter> packed;
   std::string buffer;
   TextBuffer formatted;
-  // BCF: htslib writes into the file that `plain` puts in place.
-  BcfHeaderHandle header;
-  HtsFileHandle bcf_file;
+  BcfHeaderHandle header;  // BCF
 
-  void open_bcf(const std::vector<std::string>& lines);
+  void begin_bcf(const std::vector<std::string>& lines);
   void put(std::string_view text);
   void flush();
   void write_text(const VcfRecord& record, const std::vector<VcfInfoValues>& values);
   void write_bcf(const VcfRecord& record, const std::vector<VcfInfoValues>& values);
   BcfRecordHandle encoded(const VcfRecord& record);
   void remove_fields(bcf1_t* record) const;
-  [[noreturn]] void throw_full() const {
-    throw_runtime(
-        fmt::format("{}: cannot write: the disk may be full", path == "-" ? "standard output" : path),
-        "free some space or choose another output place; nothing was left half-written");
-  }
 };
 
-void VcfWriter::State::open_bcf(const std::vector<std::string>& lines) {
+void VcfWriter::State::begin_bcf(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
   header.reset(bcf_hdr_init("r"));
@@ -128,24 +124,15 @@ void VcfWriter::State::open_bcf(const std::vector<std::string>& lines) {
     throw_bad_input(fmt::format("{}: its header cannot be written as BCF", input->path),
                     "write VCF instead (-O z), or mend the header: bcftools view -h FILE");
   }
-  plain = std::make_unique<AtomicFile>(path);
-  const int descriptor = dup(plain->descriptor());
-  hFILE* stream = descriptor < 0 ? nullptr : hdopen(descriptor, "w");
-  if (stream == nullptr) {
-    if (descriptor >= 0) ::close(descriptor);
-    throw_full();
-  }
-  bcf_file.reset(hts_hopen(stream, path.c_str(), "wb"));
-  if (!bcf_file) {
-    hclose_abruptly(stream);
-    throw_full();
-  }
-  if (bcf_hdr_write(bcf_file.get(), header.get()) != 0) throw_full();
+  formatted.text.l = 0;
+  if (bcf_hdr_format(header.get(), 1, &formatted.text) != 0) throw_runtime("a BCF header cannot be made");
+  buffer = "BCF\2\2";
+  append_u32(buffer, formatted.text.l + 1);
+  buffer.append(formatted.text.s, formatted.text.l + 1);  // with its 0
 }
 
 void VcfWriter::State::put(std::string_view text) {
   buffer += text;
-  buffer += '\n';
   if (buffer.size() >= buffer_size) flush();
 }
 
@@ -178,7 +165,7 @@ void VcfWriter::State::write_text(const VcfRecord& record, const std::vector<Vcf
         },
         values[i]);
   }
-  put(with_info(line, ids, added));
+  put(with_info(line, ids, added) + '\n');
 }
 
 // Takes the fields of an earlier run out, so that the new ones stand at the end as they do in text.
@@ -222,7 +209,8 @@ BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
         record.where + ": a FILTER, INFO or FORMAT name is not declared in the header, which BCF needs",
         "write VCF instead (-O z)");
   }
-  if (code != 0 || result->errcode != 0) {
+  const bool fits = record.position <= std::numeric_limits<std::int32_t>::max() - 1;
+  if (code != 0 || result->errcode != 0 || !fits) {
     throw_bad_input(record.where + ": cannot be written as BCF",
                     "write VCF instead (-O z), or check the line: bcftools view FILE");
   }
@@ -251,7 +239,24 @@ void VcfWriter::State::write_bcf(const VcfRecord& record, const std::vector<VcfI
     }
     if (code < 0) throw_runtime(fmt::format("{}: {} cannot be added", record.where, fields[i].id));
   }
-  if (bcf_write(bcf_file.get(), header.get(), line) != 0) throw_full();
+  // A copy is packed: the changes are in `shared`.
+  const BcfRecordHandle packed_line(bcf_dup(line));
+  const kstring_t& shared = packed_line->shared;
+  const kstring_t& indiv = packed_line->indiv;
+  std::uint32_t quality = 0;
+  std::memcpy(&quality, &packed_line->qual, sizeof quality);
+  std::string out;
+  append_u32(out, shared.l + 24);
+  append_u32(out, indiv.l);
+  append_u32(out, static_cast<std::uint64_t>(packed_line->rid));
+  append_u32(out, static_cast<std::uint64_t>(packed_line->pos));
+  append_u32(out, static_cast<std::uint64_t>(packed_line->rlen));
+  append_u32(out, quality);
+  append_u32(out, std::uint64_t{packed_line->n_allele} << 16 | packed_line->n_info);
+  append_u32(out, std::uint64_t{packed_line->n_fmt} << 24 | packed_line->n_sample);
+  out.append(shared.s, shared.l);
+  out.append(indiv.s, indiv.l);
+  put(out);
 }
 
 VcfWriter::VcfWriter(const std::string& path, VcfType type, const VcfReader& reader,
@@ -267,16 +272,16 @@ VcfWriter::VcfWriter(const std::string& path, VcfType type, const VcfReader& rea
   const VcfHeader& input = state.input->header;
   const bool with_contigs = input.contigs.empty() && (input.headerless || type == VcfType::bcf);
   const std::vector<std::string> header = output_header(input, with_contigs, contigs, fields, lines);
+  if (type == VcfType::text) {
+    state.plain = std::make_unique<AtomicFile>(path);
+  } else {
+    state.packed = std::make_unique<ParallelBgzfWriter>(path, bgzf_level);
+  }
   if (type == VcfType::bcf) {
-    state.open_bcf(header);
+    state.begin_bcf(header);
     return;
   }
-  if (type == VcfType::bgzf) {
-    state.packed = std::make_unique<ParallelBgzfWriter>(path, bgzf_level);
-  } else {
-    state.plain = std::make_unique<AtomicFile>(path);
-  }
-  for (const std::string& line : header) state.put(line);
+  for (const std::string& line : header) state.put(line + '\n');
 }
 
 VcfWriter::~VcfWriter() = default;
@@ -295,11 +300,6 @@ void VcfWriter::write(const VcfRecord& record, const std::vector<VcfInfoValues>&
 
 void VcfWriter::close() {
   State& state = *state_;
-  if (state.type == VcfType::bcf) {
-    if (hts_close(state.bcf_file.release()) != 0) state.throw_full();
-    state.plain->commit();
-    return;
-  }
   state.flush();
   if (state.packed) {
     state.packed->close();
