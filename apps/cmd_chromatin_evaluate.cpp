@@ -32,7 +32,7 @@ struct Options {
   std::vector<std::string> predictions;
   ScorerOptions scorer;
   std::string strands = "both";
-  double max_n = 0.1;
+  double max_n = 0.5;  // as chromatin predict
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
   std::vector<std::size_t> plot;

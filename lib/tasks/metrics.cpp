@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "lib/core/error.h"
 
@@ -46,6 +49,34 @@ Classes by_class(std::span<const int> labels, std::span<const double> scores) {
   return classes;
 }
 
+// Ascending. Many scores by their bytes, the lowest one first; a byte that all of them share needs no pass,
+// as the last ones of numbers that were float32 once.
+void sort_scores(std::span<double> scores) {
+  constexpr std::size_t few = 256;
+  if (scores.size() < few) return std::sort(scores.begin(), scores.end());
+  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+  constexpr std::size_t bytes = sizeof(std::uint64_t);
+  const auto byte_of = [](std::uint64_t key, std::size_t byte) { return (key >> (8 * byte)) & 255; };
+  std::vector<std::uint64_t> keys(scores.size()), sorted(scores.size());
+  std::array<std::array<std::size_t, 256>, bytes> counts{};
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    // Bits that order as the numbers do.
+    const auto bits = std::bit_cast<std::uint64_t>(scores[i]);
+    keys[i] = (bits & sign) != 0 ? ~bits : bits | sign;
+    for (std::size_t byte = 0; byte < bytes; ++byte) ++counts[byte][byte_of(keys[i], byte)];
+  }
+  for (std::size_t byte = 0; byte < bytes; ++byte) {
+    std::array<std::size_t, 256>& places = counts[byte];
+    if (places[byte_of(keys[0], byte)] == keys.size()) continue;
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), std::size_t{0});
+    for (const std::uint64_t key : keys) sorted[places[byte_of(key, byte)]++] = key;
+    keys.swap(sorted);
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = std::bit_cast<double>((keys[i] & sign) != 0 ? keys[i] & ~sign : ~keys[i]);
+  }
+}
+
 // Calls body(positives, negatives) for every group of equal scores, from the lowest score up. Both ascending.
 template <typename Body>
 void for_each_tie(std::span<const double> positives, std::span<const double> negatives, const Body& body) {
@@ -66,8 +97,8 @@ void for_each_tie(std::span<const double> positives, std::span<const double> neg
 }  // namespace
 
 RankMetrics rank_metrics(std::span<double> positives, std::span<double> negatives) {
-  std::sort(positives.begin(), positives.end());
-  std::sort(negatives.begin(), negatives.end());
+  sort_scores(positives);
+  sort_scores(negatives);
   const double positive_count = static_cast<double>(positives.size());
   const double negative_count = static_cast<double>(negatives.size());
   // AUROC is the share of (positive, negative) pairs in the right order, a tie counting half: the same number

@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/core/rng.h"
 #include "lib/io/npy.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "tests/support/support.h"
+#include "tests/support/tiny_classifier.h"
 
 namespace bigbird {
 namespace {
@@ -81,6 +83,47 @@ TEST_F(ChromatinEvaluateCommand, TheSplitIsTestUnlessAnotherIsGiven) {
   EXPECT_EQ(rows({"-m", data_}).status, 2) << "predictions and a model";
   EXPECT_EQ(rows({"-o", "/dev/full"}).status, 1);
   EXPECT_EQ(rows({"--profiles-tsv", "/dev/full"}).status, 1);
+}
+
+// What a model's bins score when it predicts them itself is what its written predictions score.
+TEST(ChromatinEvaluateModel, EqualsItsPredictions) {
+  const testing::TemporaryFolder folder;
+  const std::string data = folder / "data", genome = folder / "genome.fa", model = folder / "model";
+  CounterRng rng(1, Purpose::test, 0);
+  std::string bases;
+  for (int i = 0; i < 1200; ++i) bases += "ACGT"[rng.below(4)];
+  bases.replace(600, 90, std::string(90, 'N'));
+  testing::write_text(genome, ">chr1\n" + bases + "\n");
+  testing::TinyClassifier shape;
+  testing::write_tiny_classifier(model, shape);
+  shape.seed = 2;
+  testing::write_tiny_classifier(folder / "second", shape);
+  ChromatinDatasetWriter writer(data, false, {{"chr1", 1200}}, shape.profiles, shape.window, {});
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const auto labels = static_cast<std::uint8_t>(rng.below(8));
+    writer.write({0, i < 20 ? Split::train : Split::test, 20 * i}, {&labels, 1});
+  }
+  writer.commit(genome, "{}");
+
+  const auto own =
+      run_bigbird({"chromatin", "evaluate", "-m", model, "-m", folder / "second", "--data", data});
+  ASSERT_EQ(own.status, 0) << own.err;
+  const auto sets = nlohmann::json::parse(own.out).at("evaluations");
+  ASSERT_EQ(sets.size(), 3u);
+  EXPECT_EQ(sets[0].at("name"), "single");
+  EXPECT_EQ(sets[1].at("name"), "rc");
+  EXPECT_EQ(sets[2].at("name"), "ensemble");
+  EXPECT_GT(sets[0].at("missing"), 0) << "windows of N";
+  EXPECT_NE(sets[0].at("groups"), sets[1].at("groups"));
+
+  const std::string npy = folder / "p.npy";
+  const auto predicted = run_bigbird(
+      {"chromatin", "predict", "-m", model, "--data", data, "--split", "test", "-O", "npy", "-o", npy});
+  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  const auto read = run_bigbird({"chromatin", "evaluate", "--predictions", npy, "--labels", data});
+  ASSERT_EQ(read.status, 0) << read.err;
+  EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("groups"), sets[1].at("groups"));
+  EXPECT_EQ(nlohmann::json::parse(read.out).at("evaluations")[0].at("missing"), sets[1].at("missing"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -94,6 +95,27 @@ TEST(RankMetrics, EqualsScikitLearnOnRandomScoresWithTies) {
     }
   }
   EXPECT_EQ(undefined, 3u) << "no positive: neither; no negative: no AUROC";
+}
+
+TEST(RankMetrics, ManyScoresOfEverySizeAndSignAreSorted) {
+  std::vector<double> positives = {0.0, -0.0, std::numeric_limits<double>::denorm_min(), -1e300, 1e300};
+  std::vector<double> negatives;
+  CounterRng rng(12, Purpose::test, 0);
+  for (int i = 0; i < 2000; ++i) {
+    positives.push_back((rng.uniform() - 0.4) * std::pow(10.0, static_cast<double>(rng.below(20)) - 10));
+    negatives.push_back(static_cast<double>(static_cast<float>(rng.uniform() - 0.5)));
+  }
+  negatives.push_back(0.0);
+  std::vector<int> labels(positives.size(), 1);
+  labels.resize(positives.size() + negatives.size(), 0);
+  std::vector<double> scores = positives;
+  scores.insert(scores.end(), negatives.begin(), negatives.end());
+  std::vector<double> expected = positives;
+  std::sort(expected.begin(), expected.end());
+  const RankMetrics ranks = rank_metrics(positives, negatives);
+  EXPECT_EQ(positives, expected);
+  EXPECT_NEAR(ranks.auroc, reference::auroc(scores, labels).value(), 1e-12);
+  EXPECT_NEAR(ranks.auprc, reference::average_precision(scores, labels).value(), 1e-12);
 }
 
 TEST(RankMetrics, CurveStepsThroughTheDistinctScores) {
