@@ -372,6 +372,38 @@ TEST(AllelesProperty, WindowsAreThoseOfTheHaplotype) {
   EXPECT_GT(scored, 2900u);
 }
 
+TEST(AllelesReal, MitochondriaOfTwoLengths) {
+  BIGBIRD_REQUIRE_SHARED();
+  const testing::TemporaryFolder folder;
+  const auto data = *testing::shared_dir() / "data" / "mitochondria";
+  const auto reason = [&](const std::string& genome, const std::string& chrom, const std::string& length,
+                          int pos, const std::string& ref) {
+    const auto copy = folder / genome;  // an index is written beside it
+    testing::write_text(copy, testing::read_text(data / genome));
+    const Fasta fasta(copy.string());
+    const ContigNames names(fasta.contigs());
+    testing::write_text(folder / "x.vcf", "##fileformat=VCFv4.2\n##contig=<ID=" + chrom + length +
+                                              ">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" + chrom +
+                                              "\t" + std::to_string(pos) + "\t.\t" + ref + "\tT\t.\t.\t.\n");
+    VcfReader reader((folder / "x.vcf").string());
+    VcfRecord record;
+    EXPECT_TRUE(reader.next(record));
+    AlleleRules rules;
+    rules.window = 200;
+    rules.offset = 99;
+    return AlleleJudge(fasta, names, rules).judge(record).at(0).reason;
+  };
+  EXPECT_EQ(reason("MT_rCRS.fa", "MT", ",length=16569", 104, "C"), SkipReason::none);
+  EXPECT_EQ(reason("MT_rCRS.fa", "chrM", ",length=16569", 104, "C"), SkipReason::none);
+  EXPECT_EQ(reason("MT_rCRS.fa", "chrM", ",length=16571", 104, "C"), SkipReason::unknown_contig);
+  EXPECT_EQ(reason("MT_rCRS.fa", "chrM", "", 104, "C"), SkipReason::unknown_contig);
+  EXPECT_EQ(reason("chrM_hg19.fa", "chrM", ",length=16571", 104, "C"), SkipReason::none);
+  EXPECT_EQ(reason("chrM_hg19.fa", "chrM", ",length=16569", 104, "C"), SkipReason::unknown_contig);
+  EXPECT_EQ(reason("chrM_hg19.fa", "MT", ",length=16569", 104, "C"), SkipReason::unknown_contig);
+  EXPECT_EQ(reason("MT_rCRS.fa", "MT", "", 3107, "N"), SkipReason::ambiguous_ref);
+  EXPECT_EQ(reason("MT_rCRS.fa", "MT", "", 3107, "C"), SkipReason::ref_mismatch);
+}
+
 // Counts per reason, made independently with another program.
 class RealAlleles : public ::testing::TestWithParam<RefMismatch> {
  protected:

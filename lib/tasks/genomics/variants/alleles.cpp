@@ -154,14 +154,17 @@ std::vector<PlacedAllele> AlleleJudge::judge(const VcfRecord& record, std::int64
   return alleles;
 }
 
-std::optional<std::size_t> AlleleJudge::contig_of(const VcfRecord& record) {
+std::optional<std::size_t> contig_of(const VcfRecord& record, const ContigNames& contigs) {
+  const bool mitochondrion = canonical_contig_name(record.chrom) == "MT";
+  if (mitochondrion && record.contig_length > 0) return contigs.find(record.chrom, record.contig_length);
+  return contigs.find(record.chrom);
+}
+
+std::optional<std::size_t> AlleleJudge::find_contig(const VcfRecord& record) {
   if (name_length_ == record.contig_length && name_ == record.chrom) return named_;
   name_ = record.chrom;
   name_length_ = record.contig_length;
-  // Only mitochondria are told apart by length here: other contigs may be cut, which BuildCheck judges.
-  const bool mitochondrion = canonical_contig_name(record.chrom) == "MT";
-  named_ = mitochondrion && record.contig_length > 0 ? contigs_.find(record.chrom, record.contig_length)
-                                                     : contigs_.find(record.chrom);
+  named_ = contig_of(record, contigs_);
   return named_;
 }
 
@@ -193,7 +196,7 @@ PlacedAllele AlleleJudge::judge_allele(const VcfRecord& record, const std::strin
   if (ref == alt) return skipped(SkipReason::alt_is_ref);
   if (!rules_.n_matches && !is_acgt(ref)) return skipped(SkipReason::ambiguous_ref);
   if (!is_acgt(alt)) return skipped(SkipReason::ambiguous_alt);
-  const auto contig = contig_of(record);
+  const auto contig = find_contig(record);
   if (!contig) return skipped(SkipReason::unknown_contig);
   allele.contig = *contig;
   const std::int64_t begin = record.position;

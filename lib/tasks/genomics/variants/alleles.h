@@ -85,6 +85,10 @@ struct PlacedAllele {
   std::string alternative;        // ALT window, as long: flank is dropped or fetched at its right end
 };
 
+// The contig of the genome that a record names, or nothing. Mitochondria are told apart by the length that
+// the record's header gives; other contigs may be cut short, which BuildCheck judges.
+std::optional<std::size_t> contig_of(const VcfRecord& record, const ContigNames& contigs);
+
 // Judges alleles against one genome. Not safe for concurrent calls: give each thread its own.
 class AlleleJudge {
  public:
@@ -101,7 +105,7 @@ class AlleleJudge {
                             std::int64_t shift);
   void place(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin,
              std::int64_t shift);
-  std::optional<std::size_t> contig_of(const VcfRecord& record);
+  std::optional<std::size_t> find_contig(const VcfRecord& record);
   std::string bases(std::size_t contig, std::int64_t begin, std::int64_t end);
 
   Fasta fasta_;

@@ -108,7 +108,7 @@ void BuildCheck::check_header() const {
 void BuildCheck::see(const VcfRecord& record) {
   const std::string ref = upper_case(record.ref);
   if (ref.empty() || ref.size() > longest_compared || !is_acgt(ref)) return;
-  const auto contig = contigs_.find(record.chrom);
+  const auto contig = contig_of(record, contigs_);
   if (!contig || record.position < 0) return;
   const std::int64_t length = contigs_[*contig].length;
   const auto genome_at = [&](std::size_t size) {
