@@ -32,6 +32,8 @@ const std::vector<VerbRow>& verb_table() {
       {"liftover", "carry a BED or VCF to another assembly, with reasons for what does not lift",
        cmd_liftover},
       {"chromatin build", "label the bins of a genome by the peaks of many tracks", cmd_chromatin_build},
+      {"chromatin import-deepsea", "DeepSEA's published matrices as a chromatin data set",
+       cmd_chromatin_import_deepsea},
       {"chromatin finetune", "fine-tune a pretrained encoder on chromatin profiles", cmd_chromatin_finetune},
       {"chromatin predict", "predict chromatin profiles: table, matrix or genome tracks",
        cmd_chromatin_predict},

@@ -26,6 +26,7 @@ int cmd_check(int argc, char** argv);
 int cmd_chromatin_build(int argc, char** argv);
 int cmd_chromatin_evaluate(int argc, char** argv);
 int cmd_chromatin_finetune(int argc, char** argv);
+int cmd_chromatin_import_deepsea(int argc, char** argv);
 int cmd_chromatin_predict(int argc, char** argv);
 int cmd_chunk(int argc, char** argv);
 int cmd_completion(int argc, char** argv);

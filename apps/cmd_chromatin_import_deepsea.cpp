@@ -1,0 +1,117 @@
+// `bigbird chromatin import-deepsea`: the published DeepSEA matrices as a chromatin data set.
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/tasks/genomics/chromatin/import_deepsea.h"
+
+namespace bigbird::apps {
+
+int cmd_chromatin_import_deepsea(int argc, char** argv) {
+  Verb verb("chromatin import-deepsea",
+            "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
+            {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins allTFs.pos.bed -f "
+             "hg19.fa.gz --profiles predictor.names.tsv -o deepsea",
+             "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
+  DeepseaImportOptions options;
+  std::int64_t window = 8000, left = -1, right = -1, train_lines = -1;
+  bool no_pairs = false;
+  CLI::App& app = verb.app();
+  app.add_option("--mat", options.files, "train.mat, valid.mat and test.mat, or some of them")
+      ->required()
+      ->type_name("FILE");
+  app.add_option(
+         "-o,--output", options.output,
+         "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json; sequences.fa.gz without --bins")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--profiles", options.profiles,
+                 "Table with columns column, group and name; default: numbers, and the groups of the 919")
+      ->type_name("TSV");
+  app.add_flag("--no-pairs", no_pairs,
+               "Keep every sample; default: the second half must be the reverse complements of the first, "
+               "which is kept");
+  app.add_option("--memory", options.memory, "Bytes for samples in memory; they are read in slabs")
+      ->transform(count_suffix())
+      ->check(CLI::PositiveNumber);
+
+  const std::string genome = "Windows from the genome (else the matrices' own sequences are kept)";
+  CLI::Option* bins = app.add_option("--bins", options.bins,
+                                     "Coordinates of the bins, in the published order (allTFs.pos.bed)")
+                          ->type_name("BED")
+                          ->group(genome);
+  CLI::Option* fasta = app.add_option("-f,--fasta-ref", options.fasta, "Genome of the bins: GRCh37 (hg19)")
+                           ->type_name("FASTA")
+                           ->group(genome);
+  bins->needs(fasta);
+  fasta->needs(bins);
+  CLI::Option* whole = app.add_option("--window", window, "Bases of the window, the bin in its middle")
+                           ->transform(count_suffix())
+                           ->needs(bins)
+                           ->group(genome);
+  CLI::Option* before =
+      app.add_option("--left", left, "Bases of the window before the bin, instead of --window")
+          ->transform(count_suffix())
+          ->needs(bins)
+          ->group(genome);
+  CLI::Option* after = app.add_option("--right", right, "Bases of the window behind the bin")
+                           ->transform(count_suffix())
+                           ->needs(bins)
+                           ->group(genome);
+  before->needs(after)->excludes(whole);
+  after->needs(before)->excludes(whole);
+  app.add_option("--check-every", options.check_every,
+                 "Compare every so many bins with the genome; 0 compares none")
+      ->check(CLI::NonNegativeNumber)
+      ->group(genome);
+  CLI::Option* lines = app.add_option("--train-lines", train_lines,
+                                      "Lines of --bins before those of valid.mat; default: the bins of "
+                                      "train.mat, or 2,200,000 without it")
+                           ->transform(count_suffix())
+                           ->check(CLI::NonNegativeNumber)
+                           ->needs(bins)
+                           ->group(genome);
+  verb.add_threads();
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+
+  constexpr std::int64_t bin = 200;
+  if (before->count() > 0) {
+    if (left < 0 || right < 0) throw_usage("import-deepsea: --left and --right are 0 or more bases", "");
+    options.left = left;
+    options.right = right;
+  } else {
+    if (window < bin) {
+      throw_usage(fmt::format("import-deepsea: --window {} is less than a bin of {}", window, bin),
+                  "a window holds its bin");
+    }
+    options.left = (window - bin) / 2;
+    options.right = window - bin - options.left;
+  }
+  if (lines->count() > 0) options.train_lines = train_lines;
+  options.pairs = !no_pairs;
+  options.replace = verb.force();
+  options.with_provenance = verb.provenance();
+  options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+  for (const std::string& file : options.files) options.provenance.inputs.push_back({"matrix", file, ""});
+  if (!options.bins.empty()) options.provenance.inputs.push_back({"bins", options.bins, ""});
+  log_info(options.bins.empty()
+               ? "without --bins the sequences of the matrices are kept: windows are as long as they are"
+               : fmt::format("windows of {} bp will be cut from {} around the bins of {}",
+                             options.left + bin + options.right, options.fasta, options.bins));
+
+  const DeepseaImportSummary summary = import_deepsea(options);
+  const auto count = [&](Split split) { return summary.bins[static_cast<std::size_t>(split)]; };
+  log_info(
+      fmt::format("{} profiles; bins: train {}, valid {}, test {}; {} pairs of strands checked, {} bins "
+                  "compared with the genome, {} samples with N",
+                  summary.profiles, count(Split::train), count(Split::valid), count(Split::test),
+                  summary.pairs_checked, summary.genome_checked, summary.samples_with_n));
+  verb.set_throughput(static_cast<double>(count(Split::train) + count(Split::valid) + count(Split::test)),
+                      "bins");
+  return 0;
+}
+
+}  // namespace bigbird::apps
