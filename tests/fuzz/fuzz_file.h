@@ -20,6 +20,8 @@ namespace bigbird::fuzz {
 template <typename Read>
 int with_file(const char* suffix, const std::uint8_t* data, std::size_t size, const Read& read) {
   static const std::string path = "/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix;
+  // A new file every time: cutting an old one to nothing makes some file systems write it out at once.
+  std::remove(path.c_str());
   {
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
