@@ -44,7 +44,7 @@ TEST_F(IsmCommand, TableMatrixAndPicture) {
   const RunResult matrix = ism({"-r", "chr1:101-110", "-o", path("x.npy"), "--svg", path("x.svg"),
                                 "--profiles", "1-2", "--svg-profile", "2", "--value", "lfc"});
   ASSERT_EQ(matrix.status, 0) << matrix.err;
-  EXPECT_NE(read_text(folder_ / "x.npy").find("(2, 10, 4)"), std::string::npos);
+  EXPECT_NE(read_text(folder_ / "x.npy").find("'shape': (2,10,4"), std::string::npos);
   EXPECT_NE(read_text(folder_ / "x.rows.tsv").find("##bigbird_command="), std::string::npos);
   EXPECT_NE(read_text(folder_ / "x.rows.tsv").find("##ism_value=lfc"), std::string::npos);
   const std::string svg = read_text(folder_ / "x.svg");
