@@ -30,7 +30,7 @@ LabelledPredictions predict_examples(const std::string& model, const LabelledSou
   PromoterPredictor predictor(model, batch, backend);
   LabelledPredictions predictions;
   predictions.classes = predictor.classes();
-  predictions.negatives = read_promoter_facts(parent_folder(data.path)).negatives;
+  predictions.negatives = read_promoter_facts(data).negatives;
   predictor.predict(*read_labelled_windows(data), [&](const Window& window, std::span<const double> scores) {
     if (static_cast<std::size_t>(window.label) >= predictions.classes) {
       throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,

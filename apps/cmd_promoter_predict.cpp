@@ -66,8 +66,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   if (verb.provenance()) {
     comments = provenance_lines(
         {bigbird_version(), verb.command(), std::nullopt, fasta, {{"model", model, weights_digest(model)}}});
-    const std::string negatives =
-        data.empty() ? std::string() : read_promoter_facts(parent_folder(data.path)).negatives;
+    const std::string negatives = data.empty() ? std::string() : read_promoter_facts(data).negatives;
     if (!negatives.empty()) comments.push_back(negatives_comment(negatives));
   }
   OutputStream out(output);

@@ -88,7 +88,8 @@ int cmd_promoter_scan(int argc, char** argv) {
 
   options.plus = strand != "-";
   options.minus = strand != "+";
-  if (options.summary.empty() && options.output != "-") options.summary = options.output + ".summary.json";
+  const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
+  if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";
   options.with_provenance = verb.provenance();
   options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});

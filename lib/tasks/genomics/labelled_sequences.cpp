@@ -233,6 +233,10 @@ std::optional<LabelledSource> labelled_side(const std::string& folder, const std
   return std::nullopt;
 }
 
+PromoterDataFacts read_promoter_facts(const LabelledSource& source) {
+  return source.path == "-" ? PromoterDataFacts{} : read_promoter_facts(parent_folder(source.path));
+}
+
 PromoterDataFacts read_promoter_facts(const std::string& folder) {
   std::string path = folder;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -243,7 +247,7 @@ PromoterDataFacts read_promoter_facts(const std::string& folder) {
   if (!file_exists(manifest)) return facts;
   try {
     const auto json = nlohmann::json::parse(read_file(manifest));
-    if (!json.contains("negatives") || !json.contains("window")) return facts;  // of another kind of data set
+    if (!json.contains("negatives") || !json.at("negatives").is_object()) return facts;  // of other data
     facts.negatives = json.at("negatives").at("kind").get<std::string>();
     const auto& window = json.at("window");
     facts.window = ModelWindow{"promoter", window.at("length").get<std::int64_t>(),

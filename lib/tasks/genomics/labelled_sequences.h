@@ -40,5 +40,7 @@ struct PromoterDataFacts {
 // Looks for manifest.json in the folder, or, for a fold of `--split kfold`, beside it. Error naming the file
 // when it is damaged.
 PromoterDataFacts read_promoter_facts(const std::string& folder);
+// The same of the folder that holds a file; nothing for the standard input.
+PromoterDataFacts read_promoter_facts(const LabelledSource& source);
 
 }  // namespace bigbird

@@ -377,6 +377,10 @@ void check_options(const PromoterScanOptions& options) {
     refuse(fmt::format("--threshold {}: must lie between 0 and 1", options.threshold));
   }
   if (!options.plus && !options.minus) refuse("no strand to score");
+  for (const std::string& other : {options.calls, options.summary}) {
+    if (!other.empty() && (other == options.output || (options.calls == options.summary)))
+      refuse(other + ": is named for two outputs");
+  }
   if (options.per_strand && options.output == "-") refuse("--per-strand: needs a file, give --output");
 }
 
