@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
@@ -72,8 +73,8 @@ int cmd_chromatin_build(int argc, char** argv) {
              "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
              "--window 1000 -o chromatin"});
   ChromatinBuildOptions options;
-  std::int64_t window = 8000, left = -1, right = -1, gap = -1;
-  double max_n = -1;
+  std::int64_t window = 8000;
+  std::optional<std::int64_t> left, right;
   CLI::App& app = verb.app();
   app.add_option(
          "--peaks", options.peaks,
@@ -120,7 +121,7 @@ int cmd_chromatin_build(int argc, char** argv) {
       ->delimiter(',')
       ->type_name("A,B")
       ->group(choice);
-  app.add_option("--max-n", max_n, "Drop bins whose window has a larger share of N (reads the FASTA)")
+  app.add_option("--max-n", options.max_n, "Drop bins whose window has a larger share of N (reads the FASTA)")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("SHARE")
       ->group(choice);
@@ -149,31 +150,32 @@ int cmd_chromatin_build(int argc, char** argv) {
       ->type_name("NAME")
       ->group(sides);
   app.add_option("--test", options.split.test, "Contigs and 1-based regions of the test side")
+      ->join(',')
       ->type_name("chr8,chr9")
       ->group(sides);
   app.add_option("--valid", options.split.valid, "The same of the validation side")
+      ->join(',')
       ->type_name("REGIONS")
       ->group(sides);
   app.add_option("--train", options.split.train,
                  "The same of the training side; default: what is on no other side")
+      ->join(',')
       ->type_name("REGIONS")
       ->group(sides);
-  CLI::Option* apart =
-      app.add_option(
-             "--gap", gap,
-             "Bases between bins of different sides, 0 for none; default: their windows do not overlap. "
-             "Bins that are nearer (of train, then of valid) get split none")
-          ->transform(count_suffix())
-          ->check(CLI::NonNegativeNumber)
-          ->type_name("BASES")
-          ->group(sides);
+  app.add_option("--gap", options.gap,
+                 "Bases between bins of different sides, 0 for none; default: their windows do not overlap. "
+                 "Bins that are nearer (of train, then of valid) get split none")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("BASES")
+      ->group(sides);
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
-  if (before->count() > 0) {
-    options.left = left;
-    options.right = right;
+  if (left && right) {
+    options.left = *left;
+    options.right = *right;
   } else {
     if (window < options.bin) {
       throw_usage(fmt::format("chromatin build: --window {} is less than a bin of {}", window, options.bin),
@@ -182,8 +184,6 @@ int cmd_chromatin_build(int argc, char** argv) {
     options.left = (window - options.bin) / 2;
     options.right = window - options.bin - options.left;
   }
-  if (apart->count() > 0) options.gap = gap;
-  if (max_n >= 0) options.max_n = max_n;
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
   options.provenance = {

@@ -39,9 +39,11 @@ void append_lines(const std::string& name, const nlohmann::ordered_json& value, 
 }  // namespace
 
 int cmd_info(int argc, char** argv) {
-  Verb verb("info", "Say what a path holds: model, tokenizer, token shards, run, documents or genome.",
-            {"bigbird info model --length 4096 --batch 8", "bigbird info tokenizer --json",
-             "bigbird info genome.fa.gz"});
+  Verb verb(
+      "info",
+      "Say what a path holds: model, tokenizer, token shards, run, chromatin data set, documents or genome.",
+      {"bigbird info model --length 4096 --batch 8", "bigbird info tokenizer --json",
+       "bigbird info genome.fa.gz"});
   std::string path;
   DescribeOptions options;
   bool as_json = false;

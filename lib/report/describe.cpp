@@ -18,6 +18,7 @@
 #include "lib/model/layout.h"
 #include "lib/model/self_test.h"
 #include "lib/report/model_card.h"
+#include "lib/tasks/genomics/model_task.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/run_folder.h"
@@ -259,6 +260,20 @@ Json genome_json(const std::string& path) {
   return json;
 }
 
+// Of `chromatin build`: its manifest, and how many profiles each group has.
+Json chromatin_json(const std::string& folder) {
+  const std::string path = folder + "/manifest.json";
+  Json manifest = Json::parse(read_file(path), nullptr, false);
+  if (!manifest.is_object()) throw_bad_input(path + ": not a JSON object", "make the data set again");
+  Json json = {{"kind", "chromatin data set"}, {"path", folder}};
+  json.update(manifest);
+  for (const Profile& profile : read_profiles(folder + "/profiles.tsv")) {
+    Json& count = json["profiles_by_group"][profile.group];
+    count = count.is_null() ? 1 : count.get<std::int64_t>() + 1;
+  }
+  return json;
+}
+
 // "P" for P, P.bin, P.idx, P.json and P.00000.idx; empty when there are no shards.
 std::string shard_prefix(const std::string& path) {
   std::string prefix = path;
@@ -283,7 +298,9 @@ Json description(const std::string& path, const DescribeOptions& options, const 
       json.update(tokenizer_json(path));
       return json;
     }
-    throw_bad_input(path + ": a folder with no model, run or tokenizer in it",
+    if (file_exists(path + "/labels.npy") && file_exists(path + "/manifest.json"))
+      return chromatin_json(path);
+    throw_bad_input(path + ": a folder with no model, run, tokenizer or chromatin data set in it",
                     "a model has config.json, a run config.toml, a tokenizer spiece.model or tokenizer.json");
   }
   if (has_any_suffix(path, {".bed", ".bed.gz"})) return documents_json(path);
