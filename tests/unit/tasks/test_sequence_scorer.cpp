@@ -1,0 +1,151 @@
+// The scorer against plain calls of the model: each strand and model by itself, whatever the batch, in order.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+#include "lib/io/fasta.h"
+#include "lib/model/model.h"
+#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/genomics/windows.h"
+#include "tests/support/tiny_classifier.h"
+
+namespace bigbird {
+namespace {
+
+using testing::TinyClassifier;
+
+std::string random_bases(std::uint64_t index, std::size_t size) {
+  CounterRng rng(7, Purpose::test, index);
+  std::string bases;
+  for (std::size_t i = 0; i < size; ++i) bases += "ACGT"[rng.below(4)];
+  return bases;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class Scorer : public ::testing::Test {
+ protected:
+  Scorer() : backend(kernels::make_cpu_backend()) {
+    testing::write_tiny_classifier(folder / "a");
+    TinyClassifier other;
+    other.seed = 2;
+    testing::write_tiny_classifier(folder / "b", other);
+  }
+  std::string model(const std::string& name) const { return (folder / name).string(); }
+
+  // One call of the model, with nothing beside it.
+  std::vector<float> logits(const std::string& name, const std::string& bases) {
+    const LoadedModel loaded = load_model(model(name), HeadType::classification, 0);
+    const auto tokenizer = load_tokenizer(model(name));
+    std::vector<std::int32_t> ids;
+    encode_window(*tokenizer, bases, loaded.config.input_length, ids);
+    Batch batch;
+    batch.append(ids, {}, loaded.config.block_size, 0, loaded.config.input_length);
+    Model one(*backend, loaded.config, {loaded.config.input_length, 1, 0, loaded.config.input_length}, {});
+    one.set_parameters(loaded.parameters);
+    one.forward(batch, {});
+    return one.sequence_logits();
+  }
+
+  std::vector<std::vector<double>> score(const ScorerOptions& options,
+                                         const std::vector<std::string>& sequences) {
+    SequenceScorer scorer(options, *backend);
+    std::vector<std::vector<double>> all;
+    for (const std::string& sequence : sequences) {
+      scorer.add(sequence, [&](const SequenceScores& scores) {
+        all.emplace_back(scores.values.begin(), scores.values.end());
+      });
+    }
+    scorer.finish();
+    return all;
+  }
+
+  testing::TemporaryFolder folder;
+  std::unique_ptr<kernels::Backend> backend;
+};
+
+TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
+  const std::vector<std::string> sequences = {random_bases(1, 100), random_bases(2, 60),
+                                              random_bases(3, 100)};
+  const auto all = score({{model("a"), model("b")}, true, 8192}, sequences);
+  ASSERT_EQ(all.size(), 3U);
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    std::size_t place = 0;
+    for (const char* name : {"a", "b"}) {
+      for (const std::string& bases : {sequences[s], reverse_complement(sequences[s])}) {
+        for (const float logit : logits(name, bases)) {
+          EXPECT_DOUBLE_EQ(all[s][place++], 1.0 / (1.0 + std::exp(-static_cast<double>(logit))));
+        }
+      }
+    }
+    EXPECT_EQ(place, all[s].size());
+  }
+}
+
+TEST_F(Scorer, NothingDependsOnTheBatch) {
+  std::vector<std::string> sequences;
+  for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
+  EXPECT_EQ(score({{model("a")}, true, 128}, sequences), score({{model("a")}, true, 128 * 7}, sequences));
+}
+
+TEST_F(Scorer, MeansAreOverModelsThenStrands) {
+  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4,
+                                      0.5, 0.6, 0.7, 0.8};  // 2 models, 2 strands, 2 outputs
+  const SequenceScores scores{values, 2, 2};
+  EXPECT_EQ(scores.models(), 2U);
+  EXPECT_DOUBLE_EQ(scores.at(1, 0, 1), 0.6);
+  EXPECT_DOUBLE_EQ(scores.mean_of_models(1, 0), 0.5);
+  EXPECT_DOUBLE_EQ(scores.mean(1), 0.5);
+}
+
+TEST_F(Scorer, TwoClassesAreOneProbability) {
+  TinyClassifier promoter;
+  promoter.problem = ProblemType::single_label;
+  promoter.profiles = {{"promoter", "promoter"}};
+  promoter.labels = 2;
+  promoter.window = {"promoter", 100, 60, 1};
+  testing::write_tiny_classifier(folder / "promoter", promoter);
+  const std::string bases = random_bases(4, 100);
+  const auto all = score({{model("promoter")}, false, 8192}, {bases});
+  const std::vector<float> two = logits("promoter", bases);
+  ASSERT_EQ(all.at(0).size(), 1U);
+  const double positive = std::exp(static_cast<double>(two[1])),
+               negative = std::exp(static_cast<double>(two[0]));
+  EXPECT_NEAR(all[0][0], positive / (positive + negative), 1e-12);
+}
+
+TEST_F(Scorer, AWindowWithTooManyTokensSaysSo) {
+  SequenceScorer scorer({{model("a")}, true, 8192}, *backend);
+  EXPECT_FALSE(scorer.encode(random_bases(5, 100)).cut);
+  EXPECT_TRUE(scorer.encode(random_bases(5, 1000)).cut);
+}
+
+TEST_F(Scorer, ModelsThatDoNotBelongTogetherAreRefused) {
+  TinyClassifier other;
+  other.profiles[2].name = "HepG2|DNase";
+  testing::write_tiny_classifier(folder / "names", other);
+  EXPECT_EQ(message_of([&] {
+              SequenceScorer({{model("a"), model("names")}, true, 8192}, *backend);
+            }),
+            model("names") + ": its profiles are not those of " + model("a"));
+  other = {};
+  other.window.length = 120;
+  testing::write_tiny_classifier(folder / "window", other);
+  EXPECT_EQ(message_of([&] {
+              SequenceScorer({{model("a"), model("window")}, true, 8192}, *backend);
+            }),
+            model("window") + ": its window and target are not those of " + model("a"));
+}
+
+}  // namespace
+}  // namespace bigbird
