@@ -166,7 +166,6 @@ int cmd_chromatin_build(int argc, char** argv) {
                  "Bases between bins of different sides, 0 for none; default: their windows do not overlap. "
                  "Bins that are nearer (of train, then of valid) get split none")
       ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber)
       ->type_name("BASES")
       ->group(sides);
   verb.add_threads();

@@ -56,6 +56,8 @@ class Builder {
     ChromatinDatasetWriter writer(options_.output, options_.replace, names_.contigs(), profiles(), window_,
                                   comments());
     open_genome();
+    if (splits_.regions(Split::test).empty() && splits_.regions(Split::valid).empty())
+      log_warning("no side for validation or test is asked for (--test, --valid, --splits)");
     read_inputs();
     Progress progress("chromatin build", static_cast<std::uint64_t>(summary_.grid), "bins");
     for (const std::size_t contig : chosen_) {
