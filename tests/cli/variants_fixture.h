@@ -76,7 +76,10 @@ class VariantsFixture : public ::testing::Test {
     return contigs;
   }
   static std::string header() {
-    return "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+    return "##fileformat=VCFv4.2\n##FILTER=<ID=PASS,Description=\"All filters passed\">\n"
+           "##INFO=<ID=DP,Number=1,Type=Integer,Description=\"Depth\">\n"
+           "##contig=<ID=chr1>\n##contig=<ID=1>\n##contig=<ID=chr2>\n##contig=<ID=chr9>\n##contig=<ID=chr8>\n"
+           "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
   }
   static std::string line(const std::string& chrom, std::int64_t position, const std::string& ref,
                           const std::string& alt) {

@@ -40,7 +40,9 @@ Shard open_shard(const std::string& output) {
     const std::string prefix = variant_prefix(format, output);
     if (!file_exists(summary_path(prefix))) continue;
     const VariantSummary summary = read_variant_summary(summary_path(prefix));
-    if (!summary.shard) throw_bad_input(output + ": the output of a whole run, no shard");
+    if (!summary.shard) {
+      throw_bad_input(output + ": the output of a whole run, no shard", "give what `--shard I/N` wrote");
+    }
     return {output, prefix, summary, *summary.shard};
   }
   throw_bad_input(summary_path(output) + ": there is no summary of this shard",
@@ -72,7 +74,8 @@ std::vector<Shard> open_shards(const std::vector<std::string>& outputs) {
     }
     const std::uint64_t index = shard.place.index;
     if (!by_index.emplace(index, std::move(shard)).second) {
-      throw_bad_input(fmt::format("{}: shard {} of {} is given twice", output, index, count));
+      throw_bad_input(fmt::format("{}: shard {} of {} is given twice", output, index, count),
+                      "give each shard once");
     }
   }
   std::vector<Shard> shards;

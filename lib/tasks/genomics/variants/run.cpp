@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -222,13 +223,16 @@ VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scor
   const bool to_stdout = options.output == "-";
   const std::string prefix = variant_prefix(options.format, options.output);
   const std::string report = !options.report.empty() ? options.report : to_stdout ? "" : prefix;
+  // A pipe or a device is written as it comes, like stdout.
+  const bool keeps_parts = !to_stdout && (!std::filesystem::exists(options.output) ||
+                                          std::filesystem::is_regular_file(options.output));
   std::unique_ptr<ChunkParts> parts;
-  if (!to_stdout) {
+  if (keeps_parts) {
     const std::string identity = fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format,
                                              options.shard, options.shards, options.scoring.chunk);
     parts = std::make_unique<ChunkParts>(prefix + ".parts", identity, options.resume, options.force);
   } else if (options.resume) {
-    throw_usage("--resume: nothing is kept of a run to stdout", "give a file with -o");
+    throw_usage("--resume: nothing is kept of a run to stdout or a device", "give a file with -o");
   }
 
   VariantInput input(options.scoring.input, options.scoring.regions, setup.fasta, setup.contigs,
