@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,11 @@ void check(const PredictCommand& typed) {
   }
   if (typed.strands != "both" && typed.strands != "forward") {
     throw_usage("--strands " + typed.strands + ": there is no such choice", "one of: both, forward");
+  }
+  const std::array<const char*, 5> sides = {"train", "valid", "test", "none", "all"};
+  if (std::find(sides.begin(), sides.end(), typed.split) == sides.end()) {
+    throw_usage("--split " + typed.split + ": there is no such split",
+                "one of: train, valid, test, none, all");
   }
   if (typed.variants && typed.format != "npy") {
     throw_usage("--variants writes matrices", "take -O npy -o FILE.npy with it");

@@ -43,25 +43,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   app.add_option("--valid-negatives", options.valid.negatives,
                  "FASTA of class 0, where --valid is one of class 1")
       ->type_name("FASTA");
-  app.add_option("--init", options.init, "Model folder to begin from")->required()->type_name("MODEL");
-  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
-  const char* group = "Training";
-  app.add_option("--length", options.length,
-                 "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--batch", options.batch, "Windows of one update")->transform(count_suffix())->group(group);
-  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
-      ->group(group);
-  app.add_option("--epochs", options.epochs, "Passes over the training windows")->group(group);
-  app.add_option("--steps", options.steps, "Updates; 0 is --epochs")->transform(count_suffix())->group(group);
-  app.add_option("--dropout", options.dropout, "Dropout of the hidden states; negative is the model's own")
-      ->check(CLI::Range(-1.0, 0.999))
-      ->group(group);
-  add_optimizer_options(app, typed, options.learning_rate, options.optimizer);
-  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
-  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
-                         "Steps between validations; 0 is once an epoch", resume);
+  add_finetune_options(app, typed, options, resume, "the longest training window, in whole blocks");
   verb.add_seed();
   verb.add_threads();
   verb.add_device();

@@ -101,16 +101,17 @@ std::uint64_t steps_between_validations(const FinetuneOptions& options, std::uin
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(per_epoch)));
 }
 
-std::vector<Draw> draws_of_update(const FinetuneOptions& options, std::uint64_t samples, std::uint64_t step) {
+std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::uint64_t samples,
+                                  std::uint64_t step) {
   std::vector<Draw> draws;
-  draws.reserve(static_cast<std::size_t>(options.batch));
+  draws.reserve(static_cast<std::size_t>(batch));
   std::optional<RandomPermutation> order;
   std::uint64_t order_epoch = 0;
-  for (std::uint64_t i = 0; i < options.batch; ++i) {
-    const std::uint64_t number = step * options.batch + i;
+  for (std::uint64_t i = 0; i < batch; ++i) {
+    const std::uint64_t number = step * batch + i;
     const std::uint64_t epoch = number / samples;
     if (!order || epoch != order_epoch) {
-      order.emplace(options.seed, Purpose::finetune_order, epoch, samples);
+      order.emplace(seed, Purpose::finetune_order, epoch, samples);
       order_epoch = epoch;
     }
     draws.push_back({number, (*order)(number % samples)});

@@ -71,9 +71,10 @@ struct Draw {
   std::uint64_t number = 0;
   std::uint64_t sample = 0;
 };
-// The draws of update `step`. Every epoch visits every one of `samples` samples once, in an order that is a
-// function of (seed, epoch) (Purpose::finetune_order).
-std::vector<Draw> draws_of_update(const FinetuneOptions& options, std::uint64_t samples, std::uint64_t step);
+// The `batch` draws of update `step`. Every epoch visits every one of `samples` samples once, in an order
+// that is a function of (seed, epoch) (Purpose::finetune_order).
+std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::uint64_t samples,
+                                  std::uint64_t step);
 
 // The largest batch of `sequences` sequences when every one is padded to config.input_length.
 BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);

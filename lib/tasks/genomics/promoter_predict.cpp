@@ -11,6 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/model/checkpoint.h"
+#include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/window_classifier.h"
 
 namespace bigbird {
@@ -30,7 +31,7 @@ PromoterPredictor::PromoterPredictor(const std::string& model_folder, std::int64
   tokenizer_ = load_tokenizer(model_folder);
   check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer_->vocab_size()),
                          tokenizer_->digest(), model_folder, model_folder);
-  model_ = std::make_unique<Model>(backend, loaded.config, classification_limits(loaded.config, micro_batch),
+  model_ = std::make_unique<Model>(backend, loaded.config, padded_limits(loaded.config, micro_batch),
                                    ModelOptions{});
   model_->set_parameters(loaded.parameters);
 }

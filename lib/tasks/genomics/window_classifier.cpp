@@ -8,7 +8,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/core/rng.h"
+#include "lib/tasks/finetuning.h"
 
 namespace bigbird {
 namespace {
@@ -48,17 +48,10 @@ ClassificationTask::ClassificationTask(const ModelConfig& config,
 
 std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
   std::vector<Batch> result;
-  const std::uint64_t size = train_.size();
-  const std::uint64_t first = step * static_cast<std::uint64_t>(options_.batch);
-  std::optional<RandomPermutation> order;
-  std::uint64_t order_epoch = 0;
-  for (std::int64_t i = 0; i < options_.batch; ++i) {
-    const std::uint64_t draw = first + static_cast<std::uint64_t>(i);
-    const std::uint64_t epoch = draw / size;
-    if (!order || epoch != order_epoch) order.emplace(options_.seed, Purpose::finetune_order, epoch, size);
-    order_epoch = epoch;
-    const ClassifiedSequence& sequence = train_[static_cast<std::size_t>((*order)(draw % size))];
-    if (i % options_.micro_batch == 0) result.emplace_back();
+  for (const Draw& draw :
+       draws_of_update(options_.seed, static_cast<std::uint64_t>(options_.batch), train_.size(), step)) {
+    const ClassifiedSequence& sequence = train_[static_cast<std::size_t>(draw.sample)];
+    if (result.empty() || result.back().sequences() == options_.micro_batch) result.emplace_back();
     append(result.back(), config_, sequence);
     result.back().sequence_labels.push_back(sequence.label);
   }
@@ -78,10 +71,6 @@ std::optional<LossSums> ClassificationTask::validate(Model& model) const {
     }
   }
   return sums;
-}
-
-BatchLimits classification_limits(const ModelConfig& config, std::int64_t sequences) {
-  return {sequences * config.input_length, sequences, 0, config.input_length};
 }
 
 std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,

@@ -55,9 +55,6 @@ class ClassificationTask : public TrainingTask {
   ClassificationBatches options_;
 };
 
-// The largest batch of `sequences` sequences when every one is padded to config.input_length.
-BatchLimits classification_limits(const ModelConfig& config, std::int64_t sequences);
-
 // Probability of every class for every sequence: [sequences, num_labels], the softmax of the logits. Each
 // sequence is padded to config.input_length, so that a score depends on nothing but the sequence. At most
 // micro_batch are run at once.

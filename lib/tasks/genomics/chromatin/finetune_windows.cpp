@@ -120,7 +120,8 @@ Batch ChromatinTask::batch_of(std::span<const ChromatinSample> samples, std::siz
 
 std::vector<Batch> ChromatinTask::batches(std::uint64_t step) const {
   std::vector<ChromatinSample> all;
-  for (const Draw& draw : draws_of_update(options_, samples(), step)) all.push_back(sample(draw));
+  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, samples(), step))
+    all.push_back(sample(draw));
   const auto most = static_cast<std::size_t>(micro_batch(options_));
   std::vector<Batch> parts;
   std::size_t cut = 0;

@@ -42,7 +42,9 @@ class FastaTargets : public PredictionTargets {
   bool next(PredictedRow& row, std::string& sequence) override {
     if (!reader_->next(record_)) return false;
     const auto length = static_cast<std::int64_t>(record_.sequence.size());
-    if (length == 0) throw_bad_input(fmt::format("{}: record {} is empty", path_, record_.id));
+    if (length == 0) {
+      throw_bad_input(fmt::format("{}: record {} is empty", path_, record_.id), "remove the record");
+    }
     if (window_ && length != window_->length) {
       throw_bad_input(fmt::format("{}: record {} has {} bases, the model reads windows of {}", path_,
                                   record_.id, length, window_->length),
@@ -88,7 +90,9 @@ class BedTargets : public PredictionTargets {
                       "is it the genome that these intervals are of?");
     }
     const std::int64_t length = row.end - row.begin;
-    if (length == 0) throw_bad_input(reader_.where() + ": the interval is empty");
+    if (length == 0) {
+      throw_bad_input(reader_.where() + ": the interval is empty", "remove it, or give the bin around it");
+    }
     if (record_.strand == '-') {
       log_info_once(bed_ + ": the strand column is not used, for bins have none");
     }
