@@ -155,6 +155,8 @@ Attribution attribute_region(BaseAttributor& model, Fasta& fasta, const Region& 
     // Adds one strand's share to the bases of the tile.
     const auto add = [&](std::int64_t begin, std::int64_t end, bool minus) {
       const std::string forward = fasta.fetch(region.contig, begin, end);
+      const auto unknown = static_cast<double>(std::count(forward.begin(), forward.end(), 'N'));
+      result.n_share = std::max(result.n_share, unknown / static_cast<double>(forward.size()));
       const std::string sequence = minus ? reverse_complement(forward) : forward;
       for (std::size_t k = 0; k < outputs.size(); ++k) {
         throw_if_cancelled();

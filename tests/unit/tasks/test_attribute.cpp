@@ -26,29 +26,41 @@ std::string random_bases(std::size_t count, std::uint64_t seed) {
 class Attribute : public ::testing::Test {
  protected:
   void make(const testing::TinyClassifier& shape) { testing::write_tiny_classifier(model_, shape); }
-  // The logit of class 1 less that of class 0, or that of label `output`; with the word table's row of one
-  // token stretched.
-  double logit(const std::string& sequence, std::size_t output, std::uint32_t stretched, float factor) {
-    LoadedModel loaded = load_model(model_, LoadOptions{});
-    const auto tokenizer = load_tokenizer(model_);
-    const ModelConfig& config = loaded.config;
-    const auto width = static_cast<std::size_t>(config.hidden_size);
-    const auto words =
-        static_cast<std::size_t>(ParameterLayout(config).offset("bert.embeddings.word_embeddings.weight"));
-    for (std::size_t c = 0; c < width; ++c) loaded.parameters[words + stretched * width + c] *= factor;
-    std::vector<std::uint32_t> tokens;
-    tokenizer->encode(sequence, tokens);
-    Batch batch;
-    batch.append(with_cls_and_sep(tokens, *tokenizer, config, "test"), {}, config.block_size,
-                 static_cast<std::int32_t>(config.pad_token_id), config.input_length);
-    Model model(*backend_, config, {batch.tokens(), 1, 0, batch.tokens()}, {});
-    model.set_parameters(loaded.parameters);
-    model.forward(batch, {});
-    const std::vector<float> logits = model.sequence_logits();
-    const bool two_classes = config.problem_type == ProblemType::single_label;
-    return two_classes ? static_cast<double>(logits[1]) - static_cast<double>(logits[0])
-                       : static_cast<double>(logits[output]);
-  }
+  // The model as it runs elsewhere, with the word table's row of one token stretched.
+  class Stretched {
+   public:
+    Stretched(const std::string& folder, const std::string& sequence, kernels::Backend& backend)
+        : loaded_(load_model(folder, LoadOptions{})) {
+      const ModelConfig& config = loaded_.config;
+      const auto tokenizer = load_tokenizer(folder);
+      std::vector<std::uint32_t> tokens;
+      tokenizer->encode(sequence, tokens);
+      batch_.append(with_cls_and_sep(tokens, *tokenizer, config, "test"), {}, config.block_size,
+                    static_cast<std::int32_t>(config.pad_token_id), config.input_length);
+      const BatchLimits limits{batch_.tokens(), 1, 0, batch_.tokens()};
+      model_ = std::make_unique<Model>(backend, config, limits, ModelOptions{});
+    }
+    // The logit of class 1 less that of class 0, or that of label `output`.
+    double logit(std::size_t output, std::uint32_t token, float factor) {
+      const ModelConfig& config = loaded_.config;
+      const auto width = static_cast<std::size_t>(config.hidden_size);
+      const auto words =
+          static_cast<std::size_t>(ParameterLayout(config).offset("bert.embeddings.word_embeddings.weight"));
+      std::vector<float> parameters = loaded_.parameters;
+      for (std::size_t c = 0; c < width; ++c) parameters[words + token * width + c] *= factor;
+      model_->set_parameters(parameters);
+      model_->forward(batch_, {});
+      const std::vector<float> logits = model_->sequence_logits();
+      const bool two_classes = config.problem_type == ProblemType::single_label;
+      return two_classes ? static_cast<double>(logits[1]) - static_cast<double>(logits[0])
+                         : static_cast<double>(logits[output]);
+    }
+
+   private:
+    LoadedModel loaded_;
+    Batch batch_;
+    std::unique_ptr<Model> model_;
+  };
   // The sum of the values of a token's bases is the derivative of the logit when its vector is stretched.
   void expect_derivatives(const std::string& sequence, std::size_t output) {
     BaseAttributor attributor(model_, *backend_);
@@ -60,6 +72,7 @@ class Attribute : public ::testing::Test {
     std::vector<std::uint32_t> tokens, starts;
     tokenizer->encode(sequence, tokens, &starts);
     starts.push_back(static_cast<std::uint32_t>(sequence.size()));
+    Stretched model(model_, sequence, *backend_);
     double largest = 0;
     for (const std::uint32_t token : std::set<std::uint32_t>(tokens.begin(), tokens.end())) {
       double sum = 0;
@@ -72,7 +85,7 @@ class Attribute : public ::testing::Test {
       }
       constexpr float step = 1.0F / 128;
       const double difference =
-          (logit(sequence, output, token, 1 + step) - logit(sequence, output, token, 1 - step)) /
+          (model.logit(output, token, 1 + step) - model.logit(output, token, 1 - step)) /
           (2.0 * static_cast<double>(step));
       EXPECT_NEAR(sum, difference, 2e-3 + 0.01 * std::abs(difference)) << "token " << token;
       largest = std::max(largest, std::abs(sum));
@@ -115,6 +128,7 @@ TEST_F(Attribute, StrandsAreReadSeparatelyAndAveraged) {
   EXPECT_EQ(both.tiles, 1u);
   EXPECT_EQ(both.n_bases, 5);
   EXPECT_EQ(both.cut_bases, 0);
+  EXPECT_DOUBLE_EQ(both.n_share, 0.05);
   // The target (40..60 of 100) lies over the region: the window is 100..200.
   bool cut = false;
   const std::vector<double> forward = model.attribute(genome.substr(100, 100), 1, cut);
