@@ -48,7 +48,7 @@ std::string overview() {
       title = fmt::format("\n{}\n", row.name);
       continue;
     }
-    text += title + fmt::format("  {:<19} {}\n", row.name, row.help);
+    text += title + fmt::format("  {:<26} {}\n", row.name, row.help);
     title.clear();
   }
   return text +
