@@ -2,8 +2,10 @@
 // line.
 #include "lib/tasks/genomics/tss_formats.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "lib/io/chain.h"
 #include "lib/tasks/genomics/promoter_tss.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
@@ -145,6 +147,47 @@ TEST(TssFormats, AnAccessionLiftsThroughAChainOfItsAssembly) {
       read("NC_000001.11\tTSS\t959256\t-\t1\tNOC2L_1\n", ContigNames({{"1", grch37_chr1}}), chain);
   ASSERT_EQ(catalogue.sites.size(), 1u);
   EXPECT_EQ(catalogue.sites[0].tss, 959355);
+}
+
+// RefSeq names of GRCh38's chromosomes 1-22, X and Y.
+std::string grch38_accession(int number) {
+  const int versions[] = {11, 12, 12, 12, 10, 12, 14, 11, 12, 11, 10, 12,
+                          11, 9,  10, 10, 11, 10, 10, 11, 9,  11, 11, 10};
+  return fmt::format("NC_{:06}.{}", number, versions[number - 1]);
+}
+
+TEST(TssFormats, AllOfEpdnewInThreeFormatsIsOneCatalogue) {
+  BIGBIRD_REQUIRE_SHARED();
+  const auto data = *testing::shared_dir() / "data";
+  const std::string bed = data / "promoters/EPDnew_human_006_hg38.bed.gz";
+  const std::string chain = data / "liftover/hg38ToHg19.over.chain.gz";
+  const TemporaryFolder folder;
+  std::string sga, fps;
+  for (const BedRecord& record : read_bed(bed)) {
+    const std::string accession = grch38_accession(chromosome_number(record.chrom));
+    sga += fmt::format("{}\tTSS\t{}\t{}\t1\t{}\n", accession, record.begin + 1, record.strand, record.name);
+    fps += fmt::format("FP   {:<20}:+S  EU:{:<18}1{}{:>10}; 1.001\n", record.name, accession, record.strand,
+                       record.begin + 1);
+  }
+  write_text(folder / "tss.sga", sga);
+  write_text(folder / "tss.fps", fps);
+  const ContigNames hg19 = ChainFile(chain).to();
+  const TssCatalogue expected = read_tss(bed, chain, hg19);
+  ASSERT_EQ(expected.sites.size(), 29'595u);
+  for (const char* name : {"tss.sga", "tss.fps"}) {
+    const TssCatalogue catalogue = read_tss(folder / name, chain, hg19);
+    ASSERT_EQ(catalogue.sites.size(), expected.sites.size()) << name;
+    EXPECT_EQ(catalogue.dropped.size(), 3u);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < expected.sites.size(); ++i) {
+      const TssSite& one = expected.sites[i];
+      const TssSite& other = catalogue.sites[i];
+      const bool same = one.id == other.id && one.gene == other.gene && one.contig == other.contig &&
+                        one.tss == other.tss && one.strand == other.strand;
+      if (!same) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0u) << name;
+  }
 }
 
 }  // namespace
