@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The main job, end to end: genome -> documents -> vocabulary -> shards -> pretraining -> promoters -> results.
+# The main job, end to end: genome -> documents -> vocabulary -> shards -> pretraining -> promoters, and on the simulated
+# genome chromatin profiles and variants too -> results.
 #   bash pipelines/demo.sh                          a simulated genome; under 5 minutes on 2 cores
 #   bash pipelines/demo.sh GENOME.fa[.gz] [TSS.bed] your own genome, such as data/grch37/genome.fa.gz from fetch_grch37.sh;
 #                                                   TSS.bed defaults to promoters.tss.bed (or promoters.hg38.tss.bed with
 #                                                   hg38ToHg19.over.chain.gz) beside the genome
 # Environment: OUT (demo-output), TRAIN and VALID (chromosomes to learn from, and to hold out), STEPS, FINETUNE_STEPS.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -80,6 +81,24 @@ run bigbird promoter finetune --data "$out/promoters" --init "$out/pretrain/fina
   --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 1e-4 --optimizer torch --schedule huggingface --dropout 0.1
 run_to "$out/predictions.tsv" bigbird promoter predict -m "$out/finetune/final" --data "$out/promoters/test.tsv"
 run_to "$out/promoter.json" bigbird promoter evaluate --predictions "$out/predictions.tsv"
+
+# Peaks and variants come with the simulated genome. chr1 to learn from, chr2 to validate, chr3 held out.
+if [ -e "$out/genome/peaks/peaks.tsv" ]; then
+  run bigbird chromatin build --peaks "$out/genome/peaks/peaks.tsv" -f "$genome" -o "$out/chromatin" --window 400 \
+    --valid chr2 --test chr3
+  run bigbird chromatin finetune --data "$out/chromatin" --init "$out/pretrain/final" -o "$out/chromatin-run" \
+    --steps "${FINETUNE_STEPS:-600}" --batch 16 --lr 3e-4 --optimizer torch --schedule huggingface --valid-bins 500
+  run bigbird chromatin evaluate -m "$out/chromatin-run/final" --data "$out/chromatin" -o "$out/chromatin.json" \
+    --profiles-tsv "$out/profiles.tsv" --svg "$out/curves.svg"
+  run bigbird variants background -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" \
+    --max-records 2000 -o "$out/background.safetensors"
+  run bigbird variants -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" -r chr3:1-200000 \
+    --background "$out/background.safetensors" -O z -o "$out/scored.vcf.gz"
+  run bigbird ism -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100060 -o "$out/ism.tsv" --svg "$out/ism.svg"
+  run bigbird attribute -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100400 --profile 0 -o "$out/attribution.bedgraph"
+  run bigbird promoter scan -m "$out/finetune/final" -f "$genome" -r chr3:1-200000 --step 50 -o "$out/scan.bw" \
+    --calls "$out/calls.bed" --tss "$tss"
+fi
 
 # value FILE KEY: a number from a JSON file, nested keys joined by dots.
 value() {
