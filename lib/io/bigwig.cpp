@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <system_error>
@@ -169,6 +170,20 @@ class BigWigWriter : public TrackWriter {
     values_.reserve(batch);
   }
 
+  ~BigWigWriter() override {
+    if (!handle_ || finalized_ || handle_->writeBuffer == nullptr) return;
+    // The library frees these only when it finishes a file.
+    for (bwLL* link = handle_->writeBuffer->firstIndexNode; link != nullptr;) {
+      bwLL* next = link->next;
+      bwDestroyIndexNode(link->node);
+      std::free(link);
+      link = next;
+    }
+    handle_->writeBuffer->firstIndexNode = nullptr;
+  }
+  BigWigWriter(const BigWigWriter&) = delete;
+  BigWigWriter& operator=(const BigWigWriter&) = delete;
+
   void add(std::size_t contig, std::int64_t begin, std::int64_t end, float value) override {
     order_.check(contig, begin, end, value);
     if (contig != contig_ || begins_.size() == batch) flush();
@@ -183,6 +198,7 @@ class BigWigWriter : public TrackWriter {
   void close() override {
     flush();
     FILE* stream = handle_->URL->x.fp;
+    finalized_ = true;
     const int failed = bwFinalize(handle_.get());
     const bool unwritten = std::fflush(stream) != 0 || std::ferror(stream) != 0;
     if (failed != 0 || unwritten || store_.error() != 0) fail("cannot write the index");
@@ -250,7 +266,7 @@ class BigWigWriter : public TrackWriter {
   FailSafeStore store_;  // outlives the handle, whose stream it serves
   BigWigHandle handle_;
   std::size_t contig_ = 0;
-  bool appending_ = false;
+  bool appending_ = false, finalized_ = false;
   std::vector<std::uint32_t> begins_, ends_;
   std::vector<float> values_;
   IntervalDigest added_;
