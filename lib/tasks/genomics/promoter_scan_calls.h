@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace bigbird {
@@ -51,7 +52,10 @@ struct KnownTss {
   std::size_t contig = 0;
   std::int64_t tss = 0;
   char strand = '+';
-  auto operator<=>(const KnownTss&) const = default;
+  bool operator==(const KnownTss&) const = default;
+  bool operator<(const KnownTss& other) const {
+    return std::tie(contig, tss, strand) < std::tie(other.contig, other.tss, other.strand);
+  }
 };
 
 struct CallEvaluation {
