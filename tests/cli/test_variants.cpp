@@ -5,6 +5,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
+#include "lib/io/fasta.h"
 #include "lib/io/hdf5.h"
 #include "lib/io/npy_matrix.h"
 #include "lib/tasks/genomics/sequence_scorer.h"
@@ -238,6 +239,32 @@ TEST_F(Variants, ShiftsAverageOverWindows) {
     }
   }
   EXPECT_GT(compared, 200);
+}
+
+TEST_F(Variants, TheOtherStrandOfTheGenomeGivesTheSameScores) {
+  const std::string& bases = genome().at("chr1");
+  write_text(path("reverse.fa"), ">chr1\n" + reverse_complement(bases) + "\n");
+  std::string forward = header(), reverse = header();
+  for (std::int64_t position = 300; position < 700; position += 31) {
+    const std::string ref = reference("chr1", position);
+    forward += line("chr1", position, ref, other(ref));
+    reverse += line("chr1", static_cast<std::int64_t>(bases.size()) + 1 - position, reverse_complement(ref),
+                    reverse_complement(other(ref)));
+  }
+  write_text(path("forward.vcf"), forward);
+  write_text(path("reverse.vcf"), reverse);
+  const auto one = read_table(must(command({path("forward.vcf"), "-O", "tsv", "--offset", "49"})).out);
+  const auto two =
+      read_table(must({"variants", "-m", path("model"), "-m", path("model2"), "-f", path("reverse.fa"), "-@",
+                       "1", path("reverse.vcf"), "-O", "tsv", "--offset", "50"})
+                     .out);
+  ASSERT_EQ(one.size(), 13u);
+  ASSERT_EQ(one.size(), two.size());
+  for (std::size_t row = 0; row < one.size(); ++row) {
+    for (const char* column : {"diff", "lfc", "p0_ref", "p1_alt", "p2_diff", "p2_lfc"}) {
+      expect_number(one[row].at(column), std::stod(two[row].at(column)), column);
+    }
+  }
 }
 
 TEST_F(Variants, WindowsOnTheGridAreSharedByTheVariantsOfABin) {

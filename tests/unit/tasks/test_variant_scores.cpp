@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/tasks/genomics/variants/background.h"
+#include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/genomics/variants/scores.h"
 #include "lib/tasks/genomics/variants/token_change.h"
 #include "tests/support/support.h"
@@ -143,6 +147,28 @@ TEST(VariantBackground, CountsStrictlyLargerEffects) {
   EXPECT_THROW(VariantBackground(path, 4, origin), Error);
   BackgroundWriter empty(folder / "empty.safetensors", profiles);
   EXPECT_THROW(empty.commit(origin, {}), Error);
+}
+
+TEST(VariantWindows, TheVariantStandsInTheMiddleOfTheTarget) {
+  const auto placed = [](VariantWindows windows, const std::optional<ModelWindow>& model) {
+    AlleleRules rules;
+    place_windows(rules, windows, model);
+    return std::vector<std::int64_t>{rules.window, rules.offset, rules.grid, rules.target_offset};
+  };
+  using Numbers = std::vector<std::int64_t>;
+  // DeepSEA: base 499 (from 0) of 1,000.
+  EXPECT_EQ(placed({}, ModelWindow{"chromatin", 1000, 400, 200}), (Numbers{1000, 499, 0, 0}));
+  EXPECT_EQ(placed({}, ModelWindow{"promoter", 8000, 5000, 1}), (Numbers{8000, 5000, 0, 0}));
+  VariantWindows typed;
+  typed.window = 1000;
+  EXPECT_EQ(placed(typed, std::nullopt), (Numbers{1000, 499, 0, 0}));
+  typed.anchor_bin = true;
+  EXPECT_EQ(placed(typed, ModelWindow{"chromatin", 1000, 400, 200}), (Numbers{1000, 499, 200, 400}));
+  EXPECT_THROW(placed(typed, std::nullopt), Error);
+  EXPECT_THROW(placed(typed, ModelWindow{"promoter", 1000, 500, 1}), Error);
+  EXPECT_THROW(placed({}, std::nullopt), Error);
+  typed.shifts = 4;
+  EXPECT_THROW(placed(typed, ModelWindow{"chromatin", 1000, 400, 200}), Error);
 }
 
 }  // namespace
