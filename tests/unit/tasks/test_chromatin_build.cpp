@@ -36,15 +36,15 @@ TEST(ChromatinOverlap, CountsBasesExactly) {
   EXPECT_EQ(least_overlap("1.0", 200, true), 200);
   EXPECT_EQ(least_overlap("0.35", 200, true), 70);  // 0.35 * 200 is 69.999... in floating point
   EXPECT_EQ(least_overlap("0.35", 200, false), 71);
-  for (const auto& [share, at_least] : std::vector<std::pair<std::string, bool>>{{"0", true},
-                                                                                 {"1", false},
-                                                                                 {"1.1", true},
-                                                                                 {"-1", false},
-                                                                                 {"", false},
-                                                                                 {".", false},
-                                                                                 {"0.5x", false}}) {
-    const auto error = error_of([&] { least_overlap(share, 200, at_least); });
-    expect_message(error, "--min-overlap", share);
+  for (const auto& rule : std::vector<std::pair<std::string, bool>>{{"0", true},
+                                                                    {"1", false},
+                                                                    {"1.1", true},
+                                                                    {"-1", false},
+                                                                    {"", false},
+                                                                    {".", false},
+                                                                    {"0.5x", false}}) {
+    const auto error = error_of([&] { least_overlap(rule.first, 200, rule.second); });
+    expect_message(error, "--min-overlap", rule.first);
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->kind(), ErrorKind::usage);
   }
@@ -257,7 +257,6 @@ class ChromatinBuild : public ::testing::Test {
     options_.with_provenance = false;
   }
   std::string bins() const {
-    std::string text, rest = folder_.path().string();
     InputStream in((folder_ / "out/bins.bed.gz").string());
     return in.read_all();
   }

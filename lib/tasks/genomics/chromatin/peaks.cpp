@@ -204,7 +204,7 @@ std::vector<std::vector<GenomeInterval>> read_peaks(const std::vector<PeakTrack>
     }
   });
   for (const auto& error : errors) {
-    if (error) throw *error;
+    if (error) throw Error(*error);
   }
   for (const IntervalCounts& one : file_counts) add(one, counts);
   for (std::size_t i = 0; i < tracks.size(); ++i) {
