@@ -1,6 +1,4 @@
 // `bigbird chromatin finetune`: a pretrained encoder learns chromatin profiles.
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
@@ -8,8 +6,6 @@
 #include "apps/training_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
-#include "lib/core/log.h"
-#include "lib/io/provenance.h"
 #include "lib/tasks/genomics/chromatin/finetune.h"
 
 namespace bigbird::apps {
@@ -57,21 +53,9 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.strands = parse_strand_sampling(strands);
-  training.start = run_start(resume, verb.force());
-  training.schedule = parse_schedule_form(typed.schedule);
-  training.optimizer.variant = parse_optimizer_variant(typed.optimizer);
-  training.warmup = typed_warmup(app, typed);
-  training.seed = verb.seed();
-  training.config_toml = verb.resolved_toml();
-  if (verb.provenance()) {
-    training.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), options.fasta, {}});
-    training.command = verb.command();
-  }
+  finish_finetune_options(verb, app, typed, resume, options.fasta, training);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  const TrainingSummary summary = chromatin_finetune(options, *backend);
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", training.run, summary.steps,
-                       summary.loss, training.run));
-  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
+  say_finetuned(verb, training, chromatin_finetune(options, *backend));
   return 0;
 }
 

@@ -152,8 +152,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.add_option("-m,--model", typed.models, "Model folder of chromatin finetune; several are averaged")
       ->required()
-      ->take_all()
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("FASTA", typed.records, "Every record is one window; - is stdin");
   app.add_option("-f,--fasta-ref", typed.fasta, "Genome for --regions-file, or instead of the data set's")

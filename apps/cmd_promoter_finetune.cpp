@@ -1,6 +1,4 @@
 // `bigbird promoter finetune`: a pretrained encoder becomes a promoter classifier.
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
@@ -9,8 +7,6 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/core/log.h"
-#include "lib/io/provenance.h"
 #include "lib/tasks/genomics/promoter_finetune.h"
 
 namespace bigbird::apps {
@@ -58,21 +54,9 @@ int cmd_promoter_finetune(int argc, char** argv) {
     throw_usage("promoter finetune: give the examples in one way",
                 "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
   }
-  options.start = run_start(resume, verb.force());
-  options.schedule = parse_schedule_form(typed.schedule);
-  options.optimizer.variant = parse_optimizer_variant(typed.optimizer);
-  options.warmup = typed_warmup(app, typed);
-  options.seed = verb.seed();
-  options.config_toml = verb.resolved_toml();
-  if (verb.provenance()) {
-    options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
-    options.command = verb.command();
-  }
+  finish_finetune_options(verb, app, typed, resume, "", options);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  const TrainingSummary summary = promoter_finetune(options, *backend);
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
-                       summary.loss, options.run));
-  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
+  say_finetuned(verb, options, promoter_finetune(options, *backend));
   return 0;
 }
 

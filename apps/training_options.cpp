@@ -1,8 +1,11 @@
 // Shared training options; see training_options.h.
 #include "apps/training_options.h"
 
-#include "apps/command_line.h"
+#include <fmt/format.h>
+
 #include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/provenance.h"
 
 namespace bigbird::apps {
 namespace {
@@ -92,6 +95,25 @@ void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& 
   add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
   add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
                          "Steps between validations; 0 is once an epoch", resume);
+}
+
+void finish_finetune_options(const Verb& verb, const CLI::App& app, const TypedSchedule& typed, bool resume,
+                             const std::string& fasta, FinetuneOptions& options) {
+  options.start = run_start(resume, verb.force());
+  options.schedule = parse_schedule_form(typed.schedule);
+  options.optimizer.variant = parse_optimizer_variant(typed.optimizer);
+  options.warmup = typed_warmup(app, typed);
+  options.seed = verb.seed();
+  options.config_toml = verb.resolved_toml();
+  if (!verb.provenance()) return;
+  options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), fasta, {}});
+  options.command = verb.command();
+}
+
+void say_finetuned(Verb& verb, const FinetuneOptions& options, const TrainingSummary& summary) {
+  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
+                       summary.loss, options.run));
+  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
 }
 
 std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed) {

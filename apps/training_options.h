@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/command_line.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
@@ -37,6 +38,13 @@ void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint6
 // --dropout, and all of the above. `length_help` says what --length 0 is.
 void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
                           const std::string& length_help);
+
+// After parsing: the rest of the options, from what was typed and what the verb knows; and provenance, with
+// `fasta` where there is one.
+void finish_finetune_options(const Verb& verb, const CLI::App& app, const TypedSchedule& typed, bool resume,
+                             const std::string& fasta, FinetuneOptions& options);
+// The closing lines of such a verb.
+void say_finetuned(Verb& verb, const FinetuneOptions& options, const TrainingSummary& summary);
 
 // --warmup, when it was given.
 std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed);

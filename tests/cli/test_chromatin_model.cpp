@@ -174,6 +174,8 @@ TEST_F(ChromatinModel, WrongInputsAreNamed) {
   refused(predict({"--data", path("data"), "-R", bins()}), 2, "in one way");
   refused(predict({"--data", path("data"), "--split", "exam"}), 2, "--split exam");
   refused(predict({genome()}), 1, "the model reads windows of 1000");
+  refused({"chromatin", "predict", "-m", path("tuned/final"), genome()}, 1,
+          "the model reads windows of 1000");
   write_text(path("bad.bed"), "chr3\t0\t200\nchr3\t0\t150\n");
   refused(predict({"-f", genome(), "-R", path("bad.bed"), "-o", path("bad.tsv")}), 1, "bad.bed:2");
   EXPECT_FALSE(std::filesystem::exists(path("bad.tsv")));
