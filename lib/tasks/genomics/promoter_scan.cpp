@@ -286,7 +286,6 @@ class Scanner {
   }
 
   void close_outputs() {
-    for (const auto& track : tracks_) track->close();
     if (calls_out_) {
       std::string line;
       BedRecord record;
@@ -306,6 +305,7 @@ class Scanner {
       }
       calls_out_->close();
     }
+    for (const auto& track : tracks_) track->close();
     if (!options_.summary.empty()) write_summary();
   }
 

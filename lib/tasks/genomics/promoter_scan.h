@@ -59,9 +59,9 @@ struct PromoterScanSummary {
 // holds for [p, p + step), cut at the end of the region, the higher score of the strands that were scored. A
 // call is a line of BED8: the stretch of its position, name call1, call2 ... by place, the score times 1000,
 // the strand of the higher score (+ when they are equal), thick the base of the TSS. Regions are taken in
-// order of place, overlapping ones as one. Memory does not grow with the genome but for the calls. Nothing
-// appears under the output names until all is done. Errors: a model that is no promoter classifier or whose
-// window is not known; a region outside the genome; {usage} options out of range.
+// order of place, overlapping ones as one. Memory does not grow with the genome but for the calls. Each
+// output appears when the scan is done, whole or not at all. Errors: a model that is no promoter classifier
+// or whose window is not known; a region outside the genome; {usage} options out of range.
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend);
 
 // "scores.plus.bedgraph.gz" for "scores.bedgraph.gz".
