@@ -24,9 +24,9 @@ int cmd_promoter_build(int argc, char** argv) {
   std::string split = "promoter";
   CLI::App& app = verb.app();
   app.add_option("--tss", options.tss,
-                 "TSS BED: 6 columns, one base wide; or EPDnew's 8 columns, TSS from the thick range")
+                 "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS")
       ->required()
-      ->type_name("BED");
+      ->type_name("FILE");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
   app.add_option("-o,--output", options.output,
                  "Folder: train.tsv, valid.tsv, test.tsv, dropped.tsv, manifest.json")

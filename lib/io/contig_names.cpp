@@ -82,6 +82,21 @@ Accession parse_accession(std::string_view name) {
   return {};
 }
 
+std::string convention_of(std::string_view name) {
+  if (name.starts_with("NC_")) return "RefSeq accessions";
+  if (name.starts_with("CM")) return "GenBank accessions";
+  const std::size_t prefix = name.find_first_of("0123456789XY");
+  return fmt::format("{0}1, {0}2 ...", name.substr(0, prefix));
+}
+
+// Once for a genome, not for each of its chromosomes; the mitochondrion, whose sequences differ, by its name.
+void say_alias(int chromosome, std::string_view name, std::string_view present) {
+  log_info_once(chromosome == mitochondrion
+                    ? fmt::format("contig {} is taken as {} of the reference", name, present)
+                    : fmt::format("contigs {} are taken as {} of the reference", convention_of(name),
+                                  convention_of(present)));
+}
+
 }  // namespace
 
 std::string assembly_of_length(int chromosome, std::int64_t length) {
@@ -147,7 +162,7 @@ std::optional<std::size_t> ContigNames::find(std::string_view name,
   if (asked.length != 0 && present.length != 0 && asked.length != present.length) return std::nullopt;
   if (asked.chromosome != 0 && asked.length == 0 && !assembly_of_length(number, contig.length).empty())
     return std::nullopt;
-  log_info_once(fmt::format("contig {} is taken as {} of the reference", name, contig.name));
+  say_alias(number, name, contig.name);
   return found->second;
 }
 

@@ -51,7 +51,7 @@ TEST(ContigNames, AliasesAreFoundAndSaidOnce) {
   EXPECT_EQ(names.find("hs37d5"), 2u);
   EXPECT_EQ(names.find("chr2"), std::nullopt);
   set_log_sink({});
-  EXPECT_EQ(said, std::vector<std::string>{"contig chr1 is taken as 1 of the reference"});
+  EXPECT_EQ(said, std::vector<std::string>{"contigs chr1, chr2 ... are taken as 1, 2 ... of the reference"});
   EXPECT_EQ(names.find("NC_000023.10"), 1u);
   EXPECT_EQ(names.find("chrhs37d5"), std::nullopt);
 }
