@@ -23,6 +23,9 @@ cd "$root"
 werror=OFF
 if [ "${CI:-}" = true ]; then werror=ON; fi
 
+# Two tests run at once, each with as many threads as there are cores: threads that wait must not spin.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
+
 run_ctest() { # run_ctest PRESET CTEST_OPTION...
   local preset=$1
   shift
