@@ -69,8 +69,8 @@ std::vector<std::string> output_header(const VcfHeader& input, bool with_contigs
                                        const std::vector<std::string>& lines) {
   std::vector<std::string> header = {version_line};
   for (const std::string& line : input.lines) {
-    if (line.starts_with("##fileformat=")) {
-      header.front() = line;
+    if (line.starts_with("##fileformat=")) {  // the first counts, wherever it stands
+      if (header.front() == version_line && line.starts_with("##fileformat=VCFv")) header.front() = line;
       continue;
     }
     const bool replaced = line.starts_with("##INFO=<") &&

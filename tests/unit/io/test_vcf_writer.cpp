@@ -118,6 +118,12 @@ TEST_F(VcfOut, TablesGetAHeader) {
       "1\t5\t.\tA\tG\t.\t.\t.\tGT\t0/1\t0/0\n");
 }
 
+TEST_F(VcfOut, TheFirstVersionCounts) {
+  copy(write("##fileformat=VCFv4.1\n##fileformat=x\n#CHROM\tPOS\tID\tREF\tALT\n"), path("out.vcf"),
+       VcfType::text, false);
+  EXPECT_EQ(read_text(path("out.vcf")).find("##fileformat=VCFv4.1\n#CHROM"), 0u);
+}
+
 TEST_F(VcfOut, BcfNeedsDeclarations) {
   const auto to_bcf = [&](const std::string& text) {
     return error_of([&] { copy(write(text), path("out.bcf"), VcfType::bcf, false); });
