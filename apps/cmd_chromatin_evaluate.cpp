@@ -138,10 +138,12 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   app.add_option("--predictions", options.predictions,
                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
                  "are; several files as NAME=FILE")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option("-m,--model", options.scorer.models,
                  "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
                  "Scores one model on the forward strand, on both strands, and all models")
+      ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("--labels,--data", options.labels,
                  "Data set of chromatin build, or a .npy matrix of its labels")

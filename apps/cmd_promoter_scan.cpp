@@ -36,6 +36,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Model folder of promoter finetune; several are averaged")
       ->required()
+      ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
   CLI::Option* region =
