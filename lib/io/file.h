@@ -75,8 +75,8 @@ class LineReader {
 };
 
 // A file written beside its place (PATH.tmp.PID), synced and renamed on commit(); removed when destroyed
-// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly, and so is "-",
-// the standard output. Unbuffered: write large pieces.
+// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly, and so is
+// "-", the standard output. Unbuffered: write large pieces.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

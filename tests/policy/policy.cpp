@@ -93,16 +93,16 @@ struct Confinement {
   std::string_view room;    // prefix of the paths that may include it, besides tests/
 };
 constexpr std::array<Confinement, 11> confinements = {{{"CLI/", "apps/"},
-                                                      {"spdlog/", "apps/"},
-                                                      {"htslib/", "lib/io/"},
-                                                      {"zlib.h", "lib/io/"},
-                                                      {"bigWig", "lib/io/"},
-                                                      {"hdf5", "lib/io/"},
-                                                      {"matio", "lib/io/"},
-                                                      {"sentencepiece", "lib/tokenization/"},
-                                                      {"oneapi/", "kernels/cpu/"},
-                                                      {"dnnl", "kernels/cpu/"},
-                                                      {"gtest/", "tests/"}}};
+                                                       {"spdlog/", "apps/"},
+                                                       {"htslib/", "lib/io/"},
+                                                       {"zlib.h", "lib/io/"},
+                                                       {"bigWig", "lib/io/"},
+                                                       {"hdf5", "lib/io/"},
+                                                       {"matio", "lib/io/"},
+                                                       {"sentencepiece", "lib/tokenization/"},
+                                                       {"oneapi/", "kernels/cpu/"},
+                                                       {"dnnl", "kernels/cpu/"},
+                                                       {"gtest/", "tests/"}}};
 
 // The files that speak to CUDA itself, and a test's stand-in for one of its libraries; all others do it
 // through them.
