@@ -51,7 +51,7 @@ int cmd_embed(int argc, char** argv) {
          "every N bases, the mean over the tokens there, each weighted by its bases in the bin")
       ->type_name("POOL");
   app.add_option("-o,--output", output,
-                 "OUT.npy (float32, a row each) or OUT.safetensors (tensor embeddings); the table goes to "
+                 "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
                  "OUT.rows.tsv")
       ->required()
       ->type_name("FILE");

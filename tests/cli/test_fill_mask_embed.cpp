@@ -407,8 +407,8 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({"--text", "-"}), 2, "reads DNA");
   expect_refused(with({"-"}), 1, "no sequences");
   expect_refused(with({"-"}), 1, "no bases", ">a\nAC!\n");
-  expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2, ".npy or .safetensors",
-                 ">a\nACGT\n");
+  expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2,
+                 "written as .npy, .safetensors or .h5", ">a\nACGT\n");
   // A tokenizer of another vocabulary in the model's folder.
   std::filesystem::copy(model(), path("mixed"), std::filesystem::copy_options::recursive);
   std::filesystem::copy_file(source_dir() / "tests" / "golden" / "tokenizer_google_layout.model",
