@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/support/support.h"
+#include "tests/support/tiny_encoder.h"
 
 namespace bigbird::testing {
 namespace {
@@ -17,38 +18,10 @@ class ChromatinModel : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    must({"simulate", "-o", path("genome"), "--bp", "600k", "--chromosomes", "3", "--seed", "3"});
-    must({"chunk", "-f", genome(), "-o", path("docs.bed"), "--passes", "1"});
-    must({"train-bpe", "-f", genome(), "-d", path("docs.bed"), "-o", path("tokenizer"), "--vocab-size", "200",
-          "--sample-bp", "100k"});
-    must({"tokenize", "-m", path("tokenizer"), "-f", genome(), "-d", path("docs.bed"), "-o", path("shards")});
-    must({"pretrain",
-          "--train",
-          path("shards"),
-          "-m",
-          path("tokenizer"),
-          "-o",
-          path("run"),
-          "--layers",
-          "1",
-          "--width",
-          "16",
-          "--heads",
-          "2",
-          "--intermediate",
-          "32",
-          "--block-size",
-          "16",
-          "--random-mode",
-          "hf-train",
-          "--length",
-          "128",
-          "--max-positions",
-          "512",
-          "--batch",
-          "2",
-          "--steps",
-          "2"});
+    TinyEncoder shape;
+    shape.chromosomes = "3";
+    shape.max_positions = "512";
+    make_tiny_encoder(folder_->path(), shape);
     must({"chromatin", "build", "--peaks", path("genome/peaks/peaks.tsv"), "-f", genome(), "-o", path("data"),
           "--window", "1000", "--keep", "any", "--valid", "chr2", "--test", "chr3", "--gap", "0"});
     must(finetune("tuned", {"--steps", "4"}));

@@ -12,6 +12,7 @@
 #include "lib/io/safetensors.h"
 #include "lib/tokenization/tokenizer.h"
 #include "tests/support/support.h"
+#include "tests/support/tiny_encoder.h"
 
 namespace bigbird::testing {
 namespace {
@@ -46,36 +47,15 @@ class FillMaskAndEmbed : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    must({"simulate", "-o", path("genome"), "--bp", "300k", "--chromosomes", "1", "--seed", "5"});
-    must({"chunk", "-f", genome(), "-o", path("docs.bed"), "--passes", "1"});
-    must({"train-bpe", "-f", genome(), "-d", path("docs.bed"), "-o", path("tokenizer"), "--vocab-size", "150",
-          "--sample-bp", "50k"});
-    must({"tokenize", "-m", path("tokenizer"), "-f", genome(), "-d", path("docs.bed"), "-o", path("shards")});
-    must({"pretrain",
-          "--train",
-          path("shards"),
-          "-m",
-          path("tokenizer"),
-          "-o",
-          path("run"),
-          "--layers",
-          "2",
-          "--width",
-          "16",
-          "--heads",
-          "2",
-          "--intermediate",
-          "32",
-          "--block-size",
-          "16",
-          "--length",
-          "128",
-          "--max-positions",
-          "1024",
-          "--batch",
-          "2",
-          "--steps",
-          "2"});
+    TinyEncoder shape;
+    shape.bases = "300k";
+    shape.chromosomes = "1";
+    shape.seed = "5";
+    shape.vocabulary = "150";
+    shape.layers = "2";
+    shape.max_positions = "1024";
+    shape.more = {};
+    make_tiny_encoder(folder_->path(), shape);
     write_text(path("windows.bed"),
                "chr1\t100000\t100700\tforward\t0\t+\nchr1\t100000\t100700\treverse\t0\t-\n"
                "chr1\t120000\t120090\tshort\t0\t+\nchr1\t130000\t132500\tlong\t0\t+\n");

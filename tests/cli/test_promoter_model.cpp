@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/support/support.h"
+#include "tests/support/tiny_encoder.h"
 
 namespace bigbird::testing {
 namespace {
@@ -37,39 +38,7 @@ class PromoterModel : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    must({"simulate", "-o", path("genome"), "--bp", "600k", "--chromosomes", "2", "--seed", "3"});
-    must({"chunk", "-f", path("genome/genome.fa.gz"), "-o", path("docs.bed"), "--passes", "1"});
-    must({"train-bpe", "-f", path("genome/genome.fa.gz"), "-d", path("docs.bed"), "-o", path("tokenizer"),
-          "--vocab-size", "200", "--sample-bp", "100k"});
-    must({"tokenize", "-m", path("tokenizer"), "-f", path("genome/genome.fa.gz"), "-d", path("docs.bed"),
-          "-o", path("shards")});
-    must({"pretrain",
-          "--train",
-          path("shards"),
-          "-m",
-          path("tokenizer"),
-          "-o",
-          path("run"),
-          "--layers",
-          "1",
-          "--width",
-          "16",
-          "--heads",
-          "2",
-          "--intermediate",
-          "32",
-          "--block-size",
-          "16",
-          "--random-mode",
-          "hf-train",
-          "--length",
-          "128",
-          "--max-positions",
-          "256",
-          "--batch",
-          "2",
-          "--steps",
-          "2"});
+    make_tiny_encoder(folder_->path());
     must({"promoter", "build", "--tss", path("genome/promoters.tss.bed"), "-f", path("genome/genome.fa.gz"),
           "-o", path("examples"), "--left", "500", "--right", "300"});
     must(finetune("tuned", {"--steps", "4"}));

@@ -1,13 +1,9 @@
 // HDF5 written and read back, and what is refused.
 #include <gtest/gtest.h>
 #include <hdf5.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 
 #include "lib/io/hdf5.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -128,26 +124,7 @@ TEST(Hdf5, AFileThatCannotBeWrittenLeavesNothing) {
     for (int i = 0; i < 5; ++i) writer.append(matrix, values);
     writer.commit();
   };
-  write();
-  const auto whole = static_cast<rlim_t>(std::filesystem::file_size(path));
-  std::filesystem::remove(path);
-  for (rlim_t part = 0; part < 6; ++part) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      std::signal(SIGXFSZ, SIG_IGN);
-      const rlim_t limit = part == 5 ? whole - 1 : whole * part / 5;
-      const rlimit size = {limit, limit};
-      if (setrlimit(RLIMIT_FSIZE, &size) != 0) _exit(3);
-      const auto error = error_of(write);
-      if (!error) _exit(1);
-      std::exit(error->message().find("File too large") == std::string::npos ? 2 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "part " << part << " status " << status;
-    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "part " << part;
-  }
+  testing::expect_nothing_left_on_a_full_disk(path, write);
 }
 
 }  // namespace

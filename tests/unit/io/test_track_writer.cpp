@@ -3,17 +3,14 @@
 
 #define NOCURL
 #include <bigWig.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <csignal>
 #include <limits>
 #include <memory>
 
 #include "lib/io/file.h"
 #include "lib/io/track_writer.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -165,25 +162,7 @@ TEST(TrackWriter, BigWigThatCannotBeWrittenLeavesNothing) {
     for (int i = 0; i < 12000; ++i) writer->add(0, i * 40, i * 40 + 20, static_cast<float>(i * 7919 % 20011));
     writer->close();
   };
-  write();
-  const auto whole = static_cast<rlim_t>(std::filesystem::file_size(path));
-  std::filesystem::remove(path);
-  for (rlim_t part = 0; part < 6; ++part) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      std::signal(SIGXFSZ, SIG_IGN);
-      const rlim_t limit = part == 5 ? whole - 1 : whole * part / 5;
-      const rlimit size = {limit, limit};
-      if (setrlimit(RLIMIT_FSIZE, &size) != 0) _exit(3);
-      const auto error = error_of(write);
-      _exit(!error ? 1 : error->kind() != ErrorKind::runtime ? 2 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "part " << part << " status " << status;
-    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "part " << part;
-  }
+  testing::expect_nothing_left_on_a_full_disk(path, write);
 }
 
 }  // namespace
