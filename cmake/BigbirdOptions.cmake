@@ -32,3 +32,11 @@ if(BIGBIRD_FUZZ)
   target_compile_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
   target_link_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# Code that only parses options or runs the program is most of what a sanitized build compiles, and none of what it
+# waits for when it runs: it is left as it is written.
+function(bigbird_unoptimised_under_sanitizers target)
+  if(NOT BIGBIRD_SANITIZE STREQUAL "")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
