@@ -33,8 +33,8 @@ if(BIGBIRD_FUZZ)
   target_link_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Code that only parses options or runs the program is most of what a sanitized build compiles, and none of what it
-# waits for when it runs: it is left as it is written.
+# Code that only parses options or runs the program: to optimise it takes a sanitized build twice as long, and no test
+# waits for it.
 function(bigbird_unoptimised_under_sanitizers target)
   if(NOT BIGBIRD_SANITIZE STREQUAL "")
     target_compile_options(${target} PRIVATE -O0)
