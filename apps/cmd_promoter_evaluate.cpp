@@ -26,23 +26,28 @@ namespace bigbird::apps {
 namespace {
 
 LabelledPredictions predict_examples(const std::string& model, const LabelledSource& data, std::int64_t batch,
-                                     kernels::Backend& backend) {
+                                     double max_n, kernels::Backend& backend) {
   PromoterPredictor predictor(model, batch, backend);
   LabelledPredictions predictions;
   predictions.classes = predictor.classes();
   predictions.negatives = read_promoter_facts(data).negatives;
-  predictor.predict(*read_labelled_windows(data), [&](const Window& window, std::span<const double> scores) {
-    if (static_cast<std::size_t>(window.label) >= predictions.classes) {
-      throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
-                                  window.id, window.label, predictions.classes));
-    }
-    predictions.labels.push_back(window.label);
-    if (predictions.classes == 2) {
-      predictions.scores.push_back(scores[1]);
-    } else {
-      predictions.scores.insert(predictions.scores.end(), scores.begin(), scores.end());
-    }
-  });
+  predictor.predict(*read_labelled_windows(data), max_n,
+                    [&](const Window& window, std::span<const double> scores) {
+                      if (static_cast<std::size_t>(window.label) >= predictions.classes) {
+                        throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes",
+                                                    data.path, window.id, window.label, predictions.classes));
+                      }
+                      if (scores.empty()) {
+                        ++predictions.left_out;
+                        return;
+                      }
+                      predictions.labels.push_back(window.label);
+                      if (predictions.classes == 2) {
+                        predictions.scores.push_back(scores[1]);
+                      } else {
+                        predictions.scores.insert(predictions.scores.end(), scores.begin(), scores.end());
+                      }
+                    });
   return predictions;
 }
 
@@ -58,6 +63,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   std::int64_t batch = 8;
   std::string output = "-";
   double threshold = 0.5;
+  double max_n = 0.5;
   CLI::App& app = verb.app();
   app.add_option("--predictions", predictions,
                  "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin")
@@ -70,6 +76,8 @@ int cmd_promoter_evaluate(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
+  app.add_option("--max-n", max_n, "Examples with a larger share of N are left out and counted (--model)")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--batch", batch, "Windows run at once; the result does not depend on it")
       ->check(CLI::Range(1, 65536));
   app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
@@ -86,7 +94,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
 
   const LabelledPredictions scored = model.empty()
                                          ? read_labelled_predictions(predictions)
-                                         : predict_examples(model, data, batch, *verb.make_backend());
+                                         : predict_examples(model, data, batch, max_n, *verb.make_backend());
   std::string provenance;
   if (verb.provenance()) {
     std::vector<ProvenanceInput> inputs = {{"predictions", predictions, ""}};

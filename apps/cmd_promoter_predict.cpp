@@ -32,6 +32,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   LabelledSource data;
   std::string output = "-";
   std::int64_t batch = 8;
+  double max_n = 0.5;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", model, "Model folder of promoter finetune")->required()->type_name("MODEL");
   app.add_option("FASTA", records, "Every record is one window, on the forward strand");
@@ -45,6 +46,8 @@ int cmd_promoter_predict(int argc, char** argv) {
   app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
   app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
+  app.add_option("--max-n", max_n, "Windows with a larger share of N are not scored: their score is .")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--batch", batch, "Windows run at once; the scores do not depend on it")
       ->check(CLI::Range(1, 65536));
   verb.add_threads();
@@ -72,6 +75,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   OutputStream out(output);
   std::vector<std::string> columns = {"id", "chrom", "start", "end", "strand"};
   if (!data.empty()) columns.emplace_back("label");
+  columns.emplace_back("n_share");
   if (predictor.classes() == 2) {
     columns.emplace_back("score");
   } else {
@@ -80,12 +84,14 @@ int cmd_promoter_predict(int argc, char** argv) {
   TsvWriter table(out, columns, comments);
   std::vector<std::string> fields;
   const std::int64_t count =
-      predictor.predict(*windows, [&](const Window& window, std::span<const double> scores) {
+      predictor.predict(*windows, max_n, [&](const Window& window, std::span<const double> scores) {
         fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
                   std::string(1, window.strand)};
         if (!data.empty()) fields.push_back(std::to_string(window.label));
-        for (const double score : predictor.classes() == 2 ? scores.last(1) : scores) {
-          fields.push_back(fmt::format("{:.9g}", score));
+        fields.push_back(fmt::format("{:.6g}", share_of_n(window.sequence)));
+        const std::size_t first = predictor.classes() == 2 ? 1 : 0;
+        for (std::size_t c = first; c < predictor.classes(); ++c) {
+          fields.push_back(scores.empty() ? "." : fmt::format("{:.9g}", scores[c]));
         }
         table.row(fields);
       });

@@ -139,6 +139,40 @@ TEST_F(PromoterModel, EvaluateFromModelEqualsEvaluateFromPredictions) {
   }
 }
 
+TEST_F(PromoterModel, WindowsRichInNAreNotScored) {
+  const std::string bases(800, 'A'), unknown(500, 'N');
+  const auto table = [&](const std::string& file, const std::vector<std::string>& sequences) {
+    std::string text = "sequence\tlabel\n";
+    for (std::size_t i = 0; i < sequences.size(); ++i)
+      text += sequences[i] + "\t" + std::to_string(i % 2) + "\n";
+    write_text(path(file), text);
+  };
+  const std::string half = bases.substr(0, 500) + unknown, most = bases.substr(0, 499) + unknown;
+  table("n.tsv", {bases, most, half, bases});
+  table("few.tsv", {bases, bases});
+  const RunResult run = run_bigbird(predict({"--data", path("n.tsv"), "--batch", "2", "--no-provenance"}));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.err.find("1 of 4 windows have a larger share of N than 0.5"), std::string::npos) << run.err;
+  const std::vector<std::string> scores = last_column(run.out);
+  ASSERT_EQ(scores.size(), 4u);
+  EXPECT_EQ(scores[1], ".");
+  EXPECT_EQ(scores[0], scores[3]);
+  EXPECT_NE(scores[2], ".");
+  EXPECT_EQ(std::vector<std::string>(2, scores[0]),
+            last_column(run_bigbird(predict({"--data", path("few.tsv")})).out));
+
+  write_text(path("n_scores.tsv"), run.out);
+  const std::vector<std::vector<std::string>> ways = {
+      {"promoter", "evaluate", "--no-provenance", "--predictions", path("n_scores.tsv")},
+      {"promoter", "evaluate", "--no-provenance", "-m", path("tuned/final"), "--data", path("n.tsv")}};
+  for (const auto& way : ways) {
+    const auto json = nlohmann::json::parse(run_bigbird(way).out);
+    EXPECT_EQ(json.at("left_out"), 1);
+    EXPECT_EQ(json.at("tp").get<int>() + json.at("fn").get<int>(), 1);
+    EXPECT_EQ(json.at("fp").get<int>() + json.at("tn").get<int>(), 2);
+  }
+}
+
 TEST_F(PromoterModel, TwoAndTwoStepsAreFourSteps) {
   must(finetune("straight", {"--steps", "4", "--save-every", "2", "--keep-last", "0"}));
   std::filesystem::create_directories(path("halves"));
@@ -338,9 +372,10 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
   must(
       {"promoter", "predict", "-m", path("own/final"), "--data", path("gue/dev.csv"), "-o", path("own.tsv")});
   const std::string predictions = read_text(path("own.tsv"));
-  EXPECT_NE(predictions.find("#id\tchrom\tstart\tend\tstrand\tlabel\tp0\tp1\tp2\n"), std::string::npos);
+  EXPECT_NE(predictions.find("#id\tchrom\tstart\tend\tstrand\tlabel\tn_share\tp0\tp1\tp2\n"),
+            std::string::npos);
   for (const auto& row : rows_of(predictions)) {
-    EXPECT_NEAR(std::stod(row[6]) + std::stod(row[7]) + std::stod(row[8]), 1.0, 1e-6);
+    EXPECT_NEAR(std::stod(row[7]) + std::stod(row[8]) + std::stod(row[9]), 1.0, 1e-6);
   }
   const RunResult evaluated =
       run_bigbird({"promoter", "evaluate", "--predictions", path("own.tsv"), "--no-provenance"});

@@ -19,6 +19,7 @@
 #include "lib/io/region.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 #include "lib/tasks/genomics/variants/scores.h"
+#include "lib/tasks/genomics/windows.h"
 
 namespace bigbird {
 namespace {
@@ -93,7 +94,7 @@ class Mutagenesis {
     progress_.emplace("ism", static_cast<std::uint64_t>(expected), "sequences");
     if (one_window) {
       std::string window = cut_window(result_.window_begin);
-      if (n_share(window) <= options_.max_n) {
+      if (share_of_n(window) <= options_.max_n) {
         add_reference(window);
         for (std::size_t base = 0; base < result_.bases.size(); ++base)
           add_substitutions(window, result_.window_begin, base);
@@ -148,16 +149,11 @@ class Mutagenesis {
            std::string(static_cast<std::size_t>(end - high), 'N');
   }
 
-  static double n_share(const std::string& window) {
-    return static_cast<double>(std::count(window.begin(), window.end(), 'N')) /
-           static_cast<double>(window.size());
-  }
-
   void mutate_alone(std::size_t base) {
     if (result_.bases[base] == 'N') return;
     const std::int64_t begin = window_begin(region_.begin + static_cast<std::int64_t>(base));
     std::string window = cut_window(begin);
-    if (n_share(window) > options_.max_n) {
+    if (share_of_n(window) > options_.max_n) {
       ++result_.n_rich;
       return;
     }

@@ -51,7 +51,12 @@ LabelledPredictions read_labelled_predictions(const std::string& path) {
   const std::size_t label = table.column("label");
   std::vector<std::string_view> fields;
   while (table.next(fields)) {
-    predictions.labels.push_back(class_below(fields[label], table.where(), predictions.classes));
+    const int known = class_below(fields[label], table.where(), predictions.classes);
+    if (fields[columns.front()] == ".") {
+      ++predictions.left_out;
+      continue;
+    }
+    predictions.labels.push_back(known);
     for (const std::size_t column : columns) {
       predictions.scores.push_back(parse_number(fields[column], table.where(), "score"));
     }
@@ -74,6 +79,7 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
     text = class_metrics_json(class_metrics(predictions.labels, predicted, predictions.classes), "");
   }
   auto json = nlohmann::ordered_json::parse(text);
+  if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
   return json.dump(2) + "\n";

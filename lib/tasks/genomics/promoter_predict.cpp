@@ -37,16 +37,21 @@ PromoterPredictor::PromoterPredictor(const std::string& model_folder, std::int64
 }
 
 std::int64_t PromoterPredictor::predict(
-    WindowReader& windows, const std::function<void(const Window&, std::span<const double>)>& row) {
+    WindowReader& windows, double max_n,
+    const std::function<void(const Window&, std::span<const double>)>& row) {
   const std::int64_t length = model_->config().input_length;
   std::vector<Window> pending;
-  std::vector<ClassifiedSequence> sequences;
-  std::int64_t count = 0, shortened = 0;
+  std::vector<ClassifiedSequence> sequences;  // of those that are scored
+  std::int64_t count = 0, shortened = 0, left_out = 0;
   Progress progress("promoter predict", 0, "windows");
   const auto flush = [&] {
     const std::vector<double> probabilities = classify(*model_, sequences, micro_batch_);
-    for (std::size_t i = 0; i < pending.size(); ++i) {
-      row(pending[i], std::span(probabilities).subspan(i * classes_, classes_));
+    std::span<const double> rest = probabilities;
+    for (const Window& one : pending) {
+      const bool scored = share_of_n(one.sequence) <= max_n;
+      row(one, rest.first(scored ? classes_ : 0));
+      rest = rest.subspan(scored ? classes_ : 0);
+      left_out += scored ? 0 : 1;
     }
     progress.advance(pending.size());
     count += static_cast<std::int64_t>(pending.size());
@@ -55,13 +60,18 @@ std::int64_t PromoterPredictor::predict(
   };
   Window window;
   while (windows.next(window)) {
-    ClassifiedSequence sequence;
-    shortened += encode_window(*tokenizer_, window.sequence, length, sequence.ids) ? 1 : 0;
-    sequences.push_back(std::move(sequence));
+    if (share_of_n(window.sequence) <= max_n) {
+      ClassifiedSequence& sequence = sequences.emplace_back();
+      shortened += encode_window(*tokenizer_, window.sequence, length, sequence.ids) ? 1 : 0;
+    }
     pending.push_back(std::move(window));
     if (static_cast<std::int64_t>(pending.size()) == micro_batch_) flush();
   }
   if (!pending.empty()) flush();
+  if (left_out > 0) {
+    log_warning(fmt::format("{} of {} windows have a larger share of N than {} and were not scored", left_out,
+                            count, max_n));
+  }
   if (shortened > 0) {
     log_warning(fmt::format("{} of {} windows have more than {} tokens and were cut at their right end",
                             shortened, count, length));

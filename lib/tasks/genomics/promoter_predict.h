@@ -25,9 +25,10 @@ class PromoterPredictor {
   std::size_t classes() const { return classes_; }
 
   // Calls row(window, probability of each class) for every window, in order. Returns how many there were.
+  // Windows with a larger share of N than max_n are not scored: their row has no probabilities.
   // Windows with more tokens than the model's input length are cut at their right end, and counted in one
   // warning.
-  std::int64_t predict(WindowReader& windows,
+  std::int64_t predict(WindowReader& windows, double max_n,
                        const std::function<void(const Window&, std::span<const double>)>& row);
 
  private:

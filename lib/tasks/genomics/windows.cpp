@@ -2,6 +2,7 @@
 #include "lib/tasks/genomics/windows.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <cstddef>
 #include <utility>
@@ -138,6 +139,12 @@ std::unique_ptr<WindowReader> read_line_windows(const std::string& path) {
 
 std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta) {
   return std::make_unique<BedWindows>(bed, fasta);
+}
+
+double share_of_n(std::string_view sequence) {
+  if (sequence.empty()) return 0.0;
+  return static_cast<double>(std::count(sequence.begin(), sequence.end(), 'N')) /
+         static_cast<double>(sequence.size());
 }
 
 bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,

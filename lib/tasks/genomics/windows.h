@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/tokenization/tokenizer.h"
@@ -41,6 +42,9 @@ std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std
 // Every line of a text that is not blank; - is the standard input. The id is line<number>, the place bytes of
 // the line, and chrom and strand are ".".
 std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
+
+// Of a sequence's bases; 0 for an empty one.
+double share_of_n(std::string_view sequence);
 
 // [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut.
 bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,

@@ -160,12 +160,6 @@ class DatasetTargets : public PredictionTargets {
   std::size_t next_ = 0;
 };
 
-double share_of_n(const std::string& sequence) {
-  if (sequence.empty()) return 0.0;
-  return static_cast<double>(std::count(sequence.begin(), sequence.end(), 'N')) /
-         static_cast<double>(sequence.size());
-}
-
 }  // namespace
 
 std::string name_of(PredictionStatus status) {
