@@ -245,7 +245,11 @@ const std::vector<Case>& cases() {
        .hidden_dropout = 0.1},
       {.name = "MultiLabel",
        .lengths = {30, 50},
-       .change = head(HeadType::classification, ProblemType::multi_label)},
+       .change =
+           [=](ModelConfig& config) {
+             head(HeadType::classification, ProblemType::multi_label)(config);
+             config.positive_weight = 8.0;
+           }},
       {.name = "Regression",
        .lengths = {30, 50},
        .change = head(HeadType::classification, ProblemType::regression)},
@@ -296,6 +300,26 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
       EXPECT_GT(cosine(narrow.logits, expected.logits), 0.999) << name;
     }
   }
+}
+
+// What `bigbird attribute` reads: no loss is asked for, and the gradient of the logits comes from the host.
+TEST_F(CudaModelTest, GradientsAtTheEmbeddingsEqualTheCpus) {
+  const auto of = std::find_if(cases().begin(), cases().end(),
+                               [](const Case& known) { return known.name == std::string("MultiLabel"); });
+  ASSERT_NE(of, cases().end());
+  const ModelConfig config = config_of(*of);
+  const Floats parameters = parameters_of(config, 0.5f);
+  Batch batch = random_batch(config, of->lengths, 78);
+  const auto gradients = [&](kernels::Backend& backend) {
+    const auto model = make_model(backend, config, batch, {.training = true}, parameters);
+    Batch unlabelled = batch;
+    unlabelled.sequence_targets.clear();
+    model->forward(unlabelled, {});
+    return model->input_gradients({0, 1, -0.5f, 2, 0, 0});  // [2 sequences, 3 labels]
+  };
+  const Floats expected = gradients(*cpu_);
+  EXPECT_LT(relative_norm(gradients(*cuda(Precision::fp32)), expected), 1e-4);
+  EXPECT_GT(cosine(gradients(*cuda(Precision::bf16)), expected), 0.999);
 }
 
 TEST_F(CudaModelTest, Fp32EqualsTheReferenceInDouble) {
