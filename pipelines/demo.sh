@@ -132,11 +132,20 @@ summary() {
   row "next-sentence accuracy" "$(number "$out/evaluate.json" nsp_accuracy)"
   row "promoters: F1" "$(number "$out/promoter.json" f1)"
   row "promoters: AUROC" "$(number "$out/promoter.json" auroc)"
+  if [ -e "$out/chromatin.json" ]; then
+    row "chromatin: median AUROC, one strand" "$(number "$out/chromatin.json" evaluations.groups.all.median_auroc)"
+    row "variants scored" "$(value "$out/scored.vcf.gz.summary.json" scored)"
+  fi
   echo "Files"
   row "pretrained model" "$out/pretrain/final"
   row "promoter model" "$out/finetune/final"
   row "tokenizer, documents, shards" "$out/tokenizer, $out/train.bed.gz, $out/train.bin"
   row "promoter predictions" "$out/predictions.tsv"
+  if [ -e "$out/chromatin.json" ]; then
+    row "chromatin model" "$out/chromatin-run/final"
+    row "annotated VCF" "$out/scored.vcf.gz"
+    row "curves, logo, tracks" "$out/curves.svg, $out/ism.svg, $out/attribution.bedgraph, $out/scan.bw"
+  fi
   row "numbers as JSON" "$out/evaluate.json, $out/promoter.json"
   row "commands as typed" "$out/demo.log"
   echo "Time: $((SECONDS / 60)) min $((SECONDS % 60)) s after the build"
