@@ -129,17 +129,8 @@ std::map<std::string, std::string> finetune_identity(const FinetuneOptions& opti
   all["--init"] = options.init;
   all["--batch"] = std::to_string(options.batch);
   all["--accumulate"] = std::to_string(options.accumulate);
-  all["--steps"] = std::to_string(schedule.total);
   all["--seed"] = std::to_string(options.seed);
-  all["--lr"] = fmt::format("{}", options.learning_rate);
-  all["--warmup"] = std::to_string(schedule.warmup);
-  all["--schedule"] = name_of(options.schedule);
-  all["--optimizer"] = name_of(options.optimizer.variant);
-  all["--beta1"] = fmt::format("{}", options.optimizer.beta1);
-  all["--beta2"] = fmt::format("{}", options.optimizer.beta2);
-  all["--epsilon"] = fmt::format("{}", options.optimizer.epsilon);
-  all["--weight-decay"] = fmt::format("{}", options.optimizer.weight_decay);
-  all["--clip-norm"] = fmt::format("{}", options.optimizer.clip_norm);
+  all.merge(update_identity(schedule, options.optimizer));
   return all;
 }
 

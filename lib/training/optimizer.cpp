@@ -1,6 +1,8 @@
 // AdamW over the parameter arena; see optimizer.h. The arithmetic is Backend::adamw.
 #include "lib/training/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "lib/core/error.h"
@@ -15,6 +17,20 @@ OptimizerVariant parse_optimizer_variant(const std::string& name) {
   if (name == "google") return OptimizerVariant::google;
   if (name == "torch") return OptimizerVariant::torch;
   throw_usage("unknown optimizer '" + name + "'", "one of: google, torch");
+}
+
+std::map<std::string, std::string> update_identity(const Schedule& schedule,
+                                                   const OptimizerOptions& options) {
+  return {{"--steps", std::to_string(schedule.total)},
+          {"--lr", fmt::format("{}", schedule.base)},
+          {"--warmup", std::to_string(schedule.warmup)},
+          {"--schedule", name_of(schedule.form)},
+          {"--optimizer", name_of(options.variant)},
+          {"--beta1", fmt::format("{}", options.beta1)},
+          {"--beta2", fmt::format("{}", options.beta2)},
+          {"--epsilon", fmt::format("{}", options.epsilon)},
+          {"--weight-decay", fmt::format("{}", options.weight_decay)},
+          {"--clip-norm", fmt::format("{}", options.clip_norm)}};
 }
 
 Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,

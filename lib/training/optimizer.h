@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "lib/model/layout.h"
+#include "lib/training/schedule.h"
 
 namespace bigbird {
 
@@ -31,6 +33,9 @@ struct OptimizerOptions {
   double weight_decay = 0.01;
   double clip_norm = 0.0;  // 0: no clipping (neither published program clips)
 };
+
+// The options that decide the updates, "--lr" -> text: what must not change when a run goes on.
+std::map<std::string, std::string> update_identity(const Schedule& schedule, const OptimizerOptions& options);
 
 // Owns both moments (device memory, zero at first).
 class Optimizer {

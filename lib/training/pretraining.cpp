@@ -134,17 +134,8 @@ std::map<std::string, std::string> identity(const PretrainOptions& options, cons
   all["--length"] = std::to_string(options.length);
   all["--batch"] = std::to_string(options.batch);
   all["--accumulate"] = std::to_string(options.accumulate);
-  all["--steps"] = std::to_string(options.steps);
   all["--seed"] = std::to_string(options.seed);
-  all["--lr"] = fmt::format("{}", options.learning_rate);
-  all["--warmup"] = std::to_string(schedule.warmup);
-  all["--schedule"] = name_of(options.schedule);
-  all["--optimizer"] = name_of(options.optimizer.variant);
-  all["--beta1"] = fmt::format("{}", options.optimizer.beta1);
-  all["--beta2"] = fmt::format("{}", options.optimizer.beta2);
-  all["--epsilon"] = fmt::format("{}", options.optimizer.epsilon);
-  all["--weight-decay"] = fmt::format("{}", options.optimizer.weight_decay);
-  all["--clip-norm"] = fmt::format("{}", options.optimizer.clip_norm);
+  all.merge(update_identity(schedule, options.optimizer));
   all["--mask-probability"] = fmt::format("{}", options.objective.mask_probability);
   all["--no-mlm"] = options.objective.mlm ? "false" : "true";
   all["--no-nsp"] = options.objective.nsp ? "false" : "true";

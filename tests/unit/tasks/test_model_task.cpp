@@ -1,20 +1,17 @@
 // window.json and profiles.tsv: what is written is read, and what does not fit the model is refused.
 #include <gtest/gtest.h>
 
-#include "lib/core/error.h"
 #include "lib/tasks/genomics/model_task.h"
 #include "tests/support/support.h"
+#include "tests/unit/io/expect_error.h"
 
 namespace bigbird {
 namespace {
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+template <typename Work>
+std::string message_of(const Work& work) {
+  const auto error = testing::error_of(work);
+  return error ? error->message() : "no error";
 }
 
 class ModelTask : public ::testing::Test {

@@ -2,15 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
-#include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/io/fasta.h"
 #include "lib/model/model.h"
 #include "lib/tasks/genomics/sequence_scorer.h"
 #include "lib/tasks/genomics/windows.h"
 #include "tests/support/tiny_classifier.h"
+#include "tests/unit/io/expect_error.h"
 
 namespace bigbird {
 namespace {
@@ -24,13 +23,10 @@ std::string random_bases(std::uint64_t index, std::size_t size) {
   return bases;
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+template <typename Work>
+std::string message_of(const Work& work) {
+  const auto error = testing::error_of(work);
+  return error ? error->message() : "no error";
 }
 
 class Scorer : public ::testing::Test {
