@@ -12,12 +12,12 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
-#include "lib/io/provenance.h"
-#include "lib/io/region.h"
-#include "lib/io/track_writer.h"
-#include "lib/io/weight_files.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/region.h"
+#include "lib/io/genome/track_writer.h"
+#include "lib/io/weights/weight_files.h"
 #include "lib/tasks/genomics/attribute.h"
 
 namespace bigbird::apps {

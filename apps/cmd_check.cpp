@@ -7,10 +7,10 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
-#include "lib/model/checkpoint.h"
-#include "lib/model/self_test.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/self_test.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {

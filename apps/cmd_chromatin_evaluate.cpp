@@ -14,13 +14,13 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/report/chromatin_curves.h"
 #include "lib/tasks/genomics/chromatin/evaluate.h"
 #include "lib/tasks/genomics/chromatin/evaluate_model.h"
 #include "lib/tasks/genomics/chromatin/evaluate_report.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird::apps {
 namespace {

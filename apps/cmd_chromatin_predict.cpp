@@ -14,9 +14,10 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/model/config.h"
+#include "lib/model/folder/config_json.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 

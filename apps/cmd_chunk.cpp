@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/chunk.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 

@@ -7,7 +7,7 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "kernels/devices.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird::apps {
 namespace {

@@ -10,11 +10,11 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/float_rows.h"
-#include "lib/io/provenance.h"
-#include "lib/io/sha256.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/tasks/embed.h"
 
 namespace bigbird::apps {

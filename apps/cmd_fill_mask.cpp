@@ -11,12 +11,12 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/io/fasta.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
-#include "lib/io/region.h"
-#include "lib/io/sha256.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/region.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/tasks/fill_mask.h"
 
 namespace bigbird::apps {

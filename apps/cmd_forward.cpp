@@ -2,10 +2,10 @@
 #include "apps/command_line.h"
 #include "apps/random_mode_options.h"
 #include "apps/verbs.h"
-#include "lib/io/provenance.h"
-#include "lib/io/sha256.h"
-#include "lib/io/weight_files.h"
-#include "lib/model/exact_call.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/weights/weight_files.h"
+#include "lib/tasks/forward_pass.h"
 
 namespace bigbird::apps {
 

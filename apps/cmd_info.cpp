@@ -5,8 +5,8 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/report/describe.h"
 
 namespace bigbird::apps {

@@ -11,9 +11,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
-#include "lib/io/region.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/genome/region.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
 

@@ -11,8 +11,9 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/model/config.h"
+#include "lib/model/folder/config_json.h"
 #include "lib/training/pretraining.h"
 
 namespace bigbird::apps {

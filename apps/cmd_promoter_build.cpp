@@ -6,7 +6,7 @@
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/promoter_build.h"
+#include "lib/tasks/genomics/promoter/build.h"
 
 namespace bigbird::apps {
 

@@ -14,13 +14,13 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
-#include "lib/io/weight_files.h"
-#include "lib/tasks/genomics/labelled_sequences.h"
-#include "lib/tasks/genomics/promoter_evaluate.h"
-#include "lib/tasks/genomics/promoter_predict.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/weights/weight_files.h"
+#include "lib/tasks/genomics/promoter/evaluate.h"
+#include "lib/tasks/genomics/promoter/labelled_sequences.h"
+#include "lib/tasks/genomics/promoter/predict.h"
+#include "lib/tasks/windows.h"
 
 namespace bigbird::apps {
 namespace {

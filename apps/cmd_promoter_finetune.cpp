@@ -7,7 +7,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/tasks/genomics/promoter_finetune.h"
+#include "lib/tasks/genomics/promoter/finetune.h"
 
 namespace bigbird::apps {
 

@@ -9,8 +9,8 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
-#include "lib/io/provenance.h"
-#include "lib/tasks/genomics/promoter_scan.h"
+#include "lib/io/files/provenance.h"
+#include "lib/tasks/genomics/promoter/scan.h"
 
 namespace bigbird::apps {
 namespace {

@@ -8,7 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/tokenize.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {

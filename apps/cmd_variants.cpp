@@ -13,7 +13,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {

@@ -6,7 +6,7 @@
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {

@@ -20,8 +20,8 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/process_memory.h"
 #include "lib/training/compute_device.h"
-#include "lib/training/process_memory.h"
 
 namespace bigbird::apps {
 namespace {

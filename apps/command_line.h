@@ -58,8 +58,7 @@ class Verb {
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
-  // -q, -v, --log,
-  // --force): the same work leaves the same bytes.
+  // -q, -v, --log, --force): the same work leaves the same bytes.
   const std::string& command() const { return command_; }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
@@ -95,8 +94,7 @@ class Verb {
 };
 
 // The closing line of the verb that ran last, for main to print once stdout is known to be written; empty
-// after --quiet,
-// --help, or a failure.
+// after --quiet, --help, or a failure.
 std::string closing_line();
 
 // Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "lib/core/error.h"
-#include "lib/model/plan_table.h"
+#include "lib/model/plans/plan_table.h"
 
 namespace bigbird::apps {
 

@@ -5,7 +5,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 namespace {

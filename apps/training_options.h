@@ -34,8 +34,7 @@ void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint6
                             bool& resume);
 
 // What a fine-tuning verb takes beside its data: --init, -o, --length, --batch, --accumulate, --epochs,
-// --steps,
-// --dropout, and all of the above. `length_help` says what --length 0 is.
+// --steps, --dropout, and all of the above. `length_help` says what --length 0 is.
 void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
                           const std::string& length_help);
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "lib/core/log.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
 

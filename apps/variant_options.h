@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "lib/io/provenance.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird::apps {
 

@@ -36,8 +36,8 @@ enum class Precision { fp32, tf32, bf16 };
 
 struct Dropout {
   float probability = 0.0f;
-  const std::uint64_t* seed =
-      nullptr;  // one number on the device, so that recorded work can run with another
+  // one number on the device, so that recorded work can run with another
+  const std::uint64_t* seed = nullptr;
   std::uint64_t stream = 0;
 };
 
@@ -76,8 +76,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // --- the device
-  // One line for the user: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
+  // --- the device One line for the user: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   virtual std::string description() const = 0;
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
@@ -111,9 +110,8 @@ class Backend {
   // to stays in place.
   virtual void repeat(std::uint64_t, const std::function<void()>& work) { work(); }
 
-  // --- working copies of weights
-  // Bytes of the copy that the backend reads in place of `count` parameters; 0: it reads the parameters
-  // themselves.
+  // --- working copies of weights Bytes of the copy that the backend reads in place of `count` parameters; 0:
+  // it reads the parameters themselves.
   virtual std::size_t weight_copy_bytes(Index) const { return 0; }
   // From now on operations given a pointer into parameters[0 .. count) read the copy
   // (weight_copy_bytes(count) bytes, not filled yet) where they need one. Until unbind_weights(parameters).
@@ -122,8 +120,8 @@ class Backend {
   // The parameters were written by other means than adamw(), which takes care of the copy itself.
   virtual void refresh_weights(const float*) {}
 
-  // --- linear layers: w is [N, K] as in Hugging Face files
-  // y[M, N] = x[M, K] w^T + bias. bias may be null. y may be fp32 beside a narrower x.
+  // --- linear layers: w is [N, K] as in Hugging Face files y[M, N] = x[M, K] w^T + bias. bias may be null. y
+  // may be fp32 beside a narrower x.
   virtual void linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
                               Index k) = 0;
   // As linear_forward, then y = gelu(pre); pre[M, N] is kept for the backward pass when not null (it must not
@@ -140,9 +138,8 @@ class Backend {
   virtual void linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m,
                                       Index n, Index k) = 0;
 
-  // --- embeddings
-  // y[t] = word[ids[t]] * word_scale + type[types[t]] + position[positions[t]]; tables are [*, C], and
-  // position (dposition) may be null: no such term.
+  // --- embeddings y[t] = word[ids[t]] * word_scale + type[types[t]] + position[positions[t]]; tables are [*,
+  // C], and position (dposition) may be null: no such term.
   virtual void embedding_forward(const std::int32_t* ids, const std::int32_t* types,
                                  const std::int32_t* positions, const float* word, const float* type,
                                  const float* position, float word_scale, Values y, Index tokens,
@@ -153,9 +150,8 @@ class Backend {
                                   float* dposition, Index tokens, Index width, Index vocabulary,
                                   Index type_count, Index position_count) = 0;
 
-  // --- rows: normalisation, activations, dropout
-  // y = (x - mean) * rstd * gamma + beta per row of C; mean and rstd ([T], may both be null) are kept for
-  // backward.
+  // --- rows: normalisation, activations, dropout y = (x - mean) * rstd * gamma + beta per row of C; mean and
+  // rstd ([T], may both be null) are kept for backward.
   virtual void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon,
                                  Values y, float* mean, float* rstd, Index rows, Index width) = 0;
   // dx overwrites, or adds when accumulate (the residual stream of pre-LN). dx may be dy.
@@ -184,17 +180,16 @@ class Backend {
   // y += x; both of one type, which may be fp32 everywhere.
   virtual void add(ConstValues x, Values y, Index count) = 0;
 
-  // --- rotary positions (Su et al. 2021)
-  // In place: in each of `heads` heads of `head_size` columns of row t, the pair of columns (i, i + half), i
-  // < half, is turned by the angle whose cosine is turns[positions[t], i] and whose sine is
-  // turns[positions[t], half + i], or by the opposite angle when `back` (the backward pass). turns is [*, 2
-  // half].
+  // --- rotary positions (Su et al. 2021) In place: in each of `heads` heads of `head_size` columns of row t,
+  // the pair of columns (i, i + half), i < half, is turned by the angle whose cosine is turns[positions[t],
+  // i] and whose sine is turns[positions[t], half + i], or by the opposite angle when `back` (the backward
+  // pass). turns is [*, 2 half].
   virtual void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
                            Index head_size, Index half, bool back) = 0;
 
-  // --- attention over block plans
-  // Brings what the device needs of the batch to batch.place (one of the caller's, reserve_scratch()),
-  // outside of repeat(). The calls below name the same place with the same host arrays.
+  // --- attention over block plans Brings what the device needs of the batch to batch.place (one of the
+  // caller's, reserve_scratch()), outside of repeat(). The calls below name the same place with the same host
+  // arrays.
   virtual void prepare_attention(const AttentionBatch&) {}
   // out rows are (T, C) with head h in columns h*D .. h*D+D-1. log_sum_exp [H, T] of the scaled,
   // multiplicity-counting scores is kept for backward (may be null); it is unspecified for padded rows.
@@ -206,16 +201,14 @@ class Backend {
                                   ConstRows out, const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk,
                                   Rows dv) = 0;
 
-  // --- rows picked out (masked positions, [CLS])
-  // y[i] = x[rows[i]]
+  // --- rows picked out (masked positions, [CLS]) y[i] = x[rows[i]]
   virtual void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) = 0;
   // dx[rows[i]] += dy[i]; rows are distinct.
   virtual void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                                 Index width) = 0;
 
-  // --- losses
-  // scale: one number on the device; read with dlogits only. logits may be fp32 everywhere; dlogits may be of
-  // another type than logits when it is another matrix.
+  // --- losses scale: one number on the device; read with dlogits only. logits may be fp32 everywhere;
+  // dlogits may be of another type than logits when it is another matrix.
 
   // Softmax cross entropy. losses[i] = -log p(labels[i]) (0 for a label of -100); predictions[i] = argmax,
   // lowest index on ties (may be null). When dlogits is not null: dlogits = (p - onehot) * scale, zero rows
@@ -232,8 +225,7 @@ class Backend {
   virtual void squared_error(ConstValues x, const float* targets, float* losses, Values dx,
                              const float* scale, Index rows, Index columns) = 0;
 
-  // --- optimizer
-  // Sum of squares in double, for the gradient norm. Returns on the host.
+  // --- optimizer Sum of squares in double, for the gradient norm. Returns on the host.
   virtual double sum_of_squares(const float* x, Index count) = 0;
   // p, m, v in place (Loshchilov and Hutter 2019; variants in AdamWStep).
   // runs (host) are ascending and cover what is updated.

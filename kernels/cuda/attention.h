@@ -32,8 +32,8 @@ struct AttentionWorkspace {
   Index key_slots = 0;    // 0 without training
 
   std::size_t partial_rows = 0;  // [query_slots][tile_rows][D] fp32: unnormalised output, or gradient of q
-  std::size_t partial_statistics =
-      0;                            // [query_slots][2][tile_rows] fp32: maximum (of the raw scores), then sum
+  // [query_slots][2][tile_rows] fp32: maximum (of the raw scores), then sum
+  std::size_t partial_statistics = 0;
   std::size_t output_products = 0;  // [H][T] fp32: sum of dout * out of each row; training only
   std::size_t partial_keys = 0;  // [key_slots][2][tile_rows][D] fp32: gradients of k, then v; training only
   std::size_t query_gradients = 0;  // [T][C] fp32; training that is not deterministic only

@@ -31,8 +31,8 @@ enum class BackwardPass { queries, keys, keys_adding_queries };
 // each makes one.
 BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& drop, std::uint64_t key,
                                     float (&c)[4], Index element) {
-  const int own =
-      (thread.lane() >> 2) & 3;  // the call that this lane makes, and the word that it needs of each
+  // the call that this lane makes, and the word that it needs of each
+  const int own = (thread.lane() >> 2) & 3;
   const Index query = (thread.lane() & 3) * 2 + (own & 1);
   const Index group = (thread.lane() >> 4) * 4 + (own >> 1) * 8;
   const Philox4x32 random =

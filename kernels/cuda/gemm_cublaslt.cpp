@@ -148,12 +148,12 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
 }
 
 // Everything that decides an algorithm.
-using Key =
-    std::tuple<Index, Index, Index,                          // m, n, k
-               Index, Index, Index,                          // strides
-               std::uint32_t, std::uint32_t, std::uint32_t,  // alignments of a, b and d
-               std::uint32_t, std::uint32_t,                 // of bias and aux
-               int, int, bool, bool, bool, bool, int>;       // types, transposes, accumulate, tf32, epilogue
+using Key = std::tuple<Index, Index, Index,                          // m, n, k
+                       Index, Index, Index,                          // strides
+                       std::uint32_t, std::uint32_t, std::uint32_t,  // alignments of a, b and d
+                       std::uint32_t, std::uint32_t,                 // of bias and aux
+                       int, int, bool, bool, bool, bool,
+                       int>;  // types, transposes, accumulate, tf32, epilogue
 
 Key key_of(const Gemm& gemm) {
   return {gemm.m,

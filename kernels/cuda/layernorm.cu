@@ -106,9 +106,9 @@ struct DropoutAddRows {
 template <class T, int N, class Source>
 struct LayerNormForward {
   static constexpr int threads = threads_per_block;
-  static constexpr int blocks_per_sm =
-      N == 1 ? 2 : Source::blocks_per_sm;  // single elements take more registers
-  static constexpr int held = 16;          // elements of a row in one thread
+  // single elements take more registers
+  static constexpr int blocks_per_sm = N == 1 ? 2 : Source::blocks_per_sm;
+  static constexpr int held = 16;  // elements of a row in one thread
   static constexpr int vectors = held / N;
   static constexpr std::size_t shared_bytes = 2 * warps_per_block * sizeof(float);
   Source source;

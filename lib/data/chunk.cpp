@@ -14,11 +14,11 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/io/bed.h"
-#include "lib/io/bgzf_writer.h"
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
-#include "lib/io/file.h"
+#include "lib/io/files/bgzf_writer.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
 
 namespace bigbird {
 namespace {

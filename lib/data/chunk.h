@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/data/documents.h"
-#include "lib/io/contig_names.h"
+#include "lib/io/genome/contig_names.h"
 
 namespace bigbird {
 

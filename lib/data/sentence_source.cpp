@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/bed.h"
-#include "lib/io/contig_names.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+#include "lib/io/genome/contig_names.h"
 
 namespace bigbird {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/fasta.h"
+#include "lib/io/genome/fasta.h"
 
 namespace bigbird {
 

@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/data/token_shard_format.h"
 #include "lib/data/token_shards.h"
-#include "lib/io/sha256.h"
+#include "lib/io/files/sha256.h"
 
 namespace bigbird {
 namespace {

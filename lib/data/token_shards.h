@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 
 namespace bigbird {
 

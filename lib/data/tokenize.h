@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lib/data/sentence_source.h"
-#include "lib/io/file.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

@@ -10,7 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lib/data/sentence_source.h"
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tokenization/bpe_trainer.h"
 
 namespace bigbird {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +49,7 @@ enum class PositionType {
 // What a model of this norm type has unless its config says otherwise: post-LN after_dropout, pre-LN none.
 EmbeddingNorm usual_embedding_norm(NormType norm);
 
-class PlanTable;  // lib/model/plan_table.h
+class PlanTable;  // lib/model/plans/plan_table.h
 
 // The output heads that a model folder can hold.
 enum class HeadType {
@@ -125,23 +124,6 @@ struct ModelConfig {
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);
-
-// Throws Error{bad_input} naming the field when a value is absurd or two fields contradict each other.
-// `where` is the file or option group for the message.
-void validate(const ModelConfig& config, const std::string& where);
-
-// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; an
-// activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). BERT's,
-// RoBERTa's and GENA-LM's own config.json are translated (dialect.h). A plan (random_mode file) is read from
-// plan_file where one is given (and then it is the model's), else from attention_plan.json beside
-// config.json, else from the layouts in the weights there.
-ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
-// The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
-ModelConfig parse_config(const std::string& text, const std::string& file);
-// torch_dtype: of the tensors beside it, as PyTorch names it.
-std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
-// Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
-std::map<std::string, std::string> config_fields(const ModelConfig& config);
 
 // Names as typed on the command line and stored in files; parse_* throw Error{usage} listing the names.
 std::string name_of(AttentionPattern pattern);

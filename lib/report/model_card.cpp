@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "lib/model/full_attention.h"
-#include "lib/model/plan_table.h"
+#include "lib/model/plans/full_attention.h"
+#include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {

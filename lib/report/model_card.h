@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/checkpoint.h"
+#include "lib/model/folder/checkpoint.h"
 
 namespace bigbird {
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "lib/io/float_rows.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/io/tables/float_rows.h"
 #include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/windows.h"
 
 namespace bigbird {
 

@@ -10,7 +10,8 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
+#include "lib/model/folder/config_json.h"
 #include "lib/training/compute_device.h"
 #include "lib/training/memory_plan.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/checkpoint.h"
-#include "lib/model/model.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
@@ -85,8 +85,7 @@ std::map<std::string, std::string> finetune_identity(const FinetuneOptions& opti
                                                      const ModelConfig& config, const Schedule& schedule);
 
 // The rows of a model card's table on how the model was made, and the command. `title`, `tags` and
-// `data_rows`
-// ("| what | value |\n") are the task's.
+// `data_rows` ("| what | value |\n") are the task's.
 std::string finetune_card(const FinetuneOptions& options, const ModelConfig& config, const Schedule& schedule,
                           const kernels::Backend& backend, const std::string& title, const std::string& tags,
                           const std::string& data_rows);

@@ -10,7 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/checkpoint.h"
+#include "lib/model/folder/checkpoint.h"
 
 namespace bigbird {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

@@ -1,7 +1,7 @@
 // The tokenizer for DNA vocabularies: our BPE encoder behind the ids of a SentencePiece model.
 #include <algorithm>
 
-#include "lib/io/sha256.h"
+#include "lib/io/files/sha256.h"
 #include "lib/tokenization/bpe_encoder.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"

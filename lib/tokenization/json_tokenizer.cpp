@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "lib/io/sha256.h"
+#include "lib/io/files/sha256.h"
 #include "lib/tokenization/bpe_encoder.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"

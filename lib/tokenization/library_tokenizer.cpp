@@ -3,7 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include "lib/core/error.h"
-#include "lib/io/sha256.h"
+#include "lib/io/files/sha256.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/model/batch.h"
+#include "lib/model/network/batch.h"
 
 namespace bigbird {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/pretraining_batches.h"
 #include "lib/training/trainer.h"
@@ -22,8 +22,8 @@ struct EvaluationResult {
   LossSums sums;
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;  // of the samples, special tokens included
-  std::uint64_t bases_covered =
-      0;  // that the masked tokens stand for (Tokenizer::piece_length: bases; bytes of text)
+  // that the masked tokens stand for (Tokenizer::piece_length: bases; bytes of text)
+  std::uint64_t bases_covered = 0;
   std::vector<ScoredToken> scored;  // every masked token, in order
 
   double mlm_loss() const;       // nats per masked token

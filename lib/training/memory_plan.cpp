@@ -7,7 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/layout.h"
+#include "lib/model/network/layout.h"
 #include "lib/training/compute_device.h"
 
 namespace bigbird {

@@ -10,9 +10,9 @@
 
 #include "kernels/backend.h"
 #include "kernels/errors.h"
+#include "lib/core/process_memory.h"
 #include "lib/model/config.h"
-#include "lib/model/model.h"
-#include "lib/training/process_memory.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 

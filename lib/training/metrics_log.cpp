@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/layout.h"
+#include "lib/model/network/layout.h"
 #include "lib/training/schedule.h"
 
 namespace bigbird {

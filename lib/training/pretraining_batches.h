@@ -7,9 +7,9 @@
 
 #include "lib/data/mlm_masking.h"
 #include "lib/data/pretrain_sampler.h"
-#include "lib/model/batch.h"
 #include "lib/model/config.h"
-#include "lib/model/model.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 

@@ -12,9 +12,9 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/file.h"
-#include "lib/io/safetensors.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/checkpoint.h"
 #include "lib/training/compute_device.h"
 
 namespace bigbird {

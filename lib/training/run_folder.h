@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 
 namespace bigbird {

@@ -8,8 +8,7 @@ namespace bigbird {
 
 enum class ScheduleForm {
   // google-research/bigbird: decay counted from step 0, base * (1 - step / total), so the rate jumps down
-  // where warm-up
-  // ends (specification 5).
+  // where warm-up ends (specification 5).
   google,
   // Hugging Face: decay counted from the end of warm-up, base * (total - step) / (total - warmup).
   huggingface,

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/batch.h"
-#include "lib/model/model.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"

@@ -14,7 +14,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/io/fasta.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/tokenization/bpe_trainer.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"

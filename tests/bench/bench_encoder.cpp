@@ -19,7 +19,8 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
+#include "lib/model/network/validate_config.h"
 
 #if defined(BIGBIRD_HAVE_ONEDNN)
 #include <dnnl.hpp>

@@ -25,9 +25,9 @@
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/io/safetensors.h"
-#include "lib/model/checkpoint.h"
-#include "lib/model/model.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lib/core/rng.h"
-#include "lib/io/bed.h"
-#include "lib/io/fasta.h"
-#include "lib/io/file.h"
-#include "lib/tasks/genomics/simulate_composition.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/tasks/genomics/simulate/composition.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {

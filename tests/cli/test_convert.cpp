@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "lib/io/safetensors.h"
-#include "lib/io/stored_tensor.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/io/weights/stored_tensor.h"
+#include "lib/model/folder/checkpoint.h"
 #include "tests/support/support.h"
 #include "tests/support/torch_bytes.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "lib/io/fasta.h"
-#include "lib/io/safetensors.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/tokenization/tokenizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_encoder.h"

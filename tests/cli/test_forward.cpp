@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/io/file.h"
-#include "lib/io/safetensors.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/checkpoint.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "lib/io/safetensors.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/checkpoint.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

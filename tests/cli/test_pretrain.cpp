@@ -13,12 +13,13 @@
 #include <thread>
 
 #include "lib/core/rng.h"
-#include "lib/io/file.h"
-#include "lib/io/safetensors.h"
-#include "lib/io/tsv.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/model/config.h"
-#include "lib/model/plan_table.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/plans/plan_table.h"
 #include "lib/training/run_folder.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"

@@ -12,7 +12,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/data/token_shards.h"
-#include "lib/io/fasta.h"
+#include "lib/io/genome/fasta.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

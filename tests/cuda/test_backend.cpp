@@ -1,5 +1,5 @@
 // Every operation of the CUDA backend against the CPU backend, at small and odd shapes.
-#include "lib/model/block_plan.h"
+#include "lib/model/plans/block_plan.h"
 #include "tests/cuda/backend_test.h"
 
 namespace bigbird::kernels::cuda::testing {

@@ -1,7 +1,7 @@
 // The CUDA backend as a device: memory, weights of several models, recordings, and refusals.
 #include <algorithm>
 
-#include "lib/model/block_plan.h"
+#include "lib/model/plans/block_plan.h"
 #include "tests/cuda/backend_test.h"
 
 namespace bigbird::kernels::cuda::testing {

@@ -15,8 +15,9 @@
 #include "kernels/cuda/cuda_operations.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/parallel.h"
+#include "lib/model/network/validate_config.h"
 #include "lib/training/optimizer.h"
-#include "tests/unit/model/model_fixture.h"
+#include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
 namespace {

@@ -11,8 +11,8 @@
 #include "kernels/cuda/runtime.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/tsv.h"
-#include "lib/model/checkpoint.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/model/folder/checkpoint.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

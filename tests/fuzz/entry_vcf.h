@@ -8,8 +8,8 @@
 #include <string>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/vcf.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/vcf.h"
 #include "tests/fuzz/fuzz_file.h"
 
 namespace bigbird::fuzz {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/safetensors.h"
-#include "lib/io/torch_pickle.h"
-#include "lib/io/weight_files.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/io/weights/torch_pickle.h"
+#include "lib/io/weights/weight_files.h"
 
 namespace bigbird::fuzz {
 

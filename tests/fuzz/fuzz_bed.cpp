@@ -1,5 +1,5 @@
 // Fuzzes the reader of BED files.
-#include "lib/io/bed.h"
+#include "lib/io/genome/bed.h"
 #include "tests/fuzz/fuzz_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/safetensors.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/model/config.h"
 #include "tests/support/support.h"
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "lib/io/safetensors.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/config_json.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/layout.h"
+#include "lib/model/network/layout.h"
 
 namespace bigbird::testing {
 

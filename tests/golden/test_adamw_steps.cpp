@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "kernels/parallel.h"
-#include "lib/io/safetensors.h"
-#include "lib/model/batch.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/model/config.h"
-#include "lib/model/model.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"
 #include "tests/golden/huggingface_file.h"

@@ -12,7 +12,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/numpy_random.h"
-#include "lib/model/block_plan.h"
+#include "lib/model/plans/block_plan.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

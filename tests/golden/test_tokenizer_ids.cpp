@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 #include "lib/tokenization/tokenizer.h"
 #include "tests/support/support.h"
 

@@ -43,7 +43,7 @@ TEST(Policy, TheTreeKeepsEveryRule) {
 
 TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
   expect_bad("lib/io/x.h", "#include \"lib/data/documents.h\"");
-  expect_bad("lib/core/x.cpp", "#include \"lib/io/file.h\"");
+  expect_bad("lib/core/x.cpp", "#include \"lib/io/files/file.h\"");
   expect_bad("lib/training/x.cpp", "#include \"lib/tasks/metrics.h\"");
   expect_bad("lib/report/x.cpp", "#include \"apps/command_line.h\"");
   expect_bad("lib/io/x.cpp", "#include \"lib/attic/old.h\"");

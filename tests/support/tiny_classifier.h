@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/checkpoint.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/tasks/model_task.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 

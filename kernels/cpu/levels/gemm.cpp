@@ -28,8 +28,8 @@ BIGBIRD_INLINE uint16_t bf16_bits(float value) {
   return static_cast<uint16_t>((value == value ? rounded : (bits | 0x00400000u)) >> 16);
 }
 
-constexpr Index depth =
-    256;  // of one slice: a panel of b (depth x tile_columns) stays in the first-level cache
+// of one slice: a panel of b (depth x tile_columns) stays in the first-level cache
+constexpr Index depth = 256;
 constexpr Index row_block = 16 * tile_rows;
 
 Index panels(Index n) {

@@ -5,8 +5,8 @@
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
-constexpr Index chunk_keys =
-    256;  // enough to make the rescaling of the sums cheap; the scores stay in the cache
+// enough to make the rescaling of the sums cheap; the scores stay in the cache
+constexpr Index chunk_keys = 256;
 
 static inline Index blocks_per_chunk(Index block_size) {
   return block_size >= chunk_keys ? 1 : chunk_keys / block_size;

@@ -11,10 +11,10 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/model/checkpoint.h"
-#include "lib/model/layout.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/layout.h"
 #include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 namespace {

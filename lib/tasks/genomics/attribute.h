@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/io/fasta.h"
-#include "lib/io/region.h"
-#include "lib/io/track_writer.h"
-#include "lib/model/batch.h"
-#include "lib/model/model.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/region.h"
+#include "lib/io/genome/track_writer.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model.h"
+#include "lib/tasks/model_task.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

@@ -15,11 +15,11 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/io/fasta.h"
-#include "lib/io/region.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/region.h"
+#include "lib/tasks/effect_scores.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
-#include "lib/tasks/genomics/variants/scores.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/tasks/windows.h"
 
 namespace bigbird {
 namespace {

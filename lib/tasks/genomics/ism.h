@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/tasks/genomics/model_task.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/model_task.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 

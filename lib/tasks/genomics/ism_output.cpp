@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/npy.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/npy.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/ism.h"
 
 namespace bigbird {

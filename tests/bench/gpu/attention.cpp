@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/model/block_plan.h"
+#include "lib/model/plans/block_plan.h"
 #include "tests/bench/gpu/bench.h"
 
 namespace bigbird::bench {

@@ -9,7 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
 #include "lib/data/token_shards.h"
-#include "lib/io/sha256.h"
+#include "lib/io/files/sha256.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

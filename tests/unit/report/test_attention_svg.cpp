@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/model/block_plan.h"
+#include "lib/model/plans/block_plan.h"
 
 namespace bigbird {
 namespace {

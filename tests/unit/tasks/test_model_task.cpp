@@ -1,7 +1,7 @@
 // window.json and profiles.tsv: what is written is read, and what does not fit the model is refused.
 #include <gtest/gtest.h>
 
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/model_task.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "lib/core/rng.h"
-#include "lib/io/fasta.h"
-#include "lib/model/model.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/model/network/model.h"
+#include "lib/tasks/sequence_scorer.h"
+#include "lib/tasks/windows.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/unit/io/expect_error.h"
 

@@ -8,7 +8,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/model/model.h"
+#include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"
 #include "reference/adamw.h"

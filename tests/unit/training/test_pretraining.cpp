@@ -5,8 +5,9 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/tsv.h"
-#include "lib/training/process_memory.h"
+#include "lib/core/process_memory.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/model/folder/config_json.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lib/core/rng.h"
-#include "lib/io/tsv.h"
+#include "lib/io/tables/tsv.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

@@ -12,7 +12,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/progress.h"
-#include "lib/io/safetensors.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/training/pretraining.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/tasks/genomics/chromatin/peaks.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

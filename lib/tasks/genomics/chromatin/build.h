@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/genomics/chromatin/peaks.h"
 #include "lib/tasks/genomics/chromatin/splits.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/bed.h"
+#include "lib/io/genome/bed.h"
 
 namespace bigbird {
 namespace {

@@ -23,10 +23,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/io/bgzf_writer.h"
-#include "lib/io/fasta.h"
-#include "lib/io/file.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/io/files/bgzf_writer.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

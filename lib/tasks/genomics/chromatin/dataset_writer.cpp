@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/tsv.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
 namespace bigbird {

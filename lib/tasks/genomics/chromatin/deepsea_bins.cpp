@@ -9,7 +9,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/io/bed.h"
+#include "lib/io/genome/bed.h"
 
 namespace bigbird {
 namespace {

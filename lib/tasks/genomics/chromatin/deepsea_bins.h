@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
 namespace bigbird {

@@ -9,7 +9,7 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/io/tsv.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/matlab.h"
+#include "lib/io/tables/matlab.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
 namespace bigbird {

@@ -12,9 +12,9 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/file.h"
-#include "lib/io/hdf5.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/hdf5.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {

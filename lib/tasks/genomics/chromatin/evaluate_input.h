@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/npy_matrix.h"
+#include "lib/io/tables/npy_matrix.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

@@ -9,7 +9,7 @@
 
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/genomics/chromatin/evaluate_input.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 

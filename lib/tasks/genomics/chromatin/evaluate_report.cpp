@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lib/io/file.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {

@@ -12,8 +12,10 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
-#include "lib/io/file.h"
-#include "lib/io/sha256.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/sha256.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/network/validate_config.h"
 
 namespace bigbird {
 namespace {
@@ -149,8 +151,8 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
   trainer.extras = {training.init, card(options, config, schedule, data, train_bins, backend),
                     model_task_files(data.window(), data.profiles())};
 
-  const std::size_t mapped =
-      data.labels().rows() * ((data.labels().profiles() + 7) / 8);  // of labels.npy, at the end
+  // of labels.npy, at the end
+  const std::size_t mapped = data.labels().rows() * ((data.labels().profiles() + 7) / 8);
   const TrainingSummary summary =
       run_finetuning(training, loaded, schedule, std::move(trainer), task, mapped, backend);
   if (task.cut() > 0) {

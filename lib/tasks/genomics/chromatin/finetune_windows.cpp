@@ -11,7 +11,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/tasks/windows.h"
 
 namespace bigbird {
 namespace {

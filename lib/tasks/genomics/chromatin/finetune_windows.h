@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/fasta.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tokenization/tokenizer.h"

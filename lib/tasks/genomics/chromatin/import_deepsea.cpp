@@ -13,7 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/io/fasta_writer.h"
+#include "lib/io/genome/fasta_writer.h"
 #include "lib/tasks/genomics/chromatin/deepsea_bins.h"
 #include "lib/tasks/genomics/chromatin/deepsea_matrix.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/provenance.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
 namespace bigbird {

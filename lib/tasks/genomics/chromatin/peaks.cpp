@@ -15,9 +15,9 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/bed.h"
-#include "lib/io/file.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {

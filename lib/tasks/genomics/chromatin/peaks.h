@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

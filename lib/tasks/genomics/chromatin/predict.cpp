@@ -12,8 +12,8 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/io/bed.h"
-#include "lib/tasks/genomics/windows.h"
+#include "lib/io/genome/bed.h"
+#include "lib/tasks/windows.h"
 
 namespace bigbird {
 namespace {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
+#include "lib/io/genome/contig_names.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
-#include "lib/tasks/genomics/model_task.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/tasks/model_task.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/io/region.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/region.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
 namespace bigbird {

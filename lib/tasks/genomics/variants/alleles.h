@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
-#include "lib/io/vcf.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/vcf.h"
 
 namespace bigbird {
 

@@ -9,8 +9,8 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/io/sha256.h"
-#include "lib/tasks/genomics/variants/scores.h"
+#include "lib/io/files/sha256.h"
+#include "lib/tasks/effect_scores.h"
 
 namespace bigbird {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/file.h"
-#include "lib/io/safetensors.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/safetensors.h"
 
 namespace bigbird {
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
-#include "lib/io/vcf.h"
-#include "lib/tasks/genomics/model_task.h"
-#include "lib/tasks/genomics/sequence_scorer.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/vcf.h"
+#include "lib/tasks/effect_scores.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/background.h"
-#include "lib/tasks/genomics/variants/scores.h"
+#include "lib/tasks/model_task.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "lib/io/vcf.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "lib/core/progress.h"
-#include "lib/io/contig_names.h"
-#include "lib/io/fasta.h"
-#include "lib/io/sha256.h"
-#include "lib/io/vcf.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/vcf.h"
 
 namespace bigbird {
 

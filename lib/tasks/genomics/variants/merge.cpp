@@ -12,11 +12,11 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/float_rows.h"
-#include "lib/io/hdf5.h"
-#include "lib/io/npy_matrix.h"
-#include "lib/io/vcf.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/vcf.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/hdf5.h"
+#include "lib/io/tables/npy_matrix.h"
 #include "lib/tasks/genomics/variants/sinks.h"
 
 namespace bigbird {

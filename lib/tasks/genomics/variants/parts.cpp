@@ -10,8 +10,8 @@
 
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
-#include "lib/io/file.h"
-#include "lib/io/sha256.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/sha256.h"
 
 namespace bigbird {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/vcf.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 
 namespace bigbird {

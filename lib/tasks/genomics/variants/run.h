@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/genomics/sequence_scorer.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/genomics/variants/sinks.h"
 #include "lib/tasks/genomics/variants/summary.h"
+#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 

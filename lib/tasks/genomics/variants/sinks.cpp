@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
-#include "lib/io/float_rows.h"
-#include "lib/io/hdf5.h"
-#include "lib/io/tsv.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/hdf5.h"
+#include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {

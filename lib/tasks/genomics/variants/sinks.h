@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/contig_names.h"
-#include "lib/io/vcf.h"
-#include "lib/tasks/genomics/model_task.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/genomics/variants/columns.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
-#include "lib/io/file.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/io/vcf.h"
+#include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 

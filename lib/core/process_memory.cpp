@@ -1,0 +1,96 @@
+// Memory of the process and of the machine; see process_memory.h.
+#include "lib/core/process_memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace bigbird {
+namespace {
+
+// "NAME:   123 kB" in a /proc file, as bytes.
+std::size_t proc_field(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  std::string word;
+  while (in >> word) {
+    if (word == name + ":") {
+      std::size_t kilobytes = 0;
+      in >> kilobytes;
+      return kilobytes * 1024;
+    }
+    in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+// The number in a control file; nothing when there is none or it says "max".
+std::optional<std::size_t> control_value(const std::string& file) {
+  std::ifstream in(file);
+  std::size_t value = 0;
+  if (in >> value) return value;
+  return std::nullopt;
+}
+
+// Page cache is charged to a group but given back on demand: it counts as room.
+std::size_t reclaimable_of(const std::string& folder) {
+  std::ifstream in(folder + "/memory.stat");
+  std::string name;
+  std::size_t value = 0;
+  while (in >> name >> value) {
+    if (name == "inactive_file" || name == "total_inactive_file") return value;
+  }
+  return 0;
+}
+
+// Room under the limits of a group and its parents.
+void tighten(std::size_t& room, const std::string& mount, std::string group, const char* limit_file,
+             const char* usage_file) {
+  for (;;) {
+    const std::string folder = mount + group;
+    const auto limit = control_value(folder + "/" + limit_file);
+    const auto usage = control_value(folder + "/" + usage_file);
+    if (limit && usage) {
+      const std::size_t used = *usage - std::min(*usage, reclaimable_of(folder));
+      room = std::min(room, *limit - std::min(*limit, used));
+    }
+    if (group.empty()) return;
+    group.erase(group.find_last_of('/'));
+  }
+}
+
+}  // namespace
+
+ResidentMemory resident_memory() {
+  const std::string status = "/proc/self/status";
+  ResidentMemory memory;
+  memory.anonymous = proc_field(status, "RssAnon") + proc_field(status, "RssShmem");
+  memory.file = proc_field(status, "RssFile");
+  memory.peak = proc_field(status, "VmHWM");
+  return memory;
+}
+
+std::size_t available_memory() {
+  std::size_t room = proc_field("/proc/meminfo", "MemAvailable");
+  if (room == 0) return 0;
+  // Lines "ID:CONTROLLERS:/GROUP"; version 2 has ID 0 and no controllers. Inside a container the group may be
+  // named from outside and not exist here: the root of the mount then holds the container's own limit.
+  std::ifstream in("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(in, line)) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string group = line.substr(second + 1);
+    if (group == "/" || group.find("/..") != std::string::npos) group.clear();
+    if (controllers.empty()) tighten(room, "/sys/fs/cgroup", group, "memory.max", "memory.current");
+    if (("," + controllers + ",").find(",memory,") != std::string::npos) {
+      tighten(room, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes");
+    }
+  }
+  return room;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,270 @@
+// Paths, whole files, atomic files and folders, memory maps; see file.h. Streams are in stream.cpp.
+#include "lib/io/files/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string system_text(int error) {
+  return std::generic_category().message(error);
+}
+
+[[noreturn]] void throw_cannot_write(const std::string& path, int error) {
+  throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
+                error == ENOSPC
+                    ? "free some space or choose another output place; nothing was left half-written"
+                    : "check that the folder exists and that you may write in it");
+}
+
+[[noreturn]] void throw_cannot_read(const std::string& path, int error) {
+  throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
+                  error == ENOENT ? "check the path" : "check that it is a file that you may read");
+}
+
+void sync_path(const std::string& path, int flags) {
+  const int descriptor = open(path.c_str(), flags | O_CLOEXEC);
+  if (descriptor < 0) throw_cannot_write(path, errno);
+  const int failed = fsync(descriptor);
+  const int error = errno;
+  close(descriptor);
+  // Some file systems refuse to sync a folder; the rename is then as durable as they make it.
+  if (failed != 0 && error != EINVAL && error != ENOTSUP) throw_cannot_write(path, error);
+}
+
+void sync_folder(const std::string& path) {
+  sync_path(path, O_RDONLY | O_DIRECTORY);
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+bool folder_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool folder_is_empty(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return !fs::exists(path, ignored);
+  return fs::is_empty(path, ignored);
+}
+
+void make_folders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(without_trailing_slashes(path), error);
+  if (error) throw_cannot_write(path, error.value());
+  if (!folder_exists(path)) throw_cannot_write(path, ENOTDIR);
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw_runtime(fmt::format("{}: cannot remove: {}", path, error.message()));
+}
+
+std::string parent_folder(const std::string& path) {
+  const std::string parent = fs::path(without_trailing_slashes(path)).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+bool has_suffix(const std::string& path, std::string_view suffix) {
+  return std::string_view(path).ends_with(suffix);
+}
+
+std::string read_file(const std::string& path) {
+  const bool from_stdin = path == "-";
+  const int descriptor = from_stdin ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_cannot_read(path, errno);
+  std::string content;
+  struct stat status {};
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    content.reserve(static_cast<std::size_t>(status.st_size));
+  }
+  std::string piece(1 << 16, '\0');
+  int error = 0;
+  for (;;) {
+    const ssize_t count = ::read(descriptor, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) error = errno;
+    if (count <= 0) break;
+    content.append(piece, 0, static_cast<std::size_t>(count));
+  }
+  if (!from_stdin) close(descriptor);
+  if (error != 0) throw_cannot_read(path, error);
+  return content;
+}
+
+void write_text_atomic(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+  if (path == "-") {
+    path_ = "standard output";
+    descriptor_ = dup(STDOUT_FILENO);
+    if (descriptor_ < 0) throw_cannot_write(path_, errno);
+    return;
+  }
+  std::error_code ignored;
+  if (fs::is_symlink(path, ignored)) {
+    const fs::path followed = fs::weakly_canonical(path, ignored);
+    if (!ignored) target_ = followed.string();
+  }
+  if (fs::is_directory(target_, ignored)) throw_cannot_write(path, EISDIR);
+  const bool direct = fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored);
+  if (!direct) temporary_ = fmt::format("{}.tmp.{}", target_, getpid());
+  const std::string& opened = direct ? target_ : temporary_;
+  descriptor_ = open(opened.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw_cannot_write(path, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t size) {
+  const char* next = static_cast<const char*>(data);
+  std::size_t left = size;
+  while (left > 0) {
+    const ssize_t count = ::write(descriptor_, next, left);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_cannot_write(path_, errno);
+    next += count;
+    left -= static_cast<std::size_t>(count);
+  }
+  size_ += size;
+}
+
+void AtomicFile::commit() {
+  const bool direct = temporary_.empty();
+  // A device or a pipe cannot be synced, and need not be.
+  if (!direct && fsync(descriptor_) != 0) throw_cannot_write(path_, errno);
+  const int descriptor = std::exchange(descriptor_, -1);
+  int error = close(descriptor) != 0 ? errno : 0;
+  if (error == 0 && !direct && std::rename(temporary_.c_str(), target_.c_str()) != 0) error = errno;
+  if (error != 0) {
+    if (!direct) unlink(temporary_.c_str());
+    throw_cannot_write(path_, error);
+  }
+  if (!direct) sync_folder(parent_folder(target_));
+}
+
+AtomicFolder::AtomicFolder(const std::string& path, bool replace)
+    : target_(without_trailing_slashes(path)),
+      temporary_(fmt::format("{}.tmp-{}", target_, getpid())),
+      replace_(replace) {
+  if (file_exists(target_)) throw_cannot_write(target_, EEXIST);
+  if (!replace_ && !folder_is_empty(target_)) {
+    throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
+                    "choose another output folder, or remove this one");
+  }
+  remove_folder(temporary_);
+  make_folders(temporary_);
+}
+
+AtomicFolder::~AtomicFolder() {
+  if (committed_) return;
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+}
+
+void AtomicFolder::commit() {
+  for (const auto& entry : fs::recursive_directory_iterator(temporary_)) {
+    if (entry.is_directory()) {
+      sync_folder(entry.path().string());
+    } else if (entry.is_regular_file()) {
+      sync_path(entry.path().string(), O_RDONLY);
+    }
+  }
+  sync_folder(temporary_);
+  if (replace_ && folder_exists(target_)) {
+    // Exchanged in one step: at every moment the name holds a whole folder, the old one or the new one.
+    if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+      const std::string aside = fmt::format("{}.old-{}", target_, getpid());
+      if (std::rename(target_.c_str(), aside.c_str()) != 0) throw_cannot_write(target_, errno);
+      if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+        const int error = errno;
+        if (std::rename(aside.c_str(), target_.c_str()) != 0) throw_cannot_write(aside, errno);
+        throw_cannot_write(target_, error);
+      }
+      temporary_ = aside;
+    }
+    committed_ = true;
+    sync_folder(parent_folder(target_));
+    remove_folder(temporary_);
+    return;
+  }
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) throw_cannot_write(target_, errno);
+  committed_ = true;
+  sync_folder(parent_folder(target_));
+}
+
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_cannot_read(path, errno);
+  struct stat status {};
+  const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  if (!regular) {
+    close(descriptor);
+    throw_bad_input(fmt::format("{}: not a regular file", path),
+                    "give the path of a file on disk, not a pipe or a folder");
+  }
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ > 0) {
+    void* mapped = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const int error = errno;
+    close(descriptor);
+    if (mapped == MAP_FAILED) throw_cannot_read(path, error);
+    data_ = static_cast<const std::byte*>(mapped);
+  } else {
+    close(descriptor);
+  }
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+}  // namespace bigbird

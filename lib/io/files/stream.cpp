@@ -1,0 +1,158 @@
+// Sequential input and output, BGZF and gzip seen through; see file.h.
+#include <fmt/format.h>
+#include <htslib/bgzf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/files/bgzf_writer.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/htslib_handles.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t buffer_size = 1 << 18;
+// zlib's own default: the bytes of a BGZF depend on it, so it is part of reproducibility.
+constexpr int bgzf_level = 6;
+
+}  // namespace
+
+struct InputStream::Handle {
+  BgzfHandle bgzf;
+};
+
+InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
+  if (path != "-" && folder_exists(path)) {
+    throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
+  }
+  handle_->bgzf = open_bgzf(path);
+}
+
+InputStream::~InputStream() = default;
+InputStream::InputStream(InputStream&&) noexcept = default;
+InputStream& InputStream::operator=(InputStream&&) noexcept = default;
+
+std::size_t InputStream::read(char* buffer, std::size_t size) {
+  const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
+  if (count < 0) throw_damaged_compression(path_);
+  return static_cast<std::size_t>(count);
+}
+
+std::string InputStream::read_all() {
+  std::string content;
+  std::string piece(buffer_size, '\0');
+  while (const std::size_t count = read(piece.data(), piece.size())) content.append(piece, 0, count);
+  return content;
+}
+
+LineReader::LineReader(const std::string& path) : input_(path) {}
+
+std::string LineReader::where() const {
+  return fmt::format("{}:{}", input_.path(), line_number_);
+}
+
+bool LineReader::fill() {
+  if (at_end_) return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() - end_ < buffer_size) buffer_.resize(end_ + buffer_size + end_ / 2);
+  const std::size_t count = input_.read(buffer_.data() + end_, buffer_.size() - end_);
+  end_ += count;
+  at_end_ = count == 0;
+  return !at_end_;
+}
+
+bool LineReader::next(std::string_view& line) {
+  std::size_t searched = 0;
+  const char* newline = nullptr;
+  for (;;) {
+    const char* start = buffer_.data() + begin_;
+    if (end_ > begin_ + searched) {
+      newline = static_cast<const char*>(std::memchr(start + searched, '\n', end_ - begin_ - searched));
+    }
+    if (newline != nullptr) break;
+    searched = end_ - begin_;
+    if (!fill()) break;
+  }
+  const char* start = buffer_.data() + begin_;
+  std::size_t length = newline != nullptr ? static_cast<std::size_t>(newline - start) : end_ - begin_;
+  if (newline == nullptr && length == 0) return false;
+  begin_ += length + (newline != nullptr ? 1 : 0);
+  if (length > 0 && start[length - 1] == '\r') {
+    saw_crlf_ = true;
+    --length;
+  }
+  line = std::string_view(start, length);
+  ++line_number_;
+  return true;
+}
+
+struct OutputStream::Handle {
+  std::unique_ptr<AtomicFile> file;            // for any other path
+  std::unique_ptr<ParallelBgzfWriter> packed;  // for a path ending in .gz
+  std::string buffer;
+};
+
+namespace {
+
+void write_standard_output(const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t count = ::write(STDOUT_FILENO, data, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      throw_runtime(fmt::format("standard output: cannot write: {}", std::generic_category().message(errno)),
+                    "check the space left where the output goes");
+    }
+    data += count;
+    size -= static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace
+
+OutputStream::OutputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
+  handle_->buffer.reserve(buffer_size * 2);
+  if (path == "-") return;
+  if (has_suffix(path, ".gz")) {
+    handle_->packed = std::make_unique<ParallelBgzfWriter>(path, bgzf_level);
+  } else {
+    handle_->file = std::make_unique<AtomicFile>(path);
+  }
+}
+
+OutputStream::~OutputStream() = default;
+
+void OutputStream::write(std::string_view text) {
+  Handle& handle = *handle_;
+  handle.buffer.append(text);
+  if (handle.buffer.size() >= buffer_size) flush();
+}
+
+void OutputStream::flush() {
+  Handle& handle = *handle_;
+  if (handle.packed) {
+    handle.packed->write(handle.buffer);
+  } else if (handle.file) {
+    handle.file->write(handle.buffer.data(), handle.buffer.size());
+  } else {
+    write_standard_output(handle.buffer.data(), handle.buffer.size());
+  }
+  handle.buffer.clear();
+}
+
+void OutputStream::close() {
+  Handle& handle = *handle_;
+  flush();
+  if (handle.packed) handle.packed->close();
+  if (handle.file) handle.file->commit();
+}
+
+}  // namespace bigbird

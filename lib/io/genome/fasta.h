@@ -1,0 +1,58 @@
+// Random access to a FASTA file (plain or BGZF) through its .fai (and .gzi) index. Coordinates are 0-based
+// half-open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/io/genome/contig_names.h"
+
+namespace bigbird {
+
+// The contigs that a FASTA's index lists, in file order. `path` is the FASTA or its .fai; the FASTA itself
+// need not exist when its index does, and an index that is missing is built when the FASTA exists. Errors:
+// neither is there; malformed lines; duplicate names; empty records.
+std::vector<Contig> load_fai(const std::string& path);
+
+// Writes FASTA.fai (and FASTA.gzi for BGZF), each whole or not at all. CRLF line ends are indexed as samtools
+// does. Errors: plain gzip, BGZF cut short, duplicate or empty records, lines of unequal length, an index
+// that cannot be written.
+void build_fasta_index(const std::string& path);
+
+class Fasta {
+ public:
+  // Opens the FASTA; an index that is missing is built (build_fasta_index).
+  // Errors: as build_fasta_index; an index that does not fit the file.
+  explicit Fasta(const std::string& path);
+  ~Fasta();
+  Fasta(Fasta&&) noexcept;
+  Fasta& operator=(Fasta&&) noexcept;
+
+  const std::string& path() const;
+  const std::vector<Contig>& contigs() const;
+  // The bases [begin, end) of a contig: upper-cased; A C G T N only, other IUPAC letters become N and are
+  // counted. Errors: a range that is not inside the contig (bounds are never clamped); bytes that are no
+  // bases. Not safe for concurrent calls on one object: give each thread its own clone().
+  std::string fetch(std::size_t contig, std::int64_t begin, std::int64_t end);
+  // Letters other than A C G T N replaced by N so far, over this object and all its clones.
+  std::uint64_t iupac_replaced() const;
+  // A second handle to the same file, sharing the index.
+  Fasta clone() const;
+
+ private:
+  struct Shared;
+  struct Handle;
+  explicit Fasta(std::shared_ptr<Shared> shared);
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<Handle> handle_;
+};
+
+// The other strand, read 5' to 3'. Keeps case and IUPAC letters (U is read as T); bytes that are neither
+// become N.
+std::string reverse_complement(std::string_view sequence);
+
+}  // namespace bigbird

@@ -1,0 +1,30 @@
+// Regions as users type them (samtools style, 1-based and closed) and as the code uses them (0-based
+// half-open).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/io/genome/contig_names.h"
+
+namespace bigbird {
+
+// 0-based half-open [begin, end) on contigs[contig].
+struct Region {
+  std::size_t contig = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool operator==(const Region&) const = default;
+};
+
+// "chr1", "chr1:3" (from base 3 to the end), "chr1:3-6" (four bases), "chr1:1,000-2,000". Names that hold
+// colons (HLA contigs) are taken whole when the whole text is a known name. Error{bad_input}: unknown contig,
+// malformed numbers, start after end, or positions outside the contig (never clamped).
+Region parse_region(std::string_view text, const ContigNames& contigs);
+
+// "chr1:3-6" for [2, 6).
+std::string format_region(const std::string& contig, std::int64_t begin, std::int64_t end);
+
+}  // namespace bigbird

@@ -1,0 +1,121 @@
+// Private to lib/io: owning handles of htslib's variant files, and what VcfRecord and VcfReader hold.
+#pragma once
+
+#include <htslib/bgzf.h>
+#include <htslib/hts.h>
+#include <htslib/kstring.h>
+#include <htslib/tbx.h>
+#include <htslib/vcf.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/io/genome/vcf.h"
+#include "lib/io/genome/vcf_text.h"
+
+namespace bigbird {
+
+struct HtsFileCloser {
+  void operator()(htsFile* file) const { hts_close(file); }
+};
+using HtsFileHandle = std::unique_ptr<htsFile, HtsFileCloser>;
+
+struct BcfHeaderDeleter {
+  void operator()(bcf_hdr_t* header) const { bcf_hdr_destroy(header); }
+};
+using BcfHeaderHandle = std::unique_ptr<bcf_hdr_t, BcfHeaderDeleter>;
+
+struct BcfRecordDeleter {
+  void operator()(bcf1_t* record) const { bcf_destroy(record); }
+};
+using BcfRecordHandle = std::unique_ptr<bcf1_t, BcfRecordDeleter>;
+
+// A kstring that frees itself.
+struct TextBuffer {
+  TextBuffer() = default;
+  ~TextBuffer() { free(text.s); }
+  TextBuffer(const TextBuffer&) = delete;
+  TextBuffer& operator=(const TextBuffer&) = delete;
+  kstring_t text{0, 0, nullptr};
+};
+
+// One of the two: the line of text, or the record of a BCF.
+struct VcfRecord::Line {
+  std::string text;
+  BcfRecordHandle bcf;
+};
+
+struct TabixDeleter {
+  void operator()(tbx_t* index) const { tbx_destroy(index); }
+};
+struct IndexDeleter {
+  void operator()(hts_idx_t* index) const { hts_idx_destroy(index); }
+};
+struct IteratorDeleter {
+  void operator()(hts_itr_t* iterator) const { hts_itr_destroy(iterator); }
+};
+
+// The records that overlap regions, through an index: each once, in file order.
+class VcfRegions {
+ public:
+  // Errors: no index, or one that cannot be read; regions beyond their contig, or of unknown contigs; a
+  // region beyond what a .tbi can hold.
+  VcfRegions(htsFile* file, const std::string& path, const VcfHeader& header, const bcf_hdr_t* bcf_header,
+             const std::vector<std::string>& regions);
+
+  // htslib's code: 0 or more for a record, -1 at the end, less for damage.
+  int next_line(kstring_t* line);
+  int next_record(bcf1_t* record);
+  // True for a record at this place that an earlier region held already.
+  bool seen_before(std::int64_t position) const { return position < previous_end_; }
+
+ private:
+  struct Query {
+    int contig = 0;  // of the index
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  template <typename Step>
+  int next(const Step& step);
+  bool open_next();
+
+  htsFile* file_;
+  std::unique_ptr<tbx_t, TabixDeleter> tabix_;      // of text
+  std::unique_ptr<hts_idx_t, IndexDeleter> index_;  // of BCF
+  std::unique_ptr<hts_itr_t, IteratorDeleter> iterator_;
+  std::vector<Query> queries_;
+  std::size_t opened_ = 0;
+  std::int64_t previous_end_ = -1;
+};
+
+struct VcfReader::State {
+  std::string path;
+  HtsFileHandle file;
+  bool is_bcf = false;
+  VcfHeader header;
+  BcfHeaderHandle bcf_header;
+  std::unique_ptr<VcfRegions> regions;
+  TextBuffer line;
+  bool has_line = false;          // `line` is the first record, not handed out yet
+  std::uint64_t line_number = 0;  // of `line`
+  std::uint64_t blank_line = 0;   // where an empty line was seen; 0: none yet
+  std::uint64_t records = 0;      // handed out, and as many BCF records read
+  std::uint64_t bcf_records = 0;
+  BcfRecordHandle bcf_record;
+
+  void open();
+  void read_text_header();
+  void read_bcf_header();
+  bool next_line();  // into `line`, numbered
+  bool next_text(VcfRecord& record);
+  bool next_bcf(VcfRecord& record);
+  const BGZF* compressed() const;  // null for plain text
+  bool is_damaged() const;
+  void check_end() const;
+  std::string where() const;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,279 @@
+// Reading variant files; see vcf.h. Text is checked by vcf_text.h; htslib recognises and decompresses it, and
+// decodes BCF.
+#include <fmt/format.h>
+#include <htslib/bgzf.h>
+#include <htslib/hfile.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/htslib_handles.h"
+#include "lib/io/genome/vcf_handles.h"
+
+namespace bigbird {
+
+VcfRecord::VcfRecord() = default;
+VcfRecord::~VcfRecord() = default;
+VcfRecord::VcfRecord(VcfRecord&&) noexcept = default;
+VcfRecord& VcfRecord::operator=(VcfRecord&&) noexcept = default;
+
+VcfRecord::VcfRecord(const VcfRecord& other)
+    : chrom(other.chrom),
+      position(other.position),
+      id(other.id),
+      ref(other.ref),
+      alts(other.alts),
+      filter(other.filter),
+      contig_length(other.contig_length),
+      number(other.number),
+      where(other.where) {
+  if (!other.line_) return;
+  line_ = std::make_unique<Line>();
+  line_->text = other.line_->text;
+  if (other.line_->bcf) line_->bcf.reset(bcf_dup(other.line_->bcf.get()));
+}
+
+VcfRecord& VcfRecord::operator=(const VcfRecord& other) {
+  if (this != &other) *this = VcfRecord(other);
+  return *this;
+}
+
+void VcfReader::State::open() {
+  if (path != "-" && folder_exists(path)) {
+    throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
+  }
+  silence_htslib();
+  errno = 0;
+  file.reset(hts_open(path.c_str(), "r"));
+  if (!file) {
+    const int error = errno;
+    if (path != "-" && !file_exists(path)) {
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(ENOENT)),
+                      "check the path");
+    }
+    if (error == EACCES || error == EPERM) {
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(error)),
+                      "check that it is a file that you may read");
+    }
+    throw_bad_input(fmt::format("{}: is neither VCF nor BCF", path),
+                    "give a VCF (plain, gzip or BGZF), a BCF, or a table CHROM POS ID REF ALT");
+  }
+  is_bcf = file->format.format == bcf;
+  switch (file->format.format) {
+    case bcf:
+    case vcf:
+    case text_format:
+    case unknown_format:
+    case empty_format:
+    case bed:
+    case sam:
+      break;
+    default: {
+      char* description = hts_format_description(&file->format);
+      const std::string found = description != nullptr ? description : "another format";
+      free(description);
+      throw_bad_input(fmt::format("{}: is neither VCF nor BCF, but {}", path, found),
+                      "give a VCF (plain, gzip or BGZF), a BCF, or a table CHROM POS ID REF ALT");
+    }
+  }
+  if (hts_check_EOF(file.get()) == 0) {
+    throw_bad_input(fmt::format("{}: BGZF file is cut short (its end-of-file block is missing)", path),
+                    "copy or download the file again");
+  }
+}
+
+std::string VcfReader::State::where() const {
+  if (is_bcf) return fmt::format("{}: record {}", path, bcf_records);
+  return fmt::format("{}:{}", path, line_number);
+}
+
+const BGZF* VcfReader::State::compressed() const {
+  return is_bcf || file->format.compression != no_compression ? file->fp.bgzf : nullptr;
+}
+
+bool VcfReader::State::is_damaged() const {
+  return compressed() != nullptr && compressed()->errcode != 0;
+}
+
+// What a stream shows only at its end: that its last block was missing.
+void VcfReader::State::check_end() const {
+  const BGZF* bgzf_file = compressed();
+  if (bgzf_file == nullptr) {
+    if (const int error = herrno(file->fp.hfile); error != 0) {
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(error)));
+    }
+    return;
+  }
+  if (is_damaged()) throw_damaged_compression(path);
+  if (bgzf_file->is_compressed && !bgzf_file->is_gzip && bgzf_file->no_eof_block) {
+    throw_bad_input(fmt::format("{}: BGZF stream is cut short (its end-of-file block is missing)", path),
+                    "copy or download the file again");
+  }
+}
+
+bool VcfReader::State::next_line() {
+  if (std::exchange(has_line, false)) return true;
+  for (;;) {
+    const int code = hts_getline(file.get(), '\n', &line.text);
+    // Damage in the middle of a line gives its first part.
+    if (code < -1 || is_damaged()) throw_damaged_compression(path);
+    if (code == -1) {
+      check_end();
+      return false;
+    }
+    ++line_number;
+    if (line.text.l == 0) {  // a few empty lines at the end are common
+      if (blank_line == 0) blank_line = line_number;
+      continue;
+    }
+    if (blank_line != 0) {
+      throw_bad_input(fmt::format("{}:{}: an empty line among the records", path, blank_line),
+                      "remove it: grep -v '^$' FILE");
+    }
+    return true;
+  }
+}
+
+void VcfReader::State::read_text_header() {
+  std::string first;
+  while (next_line()) {
+    const std::string_view text(line.text.s, line.text.l);
+    if (!text.starts_with('#')) {
+      has_line = true;
+      first = text;
+      break;
+    }
+    if (!add_header_line(header, text, where())) {
+      has_line = next_line();
+      break;
+    }
+  }
+  if (line_number == 0) {
+    throw_bad_input(fmt::format("{}: is empty", path),
+                    "a VCF begins with ##fileformat=VCFv4.2; check what wrote the file");
+  }
+  finish_header(header, first);
+}
+
+void VcfReader::State::read_bcf_header() {
+  bcf_header.reset(bcf_hdr_read(file.get()));
+  TextBuffer text;
+  if (!bcf_header || bcf_hdr_format(bcf_header.get(), 0, &text.text) != 0) {
+    throw_bad_input(fmt::format("{}: the header of the BCF is damaged or cut short", path),
+                    "copy or download the file again");
+  }
+  std::string_view rest(text.text.s, text.text.l);
+  while (!rest.empty()) {
+    const std::size_t newline = rest.find('\n');
+    const std::string_view one = rest.substr(0, newline);
+    if (one.starts_with('#')) add_header_line(header, one, path);
+    if (newline == std::string_view::npos) break;
+    rest.remove_prefix(newline + 1);
+  }
+  finish_header(header, {});
+  bcf_record.reset(bcf_init());
+}
+
+bool VcfReader::State::next_text(VcfRecord& record) {
+  for (;;) {
+    if (regions) {
+      const int code = regions->next_line(&line.text);
+      if (code < -1) throw_damaged_compression(path);
+      if (code == -1) return false;
+    } else if (!next_line()) {
+      return false;
+    }
+    const std::string_view text(line.text.s, line.text.l);
+    // With an index, htslib does not count lines.
+    record.where = regions ? fmt::format("{}: record {}", path, records + 1) : where();
+    std::string whole = parse_record_line(text, header, record.where, record);
+    if (regions && regions->seen_before(record.position)) continue;
+    if (!record.line_) record.line_ = std::make_unique<VcfRecord::Line>();
+    record.line_->text = std::move(whole);
+    record.line_->bcf.reset();
+    return true;
+  }
+}
+
+bool VcfReader::State::next_bcf(VcfRecord& record) {
+  int code = 0;
+  do {
+    code = regions ? regions->next_record(bcf_record.get())
+                   : bcf_read(file.get(), bcf_header.get(), bcf_record.get());
+    if (code >= 0) ++bcf_records;
+  } while (code >= 0 && regions && regions->seen_before(bcf_record->pos));
+  if (code == -1 && !regions) check_end();
+  if (code == -1) return false;
+  if (code < -1 || bcf_record->errcode != 0 || bcf_unpack(bcf_record.get(), BCF_UN_FLT) != 0) {
+    throw_bad_input(
+        fmt::format("{}: record {}: damaged or cut short", path, bcf_records + (code < 0 ? 1U : 0U)),
+        "copy or download the file again");
+  }
+  record.where = where();
+  const char* chrom = bcf_seqname(bcf_header.get(), bcf_record.get());
+  if (chrom == nullptr || bcf_record->n_allele == 0 || bcf_record->d.allele[0][0] == '\0') {
+    throw_bad_input(record.where + ": has no contig or no REF", "check the file: bcftools view FILE");
+  }
+  record.chrom = chrom;
+  record.position = bcf_record->pos;
+  record.id = bcf_record->d.id != nullptr && bcf_record->d.id[0] != '\0' ? bcf_record->d.id : ".";
+  record.ref = bcf_record->d.allele[0];
+  record.alts.assign(bcf_record->d.allele + 1, bcf_record->d.allele + bcf_record->n_allele);
+  if (record.alts.size() == 1 && record.alts[0] == ".") record.alts.clear();
+  record.filter.clear();
+  for (int i = 0; i < bcf_record->d.n_flt; ++i) {
+    if (i > 0) record.filter += ';';
+    record.filter += bcf_header->id[BCF_DT_ID][bcf_record->d.flt[i]].key;
+  }
+  if (record.filter.empty()) record.filter = ".";
+  const auto length = header.lengths.find(record.chrom);
+  record.contig_length = length == header.lengths.end() ? 0 : length->second;
+  if (!record.line_) record.line_ = std::make_unique<VcfRecord::Line>();
+  record.line_->text.clear();
+  record.line_->bcf.reset(bcf_dup(bcf_record.get()));
+  return true;
+}
+
+VcfReader::VcfReader(const std::string& path, const std::vector<std::string>& regions)
+    : state_(std::make_unique<State>()) {
+  if (!regions.empty() && path == "-") {
+    throw_usage("regions cannot be read from the standard input", "give an indexed file, or no regions");
+  }
+  state_->path = path;
+  state_->open();
+  if (state_->is_bcf) {
+    state_->read_bcf_header();
+  } else {
+    state_->read_text_header();
+  }
+  if (regions.empty()) return;
+  state_->regions = std::make_unique<VcfRegions>(state_->file.get(), path, state_->header,
+                                                 state_->bcf_header.get(), regions);
+}
+
+VcfReader::~VcfReader() = default;
+
+bool VcfReader::next(VcfRecord& record) {
+  const bool found = state_->is_bcf ? state_->next_bcf(record) : state_->next_text(record);
+  if (found) record.number = state_->records++;
+  return found;
+}
+
+const std::vector<Contig>& VcfReader::contigs() const {
+  return state_->header.contigs;
+}
+const std::vector<std::string>& VcfReader::build_hints() const {
+  return state_->header.build_hints;
+}
+bool VcfReader::headerless() const {
+  return state_->header.headerless;
+}
+const std::string& VcfReader::path() const {
+  return state_->path;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,49 @@
+// A stored matrix of a .npy file (NumPy's format versions 1 to 3), memory-mapped: float32, float64, uint8 or
+// bool, in C or Fortran order, little-endian. One axis is taken as one column.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "lib/io/files/file.h"
+
+namespace bigbird {
+
+class NpyMatrix {
+ public:
+  enum class Type { float32, float64, uint8 };  // bool counts as uint8
+
+  NpyMatrix() = default;
+  // Error{bad_input} naming the file: not a .npy file, another type or number of axes, shorter or longer than
+  // its shape says.
+  explicit NpyMatrix(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  Type type() const { return type_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  // The type as numpy writes it: "<f4".
+  const std::string& type_name() const { return type_name_; }
+
+  double number(std::size_t row, std::size_t column) const;
+  // Only for Type::uint8.
+  std::uint8_t byte(std::size_t row, std::size_t column) const {
+    return std::to_integer<std::uint8_t>(values_[row * row_stride_ + column * column_stride_]);
+  }
+  // out[(column - begin) * stride + i] = number(rows[i], column) of the columns [begin, end): a few columns
+  // of a matrix that is stored by rows.
+  void gather(std::size_t begin, std::size_t end, std::span<const std::uint32_t> rows, std::size_t stride,
+              double* out) const;
+
+ private:
+  MappedFile file_;
+  const std::byte* values_ = nullptr;
+  Type type_ = Type::uint8;
+  std::string type_name_;
+  std::size_t rows_ = 0, columns_ = 0;
+  std::size_t row_stride_ = 0, column_stride_ = 0;  // in elements
+};
+
+}  // namespace bigbird

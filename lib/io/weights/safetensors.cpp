@@ -1,0 +1,212 @@
+// safetensors reading and writing; see safetensors.h. Format: https://huggingface.co/docs/safetensors.
+#include "lib/io/weights/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::uint64_t most_header_bytes = 100'000'000;  // the limit of the reference implementation
+constexpr std::size_t length_bytes = 8;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw_bad_input(fmt::format("{}: {}", path, what),
+                  "the file is damaged or no safetensors file; copy or convert it again");
+}
+
+using Json = nlohmann::ordered_json;
+
+// Refuses what a header never has, while parsing: duplicate names (which a JSON map would drop) and deep
+// nesting.
+Json parse_header(const std::string& path, const char* begin, const char* end) {
+  std::set<std::string> names;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > 3) fail(path, "the header is nested too deeply");
+    if (event == Json::parse_event_t::key && depth == 1) {
+      const auto name = value.get<std::string>();
+      if (!names.insert(name).second) fail(path, fmt::format("tensor {} is listed twice", printable(name)));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(begin, end, watch);
+  } catch (const Json::exception&) {
+    fail(path, "the header is no valid JSON");
+  }
+}
+
+std::uint64_t whole_number(const Json& value, const std::string& path, const std::string& name,
+                           const char* what) {
+  if (!value.is_number_unsigned())
+    fail(path, fmt::format("tensor {}: {} is no whole number >= 0", name, what));
+  return value.get<std::uint64_t>();
+}
+
+TensorInfo parse_tensor(const std::string& path, const std::string& key, const Json& entry,
+                        std::uint64_t data_size) {
+  const std::string name = printable(key);
+  const bool complete = entry.is_object() && entry.size() == 3 && entry.contains("dtype") &&
+                        entry.contains("shape") && entry.contains("data_offsets") &&
+                        entry["dtype"].is_string() && entry["shape"].is_array() &&
+                        entry["data_offsets"].is_array() && entry["data_offsets"].size() == 2;
+  if (!complete) fail(path, fmt::format("tensor {}: needs dtype, shape and two data_offsets", name));
+  TensorInfo info;
+  info.name = key;
+  const auto dtype = entry["dtype"].get<std::string>();
+  const std::optional<TensorType> type = find_tensor_type(dtype);
+  if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, printable(dtype)));
+  info.type = *type;
+  std::uint64_t bytes = tensor_type_size(*type);
+  for (const Json& axis : entry["shape"]) {
+    const std::uint64_t size = whole_number(axis, path, name, "shape");
+    if (size > static_cast<std::uint64_t>(INT64_MAX) || __builtin_mul_overflow(bytes, size, &bytes)) {
+      fail(path, fmt::format("tensor {}: impossible shape", name));
+    }
+    info.shape.push_back(static_cast<std::int64_t>(size));
+  }
+  info.begin = whole_number(entry["data_offsets"][0], path, name, "offset");
+  info.end = whole_number(entry["data_offsets"][1], path, name, "offset");
+  if (info.begin > info.end || info.end > data_size) {
+    fail(path, fmt::format("tensor {}: offsets {}-{} lie outside of the file's {} bytes of data", name,
+                           info.begin, info.end, data_size));
+  }
+  if (info.end - info.begin != bytes) {
+    fail(path, fmt::format("tensor {}: {} bytes of data for a shape that takes {}", name,
+                           info.end - info.begin, bytes));
+  }
+  return info;
+}
+
+}  // namespace
+
+std::uint64_t TensorInfo::elements() const {
+  std::uint64_t count = 1;
+  for (const std::int64_t size : shape) count *= static_cast<std::uint64_t>(size);
+  return count;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
+  std::uint64_t header_size = 0;
+  if (file_.size() < length_bytes) fail(path, "too short for a header");
+  std::memcpy(&header_size, file_.data(), length_bytes);
+  if (header_size > most_header_bytes)
+    fail(path, fmt::format("a header of {} bytes; at most 100 MB are allowed", header_size));
+  if (header_size > file_.size() - length_bytes) {
+    fail(path, fmt::format("a header of {} bytes in a file of {} bytes", header_size, file_.size()));
+  }
+  data_begin_ = length_bytes + static_cast<std::size_t>(header_size);
+  const std::uint64_t data_size = file_.size() - data_begin_;
+  const char* text = reinterpret_cast<const char*>(file_.data()) + length_bytes;
+  const Json header = parse_header(path, text, text + header_size);
+  if (!header.is_object()) fail(path, "the header is no JSON object");
+  for (const auto& [key, entry] : header.items()) {
+    if (key == "__metadata__") {
+      if (!entry.is_object()) fail(path, "__metadata__ is no JSON object");
+      for (const auto& [name, value] : entry.items()) {
+        if (!value.is_string()) fail(path, "__metadata__ holds something other than text");
+        metadata_.emplace(name, value.get<std::string>());
+      }
+      continue;
+    }
+    tensors_.push_back(parse_tensor(path, key, entry, data_size));
+  }
+  std::stable_sort(tensors_.begin(), tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
+  std::uint64_t reached = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const TensorInfo& tensor = tensors_[i];
+    if (tensor.begin != reached) {
+      fail(path, fmt::format("tensor {}: {}", printable(tensor.name),
+                             tensor.begin < reached ? "its bytes overlap another tensor's"
+                                                    : "unused bytes lie before it"));
+    }
+    reached = tensor.end;
+    by_name_.emplace(tensor.name, i);
+  }
+  if (reached != data_size) fail(path, fmt::format("{} bytes after the last tensor", data_size - reached));
+}
+
+bool SafetensorsFile::has(const std::string& name) const {
+  return by_name_.contains(name);
+}
+
+const TensorInfo& SafetensorsFile::info(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    throw_bad_input(fmt::format("{}: no tensor named {}", path(), printable(name)),
+                    "check that the file belongs to a model of this kind");
+  }
+  return tensors_[found->second];
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(const std::string& name) const {
+  const TensorInfo& tensor = info(name);
+  return file_.bytes().subspan(data_begin_ + tensor.begin, tensor.end - tensor.begin);
+}
+
+std::span<const float> SafetensorsFile::float_view(const std::string& name) const {
+  const std::span<const std::byte> data = bytes(name);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % alignof(float) == 0;
+  if (info(name).type != TensorType::f32 || !aligned) {
+    throw_bad_input(fmt::format("{}: tensor {} is not aligned F32 data", path(), printable(name)));
+  }
+  return {reinterpret_cast<const float*>(data.data()), data.size() / sizeof(float)};
+}
+
+StoredTensor SafetensorsFile::stored(const std::string& name) const {
+  const TensorInfo& tensor = info(name);
+  return {tensor.name,        tensor.type, tensor.shape, row_major_strides(tensor.shape),
+          bytes(name).data(), path()};
+}
+
+void SafetensorsFile::read_floats(const std::string& name, std::span<float> out) const {
+  bigbird::read_floats(stored(name), out);
+}
+
+std::vector<float> SafetensorsFile::floats(const std::string& name) const {
+  std::vector<float> values(info(name).elements());
+  read_floats(name, values);
+  return values;
+}
+
+std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) const {
+  return read_integers(stored(name));
+}
+
+void write_safetensors(const std::string& path, const std::vector<TensorToWrite>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t offset = 0;
+  std::vector<std::uint64_t> sizes;
+  for (const TensorToWrite& tensor : tensors) {
+    if (header.contains(tensor.name))
+      throw_runtime(fmt::format("{}: tensor {} is given twice", path, tensor.name));
+    std::uint64_t bytes = tensor_type_size(tensor.type);
+    for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
+    header[tensor.name] = {{"dtype", tensor_type_name(tensor.type)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+    sizes.push_back(bytes);
+  }
+  std::string text = header.dump();
+  text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');
+  const std::uint64_t header_size = text.size();
+  if (header_size > most_header_bytes) throw_runtime(fmt::format("{}: too many tensors for one file", path));
+  AtomicFile file(path);
+  file.write(&header_size, sizeof header_size);
+  file.write(text.data(), text.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) file.write(tensors[i].data, sizes[i]);
+  file.commit();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,139 @@
+// Model folders, written and held against a tokenizer; see checkpoint.h. load_model.cpp reads them.
+#include "lib/model/folder/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/plans/plan_table.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+const char* torch_dtype(TensorType type) {
+  return type == TensorType::f16 ? "float16" : type == TensorType::bf16 ? "bfloat16" : "float32";
+}
+
+// One tensor's values in 16 bits.
+std::vector<std::uint16_t> narrowed(const float* values, const TensorSpec& spec, TensorType type) {
+  std::vector<std::uint16_t> result(static_cast<std::size_t>(spec.count));
+  constexpr std::size_t part = 1 << 16;
+  kernels::parallel_for((result.size() + part - 1) / part, [&](std::size_t index) {
+    const std::size_t end = std::min(result.size(), (index + 1) * part);
+    for (std::size_t i = index * part; i < end; ++i) {
+      result[i] = type == TensorType::f16 ? float_to_float16(values[i]) : float_to_bfloat16(values[i]);
+    }
+  });
+  if (type != TensorType::f16) return result;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if ((result[i] & 0x7fffu) == 0x7c00u && std::isfinite(values[i])) {
+      throw_bad_input(fmt::format("tensor {} holds {}, beyond the range of fp16", spec.name, values[i]),
+                      "write it as bf16 or fp32");
+    }
+  }
+  return result;
+}
+
+// What GENA-LM's modules keep beside parameters: the layout of the plan and the angles of rotary positions.
+struct GenaBuffers {
+  std::vector<std::vector<std::int64_t>> layouts;
+  std::vector<float> angles;
+};
+
+void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vector<TensorToWrite>& tensors) {
+  const std::int64_t heads = config.num_attention_heads;
+  for (std::int64_t i = 0; config.position_type == PositionType::rotary && i < config.rotary_dim / 2; ++i) {
+    buffers.angles.push_back(static_cast<float>(std::pow(
+        config.rotary_base, -2.0 * static_cast<double>(i) / static_cast<double>(config.rotary_dim))));
+  }
+  buffers.layouts.resize(static_cast<std::size_t>(config.num_hidden_layers));
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string self = fmt::format("bert.encoder.layer.{}.attention.self.", layer);
+    if (!buffers.angles.empty()) {
+      tensors.push_back(
+          {self + "rotary_emb.inv_freq", TensorType::f32, {config.rotary_dim / 2}, buffers.angles.data()});
+    }
+    if (config.plan == nullptr) continue;
+    const std::int64_t blocks = config.plan->blocks();
+    auto& layout = buffers.layouts[static_cast<std::size_t>(layer)];
+    layout.assign(static_cast<std::size_t>(heads * blocks * blocks), 0);
+    std::size_t row = 0;
+    for (const PlanTable::Rows& rows : config.plan->rows(layer, blocks)) {
+      for (const std::vector<std::int32_t>& keys : rows) {
+        for (const std::int32_t key : keys) {
+          std::int64_t& cell = layout[row * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(key)];
+          if (cell != 0) {
+            throw_bad_input(fmt::format("layer {} of the plan lists block {} twice in one row", layer, key),
+                            "a DeepSpeed layout cannot say this: write the hf form");
+          }
+          cell = 1;
+        }
+        ++row;
+      }
+    }
+    tensors.push_back({self + "sparse_self_attention.master_layout",
+                       TensorType::i64,
+                       {heads, blocks, blocks},
+                       layout.data()});
+  }
+}
+
+}  // namespace
+
+void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
+                       const std::vector<float>& parameters, const std::string& tokenizer_folder,
+                       const std::string& model_card, const WriteOptions& options) {
+  const bool gena = options.dialect == Dialect::gena;
+  const std::string dtype = torch_dtype(options.type);
+  write_text_atomic(folder + "/config.json",
+                    gena ? gena_config_json(config, dtype, folder) : config_json(config, dtype));
+  std::vector<TensorToWrite> tensors;
+  std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
+  GenaBuffers buffers;
+  for (const TensorSpec& spec : layout.tensors()) {
+    const float* values = parameters.data() + spec.offset;
+    const void* data = values;
+    if (options.type != TensorType::f32)
+      data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
+    tensors.push_back({gena ? gena_name(spec.name, config) : spec.name, options.type, spec.shape, data});
+  }
+  if (gena) add_gena_buffers(config, buffers, tensors);
+  std::map<std::string, std::string> metadata = options.metadata;
+  metadata.emplace("format", "pt");
+  write_safetensors(folder + "/model.safetensors", tensors, metadata);
+  if (config.plan != nullptr && !gena)
+    write_text_atomic(folder + "/attention_plan.json", config.plan->json());
+  write_text_atomic(folder + "/README.md", model_card);
+  if (tokenizer_folder.empty()) return;
+  for (const std::string& name : tokenizer_files(tokenizer_folder)) {
+    const std::string file = "/" + name;
+    write_text_atomic(folder + file, read_file(tokenizer_folder + file));
+  }
+}
+
+void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_size,
+                            const std::string& tokenizer_digest, const std::string& model_folder,
+                            const std::string& tokenizer_folder) {
+  if (vocabulary_size != config.vocab_size) {
+    throw_bad_input(fmt::format("{}: the tokenizer has {} pieces, the model in {} was trained with {}",
+                                tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
+                    "use the tokenizer that lies in the model's own folder");
+  }
+  if (!config.tokenizer_digest.empty() && !tokenizer_digest.empty() &&
+      config.tokenizer_digest != tokenizer_digest) {
+    throw_bad_input(
+        fmt::format("{}: this tokenizer (sha256 {}...) is not the one of the model in {} (sha256 {}...)",
+                    tokenizer_folder, tokenizer_digest.substr(0, 12), model_folder,
+                    config.tokenizer_digest.substr(0, 12)),
+        "equal vocabulary sizes, other pieces: use the tokenizer that lies in the model's own folder");
+  }
+}
+
+}  // namespace bigbird

@@ -1,0 +1,66 @@
+// Model folders in Hugging Face's layout: config.json, weights (names of specification 2.2), the tokenizer's
+// files and a README.md model card. Read in every form that dialect.h and weight_files.h know; written as
+// model.safetensors, whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/folder/dialect.h"
+#include "lib/model/network/layout.h"
+
+namespace bigbird {
+
+struct LoadOptions {
+  // The head that is wanted; without it, the one that is stored. When the folder holds another one, what the
+  // two have in common is used and the rest starts from initial_parameters(seed), said in one log line.
+  std::optional<HeadType> head;
+  std::uint64_t seed = 0;
+  std::int64_t num_labels = 2;             // of a classification head that is not stored
+  std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
+  bool allow_nan = false;                  // NaN and infinities are read as they are
+  std::string plan_file;                   // the plan, instead of the folder's own (random_mode file)
+};
+
+struct LoadedModel {
+  ModelConfig config;
+  std::vector<float> parameters;  // in ParameterLayout(config) order
+  Dialect dialect = Dialect::huggingface;
+  std::vector<std::string> files;  // the weights that were read
+  std::vector<std::string> notes;  // what was done to make them fit, a line each; logged as well
+};
+
+// Loads config.json and the weights. Tensors may be F32, F64, BF16 or F16 and in any order;
+// `cls.predictions.decoder.*` must equal the tied tensors when present. Error{bad_input} naming the file:
+// every tensor that is missing or of another shape, in one message; the first NaN or infinity. Surplus
+// tensors are ignored with one warning that names them.
+LoadedModel load_model(const std::string& folder, const LoadOptions& options);
+LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
+                       std::int64_t num_labels = 2);
+
+// F32, BF16 or F16, and huggingface or gena.
+struct WriteOptions {
+  TensorType type = TensorType::f32;
+  Dialect dialect = Dialect::huggingface;
+  std::map<std::string, std::string> metadata;  // goes into the header of model.safetensors
+};
+
+// Writes config.json, model.safetensors and README.md (model_card, Markdown) into an existing, unpublished
+// folder: the caller owns the AtomicFolder, because a checkpoint holds trainer files beside these. Copies the
+// tokenizer's files when tokenizer_folder is not empty. Values are rounded to nearest even; Error{bad_input}
+// naming the tensor when one is beyond the range of F16.
+void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
+                       const std::vector<float>& parameters, const std::string& tokenizer_folder,
+                       const std::string& model_card, const WriteOptions& options = {});
+
+// Throws Error{bad_input} when the tokenizer in the model folder (or the given one) has another vocabulary
+// than the model.
+void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_size,
+                            const std::string& tokenizer_digest, const std::string& model_folder,
+                            const std::string& tokenizer_folder);
+
+}  // namespace bigbird

@@ -1,0 +1,283 @@
+// Reading and writing of config.json; see config_json.h.
+#include "lib/model/folder/config_json.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/sha256.h"
+#include "lib/model/folder/dialect.h"
+#include "lib/model/network/validate_config.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::pair<HeadType, const char*>, 5> architecture_names{
+    {{HeadType::encoder, "BigBirdModel"},
+     {HeadType::pretraining, "BigBirdForPreTraining"},
+     {HeadType::masked_lm, "BigBirdForMaskedLM"},
+     {HeadType::classification, "BigBirdForSequenceClassification"},
+     {HeadType::question_answering, "BigBirdForQuestionAnswering"}}};
+constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
+    {{ProblemType::single_label, "single_label_classification"},
+     {ProblemType::multi_label, "multi_label_classification"},
+     {ProblemType::regression, "regression"}}};
+
+[[noreturn]] void reject(std::string message) {
+  throw_bad_input(std::move(message),
+                  "correct the value, or take a folder as bigbird or Hugging Face wrote it");
+}
+
+// Fields of one JSON object, with errors that name the file and the field.
+class Fields {
+ public:
+  Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+
+  template <typename Number>
+  void number(const char* field, Number& value, bool required = false) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) {
+      if (required)
+        throw_bad_input(fmt::format("{}: field {} is missing", where_, field),
+                        "is this a BigBird model folder?");
+      return;
+    }
+    const bool whole = std::is_integral_v<Number>;
+    if (whole ? !found->is_number_integer() : !found->is_number()) {
+      reject(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
+                         found->dump()));
+    }
+    value = found->get<Number>();
+  }
+  void boolean(const char* field, bool& value) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) return;
+    if (!found->is_boolean()) reject(fmt::format("{}: field {} is not true or false", where_, field));
+    value = found->get<bool>();
+  }
+  std::string text(const char* field, const std::string& otherwise) const {
+    const auto found = object_.find(field);
+    if (found == object_.end() || found->is_null()) return otherwise;
+    if (!found->is_string()) reject(fmt::format("{}: field {} is not a text", where_, field));
+    return found->get<std::string>();
+  }
+
+ private:
+  const Json& object_;
+  std::string where_;
+};
+
+HeadType head_of(const Json& json) {
+  const auto found = json.find("architectures");
+  if (found == json.end() || !found->is_array() || found->empty() || !(*found)[0].is_string()) {
+    return HeadType::pretraining;
+  }
+  for (const auto& [head, name] : architecture_names) {
+    if ((*found)[0].get<std::string>() == name) return head;
+  }
+  return HeadType::pretraining;
+}
+
+// id2label as {"0": name, ...}: the names in order of their ids.
+void read_labels(const Json& json, const std::string& file, ModelConfig& config) {
+  const auto found = json.find("id2label");
+  if (found == json.end() || !found->is_object()) return;
+  config.num_labels = static_cast<std::int64_t>(found->size());
+  bool own_names = false;
+  for (std::int64_t label = 0; label < config.num_labels; ++label) {
+    const auto entry = found->find(std::to_string(label));
+    if (entry == found->end() || !entry->is_string()) {
+      reject(fmt::format("{}: field id2label has {} entries but no name for label {}", file,
+                         config.num_labels, label));
+    }
+    config.label_names.push_back(entry->get<std::string>());
+    own_names = own_names || config.label_names.back() != fmt::format("LABEL_{}", label);
+  }
+  if (!own_names) config.label_names.clear();
+}
+
+// A value from a file may be misspelt there: the message names the file, not the command line.
+template <typename Parse>
+auto parse_in_file(const Parse& parse, const std::string& name, const std::string& file) {
+  try {
+    return parse(name);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::bad_input, file + ": " + error.message(), error.hint());
+  }
+}
+
+}  // namespace
+
+ModelConfig read_config(const std::string& file, const std::string& plan_file) {
+  ModelConfig config = parse_config(translated_config(read_file(file), file), file);
+  if (!plan_file.empty()) {
+    config.attention = AttentionPattern::bigbird;
+    config.random_mode = RandomMode::file;
+    config.plan = std::make_shared<const PlanTable>(PlanTable::read(plan_file));
+  } else if (config.random_mode == RandomMode::file) {
+    config.plan = plan_of_folder(parent_folder(file), config);
+  }
+  validate(config, file);
+  return config;
+}
+
+ModelConfig parse_config(const std::string& text, const std::string& file) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    reject(fmt::format("{}: not valid JSON ({})", file, error.what()));
+  }
+  if (!json.is_object()) reject(file + ": not a JSON object");
+  const Fields fields(json, file);
+  ModelConfig config;
+  fields.number("vocab_size", config.vocab_size, true);
+  fields.number("hidden_size", config.hidden_size, true);
+  fields.number("num_hidden_layers", config.num_hidden_layers, true);
+  fields.number("num_attention_heads", config.num_attention_heads, true);
+  fields.number("intermediate_size", config.intermediate_size, true);
+  fields.number("max_position_embeddings", config.max_position_embeddings, true);
+  fields.number("type_vocab_size", config.type_vocab_size);
+  fields.number("block_size", config.block_size);
+  fields.number("num_random_blocks", config.num_random_blocks);
+  fields.number("pad_token_id", config.pad_token_id);
+  fields.number("bos_token_id", config.bos_token_id);
+  fields.number("eos_token_id", config.eos_token_id);
+  fields.number("sep_token_id", config.sep_token_id);
+  fields.number("hidden_dropout_prob", config.hidden_dropout_prob);
+  fields.number("attention_probs_dropout_prob", config.attention_probs_dropout_prob);
+  fields.number("classifier_dropout", config.classifier_dropout);
+  fields.number("initializer_range", config.initializer_range);
+  fields.number("layer_norm_eps", config.layer_norm_eps);
+  fields.boolean("use_bias", config.use_bias);
+  fields.boolean("rescale_embeddings", config.rescale_embeddings);
+  const std::string activation = fields.text("hidden_act", "gelu_new");
+  if (activation == "gelu") {
+    config.activation = Activation::gelu_erf;
+  } else if (activation != "gelu_new" && activation != "gelu_pytorch_tanh" && activation != "gelu_fast") {
+    throw_bad_input(fmt::format("{}: hidden_act {} is not supported", file, activation),
+                    "gelu_new (BigBird's, the tanh form) and gelu (the erf form) are");
+  }
+  const std::string attention = fields.text("attention_type", "block_sparse");
+  if (attention == "original_full") {
+    config.attention = AttentionPattern::full;
+  } else if (attention != "block_sparse") {
+    throw_bad_input(
+        fmt::format("{}: attention_type {} is neither block_sparse nor original_full", file, attention));
+  }
+  config.head = head_of(json);
+  read_labels(json, file, config);
+  if (config.num_labels == 1) config.problem_type = ProblemType::regression;  // as transformers infers it
+  if (const std::string problem = fields.text("problem_type", ""); !problem.empty()) {
+    config.problem_type =
+        parse_in_file([](const std::string& name) { return parse_name(problem_names, name, "problem_type"); },
+                      problem, file);
+  }
+  const auto own = json.find("bigbird");
+  if (own != json.end() && own->is_object()) {
+    const Fields ours(*own, file + ": bigbird");
+    if (attention == "block_sparse") {
+      config.attention = parse_in_file(parse_attention_pattern, ours.text("attention", "bigbird"), file);
+    }
+    config.random_mode = parse_in_file(parse_random_mode, ours.text("random_mode", "google"), file);
+    config.norm_type = parse_in_file(parse_norm_type, ours.text("norm_type", "postnorm"), file);
+    config.embedding_norm = usual_embedding_norm(config.norm_type);
+    ours.boolean("final_norm", config.final_norm);
+    if (config.norm_type == NormType::postnorm && own->contains("final_norm") &&
+        (*own)["final_norm"] == true) {
+      reject(file + ": bigbird: final_norm is true, but norm_type is postnorm");
+    }
+    if (const std::string norm = ours.text("embedding_norm", ""); !norm.empty()) {
+      config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);
+    }
+    config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
+    ours.number("rotary_dim", config.rotary_dim);
+    ours.number("rotary_base", config.rotary_base);
+    ours.number("positive_weight", config.positive_weight);
+    ours.number("input_length", config.input_length);
+    config.tokenizer_digest = ours.text("tokenizer_sha256", "");
+  }
+  return config;
+}
+
+std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
+  nlohmann::ordered_json json;
+  json["architectures"] = {find_name(architecture_names, config.head)};
+  json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
+  json["vocab_size"] = config.vocab_size;
+  json["hidden_size"] = config.hidden_size;
+  json["num_hidden_layers"] = config.num_hidden_layers;
+  json["num_attention_heads"] = config.num_attention_heads;
+  json["intermediate_size"] = config.intermediate_size;
+  json["hidden_act"] = config.activation == Activation::gelu_erf ? "gelu" : "gelu_new";
+  json["hidden_dropout_prob"] = config.hidden_dropout_prob;
+  json["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
+  json["classifier_dropout"] = nullptr;
+  if (config.classifier_dropout >= 0.0) json["classifier_dropout"] = config.classifier_dropout;
+  json["max_position_embeddings"] = config.max_position_embeddings;
+  json["type_vocab_size"] = config.type_vocab_size;
+  json["initializer_range"] = config.initializer_range;
+  json["layer_norm_eps"] = config.layer_norm_eps;
+  json["pad_token_id"] = config.pad_token_id;
+  json["bos_token_id"] = config.bos_token_id;
+  json["eos_token_id"] = config.eos_token_id;
+  json["sep_token_id"] = config.sep_token_id;
+  json["attention_type"] = config.attention == AttentionPattern::full ? "original_full" : "block_sparse";
+  json["block_size"] = config.block_size;
+  json["num_random_blocks"] = config.num_random_blocks;
+  json["use_bias"] = config.use_bias;
+  json["rescale_embeddings"] = config.rescale_embeddings;
+  json["torch_dtype"] = torch_dtype;
+  if (config.head == HeadType::classification) {
+    json["problem_type"] = find_name(problem_names, config.problem_type);
+    for (std::int64_t label = 0; label < config.num_labels; ++label) {
+      const std::string name = config.label_names.empty()
+                                   ? fmt::format("LABEL_{}", label)
+                                   : config.label_names[static_cast<std::size_t>(label)];
+      json["id2label"][std::to_string(label)] = name;
+      json["label2id"][name] = label;
+    }
+  }
+  auto& own = json["bigbird"];
+  own["attention"] = name_of(config.attention);
+  own["random_mode"] = name_of(config.random_mode);
+  own["norm_type"] = name_of(config.norm_type);
+  if (config.norm_type == NormType::prenorm) own["final_norm"] = config.final_norm;
+  own["embedding_norm"] = name_of(config.embedding_norm);
+  own["positions"] = name_of(config.position_type);
+  if (config.position_type == PositionType::rotary) {
+    own["rotary_dim"] = config.rotary_dim;
+    own["rotary_base"] = config.rotary_base;
+  }
+  if (config.head == HeadType::classification && config.problem_type == ProblemType::multi_label) {
+    own["positive_weight"] = config.positive_weight;
+  }
+  own["input_length"] = config.input_length;
+  own["tokenizer_sha256"] = config.tokenizer_digest;
+  return json.dump(2) + "\n";
+}
+
+std::map<std::string, std::string> config_fields(const ModelConfig& config) {
+  std::map<std::string, std::string> fields;
+  const auto flatten = [&](const auto& self, const std::string& prefix, const Json& object) -> void {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object()) {
+        self(self, prefix + key + ".", value);
+      } else {
+        fields[prefix + key] = value.dump();
+      }
+    }
+  };
+  flatten(flatten, "model.", Json::parse(config_json(config)));
+  if (config.plan != nullptr) fields["model.bigbird.plan_sha256"] = sha256_bytes(config.plan->json());
+  return fields;
+}
+
+}  // namespace bigbird

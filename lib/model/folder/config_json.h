@@ -1,0 +1,24 @@
+// config.json of a model folder: read, checked and written.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+// config.json: read (missing required field, wrong type or absurd value -> Error naming file and field; an
+// activation that is not gelu is refused) and written (Hugging Face keys; our own under "bigbird"). BERT's,
+// RoBERTa's and GENA-LM's own config.json are translated (dialect.h). A plan (random_mode file) is read from
+// plan_file where one is given (and then it is the model's), else from attention_plan.json beside
+// config.json, else from the layouts in the weights there.
+ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
+// The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
+ModelConfig parse_config(const std::string& text, const std::string& file);
+// torch_dtype: of the tensors beside it, as PyTorch names it.
+std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
+// Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.
+std::map<std::string, std::string> config_fields(const ModelConfig& config);
+
+}  // namespace bigbird

@@ -1,0 +1,198 @@
+// Names and values of tensors of other kinds of models; see dialect.h.
+#include "lib/model/folder/dialect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+constexpr const char* position_table = "bert.embeddings.position_embeddings.weight";
+constexpr const char* type_table = "bert.embeddings.token_type_embeddings.weight";
+constexpr std::string_view layout_suffix = "attention.self.sparse_self_attention.master_layout";
+constexpr std::string_view angles_suffix = "attention.self.rotary_emb.inv_freq";
+
+struct Spelling {
+  std::string_view theirs;
+  std::string_view ours;
+};
+// The front of a name. The first that fits is taken.
+constexpr std::array<Spelling, 8> fronts{{{"roberta.", "bert."},
+                                          {"embeddings.", "bert.embeddings."},
+                                          {"encoder.", "bert.encoder."},
+                                          {"pooler.", "bert.pooler."},
+                                          {"lm_head.dense.", "cls.predictions.transform.dense."},
+                                          {"lm_head.layer_norm.", "cls.predictions.transform.LayerNorm."},
+                                          {"lm_head.decoder.", "cls.predictions.decoder."},
+                                          {"lm_head.bias", "cls.predictions.bias"}}};
+constexpr std::array<Spelling, 2> ends{
+    {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}}};
+constexpr std::array<Spelling, 3> gena_norms{{{".pre_attention_ln.", ".attention.output.LayerNorm."},
+                                              {".post_attention_ln.", ".output.LayerNorm."},
+                                              {"bert.encoder.last_layer_ln.", "bert.encoder.LayerNorm."}}};
+constexpr std::array<std::string_view, 4> without_parameters{
+    "embeddings.position_ids", "embeddings.token_type_ids", layout_suffix, angles_suffix};
+
+bool replace(std::string& name, std::string_view from, std::string_view to) {
+  const std::size_t at = name.find(from);
+  if (at == std::string::npos) return false;
+  name.replace(at, from.size(), to);
+  return true;
+}
+
+// Stored rows `first` and on, again and again, until `rows` are full.
+std::vector<float> repeated_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t rows) {
+  const auto width = static_cast<std::size_t>(tensor.shape[1]);
+  std::vector<float> stored(static_cast<std::size_t>(tensor.elements()));
+  read_floats(tensor, stored);
+  const auto begin = stored.begin() + first * static_cast<std::ptrdiff_t>(width);
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(rows) * width);
+  while (values.size() < static_cast<std::size_t>(rows) * width) {
+    const auto missing = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rows) * width - values.size());
+    values.insert(values.end(), begin, begin + std::min(missing, stored.end() - begin));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string name_of(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::huggingface:
+      return "hf";
+    case Dialect::gena:
+      return "gena";
+    case Dialect::bert:
+      return "bert";
+    case Dialect::roberta:
+      return "roberta";
+  }
+  throw_runtime("a dialect without a name");
+}
+
+Dialect parse_written_dialect(const std::string& name) {
+  if (name == "hf") return Dialect::huggingface;
+  if (name == "gena") return Dialect::gena;
+  throw_usage(fmt::format("'{}' is no dialect that can be written", name), "one of: hf, gena");
+}
+
+std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const ModelConfig& config) {
+  const std::string file = folder + "/attention_plan.json";
+  if (file_exists(file)) return std::make_shared<const PlanTable>(PlanTable::read(file));
+  const WeightFiles weights(folder);
+  std::vector<std::vector<std::int64_t>> layouts;
+  std::int64_t blocks = 0;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string suffix = fmt::format("encoder.layer.{}.{}", layer, layout_suffix);
+    const auto found =
+        std::find_if(weights.tensors().begin(), weights.tensors().end(), [&](const StoredTensor& tensor) {
+          const std::string& name = tensor.name;
+          return has_suffix(name, suffix) &&
+                 (name.size() == suffix.size() || name[name.size() - suffix.size() - 1] == '.');
+        });
+    if (found == weights.tensors().end()) {
+      throw_bad_input(
+          fmt::format("{}: sparse attention, but no plan: neither attention_plan.json nor a layout of "
+                      "layer {} in {}",
+                      folder, layer, weights.path()),
+          "the blocks were drawn when the model was made; give them with --plan FILE (bigbird attention "
+          "--json shows the format)");
+    }
+    if (found->shape.size() != 3 || found->shape[0] != config.num_attention_heads ||
+        found->shape[1] != found->shape[2] || (layer > 0 && found->shape[1] != blocks)) {
+      throw_bad_input(
+          fmt::format("{}: tensor {} has shape [{}], not [{} heads, blocks, blocks]", found->file,
+                      printable(found->name), fmt::join(found->shape, ", "), config.num_attention_heads),
+          "config.json and the weights must come from the same model");
+    }
+    blocks = found->shape[1];
+    layouts.push_back(read_integers(*found));
+  }
+  return std::make_shared<const PlanTable>(PlanTable::from_layouts(
+      config.block_size, layouts, config.num_attention_heads, blocks, weights.path()));
+}
+
+std::string layout_name(const std::string& stored_name) {
+  std::string name = stored_name;
+  if (name.starts_with("module.")) name.erase(0, 7);
+  for (const std::string_view end : without_parameters) {
+    if (has_suffix(name, end)) return {};
+  }
+  for (const Spelling& front : fronts) {
+    if (!name.starts_with(front.theirs)) continue;
+    name.replace(0, front.theirs.size(), front.ours);
+    break;
+  }
+  for (const Spelling& end : ends) {
+    if (has_suffix(name, end.theirs))
+      name.replace(name.size() - end.theirs.size(), end.theirs.size(), end.ours);
+  }
+  if (name.starts_with("bert.pooler.dense.")) replace(name, "bert.pooler.dense.", "bert.pooler.");
+  if (name.starts_with("bert.encoder.")) {
+    for (const Spelling& norm : gena_norms) {
+      if (replace(name, norm.theirs, norm.ours)) break;
+    }
+  }
+  return name;
+}
+
+std::string gena_name(const std::string& layout_name, const ModelConfig& config) {
+  std::string name = layout_name;
+  if (name.starts_with("bert.pooler.")) replace(name, "bert.pooler.", "bert.pooler.dense.");
+  if (config.norm_type != NormType::prenorm || !name.starts_with("bert.encoder.")) return name;
+  for (const Spelling& norm : gena_norms) {
+    if (replace(name, norm.ours, norm.theirs)) break;
+  }
+  return name;
+}
+
+std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
+                                  std::vector<std::string>& notes) {
+  const bool warm = dialect == Dialect::bert || dialect == Dialect::roberta;
+  if (!warm || tensor.shape.size() != 2 || spec.shape.size() != 2 || tensor.shape[1] != spec.shape[1])
+    return {};
+  const std::int64_t rows = tensor.shape[0], wanted = spec.shape[0];
+  const std::int64_t first = dialect == Dialect::roberta ? 2 : 0;
+  if (spec.name == position_table && first < rows && rows < wanted) {
+    notes.push_back(
+        fmt::format("position rows {} to {} of the file repeated to {} positions", first, rows - 1, wanted));
+    return repeated_rows(tensor, first, wanted);
+  }
+  if (spec.name == type_table && rows == 1) {
+    notes.push_back(fmt::format("the one token type of the file repeated to {}", wanted));
+    return repeated_rows(tensor, 0, wanted);
+  }
+  return {};
+}
+
+void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config) {
+  if (config.position_type != PositionType::rotary) return;
+  for (const StoredTensor& tensor : weights.tensors()) {
+    if (!has_suffix(tensor.name, angles_suffix)) continue;
+    std::vector<float> stored(static_cast<std::size_t>(tensor.elements()));
+    read_floats(tensor, stored);
+    bool equal = static_cast<std::int64_t>(stored.size()) == config.rotary_dim / 2;
+    const double tolerance = tensor.type == TensorType::f32 || tensor.type == TensorType::f64 ? 1e-5 : 1e-2;
+    for (std::size_t i = 0; equal && i < stored.size(); ++i) {
+      const double angle = std::pow(config.rotary_base,
+                                    -2.0 * static_cast<double>(i) / static_cast<double>(config.rotary_dim));
+      equal = std::abs(static_cast<double>(stored[i]) - angle) <= tolerance * angle;
+    }
+    if (!equal) {
+      throw_bad_input(fmt::format("{}: tensor {} are not the angles of rotary_dim {} and rotary_base {}",
+                                  tensor.file, printable(tensor.name), config.rotary_dim, config.rotary_base),
+                      "config.json and the weights must come from the same model");
+    }
+  }
+}
+
+}  // namespace bigbird

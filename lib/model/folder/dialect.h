@@ -1,0 +1,58 @@
+// Model folders of other kinds, seen as ours: their config.json, the names of their tensors, and what must be
+// done to the tensors themselves.
+//
+//   huggingface  big_bird of transformers, and what this program writes
+//   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's block
+//   layouts bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper,
+//   appendix E.1) roberta      RoBERTa, the same; its first two positions are never used and dropped
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/io/weights/stored_tensor.h"
+#include "lib/io/weights/weight_files.h"
+#include "lib/model/config.h"
+#include "lib/model/network/layout.h"
+
+namespace bigbird {
+
+enum class Dialect { huggingface, gena, bert, roberta };
+std::string name_of(Dialect dialect);
+// Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
+Dialect parse_written_dialect(const std::string& name);
+
+// Which one the text of a config.json is. Error{bad_input} naming `file`: model_type of another kind of
+// model.
+Dialect dialect_of(const std::string& config_text, const std::string& file);
+// The config.json that says the same in our own form; itself when it is huggingface's.
+std::string translated_config(const std::string& config_text, const std::string& file);
+
+// The plan of a model folder with random_mode file: attention_plan.json, or the layouts that the weights
+// carry (attention.self.sparse_self_attention.master_layout). Error{bad_input} when there is neither.
+std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const ModelConfig& config);
+
+// The name in ParameterLayout of a tensor in a file: `module.` and missing `bert.` prefixes, gamma and beta,
+// pooler.dense, lm_head, GENA-LM's LayerNorms. Empty for what holds no parameter (position_ids and the like).
+std::string layout_name(const std::string& stored_name);
+// The name in a GENA-LM file of a tensor of the layout.
+std::string gena_name(const std::string& layout_name, const ModelConfig& config);
+
+// Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
+// done. Warm starts (bert, roberta) repeat position rows, and the one token type of RoBERTa; what was done is
+// appended to notes.
+std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
+                                  std::vector<std::string>& notes);
+
+// Error{bad_input} when the angles of rotary positions that a file carries are not those of the config.
+void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config);
+
+// config.json as GENA-LM's code reads it. Error{bad_input} naming what it cannot say (`where` is the model):
+// a plan that is drawn, or that lists a block twice; a model without LayerNorm of the embeddings; heads other
+// than masked-lm, pretraining and encoder.
+std::string gena_config_json(const ModelConfig& config, const std::string& torch_dtype,
+                             const std::string& where);
+
+}  // namespace bigbird

@@ -1,0 +1,227 @@
+// config.json in the form of other models, and back; see dialect.h.
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t position_repeats = 8;  // 512 to 4096, as the published warm start
+constexpr std::int64_t roberta_offset = 2;    // position rows that RoBERTa never uses
+constexpr std::int64_t warm_block_size = 64;
+
+struct HeadName {
+  const char* foreign;
+  const char* ours;
+};
+constexpr std::array<HeadName, 5> head_names{{{"BertForPreTraining", "BigBirdForPreTraining"},
+                                              {"BertForMaskedLM", "BigBirdForMaskedLM"},
+                                              {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
+                                              {"BertModel", "BigBirdModel"},
+                                              {"RobertaModel", "BigBirdModel"}}};
+
+Json parse_object(const std::string& text, const std::string& file) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: not valid JSON ({})", file, error.what()),
+                    "copy or download the file again");
+  }
+  if (!json.is_object()) throw_bad_input(file + ": not a JSON object", "copy or download the file again");
+  return json;
+}
+
+std::string text_of(const Json& json, const char* field, const std::string& otherwise) {
+  const auto found = json.find(field);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+bool truth_of(const Json& json, const char* field, bool otherwise = false) {
+  const auto found = json.find(field);
+  return found != json.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+bool is_sparse(const Json& json) {
+  return !text_of(json, "sparse_config_cls", "").empty() ||
+         json.value("sparse_attention", Json()).is_object();
+}
+
+Dialect dialect_of(const Json& json, const std::string& file) {
+  const std::string type = text_of(json, "model_type", "big_bird");
+  if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
+  if (type == "roberta") return Dialect::roberta;
+  if (type != "bert") {
+    throw_bad_input(fmt::format("{}: model_type {} is not read", file, printable(type)),
+                    "big_bird, GENA-LM's bert, and bert and roberta as a warm start are");
+  }
+  const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
+                    text_of(json, "position_embedding_type", "absolute") == "rotary";
+  return gena ? Dialect::gena : Dialect::bert;
+}
+
+// Heads that are not ours (a linear classifier, token classes) leave the encoder.
+void translate_head(Json& json) {
+  const Json architectures = json.value("architectures", Json::array());
+  std::string ours = "BigBirdModel";
+  for (const HeadName& head : head_names) {
+    if (architectures.is_array() && !architectures.empty() && architectures[0] == head.foreign)
+      ours = head.ours;
+  }
+  json["architectures"] = {ours};
+}
+
+void refuse_decoder(const Json& json, const std::string& file) {
+  if (truth_of(json, "is_decoder") || truth_of(json, "add_cross_attention")) {
+    throw_bad_input(file + ": a decoder (is_decoder or add_cross_attention)", "only encoders are read");
+  }
+}
+
+void translate_gena(Json& json, const std::string& file) {
+  const bool prenorm = truth_of(json, "pre_layer_norm");
+  const std::string positions = text_of(json, "position_embedding_type", "absolute");
+  if (positions != "absolute" && positions != "rotary") {
+    throw_bad_input(fmt::format("{}: position_embedding_type {} is not read", file, printable(positions)),
+                    "absolute and rotary are");
+  }
+  Json own;
+  own["norm_type"] = prenorm ? "prenorm" : "postnorm";
+  if (prenorm) own["final_norm"] = truth_of(json, "last_layer_norm", prenorm);
+  own["embedding_norm"] = "before-dropout";
+  own["positions"] = positions;
+  if (positions == "rotary") {
+    own["rotary_base"] = json.value("rotary_base", Json(10000));
+    own["rotary_dim"] = json.value("rotary_dim", Json());
+    const auto hidden = json.find("hidden_size"), heads = json.find("num_attention_heads");
+    const bool known = hidden != json.end() && heads != json.end() && hidden->is_number_integer() &&
+                       heads->is_number_integer() && heads->get<std::int64_t>() > 0;
+    if (own["rotary_dim"].is_null() && known) {
+      own["rotary_dim"] = hidden->get<std::int64_t>() / heads->get<std::int64_t>();
+    }
+  }
+  if (is_sparse(json)) {
+    const Json sparse = json.value("sparse_attention", Json::object());
+    if (!sparse.is_object() || !sparse.contains("block")) {
+      throw_bad_input(file + ": field sparse_attention.block is missing", "take the model's own config.json");
+    }
+    json["attention_type"] = "block_sparse";
+    json["block_size"] = sparse["block"];
+    json["num_random_blocks"] = sparse.value("num_random_blocks", Json(1));
+    own["random_mode"] = "file";
+  } else {
+    json["attention_type"] = "original_full";
+  }
+  json["bigbird"] = own;
+}
+
+void translate_warm_start(Json& json, bool is_roberta, const std::string& file) {
+  if (const std::string positions = text_of(json, "position_embedding_type", "absolute");
+      positions != "absolute") {
+    throw_bad_input(
+        fmt::format("{}: position_embedding_type {} cannot start a BigBird", file, printable(positions)),
+        "take a model with absolute positions");
+  }
+  const auto rows = json.find("max_position_embeddings");
+  constexpr std::int64_t most_rows = 1 << 20;
+  const std::int64_t stored = rows != json.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
+  if (stored > 0 && stored <= most_rows) {  // any other value is refused as it stands
+    const std::int64_t used = stored - (is_roberta ? roberta_offset : 0);
+    const std::int64_t blocks = (used * position_repeats + warm_block_size - 1) / warm_block_size;
+    json["max_position_embeddings"] = blocks * warm_block_size;
+  }
+  const auto types = json.find("type_vocab_size");
+  if (types != json.end() && types->is_number_integer() && types->get<std::int64_t>() == 1) *types = 2;
+  json["attention_type"] = "block_sparse";
+  json["block_size"] = warm_block_size;
+  json["num_random_blocks"] = 3;
+  if (is_roberta) {
+    json["sep_token_id"] = json.value("eos_token_id", Json(2));
+  } else {  // bert-base's vocabularies
+    json["bos_token_id"] = 101;
+    json["eos_token_id"] = 102;
+    json["sep_token_id"] = 102;
+  }
+}
+
+}  // namespace
+
+Dialect dialect_of(const std::string& config_text, const std::string& file) {
+  return dialect_of(parse_object(config_text, file), file);
+}
+
+std::string translated_config(const std::string& config_text, const std::string& file) {
+  Json json = parse_object(config_text, file);
+  const Dialect dialect = dialect_of(json, file);
+  if (dialect == Dialect::huggingface) return config_text;
+  refuse_decoder(json, file);
+  translate_head(json);
+  if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";
+  if (dialect == Dialect::gena) {
+    translate_gena(json, file);
+  } else {
+    translate_warm_start(json, dialect == Dialect::roberta, file);
+  }
+  return json.dump();
+}
+
+std::string gena_config_json(const ModelConfig& config, const std::string& torch_dtype,
+                             const std::string& where) {
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw_bad_input(fmt::format("{}: GENA-LM's form cannot hold {}", where, what), hint);
+  };
+  if (config.embedding_norm == EmbeddingNorm::none)
+    refuse("embeddings without LayerNorm", "write the hf form");
+  if (!config.use_bias || config.rescale_embeddings)
+    refuse("use_bias or rescale_embeddings", "write the hf form");
+  const char* architecture = config.head == HeadType::masked_lm     ? "BertForMaskedLM"
+                             : config.head == HeadType::pretraining ? "BertForPreTraining"
+                             : config.head == HeadType::encoder     ? "BertModel"
+                                                                    : nullptr;
+  if (architecture == nullptr) refuse(fmt::format("a {} head", name_of(config.head)), "write the hf form");
+  Json json;
+  json["architectures"] = {architecture};
+  json["model_type"] = "bert";
+  // What BERT's config has in common with BigBird's, as that is written.
+  const Json own = Json::parse(config_json(config));
+  for (const char* field :
+       {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+        "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings",
+        "type_vocab_size", "initializer_range", "layer_norm_eps", "pad_token_id"}) {
+    json[field] = own.at(field);
+  }
+  json["pre_layer_norm"] = config.norm_type == NormType::prenorm;
+  json["last_layer_norm"] = config.norm_type == NormType::prenorm && config.final_norm;
+  json["position_embedding_type"] = config.position_type == PositionType::rotary ? "rotary" : "absolute";
+  if (config.position_type == PositionType::rotary) {
+    json["rotary_base"] = config.rotary_base;
+    json["rotary_dim"] = config.rotary_dim;
+  }
+  json["torch_dtype"] = torch_dtype;
+  if (config.attention == AttentionPattern::full) return json.dump(2) + "\n";
+  if (config.random_mode != RandomMode::file || config.attention != AttentionPattern::bigbird) {
+    refuse("a plan that is drawn for every length",
+           "write it down for one: bigbird attention --length N --json PLAN.json, then convert --plan "
+           "PLAN.json");
+  }
+  if (config.plan->blocks() * config.block_size != config.max_position_embeddings) {
+    refuse(fmt::format("a plan of {} tokens for {} positions", config.plan->blocks() * config.block_size,
+                       config.max_position_embeddings),
+           "give a plan of that many positions with --plan");
+  }
+  json["sparse_config_cls"] = "deepspeed.ops.sparse_attention:BigBirdSparsityConfig";
+  json["sparse_attention"] = {{"num_heads", config.num_attention_heads},
+                              {"block", config.block_size},
+                              {"different_layout_per_head", true},
+                              {"num_sliding_window_blocks", 3},
+                              {"num_global_blocks", 2},
+                              {"num_random_blocks", config.num_random_blocks}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace bigbird

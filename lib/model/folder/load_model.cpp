@@ -1,0 +1,266 @@
+// load_model: a model folder's weights into the arena; see checkpoint.h.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <unordered_map>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/file.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/config_json.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t most_named = 12;  // tensors in one message
+
+// Tensors that repeat tied ones, with the tensor they must equal.
+struct TiedTensor {
+  const char* name;
+  const char* equals;
+};
+constexpr std::array<TiedTensor, 2> tied_tensors{
+    {{"cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"},
+     {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
+
+const TiedTensor* find_tied(const std::string& name) {
+  const auto found = std::find_if(tied_tensors.begin(), tied_tensors.end(),
+                                  [&](const TiedTensor& tied) { return name == tied.name; });
+  return found == tied_tensors.end() ? nullptr : &*found;
+}
+
+bool is_head_tensor(const std::string& name) {
+  return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
+         name.starts_with("qa_outputs.") || name.starts_with("bert.pooler.");
+}
+
+// "a, b, c and 7 more"
+std::string listed(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), most_named);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
+// The folder's tensors under the layout's names.
+using Stored = std::unordered_map<std::string, const StoredTensor*>;
+
+Stored by_layout_name(const WeightFiles& weights) {
+  Stored stored;
+  for (const StoredTensor& tensor : weights.tensors()) {
+    const std::string name = layout_name(tensor.name);
+    if (name.empty()) continue;
+    const auto [place, is_new] = stored.emplace(name, &tensor);
+    if (!is_new) {
+      throw_bad_input(fmt::format("{}: tensors {} and {} are the same part of the model", weights.path(),
+                                  printable(place->second->name), printable(tensor.name)),
+                      "remove one of them");
+    }
+  }
+  // A file may hold the repetition of a tied tensor alone.
+  for (const TiedTensor& tied : tied_tensors) {
+    if (!stored.contains(tied.equals) && stored.contains(tied.name))
+      stored.emplace(tied.equals, stored[tied.name]);
+  }
+  return stored;
+}
+
+class Loader {
+ public:
+  Loader(const std::string& folder, const LoadOptions& options)
+      : folder_(folder), options_(options), weights_(folder) {}
+
+  LoadedModel load() {
+    const std::string config_file = folder_ + "/config.json";
+    model_.dialect = dialect_of(read_file(config_file), config_file);
+    model_.config = read_config(config_file, options_.plan_file);
+    model_.files = weights_.files();
+    stored_ = by_layout_name(weights_);
+    choose_head();
+    const ParameterLayout layout(model_.config);
+    require_all(layout);
+    if (fresh_.empty()) {
+      model_.parameters.resize(static_cast<std::size_t>(layout.count()));
+    } else {
+      model_.parameters = initial_parameters(layout, model_.config, options_.seed);
+    }
+    read_all(layout);
+    check_tied(layout);
+    check_rotary_angles(weights_, model_.config);
+    say_what_is_left(layout);
+    for (const std::string& note : model_.notes) log_info(folder_ + ": " + note);
+    return std::move(model_);
+  }
+
+ private:
+  void choose_head() {
+    stored_head_ = model_.config.head;
+    if (model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta) {
+      model_.notes.push_back(
+          fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
+                      "64, 3 random",
+                      model_.dialect == Dialect::bert ? "BERT" : "RoBERTa"));
+    }
+    if (!options_.head || *options_.head == stored_head_) return;
+    model_.config.head = *options_.head;
+    model_.config.num_labels = options_.num_labels;
+    model_.config.problem_type = ProblemType::single_label;
+    model_.config.label_names.clear();
+  }
+
+  bool may_be_missing(const std::string& name) const {
+    if (model_.config.head != stored_head_ && is_head_tensor(name)) return true;
+    // A head that does not use its pooler need not come with one.
+    if (!model_.config.uses_pooler() && name.starts_with("bert.pooler.")) return true;
+    return std::any_of(
+        options_.allow_missing.begin(), options_.allow_missing.end(),
+        [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+  }
+
+  // Every tensor is there and fits, or one message names all that do not.
+  void require_all(const ParameterLayout& layout) {
+    std::vector<std::string> missing, misshaped;
+    for (const TensorSpec& spec : layout.tensors()) {
+      const auto found = stored_.find(spec.name);
+      if (found == stored_.end()) {
+        (may_be_missing(spec.name) ? fresh_ : missing).push_back(spec.name);
+        continue;
+      }
+      if (found->second->shape == spec.shape) continue;
+      adapted_[spec.name] = adapted_values(*found->second, spec, model_.dialect, model_.notes);
+      if (!adapted_[spec.name].empty()) continue;
+      misshaped.push_back(fmt::format("tensor {} has shape [{}], config.json asks for [{}]", spec.name,
+                                      fmt::join(found->second->shape, ", "), fmt::join(spec.shape, ", ")));
+    }
+    std::vector<std::string> problems;
+    if (missing.size() == 1) problems.push_back(fmt::format("tensor {} is missing", missing[0]));
+    if (missing.size() > 1)
+      problems.push_back(fmt::format("{} tensors are missing: {}", missing.size(), listed(missing)));
+    if (!misshaped.empty()) problems.push_back(listed(misshaped));
+    if (!problems.empty()) {
+      throw_bad_input(fmt::format("{}: {}", weights_.path(), fmt::join(problems, "; ")),
+                      missing.empty()
+                          ? "config.json and the weights must come from the same model"
+                          : "config.json and the weights must come from the same model; bigbird convert "
+                            "--allow-missing PATTERN starts what is missing from random values");
+    }
+    const bool said = model_.config.head != stored_head_;
+    if (said) {
+      model_.notes.push_back(
+          fmt::format("encoder taken, the {} head {}", name_of(model_.config.head),
+                      fresh_.empty() ? "is part of what is there" : "starts from random values"));
+    }
+    std::vector<std::string> names;
+    for (const std::string& name : fresh_) {
+      if (!said || !is_head_tensor(name)) names.push_back(name);
+    }
+    if (!names.empty()) model_.notes.push_back("not in the file, random values instead: " + listed(names));
+  }
+
+  void read_all(const ParameterLayout& layout) {
+    for (const TensorSpec& spec : layout.tensors()) {
+      const auto found = stored_.find(spec.name);
+      if (found == stored_.end()) continue;
+      const std::span<float> out(model_.parameters.data() + spec.offset,
+                                 static_cast<std::size_t>(spec.count));
+      if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
+        std::copy(adapted->second.begin(), adapted->second.end(), out.begin());
+      } else {
+        read_floats(*found->second, out);
+      }
+      if (!options_.allow_nan) require_finite(*found->second, spec, out);
+    }
+  }
+
+  static void require_finite(const StoredTensor& tensor, const TensorSpec& spec,
+                             std::span<const float> values) {
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+    if (bad == values.end()) return;
+    std::vector<std::int64_t> index(spec.shape.size());
+    std::int64_t rest = bad - values.begin();
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      index[axis] = rest % spec.shape[axis];
+      rest /= spec.shape[axis];
+    }
+    throw_bad_input(fmt::format("{}: tensor {} holds {} at [{}]", tensor.file, printable(tensor.name), *bad,
+                                fmt::join(index, ", ")),
+                    "such a model computes nothing of use; bigbird convert and check take --allow-nan");
+  }
+
+  void check_tied(const ParameterLayout& layout) const {
+    for (const TiedTensor& tied : tied_tensors) {
+      const auto repeated = stored_.find(tied.name);
+      const TensorSpec* spec = layout.find(tied.equals);
+      if (repeated == stored_.end() || spec == nullptr) continue;
+      const StoredTensor& tensor = *repeated->second;
+      if (stored_.at(tied.equals)->first == tensor.first && tensor.shape == spec->shape) continue;
+      std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+      read_floats(tensor, values);
+      const float* loaded = model_.parameters.data() + spec->offset;
+      if (tensor.elements() != spec->count ||
+          std::memcmp(values.data(), loaded, values.size() * sizeof(float)) != 0) {
+        throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, printable(tensor.name),
+                                    printable(stored_.at(tied.equals)->name)),
+                        "BigBird ties the two; this file holds another kind of model");
+      }
+    }
+  }
+
+  void say_what_is_left(const ParameterLayout& layout) {
+    std::vector<std::string> unknown, of_heads;
+    for (const StoredTensor& tensor : weights_.tensors()) {
+      const std::string name = layout_name(tensor.name);
+      if (name.empty() || layout.find(name) != nullptr) continue;
+      if (const TiedTensor* tied = find_tied(name); tied != nullptr && layout.find(tied->equals) != nullptr)
+        continue;
+      const bool of_head =
+          is_head_tensor(name) && (model_.config.head != stored_head_ || name.starts_with("bert.pooler."));
+      (of_head ? of_heads : unknown).push_back(printable(tensor.name));
+    }
+    if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
+    if (!unknown.empty()) {
+      log_warning(
+          fmt::format("{}: {} not part of this model and ignored: {}", weights_.path(),
+                      unknown.size() == 1 ? "a tensor is" : fmt::format("{} tensors are", unknown.size()),
+                      listed(unknown)));
+    }
+  }
+
+  const std::string& folder_;
+  const LoadOptions& options_;
+  const WeightFiles weights_;
+  LoadedModel model_;
+  HeadType stored_head_ = HeadType::pretraining;
+  Stored stored_;
+  std::vector<std::string> fresh_;  // start from random values
+  std::unordered_map<std::string, std::vector<float>> adapted_;
+};
+
+}  // namespace
+
+LoadedModel load_model(const std::string& folder, const LoadOptions& options) {
+  if (!folder_exists(folder)) {
+    throw_bad_input(folder + ": no such model folder",
+                    "a model folder holds config.json and model.safetensors");
+  }
+  return Loader(folder, options).load();
+}
+
+LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
+                       std::int64_t num_labels) {
+  LoadOptions options;
+  options.head = head;
+  options.seed = seed;
+  options.num_labels = num_labels;
+  return load_model(folder, options);
+}
+
+}  // namespace bigbird

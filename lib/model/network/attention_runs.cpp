@@ -1,0 +1,95 @@
+// See attention_runs.h.
+#include "lib/model/network/attention_runs.h"
+
+#include <cmath>
+#include <cstddef>
+
+#include "lib/model/network/dropout_site.h"
+#include "lib/model/plans/full_attention.h"
+
+namespace bigbird {
+namespace {
+
+bool drops_probabilities(const ModelConfig& config, bool training) {
+  return training && config.attention_probs_dropout_prob > 0;
+}
+
+kernels::AttentionBatch call_of(const ModelConfig& config) {
+  kernels::AttentionBatch batch;
+  batch.heads = config.num_attention_heads;
+  batch.head_size = config.head_size();
+  batch.block_size = config.block_size;
+  batch.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(batch.head_size)));
+  return batch;
+}
+
+std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans, const Batch& batch,
+                                     bool training, std::int64_t layer, const std::uint64_t* dropout_seed) {
+  std::vector<AttentionRun> runs;
+  bool last_drops = false;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
+    const std::int64_t blocks = rows / config.block_size;
+    const bool full = plans.full_attention(blocks);
+    const bool drops = full && drops_probabilities(config, training);
+    if (runs.empty() || drops != last_drops) {
+      kernels::AttentionBatch call = call_of(config);
+      if (drops) {
+        call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
+        call.dropout_seed = dropout_seed;
+        call.dropout_stream = dropout_stream(DropoutSite::attention_probabilities, layer,
+                                             static_cast<std::int64_t>(runs.size()));
+      }
+      runs.emplace_back(first, call);
+      last_drops = drops;
+    }
+    runs.back().append(rows, batch.lengths[s], full ? batch.given_length(s) : batch.lengths[s],
+                       plans.plan(layer, blocks));
+  }
+  return runs;
+}
+
+}  // namespace
+
+void AttentionRun::append(kernels::Index rows, kernels::Index length, kernels::Index query_length,
+                          const BlockPlan& plan) {
+  offsets_.push_back(offsets_.back() + rows);
+  lengths_.push_back(length);
+  query_lengths_.push_back(query_length);
+  plans_.push_back(&plan.view());
+}
+
+kernels::AttentionBatch AttentionRun::call() const {
+  kernels::AttentionBatch call = call_;
+  call.sequences = static_cast<kernels::Index>(lengths_.size());
+  call.token_offsets = offsets_.data();
+  call.lengths = lengths_.data();
+  call.query_lengths = query_lengths_.data();
+  call.plans = plans_.data();
+  return call;
+}
+
+std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
+                                                      const Batch& batch, bool training,
+                                                      const std::uint64_t* dropout_seed,
+                                                      kernels::Index first_place) {
+  std::vector<std::vector<AttentionRun>> layers;
+  kernels::Index place = first_place;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    layers.push_back(layer_runs(config, plans, batch, training, layer, dropout_seed));
+    for (AttentionRun& run : layers.back()) run.set_place(place++);
+  }
+  return layers;
+}
+
+std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training) {
+  if (!drops_probabilities(config, training)) return 1;
+  const std::int64_t longest = limits.longest / config.block_size;
+  const bool full = full_attention_reason(config, 1).empty();
+  for (std::int64_t blocks = 2; blocks <= longest; ++blocks) {
+    if (full_attention_reason(config, blocks).empty() != full) return limits.sequences;
+  }
+  return 1;
+}
+
+}  // namespace bigbird

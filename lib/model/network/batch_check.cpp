@@ -1,0 +1,95 @@
+// See batch_check.h.
+#include "lib/model/network/batch_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+void check_ids(const std::vector<std::int32_t>& ids, std::int64_t bound, const char* what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= bound) {
+      throw_bad_input(
+          fmt::format("{} {} at row {} of the batch: the model knows 0 to {}", what, ids[i], i, bound - 1),
+          "use the tokenizer that the model was trained with");
+    }
+  }
+}
+
+void check_label(std::int32_t label, std::int64_t bound, const char* what) {
+  if (label != ignored_label) check_ids({label}, bound, what);
+}
+
+void check_size(std::int64_t size, std::int64_t limit, const char* what) {
+  if (size > limit)
+    throw_runtime(fmt::format("a batch of {} {}, the model was built for {}", size, what, limit));
+}
+
+bool none_or(std::size_t size, std::size_t all) {
+  return size == 0 || size == all;
+}
+
+// Whether tokens and sequences fit together; a sequence that is too long is refused.
+bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
+  bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
+               batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
+               none_or(batch.given_lengths.size(), batch.lengths.size());
+  for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
+    const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
+    agree = rows > 0 && rows % config.block_size == 0 && length > 0 && length <= rows &&
+            batch.given_length(s) >= length && batch.given_length(s) <= rows;
+    check_size(rows, limits.longest, "tokens in one sequence");
+    if (length > config.max_position_embeddings) {
+      throw_bad_input(fmt::format("a sequence of {} tokens: the model has {} positions", length,
+                                  config.max_position_embeddings),
+                      "cut the sequence, or use a model trained for longer ones");
+    }
+  }
+  return agree;
+}
+
+bool labels_agree(const Batch& batch, const ModelConfig& config) {
+  const std::size_t sequences = batch.lengths.size();
+  const std::size_t targets = sequences * static_cast<std::size_t>(config.num_labels);
+  const auto& rows = batch.masked_rows;
+  return none_or(batch.masked_labels.size(), rows.size()) &&
+         std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end() &&
+         (rows.empty() || (rows.front() >= 0 && rows.back() < batch.tokens())) &&
+         none_or(batch.sequence_labels.size(), sequences) &&
+         none_or(batch.sequence_targets.size(), targets) &&
+         none_or(batch.start_positions.size(), sequences) &&
+         batch.end_positions.size() == batch.start_positions.size();
+}
+
+}  // namespace
+
+void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  if (batch.sequences() == 0) throw_runtime("a batch without sequences");
+  check_size(batch.tokens(), limits.tokens, "tokens");
+  check_size(batch.sequences(), limits.sequences, "sequences");
+  check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
+  if (!tokens_agree(batch, config, limits) || !labels_agree(batch, config)) {
+    throw_runtime("the parts of a batch do not agree in their sizes");
+  }
+  check_ids(batch.ids, config.vocab_size, "token id");
+  check_ids(batch.types, config.type_vocab_size, "token type");
+  const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
+  for (const std::int32_t label : batch.sequence_labels) check_label(label, classes, "label");
+  for (const std::int32_t label : batch.masked_labels) check_label(label, config.vocab_size, "masked label");
+  for (const float target : batch.sequence_targets) {
+    if (!std::isfinite(target)) throw_bad_input(fmt::format("a target of {}", target), "give finite numbers");
+  }
+  for (std::size_t s = 0; s < batch.start_positions.size(); ++s) {
+    check_label(batch.start_positions[s], batch.given_length(s), "start position");
+    check_label(batch.end_positions[s], batch.given_length(s), "end position");
+  }
+}
+
+}  // namespace bigbird

@@ -1,0 +1,53 @@
+// See call.h.
+#include "lib/model/network/call.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace bigbird {
+namespace {
+
+// SplitMix64 (Steele, Lea and Flood 2014) over what has been added so far.
+class Key {
+ public:
+  void add(std::uint64_t value) {
+    std::uint64_t z = (state_ ^ value) + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    state_ = z ^ (z >> 31);
+  }
+  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace
+
+std::int64_t masked_rows_of_call(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens) {
+  if (!backend.asynchronous()) return masked;
+  constexpr std::int64_t unit = 64;
+  return std::min((masked + unit - 1) / unit * unit, tokens);
+}
+
+std::uint64_t call_key(const Call& call, std::uint64_t model, Phase phase) {
+  const Batch& batch = call.batch;
+  Key key;
+  key.add(model);
+  key.add(static_cast<std::uint64_t>(phase));
+  key.add(static_cast<std::uint64_t>(call.training));
+  key.add(batch.sequences());
+  for (const std::int64_t offset : batch.token_offsets) key.add(offset);
+  key.add(call.masked_rows);
+  const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),
+                         !batch.sequence_targets.empty(), !batch.start_positions.empty()};
+  for (const bool given : labels) key.add(static_cast<std::uint64_t>(given));
+  // The tokens that compete for the ends of an answer.
+  for (std::size_t s = 0; !batch.start_positions.empty() && s < batch.lengths.size(); ++s) {
+    key.add(batch.given_length(s));
+  }
+  return key.value();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,97 @@
+// See embeddings.h.
+#include "lib/model/network/embeddings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bigbird {
+namespace {
+
+float word_scale(const ModelConfig& config) {
+  return config.rescale_embeddings ? static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)))
+                                   : 1.0f;
+}
+
+// 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
+// padded rows influence nothing, so they repeat the last position.
+std::vector<std::int32_t> positions_of(const Call& call) {
+  std::vector<std::int32_t> positions;
+  positions.reserve(call.batch.ids.size());
+  const std::int64_t last = call.config.max_position_embeddings - 1;
+  for (std::size_t s = 0; s + 1 < call.batch.token_offsets.size(); ++s) {
+    const std::int64_t count = call.batch.token_offsets[s + 1] - call.batch.token_offsets[s];
+    for (std::int64_t i = 0; i < count; ++i)
+      positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
+  }
+  return positions;
+}
+
+// The ids, with -1 for the pad token where padding stands: it never teaches the pad token's row (padding_idx
+// in Hugging Face). Padding has a gradient at all only where a head looks at every position, as that for
+// questions may.
+std::vector<std::int32_t> taught_ids(const Call& call) {
+  std::vector<std::int32_t> ids = call.batch.ids;
+  for (std::size_t s = 0; s < call.batch.lengths.size(); ++s) {
+    std::replace(ids.begin() + call.batch.token_offsets[s] + call.batch.lengths[s],
+                 ids.begin() + call.batch.token_offsets[s + 1],
+                 static_cast<std::int32_t>(call.config.pad_token_id), -1);
+  }
+  return ids;
+}
+
+}  // namespace
+
+void embeddings_stage(const Call& call, const EmbeddingActivations& kept) {
+  const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
+    call.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
+  };
+  upload(kept.ids, call.batch.ids);
+  upload(kept.types, call.batch.types);
+  upload(kept.positions, positions_of(call));
+  if (kept.taught != nullptr) upload(kept.taught, taught_ids(call));
+}
+
+void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
+                        kernels::Values output) {
+  kernels::Backend& backend = call.backend;
+  const kernels::Index rows = call.tokens(), width = call.width();
+  const EmbeddingNorm norm = call.config.embedding_norm;
+  const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
+  backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type,
+                            tensors.position, word_scale(call.config), sum, rows, width);
+  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
+  const auto drop = [&](kernels::Values values) {
+    if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
+  };
+  if (norm != EmbeddingNorm::before_dropout) drop(sum);
+  if (norm != EmbeddingNorm::none) {
+    backend.layernorm_forward(sum, tensors.norm.weight, tensors.norm.bias, call.epsilon(), output,
+                              kept.norm_state.mean, kept.norm_state.rstd, rows, width);
+  }
+  if (norm == EmbeddingNorm::before_dropout) drop(output);
+}
+
+void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
+                         const EmbeddingActivations& kept, kernels::Values gradient) {
+  kernels::Backend& backend = call.backend;
+  const kernels::Index rows = call.tokens(), width = call.width();
+  const EmbeddingNorm norm = call.config.embedding_norm;
+  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
+  const auto drop = [&] {
+    if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
+  };
+  if (norm == EmbeddingNorm::before_dropout) drop();
+  if (norm != EmbeddingNorm::none) {
+    backend.layernorm_backward(gradient, kept.sum, tensors.norm.weight, kept.norm_state.mean,
+                               kept.norm_state.rstd, gradient, false, gradients.norm.weight,
+                               gradients.norm.bias, rows, width);
+  }
+  if (norm != EmbeddingNorm::before_dropout) drop();
+  backend.embedding_backward(gradient, kept.taught, kept.types, kept.positions, word_scale(call.config),
+                             gradients.word, gradients.type, gradients.position, rows, width,
+                             call.config.vocab_size, call.config.type_vocab_size,
+                             call.config.max_position_embeddings);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,20 @@
+// Input embeddings: word (times sqrt(C) when rescaled) + type + position (not for rotary positions), dropout,
+// and a LayerNorm behind it, before it, or none (EmbeddingNorm; specification 2.1).
+#pragma once
+
+#include "lib/model/network/call.h"
+#include "lib/model/network/memory.h"
+#include "lib/model/network/tensors.h"
+
+namespace bigbird {
+
+// Brings ids, types and positions of the batch to the device.
+void embeddings_stage(const Call& call, const EmbeddingActivations& kept);
+// Fills output [T, C].
+void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
+                        kernels::Values output);
+// gradient [T, C] is that of the output; it is overwritten.
+void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
+                         const EmbeddingActivations& kept, kernels::Values gradient);
+
+}  // namespace bigbird

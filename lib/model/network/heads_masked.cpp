@@ -1,0 +1,90 @@
+// Masked-token prediction; see heads.h.
+#include <algorithm>
+#include <cstddef>
+
+#include "lib/model/network/heads.h"
+#include "lib/model/network/sequence_loss.h"
+
+namespace bigbird {
+namespace {
+
+// The masked rows, and the first of the others to make up Call::masked_rows: rows stay distinct, and with
+// their labels ignored they add zeros to every gradient.
+std::vector<std::int32_t> rows_of_call(const Call& call) {
+  const std::vector<std::int32_t>& masked = call.batch.masked_rows;
+  std::vector<std::int32_t> rows = masked;
+  std::size_t next = 0;
+  for (std::int32_t row = 0; static_cast<std::int64_t>(rows.size()) < call.masked_rows; ++row) {
+    if (next < masked.size() && masked[next] == row) {
+      ++next;
+    } else {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+void masked_head_stage(const Call& call, const MaskedActivations& kept) {
+  const std::vector<std::int32_t> rows = rows_of_call(call);
+  call.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
+  if (call.batch.masked_labels.empty()) return;
+  std::vector<std::int32_t> labels = call.batch.masked_labels;
+  labels.resize(rows.size(), ignored_label);
+  call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+}
+
+void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
+                         kernels::ConstValues hidden) {
+  kernels::Backend& backend = call.backend;
+  const kernels::Index rows = call.masked_rows, width = call.width(), vocabulary = call.config.vocab_size;
+  if (rows == 0) return;
+  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, width);
+  backend.linear_gelu_forward(kept.gathered, tensors.transform.weight, tensors.transform.bias,
+                              kept.transform_pre, kept.transform, rows, width, width, call.config.activation);
+  backend.layernorm_forward(kept.transform, tensors.norm.weight, tensors.norm.bias, call.epsilon(), kept.norm,
+                            kept.norm_state.mean, kept.norm_state.rstd, rows, width);
+  backend.linear_forward(kept.norm, tensors.decoder.weight, tensors.decoder.bias, kept.logits, rows,
+                         vocabulary, width);
+  if (call.batch.masked_labels.empty()) return;
+  backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr, rows,
+                        vocabulary);
+}
+
+void masked_head_result(const Call& call, const MaskedActivations& kept, ForwardResult& result) {
+  if (call.batch.masked_labels.empty()) return;
+  LossSum sum = sum_losses(call.backend, kept.losses, kept.predictions, call.batch.masked_labels);
+  result.mlm_loss_sum = sum.loss;
+  result.mlm_count = sum.count;
+  result.mlm_correct = sum.correct;
+  result.mlm_losses = std::move(sum.losses);
+}
+
+void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
+                          const MaskedHeadTensors& gradients, const Activations& activations) {
+  if (call.batch.masked_labels.empty()) return;
+  kernels::Backend& backend = call.backend;
+  const MaskedActivations& kept = activations.masked;
+  const kernels::Index rows = call.masked_rows, width = call.width(), vocabulary = call.config.vocab_size;
+  // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
+  const kernels::Values dtransform = activations.workspace.wide;
+  const kernels::Values dgathered = dtransform + rows * width;
+
+  const kernels::Values dlogits = kept.logits;
+  backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, dlogits, activations.cells.mlm_scale,
+                        rows, vocabulary);
+  backend.linear_backward_weight(dlogits, kept.norm, gradients.decoder.weight, gradients.decoder.bias, rows,
+                                 vocabulary, width);
+  backend.linear_backward_input(dlogits, tensors.decoder.weight, dtransform, rows, vocabulary, width, false);
+  backend.layernorm_backward(dtransform, kept.transform, tensors.norm.weight, kept.norm_state.mean,
+                             kept.norm_state.rstd, dtransform, false, gradients.norm.weight,
+                             gradients.norm.bias, rows, width);
+  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, call.config.activation);
+  backend.linear_backward_weight(dtransform, kept.gathered, gradients.transform.weight,
+                                 gradients.transform.bias, rows, width, width);
+  backend.linear_backward_input(dtransform, tensors.transform.weight, dgathered, rows, width, width, false);
+  backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.stream, rows, width);
+}
+
+}  // namespace bigbird

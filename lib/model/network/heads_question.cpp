@@ -1,0 +1,147 @@
+// Spans that answer a question, as in Hugging Face's BigBirdForQuestionAnswering; see heads.h.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "lib/model/network/heads.h"
+#include "lib/model/network/sequence_loss.h"
+
+namespace bigbird {
+namespace {
+
+// Taken off the logits of the question.
+constexpr float question_penalty = 1e6f;
+
+std::vector<float> penalties(const Call& call) {
+  const Batch& batch = call.batch;
+  std::vector<float> values(batch.ids.size(), 0.0f);
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t first = batch.token_offsets[s];
+    const std::int64_t length =
+        question_length(batch.ids.data() + first, batch.given_length(s), call.config.sep_token_id);
+    std::fill(values.begin() + first + 1, values.begin() + first + length, -question_penalty);
+  }
+  return values;
+}
+
+// One side of the answer: its logits and their gradients and, from `at` on, the labels and losses of its B
+// positions.
+struct Side {
+  const float* logits;      // [T]
+  kernels::Values dlogits;  // [T]
+  const float* scale;       // of the loss, on the device
+  const std::vector<std::int32_t>& positions;
+  std::size_t at;
+};
+
+std::array<Side, 2> sides(const Call& call, const QuestionActivations& kept, const Cells& cells) {
+  const Batch& batch = call.batch;
+  return {Side{kept.start, kept.dstart, cells.start_scale, batch.start_positions, 0},
+          Side{kept.end, kept.dend, cells.end_scale, batch.end_positions, batch.lengths.size()}};
+}
+
+// Cross entropy over the competing tokens of every sequence, and its gradient when it is wanted.
+void cross_entropies(const Call& call, const QuestionActivations& kept, const Side& side, bool gradient) {
+  const Batch& batch = call.batch;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t first = batch.token_offsets[s], competing = batch.given_length(s);
+    const kernels::Values dlogits = gradient ? side.dlogits + first : nullptr;
+    call.backend.cross_entropy(side.logits + first, kept.labels + side.at + s, kept.losses + side.at + s,
+                               nullptr, dlogits, side.scale, 1, competing);
+    if (!gradient) continue;
+    const std::int64_t rest = batch.token_offsets[s + 1] - first - competing;
+    call.backend.zero((dlogits + competing).data(),
+                      static_cast<std::size_t>(rest) * kernels::size_of(dlogits.type()));
+  }
+}
+
+}  // namespace
+
+std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id) {
+  const std::int32_t* separator = std::find(ids, ids + length, static_cast<std::int32_t>(sep_token_id));
+  return separator == ids + length ? 1 : separator - ids + 1;
+}
+
+void question_head_stage(const Call& call, const QuestionActivations& kept) {
+  const Batch& batch = call.batch;
+  const std::vector<float> penalty = penalties(call);
+  call.backend.upload(kept.penalty, penalty.data(), penalty.size() * sizeof(float));
+  std::vector<std::int32_t> labels = batch.start_positions;
+  labels.insert(labels.end(), batch.end_positions.begin(), batch.end_positions.end());
+  call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+}
+
+void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
+                           kernels::ConstValues hidden) {
+  kernels::Backend& backend = call.backend;
+  const kernels::Index rows = call.tokens(), width = call.width(), inner = call.config.intermediate_size;
+  const QuestionActivations& head = kept.question;
+  const FeedForwardActivations& block = head.block;
+  backend.dropout(hidden, head.input, rows * width, call.dropout(DropoutSite::question_input, 0));
+  backend.linear_gelu_forward(head.input, tensors.block.inner.weight, tensors.block.inner.bias, block.pre,
+                              block.inner, rows, inner, width, call.config.activation);
+  backend.linear_forward(block.inner, tensors.block.output.weight, tensors.block.output.bias, block.sum, rows,
+                         width, inner);
+  backend.dropout_add_layernorm_forward(block.sum, hidden, call.dropout(DropoutSite::question_output, 0),
+                                        block.sum, tensors.block.norm.weight, tensors.block.norm.bias,
+                                        call.epsilon(), block.norm, block.norm_state.mean,
+                                        block.norm_state.rstd, rows, width);
+
+  // The two rows of the last product go apart, so that each side's logits lie together for the softmax.
+  backend.linear_forward(block.norm, tensors.output.weight, tensors.output.bias, head.start, rows, 1, width);
+  backend.linear_forward(block.norm, tensors.output.weight + width, tensors.output.bias + 1, head.end, rows,
+                         1, width);
+  backend.add(head.penalty, head.start, rows);
+  backend.add(head.penalty, head.end, rows);
+
+  if (call.batch.start_positions.empty()) return;
+  for (const Side& side : sides(call, head, kept.cells)) cross_entropies(call, head, side, false);
+}
+
+void question_head_result(const Call& call, const QuestionActivations& kept, ForwardResult& result) {
+  const Batch& batch = call.batch;
+  if (batch.start_positions.empty()) return;
+  const LossSum start = sum_losses(call.backend, kept.losses, nullptr, batch.start_positions);
+  const LossSum end = sum_losses(call.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions);
+  result.start_loss_sum = start.loss;
+  result.start_count = start.count;
+  result.end_loss_sum = end.loss;
+  result.end_count = end.count;
+}
+
+void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
+                            const QuestionHeadTensors& gradients, const Activations& kept) {
+  if (call.batch.start_positions.empty()) return;
+  kernels::Backend& backend = call.backend;
+  const kernels::Index rows = call.tokens(), width = call.width(), inner = call.config.intermediate_size;
+  const QuestionActivations& head = kept.question;
+  const FeedForwardActivations& block = head.block;
+  const kernels::Values stream = kept.workspace.stream, branch = kept.workspace.branch,
+                        dinner = kept.workspace.wide;
+
+  for (const Side& side : sides(call, head, kept.cells)) cross_entropies(call, head, side, true);
+  const LinearTensors &output = tensors.output, &doutput = gradients.output;
+  backend.linear_backward_weight(head.dstart, block.norm, doutput.weight, doutput.bias, rows, 1, width);
+  backend.linear_backward_weight(head.dend, block.norm, doutput.weight + width, doutput.bias + 1, rows, 1,
+                                 width);
+  backend.linear_backward_input(head.dstart, output.weight, branch, rows, 1, width, false);
+  backend.linear_backward_input(head.dend, output.weight + width, branch, rows, 1, width, true);
+
+  // From the sum the gradient goes to the residual as it is, and into the block.
+  backend.layernorm_backward(branch, block.sum, tensors.block.norm.weight, block.norm_state.mean,
+                             block.norm_state.rstd, branch, false, gradients.block.norm.weight,
+                             gradients.block.norm.bias, rows, width);
+  backend.add(branch, stream, rows * width);
+  backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_output, 0));
+  backend.linear_backward_weight(branch, block.inner, gradients.block.output.weight,
+                                 gradients.block.output.bias, rows, width, inner);
+  backend.linear_backward_input_gelu(branch, tensors.block.output.weight, block.pre, dinner, rows, width,
+                                     inner, call.config.activation);
+  backend.linear_backward_weight(dinner, head.input, gradients.block.inner.weight, gradients.block.inner.bias,
+                                 rows, inner, width);
+  backend.linear_backward_input(dinner, tensors.block.inner.weight, branch, rows, inner, width, false);
+  backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_input, 0));
+  backend.add(branch, stream, rows * width);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,140 @@
+// The table of tensors; see layout.h. Names are Hugging Face's (specification 2.2 and 3).
+#include "lib/model/network/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/core/rng.h"
+
+namespace bigbird {
+namespace {
+
+// Values drawn from one stream; part of what a seed means, so it never changes.
+constexpr std::int64_t init_chunk = 65536;
+
+// FNV-1a: a tensor's stream depends on its name, not on its place in the table.
+std::uint64_t hash_name(const std::string& name) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char letter : name) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3ull;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void ParameterLayout::declare(const std::string& name, std::vector<std::int64_t> shape, Init init,
+                              bool decay) {
+  TensorSpec spec{name, std::move(shape), init, decay, count_, 1};
+  for (const std::int64_t size : spec.shape) spec.count *= size;
+  count_ += spec.count;
+  tensors_.push_back(std::move(spec));
+}
+
+ParameterLayout::ParameterLayout(const ModelConfig& config) {
+  const std::int64_t c = config.hidden_size, f = config.intermediate_size, v = config.vocab_size;
+  const auto weight = [&](const std::string& name, std::int64_t out, std::int64_t in) {
+    declare(name + ".weight", {out, in}, Init::normal, true);
+  };
+  const auto bias = [&](const std::string& name, std::int64_t out) {
+    declare(name + ".bias", {out}, Init::zeros, false);
+  };
+  const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in) {
+    weight(name, out, in);
+    bias(name, out);
+  };
+  const auto layernorm = [&](const std::string& name) {
+    declare(name + ".weight", {c}, Init::ones, false);
+    declare(name + ".bias", {c}, Init::zeros, false);
+  };
+
+  weight("bert.embeddings.word_embeddings", v, c);
+  if (config.position_type == PositionType::absolute) {
+    weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
+  }
+  weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
+  if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
+    const std::string self = prefix + "attention.self.";
+    for (const char* name : {"query", "key", "value"}) weight(self + name, c, c);
+    if (config.use_bias) {
+      for (const char* name : {"query", "key", "value"}) bias(self + name, c);
+    }
+    linear(prefix + "attention.output.dense", c, c);
+    layernorm(prefix + "attention.output.LayerNorm");
+    linear(prefix + "intermediate.dense", f, c);
+    linear(prefix + "output.dense", c, f);
+    layernorm(prefix + "output.LayerNorm");
+  }
+  if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
+  if (config.has_pooler()) {
+    declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());
+    bias("bert.pooler", c);
+  }
+  if (config.has_mlm()) {
+    linear("cls.predictions.transform.dense", c, c);
+    layernorm("cls.predictions.transform.LayerNorm");
+    bias("cls.predictions", v);
+  }
+  if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
+  if (config.head == HeadType::classification) {
+    linear("classifier.dense", c, c);
+    linear("classifier.out_proj", config.num_labels, c);
+  }
+  if (config.head == HeadType::question_answering) {
+    linear("qa_classifier.intermediate.dense", f, c);
+    linear("qa_classifier.output.dense", c, f);
+    layernorm("qa_classifier.output.LayerNorm");
+    linear("qa_classifier.qa_outputs", 2, c);
+  }
+}
+
+std::int64_t ParameterLayout::offset(const std::string& name) const {
+  const TensorSpec* spec = find(name);
+  if (spec == nullptr) throw_runtime("the model has no tensor " + name);
+  return spec->offset;
+}
+
+const TensorSpec* ParameterLayout::find(const std::string& name) const {
+  for (const TensorSpec& spec : tensors_) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
+                                      std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(layout.count()), 0.0f);
+  for (const TensorSpec& spec : layout.tensors()) {
+    float* target = values.data() + spec.offset;
+    if (spec.init == Init::ones) {
+      for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
+    }
+    if (spec.init != Init::normal) continue;
+    const std::uint64_t stream = hash_name(spec.name);
+    const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
+    kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
+      CounterRng rng(seed, Purpose::parameter_init, stream + chunk);
+      const std::int64_t begin = static_cast<std::int64_t>(chunk) * init_chunk;
+      const std::int64_t end = std::min(begin + init_chunk, spec.count);
+      for (std::int64_t i = begin; i < end; ++i) {
+        double draw = rng.normal();
+        while (draw < -2.0 || draw > 2.0) draw = rng.normal();
+        target[i] = static_cast<float>(draw * config.initializer_range);
+      }
+    });
+    if (spec.name == "bert.embeddings.word_embeddings.weight") {
+      float* row = target + config.pad_token_id * config.hidden_size;
+      for (std::int64_t i = 0; i < config.hidden_size; ++i) row[i] = 0.0f;
+    }
+  }
+  return values;
+}
+
+}  // namespace bigbird

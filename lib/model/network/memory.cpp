@@ -1,0 +1,295 @@
+// The table of slices; see memory.h.
+#include "lib/model/network/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/model/network/attention_runs.h"
+#include "lib/model/network/call.h"
+#include "lib/model/network/layout.h"
+
+namespace bigbird {
+namespace {
+
+// Rows of whole cache lines on every device.
+constexpr std::size_t alignment = 256;
+
+// Everything that is needed to lay out one call, so that the parts below read as tables.
+struct Planner {
+  Arena& arena;
+  const ModelConfig& config;
+  std::int64_t tokens, width, inner, heads;
+
+  bool postnorm() const { return config.norm_type == NormType::postnorm; }
+
+  NormState norm_state(const std::string& what, std::int64_t rows) {
+    return {arena.floats(what, rows), arena.floats(what, rows)};
+  }
+
+  // A layer whose intermediate results are all kept. The output (norm or sum of the feed-forward part) is the
+  // caller's.
+  LayerActivations kept_layer(const std::string& what) {
+    LayerActivations layer;
+    layer.attention.qkv = arena.values(what, tokens * 3 * width);
+    layer.attention.context = arena.values(what, tokens * width);
+    layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
+    layer.attention.sum = arena.values(what, tokens * width);
+    layer.attention.norm = arena.values(what, tokens * width);
+    layer.attention.norm_state = norm_state(what, tokens);
+    layer.feed_forward.pre = arena.values(what, tokens * inner);
+    layer.feed_forward.inner = arena.values(what, tokens * inner);
+    const kernels::Values other = arena.values(what, tokens * width);
+    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
+    layer.feed_forward.norm_state = norm_state(what, tokens);
+    return layer;
+  }
+
+  // A layer of inference: buffers are shared as soon as their content is spent. Once attention has run, the
+  // qkv matrix is free for three [T, C] matrices.
+  LayerActivations shared_layer(const std::string& what) {
+    LayerActivations layer;
+    const kernels::Values qkv = arena.values(what, tokens * 3 * width);
+    const kernels::Values context = arena.values(what, tokens * width);
+    const auto third = [&](std::int64_t part) { return qkv + part * tokens * width; };
+    layer.attention.qkv = qkv;
+    layer.attention.context = context;
+    layer.attention.sum = third(0);
+    layer.attention.norm = postnorm() ? third(1) : context;  // pre-LN: read by the qkv product only
+    layer.feed_forward.inner = arena.values(what, tokens * inner);
+    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = third(2);
+    return layer;
+  }
+
+  void set_output(LayerActivations& layer, kernels::Values output) const {
+    (postnorm() ? layer.feed_forward.norm : layer.feed_forward.sum) = output;
+  }
+};
+
+void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
+  const std::int64_t layers = plan.config.num_hidden_layers, state = plan.tokens * plan.width;
+  Arena& arena = plan.arena;
+  if (!options.training) {
+    const std::string what = "activations of one layer";
+    const kernels::Values ping_pong[2] = {arena.values(what, state), arena.values(what, state)};
+    const LayerActivations shared = plan.shared_layer(what);
+    to.layers.assign(static_cast<std::size_t>(layers), shared);
+    for (std::int64_t i = 0; i <= layers; ++i) to.states.push_back(ping_pong[i % 2]);
+  } else if (options.grad_checkpoint) {
+    const std::string what = fmt::format("inputs of {} layers", layers);
+    for (std::int64_t i = 0; i <= layers; ++i) to.states.push_back(arena.values(what, state));
+    to.layers.assign(static_cast<std::size_t>(layers), plan.kept_layer("activations of one layer"));
+  } else {
+    const std::string what = fmt::format("activations of {} layers", layers);
+    to.states.push_back(arena.values(what, state));
+    for (std::int64_t i = 0; i < layers; ++i) {
+      to.layers.push_back(plan.kept_layer(what));
+      to.states.push_back(arena.values(what, state));
+    }
+  }
+  for (std::size_t i = 0; i < to.layers.size(); ++i) {
+    plan.set_output(to.layers[i], to.states[i + 1]);
+    to.layers[i].attention.turns = to.turns;
+  }
+}
+
+void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options) {
+  const std::string what = "embeddings";
+  to.embeddings.ids = plan.arena.integers(what, plan.tokens);
+  to.embeddings.types = plan.arena.integers(what, plan.tokens);
+  to.embeddings.positions = plan.arena.integers(what, plan.tokens);
+  if (options.training) to.embeddings.taught = plan.arena.integers(what, plan.tokens);
+  if (plan.config.embedding_norm != EmbeddingNorm::none) {
+    to.embeddings.sum = plan.arena.values(what, plan.tokens * plan.width);
+    if (options.training) to.embeddings.norm_state = plan.norm_state(what, plan.tokens);
+  }
+}
+
+void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training) {
+  Arena& arena = plan.arena;
+  const std::string what = "heads";
+  head.rows = arena.integers(what, masked);
+  head.labels = arena.integers(what, masked);
+  head.predictions = arena.integers(what, masked);
+  head.gathered = arena.values(what, masked * plan.width);
+  head.transform_pre = arena.values(what, masked * plan.width);
+  head.transform = arena.values(what, masked * plan.width);
+  head.norm = arena.values(what, masked * plan.width);
+  head.norm_state = plan.norm_state(what, masked);
+  head.losses = arena.floats(what, masked);
+  const std::string logits = "logits of masked tokens";
+  const std::int64_t count = masked * plan.config.vocab_size;
+  if (training) {
+    head.logits = arena.values(logits, count);
+  } else {
+    head.logits = arena.floats(logits, count);
+  }
+}
+
+void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequences, std::int64_t classes,
+                   bool training) {
+  Arena& arena = plan.arena;
+  const std::string what = "heads";
+  head.rows = arena.integers(what, sequences);
+  head.gathered = arena.values(what, sequences * plan.width);
+  if (classes == 0) return;
+  head.labels = arena.integers(what, sequences);
+  head.predictions = arena.integers(what, sequences);
+  head.logits = arena.floats(what, sequences * classes);
+  if (training) head.dlogits = arena.values(what, sequences * classes);
+  head.losses = arena.floats(what, sequences);
+  if (plan.config.head == HeadType::classification && plan.config.problem_type != ProblemType::single_label) {
+    head.targets = arena.floats(what, sequences * classes);
+  }
+}
+
+void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
+  Arena& arena = plan.arena;
+  const std::string what = "heads";
+  head.input = arena.values(what, plan.tokens * plan.width);
+  if (training) head.block.pre = arena.values(what, plan.tokens * plan.inner);
+  head.block.inner = arena.values(what, plan.tokens * plan.inner);
+  head.block.sum = arena.values(what, plan.tokens * plan.width);
+  head.block.norm = arena.values(what, plan.tokens * plan.width);
+  if (training) head.block.norm_state = plan.norm_state(what, plan.tokens);
+  head.penalty = arena.floats(what, plan.tokens);
+  head.start = arena.floats(what, plan.tokens);
+  head.end = arena.floats(what, plan.tokens);
+  if (training) {
+    head.dstart = arena.values(what, plan.tokens);
+    head.dend = arena.values(what, plan.tokens);
+  }
+  head.labels = arena.integers(what, 2 * sequences);
+  head.losses = arena.floats(what, 2 * sequences);
+}
+
+void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool training,
+                const kernels::Backend& backend) {
+  const std::int64_t masked = masked_rows_of_call(backend, limits.masked_tokens, limits.tokens);
+  const std::int64_t sequences = limits.sequences;
+  if (plan.config.uses_pooler()) {
+    to.pooled.linear = plan.arena.values("heads", sequences * plan.width);
+    to.pooled.pooled = plan.arena.values("heads", sequences * plan.width);
+  }
+  switch (plan.config.head) {
+    case HeadType::encoder:
+      plan_sequence(plan, to.sequence, sequences, 0, training);
+      break;
+    case HeadType::pretraining:
+      plan_sequence(plan, to.sequence, sequences, 2, training);
+      plan_masked(plan, to.masked, masked, training);
+      break;
+    case HeadType::masked_lm:
+      plan_masked(plan, to.masked, masked, training);
+      break;
+    case HeadType::classification:
+      plan_sequence(plan, to.sequence, sequences, plan.config.num_labels, training);
+      to.classification.dense_pre = plan.arena.values("heads", sequences * plan.width);
+      to.classification.dense = plan.arena.values("heads", sequences * plan.width);
+      break;
+    case HeadType::question_answering:
+      plan_question(plan, to.question, sequences, training);
+      break;
+  }
+}
+
+}  // namespace
+
+void* Arena::bytes(const std::string& what, std::size_t count) {
+  const std::size_t padded = (count + alignment - 1) / alignment * alignment;
+  const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                [&](const MemoryRow& candidate) { return candidate.what == what; });
+  if (row == rows_.end()) {
+    rows_.push_back({what, padded});
+  } else {
+    row->bytes += padded;
+  }
+  void* memory = base_ == nullptr ? nullptr : base_ + used_;
+  used_ += padded;
+  return memory;
+}
+
+kernels::Values Arena::values(const std::string& what, std::int64_t count) {
+  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type_)), type_};
+}
+
+float* Arena::floats(const std::string& what, std::int64_t count) {
+  return static_cast<float*>(bytes(what, static_cast<std::size_t>(count) * sizeof(float)));
+}
+
+std::int32_t* Arena::integers(const std::string& what, std::int64_t count) {
+  return static_cast<std::int32_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::int32_t)));
+}
+
+std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
+  return static_cast<std::uint64_t*>(bytes(what, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
+}
+
+Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                             const ModelOptions& options, const kernels::Backend& backend) {
+  Planner plan{
+      arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
+  Activations to;
+  to.cells.dropout_seed = arena.keys("embeddings", 1);
+  if (float* scales = arena.floats("heads", 4); scales != nullptr) {
+    to.cells.mlm_scale = scales;
+    to.cells.sequence_scale = scales + 1;
+    to.cells.start_scale = scales + 2;
+    to.cells.end_scale = scales + 3;
+  }
+  plan_embeddings(plan, to, options);
+  if (config.position_type == PositionType::rotary) {
+    to.turns = {to.embeddings.positions,
+                arena.floats("rotary positions", limits.longest * config.rotary_dim)};
+  }
+  plan_encoder(plan, to, options);
+  if (config.has_final_norm()) {
+    to.final_norm = arena.values("final LayerNorm", plan.tokens * plan.width);
+    if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
+  }
+  plan_heads(plan, to, limits, options.training, backend);
+  if (options.training) {
+    const std::string what = "backward workspace";
+    to.workspace.stream = arena.values(what, plan.tokens * plan.width);
+    to.workspace.branch = arena.values(what, plan.tokens * plan.width);
+    to.workspace.wide = arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width));
+  }
+  return to;
+}
+
+ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                       const ModelOptions& options, const kernels::Backend& backend) {
+  const std::int64_t parameters = ParameterLayout(config).count();
+  ModelMemory memory;
+  memory.parameters = arena.floats("parameters", parameters);
+  if (options.training) memory.gradients = arena.floats("gradients", parameters);
+  const std::size_t copy = backend.weight_copy_bytes(parameters);
+  if (copy > 0) memory.working_weights = arena.bytes("working weights (bf16)", copy);
+  memory.activations = plan_activations(arena, config, limits, options, backend);
+  return memory;
+}
+
+kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
+                                          const ModelOptions& options) {
+  kernels::AttentionLimits most;
+  most.places = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
+  most.sequences = limits.sequences;
+  most.tokens = limits.tokens;
+  most.longest = limits.longest;
+  most.heads = config.num_attention_heads;
+  most.head_size = config.head_size();
+  most.block_size = config.block_size;
+  most.training = options.training;
+  return most;
+}
+
+std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
+                                         const ModelOptions& options, const kernels::Backend& backend) {
+  Arena arena(nullptr, backend.element_type());
+  plan_model(arena, config, limits, options, backend);
+  std::vector<MemoryRow> rows = arena.rows();
+  rows.push_back({"kernels", backend.scratch_bytes(attention_limits(config, limits, options))});
+  return rows;
+}
+
+}  // namespace bigbird

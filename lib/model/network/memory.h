@@ -1,0 +1,182 @@
+// Activation memory, planned: every buffer of a call is a slice of one arena whose size follows from the
+// batch limits. The plan that is printed and the pointers that are used come from the same walk over the same
+// table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/network/model.h"
+
+namespace bigbird {
+
+// Hands out aligned slices in order. Without a base it only counts, and every slice is null.
+class Arena {
+ public:
+  explicit Arena(std::byte* base, kernels::ElementType type = kernels::ElementType::fp32)
+      : base_(base), type_(type) {}
+
+  // `what` is the row of the memory table that the slice counts towards.
+  kernels::Values values(const std::string& what, std::int64_t count);  // of the arena's element type
+  float* floats(const std::string& what, std::int64_t count);
+  std::int32_t* integers(const std::string& what, std::int64_t count);
+  std::uint64_t* keys(const std::string& what, std::int64_t count);
+  void* bytes(const std::string& what, std::size_t count);
+
+  std::size_t used() const { return used_; }
+  const std::vector<MemoryRow>& rows() const { return rows_; }
+
+ private:
+  std::byte* base_;
+  kernels::ElementType type_;
+  std::size_t used_ = 0;
+  std::vector<MemoryRow> rows_;
+};
+
+// Statistics of the rows of a LayerNorm, kept for backward.
+struct NormState {
+  float* mean = nullptr;  // [rows]
+  float* rstd = nullptr;  // [rows]
+};
+
+// What rotary positions are turned by, shared by all layers; null for absolute positions.
+struct RotaryTurns {
+  const std::int32_t* positions = nullptr;  // [T]
+  float* table = nullptr;                   // [longest sequence, rotary_dim], rotary.h
+};
+
+// Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
+// sum (the output).
+struct AttentionActivations {
+  kernels::Values qkv;           // [T, 3C]; query and key after their turn
+  kernels::Values context;       // [T, C]
+  float* log_sum_exp = nullptr;  // [H, T]; null in inference
+  kernels::Values sum;           // [T, C]: input + dropout(output product)
+  kernels::Values norm;          // [T, C]
+  NormState norm_state;          // null in inference
+  RotaryTurns turns;
+};
+
+// The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
+struct FeedForwardActivations {
+  kernels::Values pre;    // [T, F] before gelu; null in inference
+  kernels::Values inner;  // [T, F]
+  kernels::Values sum;    // [T, C]
+  kernels::Values norm;   // [T, C]
+  NormState norm_state;
+};
+
+struct LayerActivations {
+  AttentionActivations attention;
+  FeedForwardActivations feed_forward;
+};
+
+struct EmbeddingActivations {
+  std::int32_t* ids = nullptr;        // [T]
+  std::int32_t* types = nullptr;      // [T]
+  std::int32_t* positions = nullptr;  // [T]
+  std::int32_t* taught = nullptr;     // [T] ids of the rows that backward adds to; null in inference
+  kernels::Values sum;                // [T, C] what the LayerNorm reads; null without one
+  NormState norm_state;
+};
+
+// Masked rows only: M of them, with what masked_rows_of_call() (call.h) adds.
+struct MaskedActivations {
+  std::int32_t* rows = nullptr;         // [M]
+  std::int32_t* labels = nullptr;       // [M]
+  std::int32_t* predictions = nullptr;  // [M]
+  kernels::Values gathered;             // [M, C]
+  kernels::Values transform_pre;        // [M, C]
+  kernels::Values transform;            // [M, C]
+  kernels::Values norm;                 // [M, C]
+  NormState norm_state;
+  kernels::Values logits;   // [M, V]; fp32 in inference; backward turns them into their gradient
+  float* losses = nullptr;  // [M]
+};
+
+struct PooledActivations {
+  kernels::Values linear;  // [B, C] before tanh
+  kernels::Values pooled;  // [B, C]
+};
+
+struct ClassificationActivations {
+  kernels::Values dense_pre;  // [B, C] before gelu
+  kernels::Values dense;      // [B, C] after gelu and dropout
+};
+
+// Rows are tokens, so that the block works as a layer of the encoder does.
+struct QuestionActivations {
+  kernels::Values input;           // [T, C] after dropout
+  FeedForwardActivations block;    // sum and norm [T, C]
+  float* penalty = nullptr;        // [T]: what is added to the logits of the question
+  float* start = nullptr;          // [T] logits
+  float* end = nullptr;            // [T]
+  kernels::Values dstart, dend;    // [T] their gradients; null in inference
+  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
+  float* losses = nullptr;         // [2B]
+};
+
+// One row per sequence, at its first token.
+struct SequenceActivations {
+  std::int32_t* rows = nullptr;         // [B]
+  std::int32_t* labels = nullptr;       // [B]
+  std::int32_t* predictions = nullptr;  // [B]
+  kernels::Values gathered;             // [B, C]; classification: after dropout
+  float* logits = nullptr;              // [B, classes]
+  kernels::Values dlogits;              // [B, classes]; null in inference
+  float* targets = nullptr;             // [B, classes]; multi-label and regression only
+  float* losses = nullptr;              // [B]
+};
+
+// Gradients on their way down; training only.
+struct BackwardWorkspace {
+  kernels::Values stream;  // [T, C]: gradient of a layer's output, then of its input
+  kernels::Values branch;  // [T, C]
+  kernels::Values wide;    // [T, max(F, 4C)]
+};
+
+// What changes from call to call and is read on the device, so that recorded work can run again.
+struct Cells {
+  std::uint64_t* dropout_seed = nullptr;
+  float* mlm_scale = nullptr;  // [4]: the weights of LossScale, in its order
+  float* sequence_scale = nullptr;
+  float* start_scale = nullptr;
+  float* end_scale = nullptr;
+};
+
+struct Activations {
+  Cells cells;
+  EmbeddingActivations embeddings;
+  RotaryTurns turns;
+  std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
+  std::vector<LayerActivations> layers;
+  kernels::Values final_norm;  // [T, C]; null without a final LayerNorm
+  NormState final_norm_state;
+  SequenceActivations sequence;
+  MaskedActivations masked;  // each filled for the heads that have it
+  PooledActivations pooled;
+  ClassificationActivations classification;
+  QuestionActivations question;
+  BackwardWorkspace workspace;
+
+  // What the heads read.
+  kernels::Values last_hidden_state() const { return final_norm == nullptr ? states.back() : final_norm; }
+};
+
+Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                             const ModelOptions& options, const kernels::Backend& backend);
+
+// All that a model holds on the device beside the backend's own.
+struct ModelMemory {
+  float* parameters = nullptr;
+  float* gradients = nullptr;       // null in inference
+  void* working_weights = nullptr;  // null where the backend reads the parameters themselves
+  Activations activations;
+};
+ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
+                       const ModelOptions& options, const kernels::Backend& backend);
+
+}  // namespace bigbird

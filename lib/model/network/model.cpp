@@ -1,0 +1,300 @@
+// The model: arenas on the device, the order of a call, and results back on the host; see model.h.
+#include "lib/model/network/model.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "lib/core/error.h"
+#include "lib/model/network/attention_runs.h"
+#include "lib/model/network/batch_check.h"
+#include "lib/model/network/call.h"
+#include "lib/model/network/embeddings.h"
+#include "lib/model/network/encoder.h"
+#include "lib/model/network/heads.h"
+#include "lib/model/network/memory.h"
+#include "lib/model/network/rotary.h"
+#include "lib/model/network/tensors.h"
+
+namespace bigbird {
+namespace {
+
+// Device memory with an owner.
+class DeviceMemory {
+ public:
+  DeviceMemory(kernels::Backend& backend, std::size_t bytes)
+      : backend_(backend), memory_(static_cast<std::byte*>(backend.allocate(bytes))) {}
+  ~DeviceMemory() { backend_.release(memory_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  std::byte* bytes() const { return memory_; }
+
+ private:
+  kernels::Backend& backend_;
+  std::byte* memory_;
+};
+
+// Numbers of models, for call_key().
+std::atomic<std::uint64_t> models_made{0};
+
+std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+                        const ModelOptions& options) {
+  Arena arena(nullptr, backend.element_type());
+  plan_model(arena, config, limits, options, backend);
+  return arena.used();
+}
+
+}  // namespace
+
+struct Model::Impl {
+  Impl(kernels::Backend& on, const ModelConfig& of, const BatchLimits& up_to, const ModelOptions& how)
+      : backend(on),
+        config(of),
+        limits(up_to),
+        options(how),
+        layout(of),
+        plans(of),
+        memory(on, model_bytes(on, of, up_to, how)) {
+    Arena arena(memory.bytes(), backend.element_type());
+    held = plan_model(arena, config, limits, options, backend);
+    const kernels::AttentionLimits attention = attention_limits(config, limits, options);
+    places = attention.places;
+    first_place = backend.reserve_scratch(attention);
+    parameter_tensors = model_tensors(config, layout, held.parameters);
+    backend.zero(held.parameters, parameter_bytes());
+    if (options.training) {
+      gradient_tensors = model_tensors(config, layout, held.gradients);
+      backend.zero(held.gradients, parameter_bytes());
+    }
+    if (RotaryTurns& rotary = held.activations.turns; rotary.table != nullptr) {
+      const std::vector<float> turns = rotary_turns(config, limits.longest);
+      backend.upload(rotary.table, turns.data(), turns.size() * sizeof(float));
+    }
+    if (held.working_weights != nullptr) {
+      backend.bind_weights(held.parameters, layout.count(), held.working_weights);
+      backend.refresh_weights(held.parameters);
+    }
+  }
+  ~Impl() {
+    backend.release_places(first_place, places);
+    if (held.working_weights != nullptr) backend.unbind_weights(held.parameters);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::size_t parameter_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
+
+  Call call() {
+    const auto masked = static_cast<std::int64_t>(batch.masked_rows.size());
+    return {backend,
+            config,
+            batch,
+            runs,
+            masked_rows_of_call(backend, masked, batch.tokens()),
+            dropout_on,
+            held.activations.cells.dropout_seed};
+  }
+
+  void stage(const Call& call, std::uint64_t dropout_seed) {
+    const Activations& kept = held.activations;
+    backend.upload(kept.cells.dropout_seed, &dropout_seed, sizeof dropout_seed);
+    embeddings_stage(call, kept.embeddings);
+    head_stage(call, kept);
+    for (const std::vector<AttentionRun>& layer : runs) {
+      for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
+    }
+  }
+
+  std::vector<float> download(kernels::ConstValues from, std::int64_t count) const {
+    std::vector<float> host(static_cast<std::size_t>(count));
+    backend.download_values(host.data(), from, count);
+    return host;
+  }
+  // The same for what only some heads have.
+  std::vector<float> output(kernels::ConstValues from, std::int64_t count, const char* what) const {
+    if (from == nullptr)
+      throw_runtime(fmt::format("a model with the {} head has no {}", name_of(config.head), what));
+    return download(from, count);
+  }
+
+  const std::uint64_t number = ++models_made;
+  kernels::Backend& backend;
+  ModelConfig config;
+  BatchLimits limits;
+  ModelOptions options;
+  ParameterLayout layout;
+  PlanCache plans;
+  DeviceMemory memory;
+  ModelMemory held;
+  ModelTensors parameter_tensors;
+  ModelTensors gradient_tensors;
+  // The last call, for backward().
+  Batch batch;
+  std::vector<std::vector<AttentionRun>> runs;
+  kernels::Index first_place = 0;
+  kernels::Index places = 0;
+  bool dropout_on = false;
+  bool backward_possible = false;
+};
+
+LossScale mean_scale(const ForwardResult& result) {
+  const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
+  return {mean(result.mlm_count), mean(result.sequence_count), 0.5f * mean(result.start_count),
+          0.5f * mean(result.end_count)};
+}
+
+double scaled_loss(const ForwardResult& result, const LossScale& scale) {
+  return static_cast<double>(scale.mlm) * result.mlm_loss_sum +
+         static_cast<double>(scale.sequence) * result.sequence_loss_sum +
+         static_cast<double>(scale.start) * result.start_loss_sum +
+         static_cast<double>(scale.end) * result.end_loss_sum;
+}
+
+Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+             const ModelOptions& options)
+    : impl_(std::make_unique<Impl>(backend, config, limits, options)) {}
+Model::~Model() = default;
+
+const ModelConfig& Model::config() const {
+  return impl_->config;
+}
+const ParameterLayout& Model::layout() const {
+  return impl_->layout;
+}
+kernels::Backend& Model::backend() {
+  return impl_->backend;
+}
+float* Model::parameters() {
+  return impl_->held.parameters;
+}
+float* Model::gradients() {
+  return impl_->held.gradients;
+}
+
+void Model::set_parameters(const std::vector<float>& host) {
+  if (static_cast<std::int64_t>(host.size()) != layout().count()) {
+    throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
+  }
+  impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
+  if (impl_->held.working_weights != nullptr) impl_->backend.refresh_weights(impl_->held.parameters);
+}
+
+std::vector<float> Model::host_parameters() const {
+  return impl_->download(impl_->held.parameters, layout().count());
+}
+
+std::vector<float> Model::host_gradients() const {
+  if (!impl_->options.training) throw_runtime("this model was built without gradients");
+  return impl_->download(impl_->held.gradients, layout().count());
+}
+
+void Model::zero_gradients() {
+  if (impl_->options.training) impl_->backend.zero(impl_->held.gradients, impl_->parameter_bytes());
+}
+
+ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
+  check_batch(batch, impl_->config, impl_->limits);
+  const Activations& kept = impl_->held.activations;
+  impl_->batch = batch;
+  impl_->dropout_on = options.training;
+  impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
+                               kept.cells.dropout_seed, impl_->first_place);
+  const Call call = impl_->call();
+  impl_->stage(call, options.dropout_seed);
+  const auto work = [&] {
+    encoder_forward(call, impl_->parameter_tensors, kept, options.hidden_state);
+    head_forward(call, impl_->parameter_tensors, kept, kept.last_hidden_state());
+  };
+  if (options.hidden_state) {
+    work();
+  } else {
+    impl_->backend.repeat(call_key(call, impl_->number, Phase::forward), work);
+  }
+  ForwardResult result;
+  head_result(call, kept, result);
+  impl_->backward_possible = impl_->options.training;
+  return result;
+}
+
+void Model::backward(const LossScale& scale) {
+  if (!impl_->backward_possible)
+    throw_runtime("backward() needs a model built for training and one forward() before it");
+  if (impl_->config.head == HeadType::encoder)
+    throw_runtime("an encoder without a head has no loss to derive");
+  impl_->backward_possible = false;
+  const Activations& kept = impl_->held.activations;
+  const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end};
+  impl_->backend.upload(kept.cells.mlm_scale, scales, sizeof scales);
+  const Call call = impl_->call();
+  impl_->backend.repeat(call_key(call, impl_->number, Phase::backward), [&] {
+    const kernels::Values stream = kept.workspace.stream;
+    impl_->backend.zero(stream.data(), static_cast<std::size_t>(call.tokens() * call.width()) *
+                                           kernels::size_of(stream.type()));
+    head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept);
+    encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+                     impl_->options.grad_checkpoint);
+  });
+}
+
+std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
+  if (!impl_->backward_possible)
+    throw_runtime("input_gradients() needs a model built for training and one forward() before it");
+  if (impl_->config.head != HeadType::classification)
+    throw_runtime(
+        fmt::format("a model with the {} head has no logits to derive", name_of(impl_->config.head)));
+  const std::int64_t logits = impl_->batch.sequences() * impl_->config.num_labels;
+  if (static_cast<std::int64_t>(weights.size()) != logits)
+    throw_runtime(fmt::format("{} weights for {} logits", weights.size(), logits));
+  impl_->backward_possible = false;
+  kernels::Backend& backend = impl_->backend;
+  const Activations& kept = impl_->held.activations;
+  const kernels::Values dlogits = kept.sequence.dlogits;
+  if (dlogits.type() == kernels::ElementType::fp32) {
+    backend.upload(dlogits.data(), weights.data(), weights.size() * sizeof(float));
+  } else {
+    std::vector<kernels::bf16> narrow;
+    for (const float weight : weights) narrow.push_back(kernels::to_bf16(weight));
+    backend.upload(dlogits.data(), narrow.data(), narrow.size() * sizeof(kernels::bf16));
+  }
+  const Call call = impl_->call();
+  const kernels::Values stream = kept.workspace.stream;
+  const std::int64_t values = call.tokens() * call.width();
+  backend.zero(stream.data(), static_cast<std::size_t>(values) * kernels::size_of(stream.type()));
+  classification_logits_backward(call, impl_->parameter_tensors.classification,
+                                 impl_->gradient_tensors.classification, kept);
+  encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+                   impl_->options.grad_checkpoint);
+  return impl_->download(stream, values);
+}
+
+std::vector<float> Model::last_hidden_state() const {
+  return impl_->download(impl_->held.activations.last_hidden_state(),
+                         impl_->batch.tokens() * impl_->config.hidden_size);
+}
+
+std::vector<float> Model::pooler_output() const {
+  return impl_->output(impl_->held.activations.pooled.pooled,
+                       impl_->batch.sequences() * impl_->config.hidden_size, "pooled output");
+}
+
+std::vector<float> Model::sequence_logits() const {
+  const std::int64_t classes = impl_->config.head == HeadType::pretraining ? 2 : impl_->config.num_labels;
+  return impl_->output(impl_->held.activations.sequence.logits, impl_->batch.sequences() * classes,
+                       "sequence logits");
+}
+
+std::vector<float> Model::masked_logits() const {
+  const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
+  return impl_->output(impl_->held.activations.masked.logits, rows * impl_->config.vocab_size,
+                       "logits of masked tokens");
+}
+
+std::vector<float> Model::start_logits() const {
+  return impl_->output(impl_->held.activations.question.start, impl_->batch.tokens(), "start logits");
+}
+
+std::vector<float> Model::end_logits() const {
+  return impl_->output(impl_->held.activations.question.end, impl_->batch.tokens(), "end logits");
+}
+
+}  // namespace bigbird

@@ -1,0 +1,139 @@
+// A model on a device: parameters, gradients and activations in one planned piece of memory, forward and
+// backward in a fixed order. Nothing is allocated after construction; memory is known, and can be printed,
+// before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/config.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/layout.h"
+#include "lib/model/plans/block_plan.h"
+
+namespace bigbird {
+
+// The largest batch a model will be asked to run; decides the size of the activation arena.
+struct BatchLimits {
+  std::int64_t tokens = 0;         // T, padded
+  std::int64_t sequences = 0;      // B
+  std::int64_t masked_tokens = 0;  // rows of the MLM head (0: no MLM)
+  std::int64_t longest = 0;        // tokens of the longest sequence, padded
+};
+
+struct ModelOptions {
+  bool training = false;  // keeps activations and gradients
+  // keeps only each layer's input and recomputes the rest in backward, same dropout masks
+  bool grad_checkpoint = false;
+};
+
+// The attention that such batches lead to.
+kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
+                                          const ModelOptions& options);
+
+struct MemoryRow {
+  std::string what;  // "parameters", "gradients", "activations of 12 layers" ...
+  std::size_t bytes = 0;
+};
+// What Model will allocate, row by row (optimizer moments are the trainer's rows). Same numbers as the
+// allocation itself.
+std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
+                                         const ModelOptions& options, const kernels::Backend& backend);
+
+struct ForwardOptions {
+  bool training = false;  // dropout on
+  // key of every dropout mask of this call; a function of (seed, step, micro-batch)
+  std::uint64_t dropout_seed = 0;
+  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF
+  // hidden_states.
+  std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
+};
+
+// Sums over the batch, so that accumulation and averaging are the caller's. All deterministic.
+struct ForwardResult {
+  double mlm_loss_sum = 0;  // nats over masked tokens
+  std::int64_t mlm_count = 0;
+  std::int64_t mlm_correct = 0;
+  // NSP or classification. Single label: nats over sequences. Multi-label (nats, positives weighted) and
+  // regression (squares):
+  // over all sequences times labels, so that the mean is Hugging Face's.
+  double sequence_loss_sum = 0;
+  std::int64_t sequence_count = 0;
+  std::int64_t sequence_correct = 0;  // single label only
+  // Question answering, nats over the sequences whose position is not ignored.
+  double start_loss_sum = 0;
+  std::int64_t start_count = 0;
+  double end_loss_sum = 0;
+  std::int64_t end_count = 0;
+  std::vector<float> mlm_losses;  // per masked token, in Batch order
+};
+
+// Weights of the losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
+struct LossScale {
+  float mlm = 0.0f;
+  float sequence = 0.0f;
+  float start = 0.0f;
+  float end = 0.0f;
+};
+// The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end.
+// A loss without labels weighs nothing.
+LossScale mean_scale(const ForwardResult& result);
+// The weighted sum of the losses.
+double scaled_loss(const ForwardResult& result, const LossScale& scale);
+
+class Model {
+ public:
+  Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
+        const ModelOptions& options);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const ModelConfig& config() const;
+  const ParameterLayout& layout() const;
+  kernels::Backend& backend();
+
+  // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters() and
+  // Backend::adamw() alone: the device may work with a copy of them. gradients() is null unless
+  // options.training.
+  float* parameters();
+  float* gradients();
+  void set_parameters(const std::vector<float>& host);
+  std::vector<float> host_parameters() const;
+  std::vector<float> host_gradients() const;
+  void zero_gradients();
+
+  // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
+  // Error{runtime}.
+  ForwardResult forward(const Batch& batch, const ForwardOptions& options);
+  // Gradients of scaled_loss(result, scale) of the last forward(), added to gradients(). Error{runtime} for a
+  // model without a head: it has no loss.
+  void backward(const LossScale& scale);
+  // Instead of backward(): the gradient of sum(weights * logits) of the last forward() with respect to the
+  // vector that stands for each token, [T, C]: the word's (times sqrt(C) where embeddings are rescaled) plus
+  // type and position, before dropout and LayerNorm. `weights` [B, num_labels]; the model needs no labels,
+  // but a classification head (else Error{runtime}). What gradients() holds afterwards is of no use.
+  std::vector<float> input_gradients(const std::vector<float>& weights);
+
+  // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
+  // place.
+  std::vector<float> last_hidden_state() const;  // [T, C]
+  // Error{runtime} when the model's head has no such output.
+  std::vector<float> pooler_output() const;    // [B, C]
+  std::vector<float> sequence_logits() const;  // [B, 2] NSP or [B, num_labels]
+  std::vector<float> masked_logits() const;    // [masked, V] of the rows in Batch::masked_rows
+  // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/network/heads.h).
+  std::vector<float> start_logits() const;
+  std::vector<float> end_logits() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,36 @@
+// See rotary.h.
+#include "lib/model/network/rotary.h"
+
+#include <cmath>
+#include <cstddef>
+
+namespace bigbird {
+
+std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t positions) {
+  const std::size_t half = static_cast<std::size_t>(config.rotary_dim / 2);
+  std::vector<float> frequencies;
+  for (std::size_t i = 0; i < half; ++i) {
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.rotary_dim);
+    frequencies.push_back(1.0f /
+                          static_cast<float>(std::pow(config.rotary_base, static_cast<double>(exponent))));
+  }
+  std::vector<float> turns(static_cast<std::size_t>(positions) * 2 * half);
+  for (std::size_t position = 0; position < static_cast<std::size_t>(positions); ++position) {
+    for (std::size_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(static_cast<float>(position) * frequencies[i]);
+      turns[position * 2 * half + i] = static_cast<float>(std::cos(angle));
+      turns[position * 2 * half + half + i] = static_cast<float>(std::sin(angle));
+    }
+  }
+  return turns;
+}
+
+void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back) {
+  if (call.config.position_type != PositionType::rotary) return;
+  // Query and key lie side by side: twice the heads.
+  call.backend.rotary_turn({qkv, 3 * call.width()}, turns.positions, turns.table, call.tokens(),
+                           2 * call.config.num_attention_heads, call.config.head_size(),
+                           call.config.rotary_dim / 2, back);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,106 @@
+// See sequence_loss.h.
+#include "lib/model/network/sequence_loss.h"
+
+#include <numeric>
+
+namespace bigbird {
+namespace {
+
+ProblemType problem_of(const Call& call) {
+  return call.config.head == HeadType::classification ? call.config.problem_type : ProblemType::single_label;
+}
+
+// kept.losses, and the gradient of the logits when it is asked for.
+void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                   kernels::Values dlogits, const float* scale) {
+  const kernels::Index sequences = call.batch.sequences();
+  if (problem_of(call) == ProblemType::multi_label) {
+    call.backend.binary_cross_entropy(kept.logits, kept.targets,
+                                      static_cast<float>(call.config.positive_weight), kept.losses, dlogits,
+                                      scale, sequences, classes);
+  } else {
+    call.backend.squared_error(kept.logits, kept.targets, kept.losses, dlogits, scale, sequences, classes);
+  }
+}
+
+}  // namespace
+
+void sequence_stage(const Call& call, const SequenceActivations& kept) {
+  const Batch& batch = call.batch;
+  const std::vector<std::int32_t> rows(batch.token_offsets.begin(), batch.token_offsets.end() - 1);
+  call.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
+  if (kept.labels == nullptr || !has_sequence_loss(call)) return;
+  if (problem_of(call) == ProblemType::single_label) {
+    const std::vector<std::int32_t>& labels = batch.sequence_labels;
+    call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+  } else {
+    const std::vector<float>& targets = batch.sequence_targets;
+    call.backend.upload(kept.targets, targets.data(), targets.size() * sizeof(float));
+  }
+}
+
+void gather_first_tokens(const Call& call, const SequenceActivations& kept, kernels::ConstValues hidden) {
+  call.backend.gather_rows(hidden, kept.rows, kept.gathered, call.batch.sequences(), call.width());
+}
+
+bool has_sequence_loss(const Call& call) {
+  return problem_of(call) == ProblemType::single_label ? !call.batch.sequence_labels.empty()
+                                                       : !call.batch.sequence_targets.empty();
+}
+
+void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes) {
+  if (!has_sequence_loss(call)) return;
+  if (problem_of(call) == ProblemType::single_label) {
+    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr,
+                               call.batch.sequences(), classes);
+  } else {
+    target_losses(call, kept, classes, nullptr, nullptr);
+  }
+}
+
+void sequence_result(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                     ForwardResult& result) {
+  if (!has_sequence_loss(call)) return;
+  const Batch& batch = call.batch;
+  if (problem_of(call) == ProblemType::single_label) {
+    const LossSum sum = sum_losses(call.backend, kept.losses, kept.predictions, batch.sequence_labels);
+    result.sequence_loss_sum = sum.loss;
+    result.sequence_count = sum.count;
+    result.sequence_correct = sum.correct;
+    return;
+  }
+  std::vector<float> losses(batch.lengths.size());
+  call.backend.download_values(losses.data(), kept.losses, batch.sequences());
+  result.sequence_loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  result.sequence_count = batch.sequences() * classes;
+}
+
+void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+                            const float* scale) {
+  if (problem_of(call) == ProblemType::single_label) {
+    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.dlogits, scale,
+                               call.batch.sequences(), classes);
+  } else {
+    target_losses(call, kept, classes, kept.dlogits, scale);
+  }
+}
+
+LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
+                   const std::vector<std::int32_t>& labels) {
+  LossSum sum;
+  sum.losses.resize(labels.size());
+  std::vector<std::int32_t> predicted(labels.size(), ignored_label);
+  backend.download_values(sum.losses.data(), losses, static_cast<kernels::Index>(labels.size()));
+  if (predictions != nullptr) {
+    backend.download(predicted.data(), predictions, labels.size() * sizeof(std::int32_t));
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] == ignored_label) continue;
+    sum.loss += static_cast<double>(sum.losses[i]);
+    ++sum.count;
+    if (predicted[i] == labels[i]) ++sum.correct;
+  }
+  return sum;
+}
+
+}  // namespace bigbird

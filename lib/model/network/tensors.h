@@ -1,0 +1,82 @@
+// The tensors of a model by their role in the computation: pointers into an arena in ParameterLayout order.
+// The same struct serves parameters and gradients; only the base of the arena differs.
+#pragma once
+
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/network/layout.h"
+
+namespace bigbird {
+
+// Linear weights are [out, in]; bias is null where the layer has none.
+struct LinearTensors {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+
+struct NormTensors {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+
+struct EmbeddingTensors {
+  float* word = nullptr;      // [V, C]
+  float* position = nullptr;  // [max_position_embeddings, C]; null for rotary positions
+  float* type = nullptr;      // [type_vocab_size, C]
+  NormTensors norm;           // null without one
+};
+
+struct AttentionTensors {
+  LinearTensors qkv;     // [3C, C]: query, key and value are neighbours in the arena
+  LinearTensors output;  // [C, C]
+  NormTensors norm;
+};
+
+struct FeedForwardTensors {
+  LinearTensors inner;   // [F, C]
+  LinearTensors output;  // [C, F]
+  NormTensors norm;
+};
+
+struct LayerTensors {
+  AttentionTensors attention;
+  FeedForwardTensors feed_forward;
+};
+
+struct MaskedHeadTensors {
+  LinearTensors transform;  // [C, C]
+  NormTensors norm;
+  LinearTensors decoder;  // [V, C]: the word table, with a bias of its own
+};
+
+// Heads on the pooled first token.
+struct PooledHeadTensors {
+  LinearTensors pooler;         // [C, C]
+  LinearTensors next_sentence;  // [2, C]; pretraining only
+};
+
+struct ClassificationHeadTensors {
+  LinearTensors dense;   // [C, C]
+  LinearTensors output;  // [num_labels, C]
+};
+
+struct QuestionHeadTensors {
+  FeedForwardTensors block;
+  LinearTensors output;  // [2, C]: start and end
+};
+
+struct ModelTensors {
+  EmbeddingTensors embeddings;
+  std::vector<LayerTensors> layers;
+  NormTensors final_norm;    // null without one
+  MaskedHeadTensors masked;  // each filled for the heads that have it
+  PooledHeadTensors pooled;
+  ClassificationHeadTensors classification;
+  QuestionHeadTensors question;
+};
+
+// base: the arena of layout.count() floats; not owned.
+ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base);
+
+}  // namespace bigbird

@@ -1,0 +1,112 @@
+// Ranges and agreement of a config's fields; see validate_config.h.
+#include "lib/model/network/validate_config.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+[[noreturn]] void reject(std::string message) {
+  throw_bad_input(std::move(message),
+                  "correct the value, or take a folder as bigbird or Hugging Face wrote it");
+}
+
+// A written-down plan must be there and fit the model.
+void check_plan(const ModelConfig& config, const std::string& where) {
+  if (config.plan == nullptr) {
+    throw_bad_input(fmt::format("{}: random_mode is file, but there is no plan", where),
+                    "give one as JSON (bigbird attention --json shows the format), or take another mode");
+  }
+  if (config.attention != AttentionPattern::bigbird) {
+    throw_bad_input(
+        fmt::format("{}: random_mode is file, but attention is {}", where, name_of(config.attention)),
+        "a plan lists every key block itself: leave attention at bigbird");
+  }
+  const auto expect = [&](const char* what, std::int64_t of_plan, std::int64_t of_model) {
+    if (of_plan == of_model) return;
+    throw_bad_input(fmt::format("{}: the plan {} has {} = {}, the model has {}", where, config.plan->where(),
+                                what, of_plan, of_model),
+                    "a plan belongs to one shape of model: make one for this model");
+  };
+  expect("block_size", config.plan->block_size(), config.block_size);
+  expect("heads", config.plan->heads(), config.num_attention_heads);
+  if (config.plan->layers() > 1) expect("layers", config.plan->layers(), config.num_hidden_layers);
+}
+
+}  // namespace
+
+void validate(const ModelConfig& config, const std::string& where) {
+  const auto in_range = [&](const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high) {
+      reject(fmt::format("{}: {} = {} is outside {}..{}", where, field, value, low, high));
+    }
+  };
+  const auto probability = [&](const char* field, double value) {
+    if (!(value >= 0.0 && value < 1.0)) {
+      reject(fmt::format("{}: {} = {} is outside 0 <= p < 1", where, field, value));
+    }
+  };
+  in_range("vocab_size", config.vocab_size, 8, 16'777'216);
+  in_range("hidden_size", config.hidden_size, 1, 65'536);
+  in_range("num_hidden_layers", config.num_hidden_layers, 1, 1'024);
+  in_range("num_attention_heads", config.num_attention_heads, 1, 1'024);
+  in_range("intermediate_size", config.intermediate_size, 1, 1'048'576);
+  in_range("max_position_embeddings", config.max_position_embeddings, 1, 16'777'216);
+  in_range("type_vocab_size", config.type_vocab_size, 1, 65'536);
+  in_range("block_size", config.block_size, 1, 4'096);
+  in_range("num_random_blocks", config.num_random_blocks, 0, 1'024);
+  in_range("num_labels", config.num_labels, 1, 1'048'576);
+  in_range("input_length", config.input_length, 0, config.max_position_embeddings);
+  in_range("pad_token_id", config.pad_token_id, 0, config.vocab_size - 1);
+  probability("hidden_dropout_prob", config.hidden_dropout_prob);
+  probability("attention_probs_dropout_prob", config.attention_probs_dropout_prob);
+  if (config.classifier_dropout >= 0.0) probability("classifier_dropout", config.classifier_dropout);
+  if (!(config.layer_norm_eps > 0.0 && config.layer_norm_eps < 1.0)) {
+    reject(fmt::format("{}: layer_norm_eps = {} is outside 0 < eps < 1", where, config.layer_norm_eps));
+  }
+  if (!(config.initializer_range > 0.0 && config.initializer_range < 10.0)) {
+    reject(
+        fmt::format("{}: initializer_range = {} is outside 0 < sigma < 10", where, config.initializer_range));
+  }
+  if (!(config.positive_weight > 0.0 && config.positive_weight <= 1e6)) {
+    reject(
+        fmt::format("{}: positive_weight = {} is outside 0 < weight <= 1e6", where, config.positive_weight));
+  }
+  if (config.position_type == PositionType::absolute && config.rotary_dim != 0) {
+    reject(fmt::format("{}: rotary_dim = {}, but the positions are absolute", where, config.rotary_dim));
+  }
+  if (config.position_type == PositionType::rotary) {
+    if (config.rotary_dim < 2 || config.rotary_dim % 2 != 0 || config.rotary_dim > config.head_size()) {
+      reject(fmt::format("{}: rotary_dim = {} is not an even number within 2..{}, the size of a head", where,
+                         config.rotary_dim, config.head_size()));
+    }
+    if (!(config.rotary_base > 1.0 && config.rotary_base < 1e12)) {
+      reject(fmt::format("{}: rotary_base = {} is outside 1 < base < 1e12", where, config.rotary_base));
+    }
+  }
+  if (config.random_mode == RandomMode::file) check_plan(config, where);
+  if (!config.label_names.empty() &&
+      static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
+    reject(
+        fmt::format("{}: {} label names for {} labels", where, config.label_names.size(), config.num_labels));
+  }
+  if (config.hidden_size % config.num_attention_heads != 0) {
+    reject(fmt::format("{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
+                       config.hidden_size, config.num_attention_heads));
+  }
+  if (config.input_length % config.block_size != 0) {
+    reject(fmt::format("{}: input_length {} is not a multiple of block_size {}", where, config.input_length,
+                       config.block_size));
+  }
+  if (config.max_position_embeddings % config.block_size != 0) {
+    reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
+                       config.max_position_embeddings, config.block_size));
+  }
+}
+
+}  // namespace bigbird

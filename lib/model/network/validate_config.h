@@ -1,0 +1,14 @@
+// What a model's config may say: ranges, and fields that must agree.
+#pragma once
+
+#include <string>
+
+#include "lib/model/config.h"
+
+namespace bigbird {
+
+// Throws Error{bad_input} naming the field when a value is absurd or two fields contradict each other.
+// `where` is the file or option group for the message.
+void validate(const ModelConfig& config, const std::string& where);
+
+}  // namespace bigbird

@@ -1,0 +1,177 @@
+// From a pattern to block lists and their transpose; see block_plan.h. The published random draws are in
+// random_blocks.cpp.
+#include "lib/model/plans/block_plan.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/rng.h"
+#include "lib/model/plans/full_attention.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+std::atomic<std::uint64_t> plans_made{0};
+
+using Rows = std::vector<std::vector<std::vector<std::int32_t>>>;
+
+bool in_window(std::int64_t row, std::int64_t block) {
+  return block >= row - 1 && block <= row + 1;
+}
+
+std::vector<std::int32_t> itc_row(std::int64_t i, std::int64_t n,
+                                  const std::vector<std::vector<std::int32_t>>& random) {
+  std::vector<std::int32_t> keys;
+  const auto push = [&](std::int64_t block) { keys.push_back(static_cast<std::int32_t>(block)); };
+  if (i == 0 || i == n - 1) {
+    for (std::int64_t block = 0; block < n; ++block) push(block);
+    return keys;
+  }
+  const auto& drawn = random[static_cast<std::size_t>(i - 1)];
+  // Rows 1 and n-2 have a global block inside their window: it is listed once (specification 1.1).
+  push(0);
+  for (std::int64_t block = i - 1; block <= i + 1; ++block) {
+    if (block != 0 && block != n - 1) push(block);
+  }
+  keys.insert(keys.end(), drawn.begin(), drawn.end());
+  push(n - 1);
+  return keys;
+}
+
+}  // namespace
+
+BlockPlan::BlockPlan(const Rows& rows) {
+  const std::size_t heads = rows.size();
+  const std::size_t n = heads == 0 ? 0 : rows[0].size();
+  row_offsets_.push_back(0);
+  std::vector<std::vector<std::int32_t>> columns(heads * n);
+  for (std::size_t h = 0; h < heads; ++h) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const std::int32_t key : rows[h][i]) {
+        key_blocks_.push_back(key);
+        columns[h * n + static_cast<std::size_t>(key)].push_back(static_cast<std::int32_t>(i));
+      }
+      row_offsets_.push_back(static_cast<std::int32_t>(key_blocks_.size()));
+    }
+  }
+  column_offsets_.push_back(0);
+  for (const auto& column : columns) {
+    query_blocks_.insert(query_blocks_.end(), column.begin(), column.end());
+    column_offsets_.push_back(static_cast<std::int32_t>(query_blocks_.size()));
+  }
+  view_ = {
+      ++plans_made,       static_cast<std::int64_t>(heads), static_cast<std::int64_t>(n), row_offsets_.data(),
+      key_blocks_.data(), column_offsets_.data(),           query_blocks_.data()};
+}
+
+RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,
+                                   std::uint32_t seed) {
+  RandomBlocks plan(static_cast<std::size_t>(heads));
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t row = 0; row < blocks; ++row) {
+      std::vector<std::int32_t> candidates;
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        if (!in_window(row, block)) candidates.push_back(static_cast<std::int32_t>(block));
+      }
+      if (static_cast<std::int64_t>(candidates.size()) < random_per_row) {
+        throw_bad_input(fmt::format("no attention plan for {} blocks with {} random blocks a row", blocks,
+                                    random_per_row),
+                        fmt::format("at least {} blocks are needed", random_per_row + 3));
+      }
+      CounterRng rng(seed, Purpose::attention_pattern, static_cast<std::uint64_t>(head * blocks + row));
+      shuffle(candidates, rng);
+      candidates.resize(static_cast<std::size_t>(random_per_row));
+      plan[static_cast<std::size_t>(head)].push_back(std::move(candidates));
+    }
+  }
+  return plan;
+}
+
+Rows pattern_rows(AttentionPattern pattern, std::int64_t blocks, std::int64_t heads,
+                  const RandomBlocks& random) {
+  if (pattern == AttentionPattern::bigbird && blocks < 4) {
+    throw_bad_input(fmt::format("the bigbird pattern needs at least 4 blocks, not {}", blocks),
+                    "use --attention full or a smaller block size");
+  }
+  Rows rows(static_cast<std::size_t>(heads));
+  for (std::int64_t head = 0; head < heads; ++head) {
+    auto& lists = rows[static_cast<std::size_t>(head)];
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      if (pattern == AttentionPattern::bigbird) {
+        lists.push_back(itc_row(i, blocks, random.at(static_cast<std::size_t>(head))));
+        continue;
+      }
+      std::vector<std::int32_t> keys;
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        const bool windowed =
+            pattern == AttentionPattern::window || pattern == AttentionPattern::window_random;
+        const bool listed = pattern == AttentionPattern::full || (windowed && in_window(i, block)) ||
+                            (pattern == AttentionPattern::random && block == i);
+        if (listed) keys.push_back(static_cast<std::int32_t>(block));
+      }
+      if (pattern == AttentionPattern::random || pattern == AttentionPattern::window_random) {
+        const auto& drawn = random.at(static_cast<std::size_t>(head)).at(static_cast<std::size_t>(i));
+        keys.insert(keys.end(), drawn.begin(), drawn.end());
+      }
+      lists.push_back(std::move(keys));
+    }
+  }
+  return rows;
+}
+
+RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, std::int64_t block_size,
+                               std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
+                               RandomMode mode, std::int64_t max_position_embeddings) {
+  switch (pattern) {
+    case AttentionPattern::bigbird:
+      return random_blocks(blocks, block_size, heads, random_per_row, seed, mode, max_position_embeddings);
+    case AttentionPattern::random:
+    case AttentionPattern::window_random:
+      return uniform_random_blocks(blocks, heads, mode == RandomMode::none ? 0 : random_per_row, seed);
+    case AttentionPattern::full:
+    case AttentionPattern::window:
+      break;
+  }
+  return {};
+}
+
+Rows plan_rows(const ModelConfig& config, std::int64_t layer, std::int64_t blocks, bool full) {
+  if (config.random_mode == RandomMode::file && !full) return config.plan->rows(layer, blocks);
+  const AttentionPattern pattern = full ? AttentionPattern::full : config.attention;
+  const RandomBlocks random = random_blocks_for(
+      pattern, blocks, config.block_size, config.num_attention_heads, config.num_random_blocks,
+      static_cast<std::uint32_t>(layer), config.random_mode, config.max_position_embeddings);
+  return pattern_rows(pattern, blocks, config.num_attention_heads, random);
+}
+
+PlanCache::PlanCache(const ModelConfig& config) : config_(config) {}
+
+const std::string& PlanCache::reason(std::int64_t blocks) {
+  const auto found = reasons_.find(blocks);
+  if (found != reasons_.end()) return found->second;
+  return reasons_.emplace(blocks, full_attention_reason(config_, blocks)).first->second;
+}
+
+bool PlanCache::full_attention(std::int64_t blocks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !reason(blocks).empty();
+}
+
+const BlockPlan& PlanCache::plan(std::int64_t layer, std::int64_t blocks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool full = !reason(blocks).empty();
+  auto& slot = plans_[{full ? -1 : layer, blocks}];  // full attention is the same in every layer
+  if (slot) return *slot;
+  if (full && config_.attention != AttentionPattern::full) {
+    log_info_once("full attention for " + reason(blocks));
+  }
+  slot = std::make_unique<BlockPlan>(plan_rows(config_, layer, blocks, full));
+  return *slot;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,275 @@
+// See forward_input.h.
+#include "lib/tasks/forward_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/network/heads.h"
+
+namespace bigbird {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+std::vector<std::string> inputs_of(HeadType head) {
+  std::vector<std::string> names{"input_ids", "attention_mask", "token_type_ids"};
+  switch (head) {
+    case HeadType::encoder:
+      break;
+    case HeadType::pretraining:
+      names.insert(names.end(), {"labels", "next_sentence_label"});
+      break;
+    case HeadType::masked_lm:
+    case HeadType::classification:
+      names.push_back("labels");
+      break;
+    case HeadType::question_answering:
+      names.insert(names.end(), {"start_positions", "end_positions"});
+      break;
+  }
+  return names;
+}
+
+bool is_integer(TensorType type) {
+  return type == TensorType::i64 || type == TensorType::i32 || type == TensorType::u8;
+}
+
+std::int64_t elements(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& path, const ModelConfig& config) : file_(path), config_(config) {
+    const std::vector<std::string> known = inputs_of(config.head);
+    for (const TensorInfo& tensor : file_.tensors()) {
+      if (std::find(known.begin(), known.end(), tensor.name) == known.end()) {
+        fail(tensor.name, fmt::format("is not an input of a model with the {} head", name_of(config.head)),
+             fmt::format("inputs are {}", fmt::join(known, ", ")));
+      }
+    }
+    const Shape& shape = file_.info("input_ids").shape;
+    if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) {
+      fail("input_ids", "is not a matrix (sequences, tokens)", "write it with shape [B, T]");
+    }
+    in_.sequences = shape[0];
+    in_.tokens = shape[1];
+    if (in_.tokens > config.max_position_embeddings) {
+      fail("input_ids",
+           fmt::format("has {} tokens, the model has {} positions", in_.tokens,
+                       config.max_position_embeddings),
+           "cut the sequences, or use a model trained for longer ones");
+    }
+    read_tokens();
+    switch (config.head) {
+      case HeadType::encoder:
+        break;
+      case HeadType::pretraining:
+        read_masked_labels();
+        if (file_.has("next_sentence_label")) {
+          in_.batch.sequence_labels = read("next_sentence_label", {in_.sequences}, 2, Ignored::allowed, 0);
+        }
+        break;
+      case HeadType::masked_lm:
+        read_masked_labels();
+        break;
+      case HeadType::classification:
+        read_classification_labels();
+        break;
+      case HeadType::question_answering:
+        read_answer();
+        break;
+    }
+  }
+
+  ExactInput take() { return std::move(in_); }
+
+ private:
+  enum class Ignored { refused, allowed };  // whether -100 may stand for "no label"
+
+  [[noreturn]] void fail(const std::string& tensor, const std::string& what, const std::string& hint) const {
+    throw_bad_input(fmt::format("{}: tensor {} {}", file_.path(), tensor, what), hint);
+  }
+
+  static std::string place(const Shape& shape, std::size_t element) {
+    const std::int64_t at = static_cast<std::int64_t>(element);
+    return shape.size() == 2 ? fmt::format("{}, {}", at / shape[1], at % shape[1]) : std::to_string(at);
+  }
+
+  void check_shape(const std::string& name, const Shape& shape) const {
+    if (file_.info(name).shape == shape) return;
+    fail(name,
+         fmt::format("has shape [{}], not [{}]", fmt::join(file_.info(name).shape, ", "),
+                     fmt::join(shape, ", ")),
+         "it must agree with input_ids and with the labels of the model");
+  }
+
+  // Values within [0, bound), or -100 where that is allowed; all `missing` when the tensor is absent.
+  std::vector<std::int32_t> read(const std::string& name, const Shape& shape, std::int64_t bound,
+                                 Ignored ignored, std::int32_t missing) const {
+    if (!file_.has(name)) {
+      return std::vector<std::int32_t>(static_cast<std::size_t>(elements(shape)), missing);
+    }
+    check_shape(name, shape);
+    std::vector<std::int32_t> values;
+    for (const std::int64_t value : file_.integers(name)) {
+      if ((value < 0 || value >= bound) && !(ignored == Ignored::allowed && value == ignored_label)) {
+        fail(name, fmt::format("holds {} at [{}]", value, place(shape, values.size())),
+             fmt::format("values go from 0 to {}", bound - 1));
+      }
+      values.push_back(static_cast<std::int32_t>(value));
+    }
+    return values;
+  }
+
+  // Number of leading ones of row s of the mask; padding on the left or in between is refused.
+  std::int64_t real_length(const std::vector<std::int32_t>& mask, std::int64_t s) const {
+    const auto row = mask.begin() + s * in_.tokens;
+    const auto end = std::find(row, row + in_.tokens, 0);
+    if (end == row || std::find(end, row + in_.tokens, 1) != row + in_.tokens) {
+      fail("attention_mask", fmt::format("row {} is not ones followed by zeros", s),
+           "pad sequences on the right only");
+    }
+    return end - row;
+  }
+
+  // All T tokens go in, so that positions behind the real ones hold what was given there.
+  void read_tokens() {
+    const Shape matrix{in_.sequences, in_.tokens};
+    const auto ids = read("input_ids", matrix, config_.vocab_size, Ignored::refused, 0);
+    auto types = read("token_type_ids", matrix, config_.type_vocab_size, Ignored::refused, 0);
+    const auto mask = read("attention_mask", matrix, 2, Ignored::refused, 1);
+    if (config_.head == HeadType::question_answering && !file_.has("token_type_ids")) {
+      types = question_types(ids);
+    }
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      const auto row = [&](const std::vector<std::int32_t>& values) {
+        const auto begin = values.begin() + s * in_.tokens;
+        return std::vector<std::int32_t>(begin, begin + in_.tokens);
+      };
+      in_.batch.append(row(ids), row(types), config_.block_size,
+                       static_cast<std::int32_t>(config_.pad_token_id));
+      in_.batch.lengths.back() = real_length(mask, s);
+      in_.batch.given_lengths.push_back(in_.tokens);
+      in_.real_tokens += in_.batch.lengths.back();
+    }
+    in_.padded = in_.batch.token_offsets[1];
+  }
+
+  // transformers' default: 0 for the question with its [SEP], 1 for everything behind.
+  std::vector<std::int32_t> question_types(const std::vector<std::int32_t>& ids) const {
+    if (config_.type_vocab_size < 2) return std::vector<std::int32_t>(ids.size(), 0);
+    std::vector<std::int32_t> types(ids.size(), 1);
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      const std::int64_t first = s * in_.tokens;
+      const std::int64_t length = question_length(ids.data() + first, in_.tokens, config_.sep_token_id);
+      std::fill(types.begin() + first, types.begin() + first + length, 0);
+    }
+    return types;
+  }
+
+  void read_masked_labels() {
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      for (std::int64_t t = 0; t < in_.tokens; ++t)
+        in_.batch.masked_rows.push_back(static_cast<std::int32_t>(s * in_.padded + t));
+    }
+    if (!file_.has("labels")) return;
+    in_.batch.masked_labels =
+        read("labels", {in_.sequences, in_.tokens}, config_.vocab_size, Ignored::allowed, 0);
+  }
+
+  void read_classification_labels() {
+    in_.problem_type = config_.problem_type;
+    if (!file_.has("labels")) return;
+    const TensorInfo& info = file_.info("labels");
+    const Shape matrix{in_.sequences, config_.num_labels};
+    const bool single = config_.problem_type == ProblemType::single_label;
+    if (single && config_.num_labels > 1 && info.shape == matrix && !is_integer(info.type)) {
+      in_.problem_type = ProblemType::multi_label;
+    }
+    if (in_.problem_type == ProblemType::single_label) {
+      if (!is_integer(info.type)) {
+        fail("labels", fmt::format("is {}", tensor_type_name(info.type)),
+             fmt::format("one class for each sequence is [{}] of I64; several at once [{}] of F32",
+                         in_.sequences, fmt::join(matrix, ", ")));
+      }
+      in_.batch.sequence_labels = read("labels", {in_.sequences}, config_.num_labels, Ignored::allowed, 0);
+      return;
+    }
+    read_targets(info, matrix);
+  }
+
+  void read_targets(const TensorInfo& info, const Shape& matrix) {
+    if (is_integer(info.type)) {
+      fail("labels", fmt::format("is {}", tensor_type_name(info.type)),
+           "regression and several labels at once take floating-point labels (F32)");
+    }
+    const bool one_number = config_.num_labels == 1 && info.shape == Shape{in_.sequences};
+    if (!one_number) check_shape("labels", matrix);
+    in_.batch.sequence_targets = file_.floats("labels");
+    const bool probabilities = in_.problem_type == ProblemType::multi_label;
+    for (std::size_t i = 0; i < in_.batch.sequence_targets.size(); ++i) {
+      const float value = in_.batch.sequence_targets[i];
+      const bool known = probabilities ? value >= 0.0f && value <= 1.0f : std::isfinite(value);
+      if (!known) {
+        fail("labels", fmt::format("holds {} at [{}]", value, place(info.shape, i)),
+             probabilities ? "labels are 0, 1 or between" : "labels are finite numbers");
+      }
+    }
+  }
+
+  void read_answer() {
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      const std::int32_t* ids = in_.batch.ids.data() + s * in_.padded;
+      if (std::find(ids, ids + in_.tokens, static_cast<std::int32_t>(config_.sep_token_id)) !=
+          ids + in_.tokens)
+        continue;
+      log_warning(fmt::format("{}: sequence {} has no [SEP] (token {}): taken as one without a question",
+                              file_.path(), s, config_.sep_token_id));
+    }
+    if (file_.has("start_positions") != file_.has("end_positions")) {
+      const bool start = file_.has("start_positions");
+      fail(start ? "start_positions" : "end_positions",
+           fmt::format("comes without {}", start ? "end_positions" : "start_positions"),
+           "give both, or none for logits alone");
+    }
+    if (!file_.has("start_positions")) return;
+    in_.batch.start_positions = read_positions("start_positions");
+    in_.batch.end_positions = read_positions("end_positions");
+  }
+
+  // Positions at T and beyond are not among the tokens and do not count, as in transformers.
+  std::vector<std::int32_t> read_positions(const std::string& name) const {
+    check_shape(name, {in_.sequences});
+    std::vector<std::int32_t> positions;
+    for (const std::int64_t position : file_.integers(name)) {
+      if (position < 0) {
+        fail(name, fmt::format("holds {} at [{}]", position, positions.size()),
+             fmt::format("0 says that there is no answer; {} or more that it is not among the tokens",
+                         in_.tokens));
+      }
+      positions.push_back(position < in_.tokens ? static_cast<std::int32_t>(position) : ignored_label);
+    }
+    return positions;
+  }
+
+  SafetensorsFile file_;
+  const ModelConfig& config_;
+  ExactInput in_;
+};
+
+}  // namespace
+
+ExactInput read_exact_input(const std::string& path, const ModelConfig& config) {
+  return Reader(path, config).take();
+}
+
+}  // namespace bigbird

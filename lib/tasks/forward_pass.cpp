@@ -1,0 +1,137 @@
+// See forward_pass.h.
+#include "lib/tasks/forward_pass.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "lib/core/error.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/network/model.h"
+#include "lib/model/network/validate_config.h"
+#include "lib/tasks/forward_input.h"
+
+namespace bigbird {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Tensors on their way out; the values live here until the file is written.
+class Answer {
+ public:
+  void add(std::string name, Shape shape, std::vector<float> values) {
+    tensors_.push_back({std::move(name), std::move(shape), std::move(values)});
+  }
+  void write(const std::string& path, const std::map<std::string, std::string>& metadata) const {
+    std::vector<TensorToWrite> list;
+    for (const Tensor& tensor : tensors_) {
+      list.push_back({tensor.name, TensorType::f32, tensor.shape, tensor.values.data()});
+    }
+    write_safetensors(path, list, metadata);
+  }
+
+ private:
+  struct Tensor {
+    std::string name;
+    Shape shape;
+    std::vector<float> values;
+  };
+  std::vector<Tensor> tensors_;
+};
+
+// Drops the rows that were added to fill the last block: (B * padded, C) -> (B * T, C).
+std::vector<float> cut_padding(const ExactInput& in, const std::vector<float>& rows, std::int64_t width) {
+  std::vector<float> cut;
+  cut.reserve(static_cast<std::size_t>(in.sequences * in.tokens * width));
+  for (std::int64_t s = 0; s < in.sequences; ++s) {
+    const auto begin = rows.begin() + s * in.padded * width;
+    cut.insert(cut.end(), begin, begin + in.tokens * width);
+  }
+  return cut;
+}
+
+void add_head_outputs(Answer& answer, const Model& model, const ExactInput& in) {
+  const ModelConfig& config = model.config();
+  const Shape pooled{in.sequences, config.hidden_size};
+  const Shape words{in.sequences, in.tokens, config.vocab_size};
+  const Shape positions{in.sequences, in.tokens};
+  switch (config.head) {
+    case HeadType::encoder:
+      answer.add("pooler_output", pooled, model.pooler_output());
+      break;
+    case HeadType::pretraining:
+      answer.add("pooler_output", pooled, model.pooler_output());
+      answer.add("prediction_logits", words, model.masked_logits());
+      answer.add("seq_relationship_logits", {in.sequences, 2}, model.sequence_logits());
+      break;
+    case HeadType::masked_lm:
+      answer.add("logits", words, model.masked_logits());
+      break;
+    case HeadType::classification:
+      answer.add("logits", {in.sequences, config.num_labels}, model.sequence_logits());
+      break;
+    case HeadType::question_answering:
+      answer.add("start_logits", positions, cut_padding(in, model.start_logits(), 1));
+      answer.add("end_logits", positions, cut_padding(in, model.end_logits(), 1));
+      break;
+  }
+}
+
+void add_gradients(Answer& answer, Model& model) {
+  const std::vector<float> gradients = model.host_gradients();
+  for (const TensorSpec& spec : model.layout().tensors()) {
+    const auto begin = gradients.begin() + spec.offset;
+    answer.add("grad." + spec.name, spec.shape, std::vector<float>(begin, begin + spec.count));
+  }
+}
+
+}  // namespace
+
+std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_folder,
+                            const std::string& input, const std::string& output,
+                            const ExactCallOptions& options, std::map<std::string, std::string> metadata) {
+  // The model is taken with the head that it has.
+  const ModelConfig stored = read_config(model_folder + "/config.json");
+  LoadedModel loaded = load_model(model_folder, stored.head, 0, stored.num_labels);
+  ModelConfig& config = loaded.config;
+  if (options.random_mode) config.random_mode = *options.random_mode;
+  if (options.plan != nullptr) config.plan = options.plan;
+  validate(config, model_folder);
+  const ExactInput in = read_exact_input(input, config);
+  config.problem_type = in.problem_type;
+
+  const BatchLimits limits{in.batch.tokens(), in.batch.sequences(),
+                           static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded};
+  Model model(backend, config, limits, {.training = options.gradients});
+  model.set_parameters(loaded.parameters);
+
+  Answer answer;
+  const Shape hidden_shape{in.sequences, in.tokens, config.hidden_size};
+  ForwardOptions forward;
+  if (options.hidden_states) {
+    forward.hidden_state = [&](std::int64_t state, const std::vector<float>& values) {
+      answer.add(fmt::format("hidden_states.{}", state), hidden_shape,
+                 cut_padding(in, values, config.hidden_size));
+    };
+  }
+  const ForwardResult result = model.forward(in.batch, forward);
+  answer.add("last_hidden_state", hidden_shape,
+             cut_padding(in, model.last_hidden_state(), config.hidden_size));
+  add_head_outputs(answer, model, in);
+
+  const LossScale scale = mean_scale(result);
+  const bool labelled = result.mlm_count + result.sequence_count + result.start_count + result.end_count > 0;
+  if (labelled) answer.add("loss", {}, {static_cast<float>(scaled_loss(result, scale))});
+  if (options.gradients) {
+    if (!labelled) throw_bad_input(input + ": gradients are asked for, but no label is given", "add labels");
+    model.backward(scale);
+    add_gradients(answer, model);
+  }
+  metadata.emplace("format", "pt");
+  answer.write(output, metadata);
+  return in.real_tokens;
+}
+
+}  // namespace bigbird

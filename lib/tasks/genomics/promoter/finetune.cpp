@@ -1,0 +1,146 @@
+// Fine-tuning of the promoter classifier; see finetune.h.
+#include "lib/tasks/genomics/promoter/finetune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/config_json.h"
+#include "lib/model/network/validate_config.h"
+#include "lib/tasks/genomics/promoter/leaks.h"
+#include "lib/tasks/model_task.h"
+#include "lib/tasks/window_classifier.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+// Where the examples come from, and what is known of them.
+struct Sides {
+  LabelledSource train;
+  LabelledSource valid;  // may be empty
+  PromoterDataFacts facts;
+};
+
+Sides find_sides(const PromoterFinetuneOptions& options) {
+  if (options.data.empty()) return {options.train, options.valid, {}};
+  const auto train = labelled_side(options.data, "train"), valid = labelled_side(options.data, "valid");
+  if (!train || !valid) {
+    throw_bad_input(
+        fmt::format("{}: holds no {} side", options.data, train ? "valid" : "train"),
+        "a data folder holds train.tsv and valid.tsv, or train.csv and dev.csv; or name the files with "
+        "--train and --valid");
+  }
+  return {*train, *valid, read_promoter_facts(options.data)};
+}
+
+// "promoter" for the classifier of promoters and negatives, else the classes by number. Two classes are one
+// output: the probability of class 1.
+std::vector<Profile> profiles_of(std::int64_t classes) {
+  if (classes == 2) return {{"promoter", "."}};
+  std::vector<Profile> profiles;
+  for (std::int64_t i = 0; i < classes; ++i) profiles.push_back({fmt::format("class{}", i), "."});
+  return profiles;
+}
+
+std::string class_counts(const EncodedWindows& windows, std::int64_t classes) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes), 0);
+  for (const ClassifiedSequence& sequence : windows.sequences)
+    ++counts[static_cast<std::size_t>(sequence.label)];
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+void say_shortened(const std::string& file, const EncodedWindows& windows, std::int64_t length) {
+  if (windows.shortened == 0) return;
+  log_warning(fmt::format("{}: {} of {} windows are longer than {} tokens and are cut at their right end",
+                          file, windows.shortened, windows.sequences.size(), length));
+}
+
+std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                       const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
+                       const kernels::Backend& backend) {
+  std::string rows = fmt::format("| windows | {}; of classes 0, 1 ...: {} |\n", train.sequences.size(),
+                                 class_counts(train, config.num_labels));
+  if (!sides.facts.negatives.empty()) rows += fmt::format("| negatives | {} |\n", sides.facts.negatives);
+  std::string card = finetune_card(options, config, schedule, backend,
+                                   "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
+  card += config.num_labels == 2 ? "\nClass 1 is a promoter (or what the data called 1). " : "\n";
+  card +=
+      "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
+      "the "
+      "classes in the training windows, not in a genome.\n";
+  return card;
+}
+
+}  // namespace
+
+TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
+  check_numbers(options, "promoter finetune");
+  RunFolder::check(options.run, options.start);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
+  const Sides sides = find_sides(options);
+  const ModelConfig stored = read_config(options.init + "/config.json");
+  const std::int64_t most =
+      options.length > 0 ? input_length(options, stored, 0) : stored.max_position_embeddings;
+  LeakCheck leaks;
+  const auto read = [&](const LabelledSource& source, const char* side, std::int64_t max_tokens) {
+    return encode_labelled_windows(*read_labelled_windows(source), source.path, *tokenizer, max_tokens,
+                                   [&](const Window& window) { leaks.add(side, window); });
+  };
+  const EncodedWindows train_windows = read(sides.train, "train", most);
+  const std::int64_t length = input_length(options, stored, train_windows.longest);
+  const EncodedWindows valid_windows =
+      sides.valid.empty() ? EncodedWindows{} : read(sides.valid, "valid", length);
+  say_shortened(sides.train.path, train_windows, length);
+  say_shortened(sides.valid.path, valid_windows, length);
+  const std::int64_t classes = std::max(train_windows.classes, valid_windows.classes);
+  if (classes < 2) {
+    throw_bad_input(sides.train.path + ": all examples are of class 0",
+                    "give examples of at least two classes");
+  }
+  if (const LeakReport report = leaks.report(); report.any()) {
+    log_warning(fmt::format("training and validation examples are not independent: {}", report.text()));
+  }
+
+  LoadedModel loaded = load_model(options.init, HeadType::classification, options.seed, classes);
+  ModelConfig& config = loaded.config;
+  if (config.num_labels != classes) {
+    throw_bad_input(fmt::format("{}: this classifier has {} classes, the examples have {}", options.init,
+                                config.num_labels, classes),
+                    "begin from a pretrained model");
+  }
+  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
+                         options.init, options.init);
+  if (options.dropout >= 0) config.hidden_dropout_prob = options.dropout;
+  config.input_length = length;
+  validate(config, "the options of the model");
+
+  const std::uint64_t samples = train_windows.sequences.size();
+  const Schedule schedule = finetune_schedule(options, samples);
+  log_info(fmt::format("training examples of classes 0, 1 ...: {}{}", class_counts(train_windows, classes),
+                       sides.facts.negatives.empty() ? "" : "; negatives: " + sides.facts.negatives));
+  log_info(fmt::format("{} training and {} validation windows of {} tokens; {} steps are {:.2f} epochs",
+                       train_windows.sequences.size(), valid_windows.sequences.size(), config.input_length,
+                       schedule.total,
+                       static_cast<double>(schedule.total * options.batch) / static_cast<double>(samples)));
+
+  TrainerOptions trainer;
+  trainer.task_name = "promoter finetune";
+  trainer.sequence_name = "class";
+  trainer.eval_every = steps_between_validations(options, samples);
+  trainer.identity = finetune_identity(options, config, schedule);
+  trainer.identity["--data (training windows)"] = std::to_string(samples);
+  trainer.extras = {options.init, model_card(options, config, schedule, train_windows, sides, backend),
+                    model_task_files(sides.facts.window, profiles_of(classes))};
+  const ClassificationTask task(
+      config, train_windows.sequences, valid_windows.sequences,
+      {static_cast<std::int64_t>(options.batch), micro_batch(options), options.seed});
+  return run_finetuning(options, loaded, schedule, std::move(trainer), task, 0, backend);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,30 @@
+// Fine-tuning a pretrained encoder into a promoter classifier: from options to RUN/final (BigBird appendix
+// F.2).
+#pragma once
+
+#include <string>
+
+#include "kernels/backend.h"
+#include "lib/tasks/finetuning.h"
+#include "lib/tasks/genomics/promoter/labelled_sequences.h"
+#include "lib/training/trainer.h"
+
+namespace bigbird {
+
+struct PromoterFinetuneOptions : FinetuneOptions {
+  // A folder with a train and a valid side (labelled_sequences.h), of `promoter build` or one's own; or,
+  // instead, the sides themselves: `valid` may be left out.
+  std::string data;
+  LabelledSource train;
+  LabelledSource valid;
+};
+
+// Softmax cross entropy over the classes of the data, at least two; for two it is the paper's binary cross
+// entropy on the difference of the logits. Sequences that the validation side shares with the training side,
+// on either strand, are counted in a warning. The model folders get window.json, where the data's manifest
+// tells the window, and profiles.tsv. Errors: {bad_input} example files, model and tokenizer that do not
+// belong together, an output folder that holds a run; {usage} options out of range or other than those of the
+// run that is resumed; {environment} too little memory; {interrupted} after a signal, with everything saved.
+TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend);
+
+}  // namespace bigbird

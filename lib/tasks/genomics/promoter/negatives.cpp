@@ -1,0 +1,144 @@
+// Negative examples made from a window; see negatives.h.
+#include "lib/tasks/genomics/promoter/negatives.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::string_view letters = "ACGTN";
+
+std::size_t code_of(char base) {
+  const std::size_t code = letters.find(base);
+  return code == std::string_view::npos ? letters.size() - 1 : code;
+}
+
+// The blocks that change, in ascending order.
+std::vector<std::size_t> choose_blocks(CounterRng& rng) {
+  std::vector<std::size_t> blocks(negative_blocks);
+  std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+  shuffle(blocks, rng);
+  blocks.resize(negative_blocks_changed);
+  std::sort(blocks.begin(), blocks.end());
+  return blocks;
+}
+
+std::size_t block_length(std::string_view window) {
+  const std::size_t length = window.size() / negative_blocks;
+  if (length == 0)
+    throw_bad_input("a window of fewer than 20 bases cannot be cut into 20 blocks", "give longer windows");
+  return length;
+}
+
+// Whether every letter's last exit leads on to `root`, so that an Euler path exists that uses these exits
+// last.
+bool reaches_root(const std::array<std::size_t, 5>& last_exit, const std::array<bool, 5>& used,
+                  std::size_t root) {
+  for (std::size_t start = 0; start < last_exit.size(); ++start) {
+    if (!used[start]) continue;
+    std::size_t at = start;
+    for (std::size_t step = 0; at != root; ++step) {
+      if (step == last_exit.size()) return false;
+      at = last_exit[at];
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+NegativeKind parse_negative_kind(std::string_view word) {
+  for (const NegativeKind kind :
+       {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
+    if (word == negative_kind_name(kind)) return kind;
+  }
+  throw_usage("negatives '" + std::string(word) + "' are not known",
+              "choose random, permute, dinucleotide or genomic");
+}
+
+const char* negative_kind_name(NegativeKind kind) {
+  switch (kind) {
+    case NegativeKind::random:
+      return "random";
+    case NegativeKind::permute:
+      return "permute";
+    case NegativeKind::dinucleotide:
+      return "dinucleotide";
+    case NegativeKind::genomic:
+      return "genomic";
+  }
+  return "";
+}
+
+std::string replace_blocks(std::string_view window, CounterRng& rng) {
+  const std::size_t length = block_length(window);
+  std::string negative(window);
+  for (const std::size_t block : choose_blocks(rng)) {
+    for (std::size_t i = block * length; i < (block + 1) * length; ++i) {
+      negative[i] = letters[static_cast<std::size_t>(rng.below(4))];
+    }
+  }
+  return negative;
+}
+
+std::string permute_blocks(std::string_view window, CounterRng& rng) {
+  const std::size_t length = block_length(window);
+  std::string negative(window);
+  for (int attempt = 0; attempt < 100 && negative == window; ++attempt) {
+    const std::vector<std::size_t> places = choose_blocks(rng);
+    std::vector<std::size_t> sources = places;
+    shuffle(sources, rng);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      negative.replace(places[i] * length, length, window.substr(sources[i] * length, length));
+    }
+  }
+  return negative;
+}
+
+std::string shuffle_dinucleotides(std::string_view window, CounterRng& rng) {
+  if (window.size() < 3) return std::string(window);
+  std::array<std::vector<std::size_t>, 5> exits;  // for each letter, the letters that follow it
+  std::array<bool, 5> used{};
+  for (std::size_t i = 0; i + 1 < window.size(); ++i)
+    exits[code_of(window[i])].push_back(code_of(window[i + 1]));
+  for (const char base : window) used[code_of(base)] = true;
+  const std::size_t root = code_of(window.back());
+  // The last exits form a tree towards the root, drawn uniformly among the edges; then the other exits come
+  // in any order.
+  std::array<std::size_t, 5> chosen{};
+  std::array<std::size_t, 5> last_exit{};
+  do {
+    for (std::size_t letter = 0; letter < exits.size(); ++letter) {
+      if (exits[letter].empty()) continue;
+      chosen[letter] = static_cast<std::size_t>(rng.below(exits[letter].size()));
+      last_exit[letter] = exits[letter][chosen[letter]];
+    }
+  } while (!reaches_root(last_exit, used, root));
+  for (std::size_t letter = 0; letter < exits.size(); ++letter) {
+    auto& list = exits[letter];
+    if (list.empty()) continue;
+    if (letter == root) {
+      shuffle(list, rng);
+      continue;
+    }
+    std::swap(list[chosen[letter]], list.back());
+    list.pop_back();
+    shuffle(list, rng);
+    list.push_back(last_exit[letter]);
+  }
+  std::array<std::size_t, 5> next{};
+  std::string shuffled(1, letters[code_of(window[0])]);
+  for (std::size_t at = code_of(window[0]); shuffled.size() < window.size();) {
+    at = exits[at][next[at]++];
+    shuffled.push_back(letters[at]);
+  }
+  return shuffled;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,96 @@
+// Probabilities of DNA sequences under one or several fine-tuned models, on one or both strands, streamed in
+// order: the engine under `chromatin predict`, `variants`, `ism` and `promoter scan`. What comes out of a
+// sequence is a function of the sequence and the models alone: not of batch, threads or neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/tasks/model_task.h"
+#include "lib/tasks/sequence_runner.h"
+
+namespace bigbird {
+
+// The outputs of a classifier's folder, as SequenceScorer::profiles() says: of two classes only class 1.
+std::vector<Profile> classifier_profiles(const std::string& model_folder, const ModelConfig& config);
+
+struct ScorerOptions {
+  std::vector<std::string> models;   // folders with a classification head and the same profiles and window
+  bool both_strands = true;          // the reverse complement too, re-tokenized
+  std::int64_t batch_tokens = 8192;  // run at once by each model, padding included
+};
+
+// A sequence as every model will read it.
+struct EncodedSequence {
+  // [models * strands], strand fastest (0 as given, 1 the reverse complement): ids with [CLS] and [SEP].
+  std::vector<std::vector<std::int32_t>> ids;
+  bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
+};
+
+// Views that live for the callback.
+struct SequenceScores {
+  // [models, strands, outputs], last fastest.
+  std::span<const double> values;
+  std::size_t strands = 1;
+  std::size_t outputs = 1;
+  double at(std::size_t model, std::size_t strand, std::size_t output) const {
+    return values[(model * strands + strand) * outputs + output];
+  }
+  std::size_t models() const { return values.size() / (strands * outputs); }
+  // Mean over the models, on one strand: what an ensemble says.
+  double mean_of_models(std::size_t strand, std::size_t output) const;
+  // Mean over models and strands.
+  double mean(std::size_t output) const;
+};
+
+class SequenceScorer {
+ public:
+  // Error{bad_input}: a folder without a classification head, models whose profiles, window or kind of output
+  // differ, a tokenizer that does not agree or is not for DNA.
+  SequenceScorer(const ScorerOptions& options, kernels::Backend& backend);
+  ~SequenceScorer();
+
+  std::size_t models() const { return runners_.size(); }
+  std::size_t strands() const { return options_.both_strands ? 2 : 1; }
+  // Output columns. Multi-label heads: one for each label, its sigmoid. Two classes: one, the probability of
+  // class 1. More classes: one each, the softmax. Regression: the value itself.
+  const std::vector<Profile>& profiles() const { return profiles_; }
+  std::size_t outputs() const { return profiles_.size(); }
+  bool gives_probabilities() const { return probabilities_; }
+  // The window that the models were trained with, where their folders tell.
+  const std::optional<ModelWindow>& window() const { return window_; }
+  // sha256 of each model's weights, in order; computed at the first call.
+  const std::vector<std::string>& digests();
+
+  // Tokenizes; safe to call from many threads at once. `sequence`: A C G T N, upper case, not empty.
+  EncodedSequence encode(std::string_view sequence) const;
+  // Queues a sequence; `done` is called once, in the order of the calls of add, now or later, on the calling
+  // thread.
+  void add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done);
+  void add(std::string_view sequence, std::function<void(const SequenceScores&)> done);
+  // Runs what is queued; every `done` has been called afterwards.
+  void finish();
+
+ private:
+  struct Entry;
+  void deliver();
+
+  ScorerOptions options_;
+  std::vector<std::unique_ptr<SequenceRunner>> runners_;
+  std::vector<Profile> profiles_;
+  std::optional<ModelWindow> window_;
+  bool probabilities_ = true;
+  std::vector<std::string> digests_;
+  std::deque<std::shared_ptr<Entry>> queue_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,102 @@
+// Classification of token sequences; see window_classifier.h.
+#include "lib/tasks/window_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/tasks/finetuning.h"
+
+namespace bigbird {
+namespace {
+
+void append(Batch& batch, const ModelConfig& config, const ClassifiedSequence& sequence) {
+  batch.append(sequence.ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
+               config.input_length);
+}
+
+}  // namespace
+
+EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string& where,
+                                       const Tokenizer& tokenizer, std::int64_t max_tokens,
+                                       const std::function<void(const Window&)>& seen) {
+  EncodedWindows encoded;
+  Window window;
+  while (windows.next(window)) {
+    throw_if_cancelled();
+    if (window.label < 0) throw_bad_input(where + ": there is no label", "give labelled windows");
+    if (seen) seen(window);
+    ClassifiedSequence sequence;
+    sequence.label = window.label;
+    encoded.shortened += encode_window(tokenizer, window.sequence, max_tokens, sequence.ids) ? 1 : 0;
+    encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(sequence.ids.size()));
+    encoded.classes = std::max<std::int64_t>(encoded.classes, window.label + 1);
+    encoded.sequences.push_back(std::move(sequence));
+  }
+  if (encoded.sequences.empty()) throw_bad_input(where + ": there are no examples");
+  return encoded;
+}
+
+ClassificationTask::ClassificationTask(const ModelConfig& config,
+                                       const std::vector<ClassifiedSequence>& train,
+                                       const std::vector<ClassifiedSequence>& valid,
+                                       const ClassificationBatches& batches)
+    : config_(config), train_(train), valid_(valid), options_(batches) {}
+
+std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
+  std::vector<Batch> result;
+  for (const Draw& draw :
+       draws_of_update(options_.seed, static_cast<std::uint64_t>(options_.batch), train_.size(), step)) {
+    const ClassifiedSequence& sequence = train_[static_cast<std::size_t>(draw.sample)];
+    if (result.empty() || result.back().sequences() == options_.micro_batch) result.emplace_back();
+    append(result.back(), config_, sequence);
+    result.back().sequence_labels.push_back(sequence.label);
+  }
+  return result;
+}
+
+std::optional<LossSums> ClassificationTask::validate(Model& model) const {
+  if (valid_.empty()) return std::nullopt;
+  LossSums sums;
+  Batch batch;
+  for (std::size_t i = 0; i < valid_.size(); ++i) {
+    append(batch, config_, valid_[i]);
+    batch.sequence_labels.push_back(valid_[i].label);
+    if (batch.sequences() == options_.micro_batch || i + 1 == valid_.size()) {
+      sums.add(model.forward(batch, {}));
+      batch.clear();
+    }
+  }
+  return sums;
+}
+
+std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
+                             std::int64_t micro_batch) {
+  const ModelConfig& config = model.config();
+  const std::size_t classes = static_cast<std::size_t>(config.num_labels);
+  std::vector<double> probabilities;
+  probabilities.reserve(sequences.size() * classes);
+  Batch batch;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    append(batch, config, sequences[i]);
+    if (batch.sequences() < micro_batch && i + 1 < sequences.size()) continue;
+    throw_if_cancelled();
+    model.forward(batch, {});
+    const std::vector<float> logits = model.sequence_logits();
+    for (std::size_t row = 0; row < logits.size(); row += classes) {
+      const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row);
+      const double highest = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
+      double sum = 0.0;
+      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[row + c] - highest);
+      for (std::size_t c = 0; c < classes; ++c)
+        probabilities.push_back(std::exp(logits[row + c] - highest) / sum);
+    }
+    batch.clear();
+  }
+  return probabilities;
+}
+
+}  // namespace bigbird

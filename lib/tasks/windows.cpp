@@ -1,0 +1,144 @@
+// Readers of windows; see windows.h.
+#include "lib/tasks/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/bed.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
+#include "lib/io/genome/fasta_stream.h"
+
+namespace bigbird {
+namespace {
+
+class FastaWindows : public WindowReader {
+ public:
+  explicit FastaWindows(const std::string& path) : fasta_(path) {}
+
+  bool next(Window& window) override {
+    if (next_ == fasta_.contigs().size()) return false;
+    const Contig& contig = fasta_.contigs()[next_];
+    window = {contig.name, contig.name, 0, contig.length, '+', -1, fasta_.fetch(next_, 0, contig.length)};
+    ++next_;
+    return true;
+  }
+
+ private:
+  Fasta fasta_;
+  std::size_t next_ = 0;
+};
+
+class FastaStreamWindows : public WindowReader {
+ public:
+  explicit FastaStreamWindows(const std::string& path) : stream_(path) {}
+
+  bool next(Window& window) override {
+    if (!stream_.next(record_)) return false;
+    const auto length = static_cast<std::int64_t>(record_.sequence.size());
+    window = {record_.name, record_.name, 0, length, '+', -1, std::move(record_.sequence)};
+    return true;
+  }
+
+ private:
+  FastaStream stream_;
+  FastaRecord record_;
+};
+
+class LineWindows : public WindowReader {
+ public:
+  explicit LineWindows(const std::string& path) : lines_(path) {}
+
+  bool next(Window& window) override {
+    std::string_view line;
+    do {
+      if (!lines_.next(line)) return false;
+    } while (line.find_first_not_of(" \t") == std::string_view::npos);
+    window = {fmt::format("line{}", lines_.line_number()),
+              ".",
+              0,
+              static_cast<std::int64_t>(line.size()),
+              '.',
+              -1,
+              std::string(line)};
+    return true;
+  }
+
+ private:
+  LineReader lines_;
+};
+
+class BedWindows : public WindowReader {
+ public:
+  BedWindows(const std::string& bed, const std::string& fasta)
+      : reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()) {}
+
+  bool next(Window& window) override {
+    if (!reader_.next(record_)) return false;
+    const std::size_t contig = names_.require(record_.chrom, reader_.where());
+    if (record_.begin == record_.end) throw_bad_input(reader_.where() + ": the window is empty");
+    if (record_.end > names_[contig].length) {
+      throw_bad_input(
+          fmt::format("{}: {}-{} reaches beyond {} ({} bp)", reader_.where(), record_.begin, record_.end,
+                      record_.chrom, names_[contig].length),
+          "cut the windows to the contigs of this genome, or check that it is the right assembly");
+    }
+    const char strand = record_.strand == '-' ? '-' : '+';
+    std::string sequence = fasta_.fetch(contig, record_.begin, record_.end);
+    if (strand == '-') sequence = reverse_complement(sequence);
+    const std::string id = record_.name == "."
+                               ? fmt::format("{}:{}-{}", record_.chrom, record_.begin + 1, record_.end)
+                               : record_.name;
+    window = {id, record_.chrom, record_.begin, record_.end, strand, -1, std::move(sequence)};
+    return true;
+  }
+
+ private:
+  BedReader reader_;
+  Fasta fasta_;
+  ContigNames names_;
+  BedRecord record_;
+};
+
+}  // namespace
+
+std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
+  if (path == "-") return std::make_unique<FastaStreamWindows>(path);
+  return std::make_unique<FastaWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path) {
+  return std::make_unique<LineWindows>(path);
+}
+
+std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta) {
+  return std::make_unique<BedWindows>(bed, fasta);
+}
+
+double share_of_n(std::string_view sequence) {
+  if (sequence.empty()) return 0.0;
+  return static_cast<double>(std::count(sequence.begin(), sequence.end(), 'N')) /
+         static_cast<double>(sequence.size());
+}
+
+bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
+                   std::vector<std::int32_t>& ids) {
+  std::vector<std::uint32_t> tokens;
+  tokenizer.encode(sequence, tokens);
+  const std::size_t room = static_cast<std::size_t>(max_tokens - 2);
+  const bool cut = tokens.size() > room;
+  if (cut) tokens.resize(room);
+  ids.clear();
+  ids.reserve(tokens.size() + 2);
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
+  for (const std::uint32_t token : tokens) ids.push_back(static_cast<std::int32_t>(token));
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
+  return cut;
+}
+
+}  // namespace bigbird

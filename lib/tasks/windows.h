@@ -1,0 +1,51 @@
+// DNA windows, as the sequence tasks read them: the TSV files of `promoter build`, FASTA records, or
+// BED windows. Coordinates are 0-based half-open; sequences are on the window's own strand, upper case, A C G
+// T N only. Lines of text are windows too, of a place without a name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+
+struct Window {
+  std::string id;
+  std::string chrom;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  char strand = '+';
+  std::int32_t label = -1;  // -1: unknown
+  std::string sequence;
+};
+
+// Windows one at a time, in file order, so that a genome of windows needs no memory.
+class WindowReader {
+ public:
+  virtual ~WindowReader() = default;
+  // False at the end; `window` is overwritten.
+  virtual bool next(Window& window) = 0;
+};
+
+// Every record of a FASTA, as one window on the forward strand; - is the standard input.
+std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path);
+// Windows of a BED over a genome; strand - is reverse-complemented. Errors name file and line: an unknown
+// contig, a window beyond its contig, an empty window.
+std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta);
+
+// Every line of a text that is not blank; - is the standard input. The id is line<number>, the place bytes of
+// the line, and chrom and strand are ".".
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
+
+// Of a sequence's bases; 0 for an empty one.
+double share_of_n(std::string_view sequence);
+
+// [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut.
+bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
+                   std::vector<std::int32_t>& ids);
+
+}  // namespace bigbird

@@ -1,0 +1,46 @@
+// SHA-256 against the vectors of FIPS 180-4 (NIST's examples) and against itself over every split.
+#include "lib/io/files/sha256.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/support.h"
+#include "tests/unit/io/expect_error.h"
+
+namespace bigbird {
+namespace {
+
+TEST(Sha256, PublishedVectors) {
+  EXPECT_EQ(sha256_bytes(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_bytes("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256_bytes(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, SplitsDoNotMatter) {
+  std::string text;
+  for (int i = 0; i < 150; ++i) text += static_cast<char>(i * 7);
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    const std::string_view part = std::string_view(text).substr(0, length);
+    for (const std::size_t cut : {std::size_t{0}, length / 3, length / 2, length}) {
+      Sha256 hash;
+      hash.update(part.data(), cut);
+      hash.update(part.data() + cut, length - cut);
+      ASSERT_EQ(hash.finish(), sha256_bytes(part)) << length;
+    }
+  }
+}
+
+TEST(Sha256, Files) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "x", std::string(1000000, 'a'));
+  EXPECT_EQ(sha256_file(folder / "x"), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  testing::write_text(folder / "empty", "");
+  EXPECT_EQ(sha256_file(folder / "empty"), sha256_bytes(""));
+  testing::expect_bad_input(testing::error_of([&] { sha256_file(folder / "nothing"); }), "nothing",
+                            "cannot read");
+}
+
+}  // namespace
+}  // namespace bigbird

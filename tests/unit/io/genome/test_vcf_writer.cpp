@@ -1,0 +1,206 @@
+// Variant files out: what was read survives, fields are added, bytes do not depend on threads, and a full
+// disk is noticed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/parallel.h"
+#include "lib/io/files/file.h"
+#include "lib/io/genome/vcf.h"
+#include "tests/support/support.h"
+#include "tests/unit/io/expect_error.h"
+
+namespace bigbird {
+namespace {
+
+using testing::error_of;
+using testing::expect_bad_input;
+using testing::read_text;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+const std::vector<VcfInfoField> fields = {{"BB_DIFF", "A", "Float", "difference"},
+                                          {"BB_N", "1", "Integer", "a number"},
+                                          {"BB_FLAGS", "A", "String", "flags"}};
+
+std::vector<VcfInfoValues> values_of(const VcfRecord& record) {
+  std::vector<float> diff(record.alts.size(), 0.0123456789F);
+  if (diff.size() > 1) diff[0] = missing;
+  return {diff, std::vector<std::int32_t>{static_cast<std::int32_t>(record.number)},
+          std::vector<std::string>(record.alts.size(), record.number % 2 == 0 ? "a|b" : "")};
+}
+
+void copy(const std::string& input, const std::string& output, VcfType type, bool add) {
+  VcfReader reader(input);
+  VcfWriter writer(output, type, reader, {{"1", 1000}}, add ? fields : std::vector<VcfInfoField>{},
+                   add ? std::vector<std::string>{"##bigbird_command=x"} : std::vector<std::string>{});
+  VcfRecord record;
+  while (reader.next(record)) writer.write(record, add ? values_of(record) : std::vector<VcfInfoValues>{});
+  writer.close();
+}
+
+// The text of any variant file, as this library reads it.
+std::string text_of(const std::string& path) {
+  const TemporaryFolder folder;
+  copy(path, (folder / "x.vcf").string(), VcfType::text, false);
+  return read_text(folder / "x.vcf");
+}
+
+std::string records_of(const std::string& text) {
+  const std::size_t columns = text.find("#CHROM");
+  return columns == std::string::npos ? text : text.substr(columns);
+}
+
+class VcfOut : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) { return (folder_ / name).string(); }
+  std::string write(const std::string& text) {
+    write_text(folder_ / "in.vcf", text);
+    return path("in.vcf");
+  }
+  TemporaryFolder folder_;
+};
+
+const std::string header =
+    "##fileformat=VCFv4.3\n##FILTER=<ID=q10,Description=\"low\">\n##contig=<ID=1,length=1000>\n"
+    "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"count\">\n"
+    "##INFO=<ID=BB_DIFF,Number=1,Type=String,Description=\"of an earlier run\">\n"
+    "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"genotype\">\n"
+    "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n";
+const std::string records =
+    "1\t7\trs1\tA\tG\t29.5\tq10\tAC=1\tGT\t0|1\n1\t8\t.\tAC\tA,*\t.\tPASS\tBB_DIFF=old;AC=1,2\tGT\t1/2\n"
+    "1\t9\t.\tA\t.\t5\t.\t.\tGT\t0/0\n";
+
+TEST_F(VcfOut, AddedFieldsAndNothingElse) {
+  copy(write(header + records), path("out.vcf"), VcfType::text, true);
+  EXPECT_EQ(read_text(path("out.vcf")),
+            "##fileformat=VCFv4.3\n##FILTER=<ID=q10,Description=\"low\">\n##contig=<ID=1,length=1000>\n"
+            "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"count\">\n"
+            "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"genotype\">\n"
+            "##INFO=<ID=BB_DIFF,Number=A,Type=Float,Description=\"difference\">\n"
+            "##INFO=<ID=BB_N,Number=1,Type=Integer,Description=\"a number\">\n"
+            "##INFO=<ID=BB_FLAGS,Number=A,Type=String,Description=\"flags\">\n##bigbird_command=x\n"
+            "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n"
+            "1\t7\trs1\tA\tG\t29.5\tq10\tAC=1;BB_DIFF=0.0123457;BB_N=0;BB_FLAGS=a|b\tGT\t0|1\n"
+            "1\t8\t.\tAC\tA,*\t.\tPASS\tAC=1,2;BB_DIFF=.,0.0123457;BB_N=1\tGT\t1/2\n"
+            "1\t9\t.\tA\t.\t5\t.\tBB_N=2\tGT\t0/0\n");
+}
+
+TEST_F(VcfOut, AllTypesHoldTheSame) {
+  const std::string input = write(header + records);
+  copy(input, path("out.vcf"), VcfType::text, true);
+  copy(input, path("out.vcf.gz"), VcfType::bgzf, true);
+  copy(input, path("out.bcf"), VcfType::bcf, true);
+  EXPECT_EQ(text_of(path("out.vcf.gz")), text_of(path("out.vcf")));
+  EXPECT_EQ(records_of(text_of(path("out.bcf"))), records_of(text_of(path("out.vcf"))));
+  // From a BCF as well: to text, and to BCF again, where fields of an earlier run are replaced.
+  copy(path("out.bcf"), path("again.bcf"), VcfType::bcf, true);
+  copy(path("out.bcf"), path("again.vcf"), VcfType::text, true);
+  EXPECT_EQ(records_of(text_of(path("again.bcf"))), records_of(text_of(path("out.vcf"))));
+  EXPECT_EQ(records_of(text_of(path("again.vcf"))), records_of(text_of(path("out.vcf"))));
+}
+
+TEST_F(VcfOut, TablesGetAHeader) {
+  copy(write("1\t5\t.\ta\tG\n"), path("out.vcf"), VcfType::text, false);
+  EXPECT_EQ(read_text(path("out.vcf")),
+            "##fileformat=VCFv4.2\n##contig=<ID=1,length=1000>\n"
+            "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\ta\tG\t.\t.\t.\n");
+  copy(path("in.vcf"), path("out.bcf"), VcfType::bcf, true);
+  EXPECT_EQ(records_of(text_of(path("out.bcf"))),
+            "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\ta\tG\t.\t.\tBB_DIFF=0.0123457;BB_N=0;BB_"
+            "FLAGS=a|b\n");
+  copy(write("##x=y\n1\t5\t.\tA\tG\t.\t.\t.\tGT\t0/1\t0/0\n"), path("out.vcf"), VcfType::text, false);
+  EXPECT_EQ(
+      read_text(path("out.vcf")),
+      "##fileformat=VCFv4.2\n##x=y\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tsample1\tsample2\n"
+      "1\t5\t.\tA\tG\t.\t.\t.\tGT\t0/1\t0/0\n");
+}
+
+TEST_F(VcfOut, TheFirstVersionCounts) {
+  copy(write("##fileformat=VCFv4.1\n##fileformat=x\n#CHROM\tPOS\tID\tREF\tALT\n"), path("out.vcf"),
+       VcfType::text, false);
+  EXPECT_EQ(read_text(path("out.vcf")).find("##fileformat=VCFv4.1\n#CHROM"), 0u);
+}
+
+TEST_F(VcfOut, BcfNeedsDeclarations) {
+  const auto to_bcf = [&](const std::string& text) {
+    return error_of([&] { copy(write(text), path("out.bcf"), VcfType::bcf, false); });
+  };
+  expect_bad_input(to_bcf(header + "2\t7\t.\tA\tG\t.\t.\t.\tGT\t0|1\n"), "in.vcf:8", "contig 2");
+  expect_bad_input(to_bcf(header + "1\t7\t.\tA\tG\t.\t.\tXX=1\tGT\t0|1\n"), "in.vcf:8", "not declared");
+  EXPECT_FALSE(file_exists(path("out.bcf")));
+}
+
+TEST_F(VcfOut, NothingAppearsBeforeTheEndAndAFullDiskIsNoticed) {
+  const std::string input = write(header + records);
+  for (const VcfType type : {VcfType::text, VcfType::bgzf, VcfType::bcf}) {
+    {
+      VcfReader reader(input);
+      VcfWriter writer(path("out"), type, reader, {}, {}, {});
+      VcfRecord record;
+      while (reader.next(record)) writer.write(record, {});
+    }
+    EXPECT_FALSE(file_exists(path("out")));
+    const auto full = error_of([&] { copy(input, "/dev/full", type, true); });
+    ASSERT_TRUE(full);
+    EXPECT_EQ(full->kind(), ErrorKind::runtime);
+    EXPECT_TRUE(error_of([&] { copy(input, path("no/folder"), type, true); }));
+  }
+}
+
+TEST_F(VcfOut, BytesDoNotDependOnThreads) {
+  std::string text = header;
+  for (int i = 0; i < 20000; ++i)
+    text += "1\t7\trs" + std::to_string(i * i) + "\tA\tG\t.\tPASS\tAC=1\tGT\t0|1\n";
+  const std::string input = write(text);
+  for (const VcfType type : {VcfType::bgzf, VcfType::bcf}) {
+    const int before = kernels::thread_count();
+    kernels::set_thread_count(1);
+    copy(input, path("one"), type, true);
+    kernels::set_thread_count(3);
+    copy(input, path("three"), type, true);
+    kernels::set_thread_count(before);
+    EXPECT_EQ(read_text(path("one")), read_text(path("three")));
+  }
+}
+
+TEST_F(VcfOut, RecordsAreCopiedDeep) {
+  copy(write(header + records), path("in.bcf"), VcfType::bcf, false);
+  for (const std::string& input : {path("in.vcf"), path("in.bcf")}) {
+    VcfReader reader(input);
+    std::vector<VcfRecord> kept;
+    VcfRecord record;
+    while (reader.next(record)) kept.push_back(record);
+    VcfWriter writer(path("out.vcf"), VcfType::text, reader, {}, {}, {});
+    for (const VcfRecord& one : kept) writer.write(one, {});
+    writer.close();
+    EXPECT_EQ(records_of(read_text(path("out.vcf"))).size(), records_of(header + records).size());
+  }
+}
+
+TEST(VcfOutReal, RealFilesSurviveEveryType) {
+  BIGBIRD_REQUIRE_SHARED();
+  const auto data = *testing::shared_dir() / "data" / "vcf-grch37";
+  const TemporaryFolder folder;
+  for (const char* name : {"kgp3_chr20_first2000.b37.bcf", "star_alleles.chr20.b37.vcf",
+                           "trio_ggvcf.star_nonref.b37.vcf.gz", "complexEvents.symbolic.b37.vcf"}) {
+    const std::string input = (data / name).string();
+    const std::string before = text_of(input);
+    for (const VcfType type : {VcfType::text, VcfType::bgzf, VcfType::bcf}) {
+      copy(input, (folder / "out").string(), type, false);
+      copy((folder / "out").string(), (folder / "back.vcf").string(), VcfType::text, false);
+      // A BCF keeps numbers as floats: QUAL and INFO of text are compared where the text is kept.
+      if (type == VcfType::bcf) {
+        copy((folder / "back.vcf").string(), (folder / "out2").string(), VcfType::bcf, false);
+        EXPECT_EQ(text_of((folder / "out2").string()), text_of((folder / "back.vcf").string())) << name;
+      } else {
+        EXPECT_EQ(read_text(folder / "back.vcf"), before) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bigbird

@@ -1,0 +1,146 @@
+// Model folders: round trip, change of head, and files that do not fit their config.
+#include "lib/model/folder/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "lib/core/error.h"
+#include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/config_json.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+ModelConfig tiny() {
+  ModelConfig config;
+  config.vocab_size = 20;
+  config.hidden_size = 8;
+  config.num_hidden_layers = 1;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 12;
+  config.max_position_embeddings = 32;
+  config.block_size = 4;
+  return config;
+}
+
+class ModelFolder : public ::testing::Test {
+ protected:
+  ModelFolder() : layout_(tiny()), parameters_(initial_parameters(layout_, tiny(), 3)) {
+    write_model_files(path(), tiny(), layout_, parameters_, "", "# card\n");
+  }
+  std::string path() const { return folder_.path().string(); }
+
+  // Rewrites the weights: every tensor as it was but for what `change` does to the list.
+  template <typename Change>
+  void rewrite(const Change& change) {
+    std::vector<TensorToWrite> tensors;
+    for (const TensorSpec& spec : layout_.tensors()) {
+      tensors.push_back({spec.name, TensorType::f32, spec.shape, parameters_.data() + spec.offset});
+    }
+    change(tensors);
+    write_safetensors(path() + "/model.safetensors", tensors);
+  }
+  std::string load_failure() {
+    try {
+      load_model(path(), HeadType::pretraining, 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+      return error.message();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  testing::TemporaryFolder folder_;
+  ParameterLayout layout_;
+  std::vector<float> parameters_;
+};
+
+TEST_F(ModelFolder, RoundTripIsExact) {
+  const LoadedModel model = load_model(path(), HeadType::pretraining, 1);
+  EXPECT_EQ(model.parameters, parameters_);
+  EXPECT_EQ(config_json(model.config), config_json(tiny()));
+  EXPECT_EQ(testing::read_text(folder_ / "README.md"), "# card\n");
+}
+
+TEST_F(ModelFolder, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
+  const LoadedModel model = load_model(path(), HeadType::classification, 9, 3);
+  const ParameterLayout layout(model.config);
+  EXPECT_EQ(model.config.num_labels, 3);
+  const TensorSpec& words = *layout.find("bert.embeddings.word_embeddings.weight");
+  EXPECT_TRUE(std::equal(parameters_.begin() + layout_.offset(words.name),
+                         parameters_.begin() + layout_.offset(words.name) + words.count,
+                         model.parameters.begin() + words.offset));
+  EXPECT_EQ(load_model(path(), HeadType::classification, 9, 3).parameters, model.parameters);
+  EXPECT_NE(load_model(path(), HeadType::classification, 10, 3).parameters, model.parameters);
+}
+
+TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {
+  for (const HeadType head : {HeadType::encoder, HeadType::classification}) {
+    const LoadedModel model = load_model(path(), head, 9);
+    const ParameterLayout layout(model.config);
+    const TensorSpec& pooler = *layout.find("bert.pooler.weight");
+    EXPECT_TRUE(std::equal(parameters_.begin() + layout_.offset(pooler.name),
+                           parameters_.begin() + layout_.offset(pooler.name) + pooler.count,
+                           model.parameters.begin() + pooler.offset))
+        << name_of(head);
+  }
+}
+
+TEST_F(ModelFolder, AnUnusedPoolerMayBeMissing) {
+  ModelConfig config = tiny();
+  config.head = HeadType::classification;
+  const ParameterLayout layout(config);
+  const std::vector<float> parameters = initial_parameters(layout, config, 4);
+  write_model_files(path(), config, layout, parameters, "", "# card\n");
+  std::vector<TensorToWrite> tensors;
+  for (const TensorSpec& spec : layout.tensors()) {
+    if (spec.name.starts_with("bert.pooler.")) continue;
+    tensors.push_back({spec.name, TensorType::f32, spec.shape, parameters.data() + spec.offset});
+  }
+  write_safetensors(path() + "/model.safetensors", tensors);
+  EXPECT_EQ(load_model(path(), HeadType::classification, 4).parameters, parameters);
+}
+
+TEST_F(ModelFolder, MissingTensorIsNamed) {
+  rewrite([](std::vector<TensorToWrite>& tensors) { tensors.erase(tensors.begin() + 5); });
+  EXPECT_NE(load_failure().find("model.safetensors: tensor " + layout_.tensors()[5].name + " is missing"),
+            std::string::npos);
+}
+
+TEST_F(ModelFolder, WrongShapeIsNamed) {
+  rewrite([](std::vector<TensorToWrite>& tensors) { tensors[0].shape = {10, 16}; });
+  EXPECT_NE(load_failure().find("has shape [10, 16], config.json asks for [20, 8]"), std::string::npos);
+}
+
+TEST_F(ModelFolder, AnUntiedDecoderIsRefusedAndAnEqualOneAccepted) {
+  std::vector<float> decoder(parameters_.begin(), parameters_.begin() + 160);
+  rewrite([&](std::vector<TensorToWrite>& tensors) {
+    tensors.push_back({"cls.predictions.decoder.weight", TensorType::f32, {20, 8}, decoder.data()});
+  });
+  EXPECT_EQ(load_model(path(), HeadType::pretraining, 1).parameters, parameters_);
+  decoder[30] += 1.0f;
+  rewrite([&](std::vector<TensorToWrite>& tensors) {
+    tensors.push_back({"cls.predictions.decoder.weight", TensorType::f32, {20, 8}, decoder.data()});
+  });
+  EXPECT_NE(load_failure().find("cls.predictions.decoder.weight differs"), std::string::npos);
+}
+
+TEST_F(ModelFolder, AMissingFolderOrFileIsNamed) {
+  EXPECT_THROW(load_model(path() + "/nowhere", HeadType::pretraining, 1), Error);
+  std::filesystem::remove(folder_ / "model.safetensors");
+  EXPECT_NE(load_failure().find("model.safetensors"), std::string::npos);
+}
+
+TEST(TokenizerAgreement, SizeAndDigestAreCompared) {
+  ModelConfig config = tiny();
+  config.tokenizer_digest = "aaaaaaaaaaaaaaaa";
+  EXPECT_NO_THROW(check_tokenizer_agrees(config, 20, "aaaaaaaaaaaaaaaa", "model", "tokenizer"));
+  EXPECT_THROW(check_tokenizer_agrees(config, 21, "aaaaaaaaaaaaaaaa", "model", "tokenizer"), Error);
+  EXPECT_THROW(check_tokenizer_agrees(config, 20, "bbbbbbbbbbbbbbbb", "model", "tokenizer"), Error);
+}
+
+}  // namespace
+}  // namespace bigbird

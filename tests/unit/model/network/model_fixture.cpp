@@ -1,0 +1,183 @@
+// See model_fixture.h.
+#include "tests/unit/model/network/model_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/core/rng.h"
+#include "lib/model/plans/block_plan.h"
+
+namespace bigbird::testing {
+
+ModelConfig tiny_config() {
+  ModelConfig config;
+  config.vocab_size = 37;
+  config.hidden_size = 24;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 40;
+  config.max_position_embeddings = 64;
+  config.block_size = 4;
+  config.num_random_blocks = 1;
+  config.random_mode = RandomMode::hf_train;  // sparse from 8 blocks on; google is full up to 512 tokens
+  config.hidden_dropout_prob = 0.0;
+  config.attention_probs_dropout_prob = 0.0;
+  return config;
+}
+
+std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed) {
+  const ParameterLayout layout(config);
+  std::vector<float> values(static_cast<std::size_t>(layout.count()));
+  CounterRng rng(seed, Purpose::test, 1);
+  for (const TensorSpec& spec : layout.tensors()) {
+    const double centre = spec.init == Init::ones ? 1.0 : 0.0;
+    for (std::int64_t i = 0; i < spec.count; ++i) {
+      values[static_cast<std::size_t>(spec.offset + i)] = static_cast<float>(centre + 0.25 * rng.normal());
+    }
+  }
+  return values;
+}
+
+Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
+  Batch batch;
+  const bool single =
+      config.head == HeadType::pretraining ||
+      (config.head == HeadType::classification && config.problem_type == ProblemType::single_label);
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    // A sequence depends on its length and the seed only, not on its place in the batch.
+    CounterRng rng(seed, Purpose::test, 1000 + static_cast<std::uint64_t>(lengths[s]));
+    std::vector<std::int32_t> ids, types;
+    const std::int64_t first_row = batch.tokens();
+    for (std::int64_t i = 0; i < lengths[s]; ++i) {
+      ids.push_back(static_cast<std::int32_t>(rng.between(1, config.vocab_size - 1)));
+      types.push_back(i < lengths[s] / 2 ? 0 : 1);
+      if (config.has_mlm() && rng.below(4) == 0) {
+        batch.masked_rows.push_back(static_cast<std::int32_t>(first_row + i));
+        batch.masked_labels.push_back(static_cast<std::int32_t>(rng.between(0, config.vocab_size - 1)));
+      }
+    }
+    batch.append(ids, types, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
+    if (single) {
+      const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
+      batch.sequence_labels.push_back(static_cast<std::int32_t>(rng.between(0, classes - 1)));
+    } else if (config.head == HeadType::classification) {
+      for (std::int64_t label = 0; label < config.num_labels; ++label) {
+        batch.sequence_targets.push_back(static_cast<float>(rng.between(0, 1)));
+      }
+    } else if (config.head == HeadType::question_answering) {
+      batch.start_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
+      batch.end_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
+    }
+  }
+  return batch;
+}
+
+BatchLimits limits_of(const Batch& batch) {
+  BatchLimits limits;
+  limits.tokens = batch.tokens();
+  limits.sequences = batch.sequences();
+  limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    limits.longest = std::max(limits.longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
+  }
+  return limits;
+}
+
+std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+                                  const ModelOptions& options, const std::vector<float>& parameters) {
+  auto model = std::make_unique<Model>(backend, config, limits_of(batch), options);
+  model->set_parameters(parameters);
+  return model;
+}
+
+reference::EncoderConfig reference_config(const ModelConfig& config) {
+  reference::EncoderConfig result;
+  result.vocabulary = static_cast<std::size_t>(config.vocab_size);
+  result.hidden = static_cast<std::size_t>(config.hidden_size);
+  result.layers = static_cast<std::size_t>(config.num_hidden_layers);
+  result.heads = static_cast<std::size_t>(config.num_attention_heads);
+  result.intermediate = static_cast<std::size_t>(config.intermediate_size);
+  result.positions = static_cast<std::size_t>(config.max_position_embeddings);
+  result.types = static_cast<std::size_t>(config.type_vocab_size);
+  result.block_size = static_cast<std::size_t>(config.block_size);
+  result.layer_norm_epsilon = config.layer_norm_eps;
+  result.pre_layer_norm = config.norm_type == NormType::prenorm;
+  result.rescale_embeddings = config.rescale_embeddings;
+  result.activation =
+      config.activation == Activation::gelu_erf ? reference::Gelu::erf : reference::Gelu::tanh;
+  result.rotary_dim = static_cast<std::size_t>(config.rotary_dim);
+  result.rotary_base = config.rotary_base;
+  return result;
+}
+
+reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters) {
+  reference::Parameters result;
+  const ParameterLayout layout(config);
+  for (const TensorSpec& spec : layout.tensors()) {
+    const auto begin = parameters.begin() + spec.offset;
+    result[spec.name] = reference::Vector(begin, begin + spec.count);
+  }
+  return result;
+}
+
+reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch) {
+  reference::Sequences result;
+  PlanCache plans(config);
+  result.query_lengths.assign(batch.given_lengths.begin(), batch.given_lengths.end());
+  result.ids.assign(batch.ids.begin(), batch.ids.end());
+  result.types.assign(batch.types.begin(), batch.types.end());
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s];
+    result.padded_lengths.push_back(static_cast<std::size_t>(rows));
+    result.valid_lengths.push_back(static_cast<std::size_t>(batch.lengths[s]));
+    std::vector<reference::AttentionPlan> layers;
+    for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+      const kernels::BlockPlanView& view = plans.plan(layer, rows / config.block_size).view();
+      reference::AttentionPlan plan(static_cast<std::size_t>(view.heads));
+      for (std::int64_t row = 0; row < view.heads * view.blocks; ++row) {
+        const std::int32_t* list = view.key_blocks + view.row_offsets[row];
+        const std::int32_t* end = view.key_blocks + view.row_offsets[row + 1];
+        plan[static_cast<std::size_t>(row / view.blocks)].emplace_back(list, end);
+      }
+      layers.push_back(std::move(plan));
+    }
+    result.plans.push_back(std::move(layers));
+  }
+  return result;
+}
+
+void expect_gradients(const Model& model, const reference::Parameters& expected) {
+  constexpr double tolerance = 1e-4;
+  const std::vector<float> actual = model.host_gradients();
+  double largest = 0.0;
+  for (const auto& entry : expected) largest = std::max(largest, largest_magnitude(entry.second));
+  for (const TensorSpec& spec : model.layout().tensors()) {
+    const auto& gradient = expected.at(spec.name);
+    ASSERT_EQ(gradient.size(), static_cast<std::size_t>(spec.count)) << spec.name;
+    const bool cancelled = spec.name.ends_with("key.bias") || spec.name == "qa_classifier.qa_outputs.bias" ||
+                           spec.name == "qa_classifier.output.LayerNorm.bias";
+    const double floor = cancelled ? largest : 1e-3 * largest;
+    EXPECT_LT(relative_error(actual.data() + spec.offset, gradient, floor), tolerance) << spec.name;
+  }
+}
+
+double largest_magnitude(const std::vector<double>& values) {
+  double largest = 0.0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+double relative_error(const float* actual, const std::vector<double>& expected, double floor) {
+  double difference = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(static_cast<double>(actual[i]) - expected[i]);
+    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, error);
+  }
+  return difference / std::max(largest_magnitude(expected), floor);
+}
+
+}  // namespace bigbird::testing

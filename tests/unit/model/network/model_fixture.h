@@ -1,0 +1,45 @@
+// Tiny models, batches and their translation for the double-precision reference; shared by the model tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/network/model.h"
+#include "reference/encoder.h"
+
+namespace bigbird::testing {
+
+// Width 24, 2 heads, 2 layers, blocks of 4, vocabulary 37, dropout off.
+ModelConfig tiny_config();
+
+// Weights, biases and LayerNorm parameters all away from their initial values, so that every term counts.
+std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed);
+
+// Sequences of these lengths with random ids and types, and with random labels of every kind that the head
+// takes.
+Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed);
+
+BatchLimits limits_of(const Batch& batch);
+
+std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& config, const Batch& batch,
+                                  const ModelOptions& options, const std::vector<float>& parameters);
+
+// The same for the reference.
+reference::EncoderConfig reference_config(const ModelConfig& config);
+reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters);
+reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch);
+
+// Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
+double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);
+// Every parameter gradient of the model within 1e-4 of its tensor's largest magnitude. In exact arithmetic
+// the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of the last
+// two biases of question answering: both sides hold rounding noise of the tensors around them, which is
+// measured against the largest gradient; other small tensors against a thousandth of that.
+void expect_gradients(const Model& model, const reference::Parameters& expected);
+
+double largest_magnitude(const std::vector<double>& values);
+
+}  // namespace bigbird::testing

@@ -1,0 +1,240 @@
+// Heads and losses in fp32 against the reference in double, and what a head promises beside its numbers.
+#include "lib/model/network/heads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "lib/core/error.h"
+#include "reference/losses.h"
+#include "tests/unit/model/network/model_fixture.h"
+
+namespace bigbird {
+namespace {
+
+using namespace testing;
+
+constexpr double tolerance = 1e-5;
+constexpr std::int64_t separator = 5;
+
+// Short sequences (full attention) beside long ones.
+const std::vector<std::int64_t> ragged{37, 9, 64, 1, 33};
+
+ModelConfig head_config(HeadType head) {
+  ModelConfig config = tiny_config();
+  config.random_mode = RandomMode::hf_train;  // sparse from 8 blocks on
+  config.head = head;
+  config.num_labels = 3;
+  config.sep_token_id = separator;
+  return config;
+}
+
+class Heads : public ::testing::Test {
+ protected:
+  std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+
+  // Runs the batch, and backward with the scale of the mean.
+  std::unique_ptr<Model> run(const ModelConfig& config, const Batch& batch,
+                             const std::vector<float>& parameters, double expected_loss) {
+    auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+    const ForwardResult result = model->forward(batch, {});
+    const LossScale scale = mean_scale(result);
+    EXPECT_NEAR(scaled_loss(result, scale), expected_loss, tolerance * expected_loss);
+    return model;
+  }
+};
+
+// Both columns of the reference against the two vectors of the model. Tokens of the question are 1e6 lower:
+// they have no digits behind the point left in fp32.
+void expect_spans(const Model& model, const reference::Matrix& expected) {
+  const std::array<std::vector<float>, 2> actual{model.start_logits(), model.end_logits()};
+  double largest = 0.0;
+  for (const double value : expected.values) {
+    if (value > -1e5) largest = std::max(largest, std::abs(value));
+  }
+  for (std::size_t row = 0; row < expected.rows; ++row) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const double value = expected(row, side);
+      EXPECT_NEAR(static_cast<double>(actual[side][row]), value, value > -1e5 ? tolerance * largest : 0.1)
+          << "row " << row << ", side " << side;
+    }
+  }
+}
+
+reference::QuestionLabels question_labels(const Batch& batch) {
+  reference::QuestionLabels labels;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int32_t* ids = batch.ids.data() + batch.token_offsets[s];
+    const std::int64_t length = batch.given_length(s);
+    labels.question_lengths.push_back(static_cast<std::size_t>(question_length(ids, length, separator)));
+    labels.competing.push_back(static_cast<std::size_t>(length));
+  }
+  labels.starts.assign(batch.start_positions.begin(), batch.start_positions.end());
+  labels.ends.assign(batch.end_positions.begin(), batch.end_positions.end());
+  return labels;
+}
+
+TEST_F(Heads, MaskedTokensAloneAgreeWithTheReference) {
+  const ModelConfig config = head_config(HeadType::masked_lm);
+  const Batch batch = random_batch(config, ragged, 51);
+  const std::vector<float> parameters = random_parameters(config, 52);
+  std::vector<std::int64_t> labels(batch.ids.size(), reference::ignored_label);
+  for (std::size_t i = 0; i < batch.masked_rows.size(); ++i) {
+    labels[static_cast<std::size_t>(batch.masked_rows[i])] = batch.masked_labels[i];
+  }
+  reference::Parameters known = reference_parameters(config, parameters);
+  const reference::MaskedResult expected =
+      reference::masked_tokens(reference_config(config), known, reference_sequences(config, batch), labels);
+  const auto model = run(config, batch, parameters, expected.loss);
+  std::vector<double> rows;
+  for (const std::int32_t row : batch.masked_rows) {
+    for (std::size_t j = 0; j < 37; ++j) rows.push_back(expected.logits(static_cast<std::size_t>(row), j));
+  }
+  EXPECT_LT(relative_error(model->masked_logits().data(), rows), tolerance);
+  model->backward(mean_scale(model->forward(batch, {})));
+  expect_gradients(*model, expected.gradients);
+}
+
+TEST_F(Heads, TheEncoderAloneGivesStatesAndThePooledTokenAndHasNoLoss) {
+  const ModelConfig config = head_config(HeadType::encoder);
+  const Batch batch = random_batch(config, ragged, 53);
+  const std::vector<float> parameters = random_parameters(config, 54);
+  const reference::EncoderResult expected = reference::encoder(
+      reference_config(config), reference_parameters(config, parameters), reference_sequences(config, batch));
+  const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_EQ(scaled_loss(result, mean_scale(result)), 0.0);
+  EXPECT_LT(relative_error(model->last_hidden_state().data(), expected.last_hidden_state.values), tolerance);
+  EXPECT_LT(relative_error(model->pooler_output().data(), expected.pooled.values), tolerance);
+  EXPECT_THROW(model->backward({}), Error);
+  EXPECT_THROW(model->sequence_logits(), Error);
+  EXPECT_THROW(model->masked_logits(), Error);
+  EXPECT_THROW(model->start_logits(), Error);
+}
+
+TEST_F(Heads, EveryLossOfClassificationAgreesWithTheReference) {
+  for (const auto& [problem, kind, labels, weight] :
+       {std::tuple{ProblemType::multi_label, reference::ClassificationLoss::binary_cross_entropy, 3, 1.0},
+        std::tuple{ProblemType::multi_label, reference::ClassificationLoss::binary_cross_entropy, 3, 8.0},
+        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 3, 1.0},
+        std::tuple{ProblemType::regression, reference::ClassificationLoss::mean_squared_error, 1, 1.0}}) {
+    ModelConfig config = head_config(HeadType::classification);
+    config.num_labels = labels;
+    config.problem_type = problem;
+    config.positive_weight = weight;
+    const Batch batch = random_batch(config, ragged, 55);
+    const std::vector<float> parameters = random_parameters(config, 56);
+    reference::ClassificationLabels targets;
+    targets.kind = kind;
+    targets.positive_weight = weight;
+    targets.targets =
+        reference::Matrix(ragged.size(), static_cast<std::size_t>(labels),
+                          reference::Vector(batch.sequence_targets.begin(), batch.sequence_targets.end()));
+    const reference::ClassificationResult expected =
+        reference::classification(reference_config(config), reference_parameters(config, parameters),
+                                  reference_sequences(config, batch), targets);
+    const auto model = run(config, batch, parameters, expected.loss);
+    EXPECT_LT(relative_error(model->sequence_logits().data(), expected.logits.values), tolerance);
+    model->backward(mean_scale(model->forward(batch, {})));
+    reference::Parameters gradients = expected.gradients;
+    expect_gradients(*model, gradients);
+  }
+}
+
+TEST_F(Heads, AnswersOfRaggedSequencesAgreeWithTheReference) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  Batch batch = random_batch(config, ragged, 57);
+  batch.ids[3] = separator;
+  batch.start_positions[0] = 20;
+  batch.start_positions[1] = ignored_label;
+  const std::vector<float> parameters = random_parameters(config, 58);
+  reference::QuestionLabels labels = question_labels(batch);
+  // Answers that lie in a question cost 1e6 nats; the comparison is of the others.
+  for (std::size_t s = 0; s < ragged.size(); ++s) {
+    for (auto* positions : {&batch.start_positions, &batch.end_positions}) {
+      const auto question = static_cast<std::int32_t>(labels.question_lengths[s]);
+      if ((*positions)[s] > 0 && (*positions)[s] < question) (*positions)[s] = 0;
+    }
+  }
+  labels = question_labels(batch);
+  const reference::QuestionResult expected =
+      reference::question_answering(reference_config(config), reference_parameters(config, parameters),
+                                    reference_sequences(config, batch), labels);
+  const auto model = run(config, batch, parameters, expected.loss);
+  expect_spans(*model, expected.logits);
+  model->backward(mean_scale(model->forward(batch, {})));
+  expect_gradients(*model, expected.gradients);
+}
+
+// As transformers computes a padded (B, T) matrix: in full attention padding sees the keys, and it competes.
+TEST_F(Heads, AnswersOfAMatrixWithPaddingAgreeWithTheReference) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  for (const std::int64_t tokens : {26, 61}) {  // full attention, sparse attention
+    Batch batch = random_batch(config, {tokens, tokens}, 59);
+    batch.lengths[1] = tokens - 9;
+    batch.given_lengths = {tokens, tokens};
+    for (std::size_t t = 0; t < batch.ids.size(); ++t) {
+      if (batch.ids[t] == separator) batch.ids[t] = 6;
+    }
+    batch.ids[2] = separator;
+    batch.start_positions = {12, 0};
+    batch.end_positions = {15, static_cast<std::int32_t>(tokens) - 2};  // among the padding
+    const std::vector<float> parameters = random_parameters(config, 60);
+    reference::Sequences sequences = reference_sequences(config, batch);
+    if (tokens > 28) sequences.query_lengths.clear();
+    const reference::QuestionResult expected =
+        reference::question_answering(reference_config(config), reference_parameters(config, parameters),
+                                      sequences, question_labels(batch));
+    const auto model = run(config, batch, parameters, expected.loss);
+    expect_spans(*model, expected.logits);
+    model->backward(mean_scale(model->forward(batch, {})));
+    expect_gradients(*model, expected.gradients);
+  }
+}
+
+TEST_F(Heads, PaddingOfARaggedBatchDoesNotChangeAnAnswer) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  const std::vector<float> parameters = random_parameters(config, 61);
+  Batch batch = random_batch(config, {33}, 62);
+  const auto model = make_model(*backend, config, batch, {.training = true}, parameters);
+  const ForwardResult before = model->forward(batch, {});
+  for (std::size_t t = 33; t < batch.ids.size(); ++t) batch.ids[t] = 9;
+  const ForwardResult after = model->forward(batch, {});
+  EXPECT_EQ(before.start_loss_sum, after.start_loss_sum);
+  EXPECT_EQ(before.end_loss_sum, after.end_loss_sum);
+}
+
+TEST_F(Heads, PositionsOutsideAndTargetsThatAreNotNumbersAreRefused) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  const Batch batch = random_batch(config, {33}, 63);
+  const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 64));
+  Batch outside = batch;
+  outside.start_positions[0] = 33;  // the first token of padding
+  EXPECT_THROW(model->forward(outside, {}), Error);
+  Batch one_side = batch;
+  one_side.end_positions.clear();
+  EXPECT_THROW(model->forward(one_side, {}), Error);
+  Batch short_given = batch;
+  short_given.given_lengths = {32};
+  EXPECT_THROW(model->forward(short_given, {}), Error);
+
+  ModelConfig regression = head_config(HeadType::classification);
+  regression.problem_type = ProblemType::regression;
+  Batch targets = random_batch(regression, {33}, 65);
+  const auto other = make_model(*backend, regression, targets, {}, random_parameters(regression, 66));
+  targets.sequence_targets[1] = std::nanf("");
+  EXPECT_THROW(other->forward(targets, {}), Error);
+}
+
+TEST(QuestionLength, CountsUpToTheFirstSeparatorOrOne) {
+  const std::vector<std::int32_t> ids{7, 8, 5, 9, 5};
+  EXPECT_EQ(question_length(ids.data(), 5, 5), 3);
+  EXPECT_EQ(question_length(ids.data(), 2, 5), 1);
+  EXPECT_EQ(question_length(ids.data(), 5, 7), 1);
+}
+
+}  // namespace
+}  // namespace bigbird

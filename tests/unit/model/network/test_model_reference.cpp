@@ -1,0 +1,166 @@
+// The model in fp32 against the reference in double: hidden states, logits, losses and every parameter
+// gradient. Errors are the largest difference over the largest magnitude of a tensor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+#include "lib/model/network/validate_config.h"
+#include "reference/losses.h"
+#include "tests/unit/model/network/model_fixture.h"
+
+namespace bigbird {
+namespace {
+
+using namespace testing;
+
+constexpr double forward_tolerance = 1e-5;
+
+struct Case {
+  const char* name;
+  NormType norm = NormType::postnorm;
+  AttentionPattern attention = AttentionPattern::bigbird;
+  std::vector<std::int64_t> lengths;
+  bool use_bias = true;
+  bool rescale = false;
+  std::int64_t heads = 2;
+  std::optional<EmbeddingNorm> embedding_norm = {};  // else the usual one
+  bool final_norm = true;
+  Activation activation = Activation::gelu_tanh;
+  std::int64_t rotary_dim = 0;  // 0: absolute positions
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& of) {
+  return out << of.name;
+}
+
+ModelConfig config_of(const Case& of) {
+  ModelConfig config = tiny_config();
+  config.norm_type = of.norm;
+  config.attention = of.attention;
+  config.use_bias = of.use_bias;
+  config.rescale_embeddings = of.rescale;
+  config.num_attention_heads = of.heads;
+  config.embedding_norm = of.embedding_norm.value_or(usual_embedding_norm(of.norm));
+  config.final_norm = of.final_norm;
+  config.activation = of.activation;
+  if (of.rotary_dim > 0) {
+    config.position_type = PositionType::rotary;
+    config.rotary_dim = of.rotary_dim;
+    config.rotary_base = 100.0;
+  }
+  validate(config, of.name);
+  return config;
+}
+
+class ModelAgainstReference : public ::testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+};
+
+TEST_P(ModelAgainstReference, PretrainingAgreesInStatesLogitsLossesAndGradients) {
+  const ModelConfig config = config_of(GetParam());
+  const Batch batch = random_batch(config, GetParam().lengths, 3);
+  const std::vector<float> parameters = random_parameters(config, 4);
+  const std::unique_ptr<Model> model = make_model(*backend, config, batch, {.training = true}, parameters);
+
+  reference::PretrainingLabels labels;
+  labels.masked.assign(batch.ids.size(), reference::ignored_label);
+  for (std::size_t i = 0; i < batch.masked_rows.size(); ++i) {
+    labels.masked[static_cast<std::size_t>(batch.masked_rows[i])] = batch.masked_labels[i];
+  }
+  labels.next_sentence.assign(batch.sequence_labels.begin(), batch.sequence_labels.end());
+  const reference::PretrainingResult expected =
+      reference::pretraining(reference_config(config), reference_parameters(config, parameters),
+                             reference_sequences(config, batch), labels);
+
+  ForwardOptions options;
+  std::vector<std::vector<float>> states;
+  options.hidden_state = [&](std::int64_t layer, const std::vector<float>& values) {
+    ASSERT_EQ(layer, static_cast<std::int64_t>(states.size()));
+    states.push_back(values);
+  };
+  const ForwardResult result = model->forward(batch, options);
+  ASSERT_EQ(states.size(), expected.hidden_states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    EXPECT_LT(relative_error(states[i].data(), expected.hidden_states[i].values), forward_tolerance)
+        << "state " << i;
+  }
+  EXPECT_LT(relative_error(model->last_hidden_state().data(), expected.last_hidden_state.values),
+            forward_tolerance);
+  EXPECT_LT(relative_error(model->pooler_output().data(), expected.pooled.values), forward_tolerance);
+  EXPECT_LT(relative_error(model->sequence_logits().data(), expected.relationship_logits.values),
+            forward_tolerance);
+  const std::vector<float> logits = model->masked_logits();
+  const std::size_t vocabulary = static_cast<std::size_t>(config.vocab_size);
+  ASSERT_EQ(logits.size(), batch.masked_rows.size() * vocabulary);
+  std::vector<double> expected_logits;
+  for (const std::int32_t row : batch.masked_rows) {
+    const double* from =
+        expected.prediction_logits.values.data() + static_cast<std::size_t>(row) * vocabulary;
+    expected_logits.insert(expected_logits.end(), from, from + vocabulary);
+  }
+  EXPECT_LT(relative_error(logits.data(), expected_logits), forward_tolerance);
+  const LossScale scale = mean_scale(result);
+  EXPECT_NEAR(scaled_loss(result, {scale.mlm, 0.0f}), expected.masked_loss,
+              forward_tolerance * expected.masked_loss);
+  EXPECT_NEAR(scaled_loss(result, {0.0f, scale.sequence}), expected.next_sentence_loss,
+              forward_tolerance * expected.next_sentence_loss);
+
+  model->backward(scale);
+  expect_gradients(*model, expected.gradients);
+}
+
+TEST_P(ModelAgainstReference, ClassificationAgreesInLogitsLossAndGradients) {
+  ModelConfig config = config_of(GetParam());
+  config.head = HeadType::classification;
+  config.num_labels = 3;
+  const Batch batch = random_batch(config, GetParam().lengths, 5);
+  const std::vector<float> parameters = random_parameters(config, 6);
+  const std::unique_ptr<Model> model = make_model(*backend, config, batch, {.training = true}, parameters);
+
+  reference::ClassificationLabels labels;
+  labels.classes.assign(batch.sequence_labels.begin(), batch.sequence_labels.end());
+  const reference::ClassificationResult expected =
+      reference::classification(reference_config(config), reference_parameters(config, parameters),
+                                reference_sequences(config, batch), labels);
+
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_LT(relative_error(model->sequence_logits().data(), expected.logits.values), forward_tolerance);
+  const LossScale scale = mean_scale(result);
+  EXPECT_NEAR(scaled_loss(result, scale), expected.loss, forward_tolerance * expected.loss);
+  model->backward(scale);
+  expect_gradients(*model, expected.gradients);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configurations, ModelAgainstReference,
+    ::testing::Values(
+        Case{.name = "PostNormSparse", .lengths = {48}},
+        Case{.name = "PostNormRagged", .lengths = {37, 9, 64, 1, 33}},
+        Case{.name = "PostNormFull", .lengths = {10, 27}},
+        Case{.name = "PreNormSparse", .norm = NormType::prenorm, .lengths = {45}},
+        Case{.name = "PreNormRagged", .norm = NormType::prenorm, .lengths = {40, 5, 61}},
+        Case{.name = "WithoutProjectionBias", .lengths = {36, 35}, .use_bias = false},
+        Case{.name = "RescaledEmbeddings", .norm = NormType::prenorm, .lengths = {34}, .rescale = true},
+        Case{.name = "WindowOnly", .attention = AttentionPattern::window, .lengths = {30, 62}},
+        Case{.name = "OneHead", .lengths = {41}, .heads = 1},
+        Case{.name = "ErfGelu", .lengths = {36, 35}, .activation = Activation::gelu_erf},
+        // GENA-LM's sparse models: rotary positions over a part of each head (12), LayerNorm at both ends.
+        Case{.name = "GenaSparse",
+             .norm = NormType::prenorm,
+             .lengths = {37, 9, 64, 1, 33},
+             .embedding_norm = EmbeddingNorm::before_dropout,
+             .activation = Activation::gelu_erf,
+             .rotary_dim = 8},
+        Case{.name = "RotaryWholeHead", .lengths = {45, 20}, .rotary_dim = 12},
+        Case{.name = "PreNormWithoutFinalNorm",
+             .norm = NormType::prenorm,
+             .lengths = {40, 5},
+             .final_norm = false},
+        Case{.name = "PostNormWithoutEmbeddingNorm", .lengths = {40}, .embedding_norm = EmbeddingNorm::none}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace bigbird

@@ -1,0 +1,90 @@
+// A model on a bf16 backend: close to fp32, and as independent of threads and of the rest of the batch.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "kernels/parallel.h"
+#include "tests/unit/model/network/model_fixture.h"
+
+namespace bigbird {
+namespace {
+
+using namespace testing;
+
+// Blocks of 32 and heads of 16, so that attention takes the tile unit where there is one.
+ModelConfig wider_config() {
+  ModelConfig config = tiny_config();
+  config.hidden_size = 64;
+  config.num_attention_heads = 4;
+  config.intermediate_size = 128;
+  config.block_size = 32;
+  config.max_position_embeddings = 512;
+  config.random_mode = RandomMode::hf_eval;
+  return config;
+}
+
+std::vector<float> last_states(kernels::Precision precision, const ModelConfig& config, const Batch& batch) {
+  const auto backend = kernels::make_cpu_backend(precision);
+  const auto model =
+      make_model(*backend, config, batch, {}, initial_parameters(ParameterLayout(config), config, 3));
+  model->forward(batch, {});
+  return model->last_hidden_state();
+}
+
+class ModelPrecision : public ::testing::Test {
+ protected:
+  void TearDown() override { kernels::set_thread_count(0); }
+  const ModelConfig config = wider_config();
+  const Batch batch = random_batch(config, {400, 33, 97}, 7);
+};
+
+TEST_F(ModelPrecision, StatesOfEveryTokenPointTheSameWayInBothPrecisions) {
+  const std::vector<float> exact = last_states(kernels::Precision::fp32, config, batch);
+  const std::vector<float> rounded = last_states(kernels::Precision::bf16, config, batch);
+  const std::size_t width = static_cast<std::size_t>(config.hidden_size);
+  double largest = 0.0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    for (std::int64_t t = 0; t < batch.lengths[s]; ++t) {
+      const std::size_t row = static_cast<std::size_t>(batch.token_offsets[s] + t) * width;
+      double product = 0.0, a = 0.0, b = 0.0;
+      for (std::size_t i = row; i < row + width; ++i) {
+        const double x = static_cast<double>(exact[i]), y = static_cast<double>(rounded[i]);
+        product += x * y;
+        a += x * x;
+        b += y * y;
+        largest = std::max(largest, std::abs(x - y));
+      }
+      ASSERT_GE(product / std::sqrt(a * b), 0.999) << "sequence " << s << ", token " << t;
+    }
+  }
+  EXPECT_GT(largest, 1e-5) << "nothing was rounded";
+}
+
+TEST_F(ModelPrecision, Bf16StatesDependNeitherOnThreadsNorOnTheRestOfTheBatch) {
+  kernels::set_thread_count(2);
+  const std::vector<float> together = last_states(kernels::Precision::bf16, config, batch);
+  kernels::set_thread_count(1);
+  Batch alone;
+  const auto first = batch.ids.begin() + batch.token_offsets[1];
+  const auto first_type = batch.types.begin() + batch.token_offsets[1];
+  alone.append({first, first + batch.lengths[1]}, {first_type, first_type + batch.lengths[1]},
+               config.block_size, static_cast<std::int32_t>(config.pad_token_id));
+  const std::vector<float> single = last_states(kernels::Precision::bf16, config, alone);
+  const float* const beside = together.data() + batch.token_offsets[1] * config.hidden_size;
+  EXPECT_EQ(std::memcmp(single.data(), beside,
+                        static_cast<std::size_t>(batch.lengths[1] * config.hidden_size) * sizeof(float)),
+            0);
+}
+
+TEST_F(ModelPrecision, Bf16HasNoBackward) {
+  const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
+  const auto model = make_model(*backend, config, batch, {.training = true},
+                                initial_parameters(ParameterLayout(config), config, 3));
+  model->forward(batch, {});
+  EXPECT_THROW(model->backward({1.0f, 1.0f}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace bigbird
