@@ -42,6 +42,11 @@ TEST(Policy, TheTreeKeepsEveryRule) {
 }
 
 TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
+  expect_bad("lib/io/files/x.cpp", "#include \"lib/io/genome/fasta.h\"");
+  expect_bad("lib/model/network/x.cpp", "#include \"lib/model/folder/checkpoint.h\"");
+  expect_bad("lib/tasks/x.cpp", "#include \"lib/tasks/genomics/variants/run.h\"");
+  expect_bad("lib/tasks/genomics/variants/x.cpp", "#include \"lib/tasks/genomics/chromatin/bins.h\"");
+  expect_good("lib/io/genome/x.cpp", "#include \"lib/io/files/file.h\"");
   expect_bad("lib/io/x.h", "#include \"lib/data/documents.h\"");
   expect_bad("lib/core/x.cpp", "#include \"lib/io/files/file.h\"");
   expect_bad("lib/training/x.cpp", "#include \"lib/tasks/metrics.h\"");

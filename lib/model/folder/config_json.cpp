@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"

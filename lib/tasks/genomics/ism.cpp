@@ -18,7 +18,7 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/tasks/effect_scores.h"
-#include "lib/tasks/genomics/chromatin/predict_output.h"
+#include "lib/tasks/select_profiles.h"
 #include "lib/tasks/windows.h"
 
 namespace bigbird {

@@ -215,15 +215,6 @@ class TrackSink : public PredictionSink {
   std::vector<std::unique_ptr<TrackWriter>> tracks_;
 };
 
-// A column number below `count`, or nothing.
-std::optional<std::size_t> column_number(const std::string& text, std::size_t count) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number >= count) return std::nullopt;
-  return number;
-}
-
 void require_suffix(const std::string& path, std::initializer_list<const char*> suffixes,
                     const char* format) {
   for (const char* suffix : suffixes) {
@@ -240,40 +231,6 @@ PredictionFormat parse_prediction_format(const std::string& name) {
     if (name == known) return format;
   }
   throw_usage(fmt::format("-O {}: there is no such format", name), "one of: tsv, npy, h5, bedgraph, bigwig");
-}
-
-PredictionColumns select_profiles(const std::vector<Profile>& profiles, const std::string& list) {
-  PredictionColumns columns{profiles, {}};
-  if (list.empty()) {
-    for (std::size_t i = 0; i < profiles.size(); ++i) columns.selected.push_back(i);
-    return columns;
-  }
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string word = list.substr(begin, end - begin);
-    begin = end + 1;
-    const std::size_t before = columns.selected.size();
-    const std::size_t dash = word.find('-');
-    if (const auto one = column_number(word, profiles.size())) {
-      columns.selected.push_back(*one);
-    } else if (dash != std::string::npos) {
-      const auto first = column_number(word.substr(0, dash), profiles.size());
-      const auto last = column_number(word.substr(dash + 1), profiles.size());
-      for (std::size_t i = first.value_or(1); first && last && i <= *last; ++i) columns.selected.push_back(i);
-    }
-    for (std::size_t i = 0; columns.selected.size() == before && i < profiles.size(); ++i) {
-      if (profiles[i].name != word) continue;
-      for (std::size_t k = i; k < profiles.size(); ++k) {
-        if (profiles[k].name == word) columns.selected.push_back(k);
-      }
-    }
-    if (columns.selected.size() == before) {
-      throw_usage(fmt::format("--profiles: there is no profile {}", word),
-                  fmt::format("numbers 0 to {}, ranges such as 0-3, or names of the model's profiles.tsv",
-                              profiles.size() - 1));
-    }
-  }
-  return columns;
 }
 
 std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, const std::string& path,

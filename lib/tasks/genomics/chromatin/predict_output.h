@@ -9,20 +9,12 @@
 #include <vector>
 
 #include "lib/tasks/genomics/chromatin/predict.h"
+#include "lib/tasks/select_profiles.h"
 
 namespace bigbird {
 
 enum class PredictionFormat { tsv, npy, h5, bedgraph, bigwig };
 PredictionFormat parse_prediction_format(const std::string& name);  // Error{usage} listing the names
-
-// What is written of a model's outputs.
-struct PredictionColumns {
-  std::vector<Profile> profiles;      // of the model
-  std::vector<std::size_t> selected;  // columns of the output, in this order
-};
-// "0,5,125-130" or names, each standing for every profile of that name; empty: all. Error{usage} for one that
-// is neither.
-PredictionColumns select_profiles(const std::vector<Profile>& profiles, const std::string& list);
 
 class PredictionSink {
  public:
