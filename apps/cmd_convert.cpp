@@ -56,8 +56,7 @@ int cmd_convert(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.add_option("FROM", from,
                  "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, "
-                 "GENA-LM, BERT or RoBERTa")
+                 "BigBird, GENA-LM, BERT or RoBERTa")
       ->required();
   app.add_option("TO", to, "Model folder to write")->required();
   app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();

@@ -1,6 +1,6 @@
 // The one exception type of the library: what went wrong, and what the user can do about it.
-// An Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit status, in apps
-// only.
+// In apps, and only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an
+// exit status.
 #pragma once
 
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace bigbird {
 
-// Exit statuses (design: command line, rule 3): bad_input and runtime 1, usage 2, environment 3, interrupted
-// 128 + signal.
+// Exit statuses (docs/command-line.md 3.1): bad_input and runtime 1, usage 2, environment 3,
+// interrupted 128 + signal.
 enum class ErrorKind { bad_input, runtime, usage, environment, interrupted };
 
 class Error : public std::exception {

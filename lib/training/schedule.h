@@ -8,7 +8,7 @@ namespace bigbird {
 
 enum class ScheduleForm {
   // google-research/bigbird: decay counted from step 0, base * (1 - step / total), so the rate jumps down
-  // where warm-up ends (specification 5).
+  // where warm-up ends (docs/specification.md 4.5).
   google,
   // Hugging Face: decay counted from the end of warm-up, base * (total - step) / (total - warmup).
   huggingface,
@@ -30,7 +30,7 @@ struct Schedule {
 };
 
 // min(10,000, 10 % of the steps): the paper's warm-up, where the run is long enough for it
-// (specification 6.2).
+// (docs/specification.md 6.2).
 std::uint64_t default_warmup(std::uint64_t steps);
 
 }  // namespace bigbird

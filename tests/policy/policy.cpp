@@ -157,8 +157,7 @@ bool speaks_cuda(std::string_view file) {
          starts_with(file, "tests/cublaslt/");
 }
 
-// Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads, __shfl_sync
-// ...
+// Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads and their kin.
 bool is_cuda_name(std::string_view word) {
   for (const std::string_view family : {"cuda", "cublas", "atomic"}) {
     if (starts_with(word, family) && word.size() > family.size() &&
@@ -232,8 +231,8 @@ constexpr std::array<Exemption, 6> exemptions = {{
     {"kernels/philox.h", "__CUDACC__"},
     {"kernels/philox.h", "__host__"},
     {"kernels/cuda/device.cuh", "__CUDACC__"},
-    {"lib/core/numpy_random.h",
-     "std::mt19937"},  // NumPy's own generator, for plans that equal the published ones
+    // NumPy's own generator, for plans that equal the published ones.
+    {"lib/core/numpy_random.h", "std::mt19937"},
     {"lib/tokenization/sentencepiece_bpe_trainer.cpp", "std::thread"},  // a clock while the library computes
     {"lib/training/batch_prefetcher.cpp", "std::async"},  // makes batches while the device computes
 }};
