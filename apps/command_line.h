@@ -1,6 +1,6 @@
 // What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing
-// line (docs/command-line.md). A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to
-// verb.app(), parse, call lib, print.
+// line (docs/command-line.md). A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options
+// to verb.app(), parse, call lib, print.
 //
 //   int cmd_chunk(int argc, char** argv) {
 //     Verb verb("chunk", "Cut a genome into documents of sentences.",

@@ -1,6 +1,6 @@
 // The one exception type of the library: what went wrong, and what the user can do about it.
-// In apps, and only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an
-// exit status.
+// In apps, and only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and
+// an exit status.
 #pragma once
 
 #include <exception>

@@ -50,8 +50,8 @@ int room_rank(std::string_view path) {
   return -1;
 }
 
-// The folders of rooms that are cut further, each with the folders of the same room that it may include. A room without a
-// row here has no folders of its own.
+// The folders of rooms that are cut further, each with the folders of the same room that it may include. A
+// room without a row here has no folders of its own.
 struct SubRoom {
   std::string_view folder;
   std::vector<std::string_view> may_include;
@@ -77,7 +77,8 @@ const std::vector<SubRoom>& sub_rooms() {
   return rooms;
 }
 
-// Empty when a file of a room may include another of the same room (lib/tasks/x.h and the like), else why not.
+// Empty when a file of a room may include another of the same room (lib/tasks/x.h and the like), else why
+// not.
 std::string forbidden_within_room(std::string_view file, std::string_view target) {
   const std::string_view from = file.substr(0, file.rfind('/'));
   const std::string_view to = target.substr(0, target.rfind('/'));
