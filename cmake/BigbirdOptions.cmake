@@ -7,7 +7,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND bigbird_warnings -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+
 endif()
 target_compile_options(bigbird_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:${bigbird_warnings};-Wconversion;-Wsign-conversion>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${bigbird_warnings};-Wconversion;-Wsign-conversion;-Wzero-as-null-pointer-constant>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=$<JOIN:${bigbird_warnings},$<COMMA>>>")
 # One rounding everywhere: contraction into fused multiply-adds would differ between compilers and levels of the CPU.
 # Kernels that want FMA ask for it by name.
@@ -33,10 +33,28 @@ if(BIGBIRD_FUZZ)
   target_link_options(bigbird_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Code that only parses options or runs the program: to optimise it takes a sanitized build twice as long, and no test
-# waits for it.
-function(bigbird_unoptimised_under_sanitizers target)
-  if(NOT BIGBIRD_SANITIZE STREQUAL "")
-    target_compile_options(${target} PRIVATE -O0)
+# Code whose speed no one waits for: option parsing and tests. Optimised, it takes twice as long to compile.
+function(bigbird_light_optimization target)
+  if(BIGBIRD_SANITIZE STREQUAL "" AND NOT target MATCHES "^test_")
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+  else()
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   endif()
 endfunction()
+
+# Headers of libraries, compiled once for all targets with equal flags. The first call, where target and owner are the
+# same, makes them; the others use them. Sources keep their own includes: clang-tidy's build and
+# BIGBIRD_PRECOMPILE=OFF compile without.
+function(bigbird_precompile target owner header)
+  if(NOT BIGBIRD_PRECOMPILE)
+    return()
+  endif()
+  if(target STREQUAL owner)
+    target_precompile_headers(${target} PRIVATE "${header}")
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
+if(BIGBIRD_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(bigbird_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache asks for it
+endif()
