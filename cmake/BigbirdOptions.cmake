@@ -7,7 +7,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND bigbird_warnings -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+
 endif()
 target_compile_options(bigbird_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:${bigbird_warnings};-Wconversion;-Wsign-conversion;-Wzero-as-null-pointer-constant>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${bigbird_warnings};-Wconversion;-Wsign-conversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=$<JOIN:${bigbird_warnings},$<COMMA>>>")
 # One rounding everywhere: contraction into fused multiply-adds would differ between compilers and levels of the CPU.
 # Kernels that want FMA ask for it by name.
@@ -36,9 +36,9 @@ endif()
 # Code whose speed no one waits for: option parsing and tests. Optimised, it takes twice as long to compile.
 function(bigbird_light_optimization target)
   if(BIGBIRD_SANITIZE STREQUAL "" AND NOT target MATCHES "^test_")
-    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
   else()
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O0>)
   endif()
 endfunction()
 
@@ -55,6 +55,6 @@ function(bigbird_precompile target owner header)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
 endfunction()
-if(BIGBIRD_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(BIGBIRD_PRECOMPILE AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(bigbird_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache asks for it
 endif()

@@ -28,5 +28,5 @@ if [ -n "$key" ] && [ -e "$cache/$key" ]; then
 fi
 clang-tidy -p "$build" --quiet "$root/$source" 2> >(grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed |^Use -header-filter' >&2)
 if [ -n "$key" ]; then
-  mkdir -p "$cache" && : >"$cache/$key" || true # without a place for it, there is no memory
+  if mkdir -p "$cache" 2>/dev/null; then : >"$cache/$key"; fi # without a place for it, there is no memory
 fi
