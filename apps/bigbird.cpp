@@ -1,8 +1,10 @@
 // The program: finds the verb, runs it, and turns what it throws into two lines and an exit status.
 // 0 done, 1 bad input or run-time failure, 2 usage, 3 environment, 128 + signal after SIGINT or SIGTERM.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -21,13 +23,21 @@
 namespace bigbird::apps {
 namespace {
 
-// The first signal asks the running work to save and stop; a second one does not wait.
+int no_input = -1;  // /dev/null
+
+// The first signal asks the running work to save and stop; a second one does not wait. Work that waits on the
+// standard input would not see the request: the read is begun again after the signal (SA_RESTART), by
+// libraries too, and then meets the end. Its readers tell this end from that of the data (lib/io).
 extern "C" void on_signal(int number) {
   if (cancel_signal() != 0) _exit(128 + number);
   request_cancel(number);
+  const int error = errno;
+  if (no_input >= 0) dup2(no_input, STDIN_FILENO);
+  errno = error;
 }
 
 void install_signal_handlers() {
+  no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // library calls need not know about EINTR
