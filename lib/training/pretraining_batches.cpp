@@ -16,7 +16,7 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
       sampler_(shards, tokenizer.special(), {length, objective.nsp, seed}),
       masker_(tokenizer, objective.mask_probability) {
   if (!objective.mlm && !objective.nsp)
-    throw_usage("--no-mlm and --no-nsp together leave nothing to learn", "drop one of them");
+    throw_usage("`no_mlm` and `no_nsp` together leave nothing to learn", "drop one of them");
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {
