@@ -277,7 +277,7 @@ TEST_F(ChromatinBuild, WritesBinsLabelsAndCounts) {
             "2\tB\tDHS\t1\t0\t1\t0\n");
   EXPECT_EQ(summary.grid, 50 + 20 + 2);
   EXPECT_EQ(summary.bins, 3);
-  EXPECT_EQ(summary.dropped.count("labels not wanted by --keep"), 67u);
+  EXPECT_EQ(summary.dropped.count("labels that the rule keep does not want"), 67u);
   EXPECT_EQ(summary.dropped.count("contig shorter than the window"), 2u);
   EXPECT_EQ(summary.peaks.lines, 7u);
   EXPECT_EQ(summary.peaks.empty, 1u);
