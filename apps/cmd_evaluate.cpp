@@ -38,8 +38,7 @@ struct Options {
 
 const char* const bits_definition =
     "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
-    "count; "
-    "[UNK] and special pieces are never masked)";
+    "count; [UNK] and special pieces are never masked)";
 
 Json baseline_json(double nats, const EvaluationResult& result) {
   Json json;
@@ -60,8 +59,7 @@ Json baselines(const Options& options, const Tokenizer& tokenizer, const Evaluat
   json["bigram"] = baseline_json(scores.bigram, result);
   json["bigram"]["smoothing"] = fmt::format(
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
-      "true token, "
-      "which the model may not see",
+      "true token, which the model may not see",
       ngrams.bigram_prior());
   json["tokens"] = ngrams.tokens();
   json["from"] = options.baseline_from;
@@ -122,10 +120,7 @@ int cmd_evaluate(int argc, char** argv) {
 
   const ModelFolder folder(options.model);
   const Tokenizer& tokenizer = folder.tokenizer();
-  LoadOptions load;
-  load.head = HeadType::pretraining;
-  load.seed = verb.seed();
-  const LoadedModel loaded = folder.load(load);
+  const LoadedModel loaded = folder.load(HeadType::pretraining, verb.seed());
   const TokenShards shards(options.data);
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
   if (options.length == 0) options.length = loaded.config.max_position_embeddings;

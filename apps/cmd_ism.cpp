@@ -114,8 +114,7 @@ int cmd_ism(int argc, char** argv) {
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
   app.add_option(
       "--window-at", window,
-      "region: one window, on the middle of the region; base: one on each base; auto: region where "
-      "it fits");
+      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
   app.add_option("--window", options.window_length, "bp, for a model that does not tell its window")
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));

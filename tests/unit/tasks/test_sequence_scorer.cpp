@@ -91,12 +91,13 @@ TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
 TEST_F(Scorer, NothingDependsOnTheBatch) {
   std::vector<std::string> sequences;
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
-  EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences), score({{model("a")}, Strands::both, {128 * 7}}, sequences));
+  EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences),
+            score({{model("a")}, Strands::both, {128 * 7}}, sequences));
 }
 
 TEST_F(Scorer, MeansAreOverModelsThenStrands) {
-  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4,
-                                      0.5, 0.6, 0.7, 0.8};  // 2 models, 2 strands, 2 outputs
+  // 2 models, 2 strands, 2 outputs.
+  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
   const SequenceScores scores{values, 2, 2};
   EXPECT_EQ(scores.models(), 2U);
   EXPECT_DOUBLE_EQ(scores.at(1, 0, 1), 0.6);

@@ -365,7 +365,7 @@ class Scanner {
 };
 
 void check_options(const PromoterScanOptions& options) {
-  const auto refuse = [](const std::string& what) { throw_usage(what, "see bigbird promoter scan --help"); };
+  const auto refuse = [](const std::string& what) { throw_usage(what); };
   if (options.step < 1) refuse(fmt::format("`step` {}: must be at least 1", options.step));
   if (options.merge_distance < 0)
     refuse(fmt::format("`merge_distance` {}: must not be negative", options.merge_distance));
@@ -379,8 +379,7 @@ void check_options(const PromoterScanOptions& options) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))
       refuse(other + ": is named for two outputs");
   }
-  if (options.per_strand && options.output == "-")
-    refuse("`per_strand`: needs a file, name one as the `output`");
+  if (options.per_strand && options.output == "-") refuse("`per_strand`: needs a file, give `output`");
 }
 
 }  // namespace
