@@ -71,20 +71,21 @@ std::string window_text(const ModelWindow& window) {
   return fmt::format("{} bp, target {} bp at {}", window.length, window.target_length, window.target_offset);
 }
 
-std::string card(const ChromatinFinetuneOptions& options, const ModelConfig& config, const Schedule& schedule,
-                 const ChromatinDataset& data, std::size_t train_bins, const kernels::Backend& backend) {
-  const std::string rows = fmt::format(
-      "| data | {} bins, {} profiles (profiles.tsv) |\n| window | {} |\n| strands | {} |\n"
-      "| weight of positives | {:g} |\n",
-      train_bins, data.profiles().size(), window_text(data.window()), name_of(options.strands),
-      options.positive_weight);
-  return finetune_card(options, config, schedule, backend,
-                       "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin", rows) +
-         fmt::format(
-             "\nOutput k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin "
-             "predict -m FOLDER ...`. The probabilities are not calibrated: with positives weighted by {:g} "
-             "their log odds are higher by about {:.2f}.\n",
-             options.positive_weight, std::log(options.positive_weight));
+ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelConfig& config,
+                         const Schedule& schedule, const ChromatinDataset& data, std::size_t train_bins,
+                         const kernels::Backend& backend) {
+  ModelCard card = finetune_card(
+      options, config, schedule, backend, "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin",
+      {{"data", fmt::format("{} bins, {} profiles (profiles.tsv)", train_bins, data.profiles().size())},
+       {"window", window_text(data.window())},
+       {"strands", name_of(options.strands)},
+       {"weight of positives", fmt::format("{:g}", options.positive_weight)}});
+  card.use = fmt::format(
+      "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m FOLDER "
+      "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are higher by "
+      "about {:.2f}.\n",
+      options.positive_weight, std::log(options.positive_weight));
+  return card;
 }
 
 }  // namespace
@@ -139,8 +140,8 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
   task.identity["strand"] = name_of(options.strands);
-  task.extras.model_card =
-      card(options, config, schedule_of(options, task.samples), data, train_bins, backend);
+  task.extras.model_card = model_card(
+      describe_model(options, config, schedule_of(options, task.samples), data, train_bins, backend));
   task.extras.files = model_task_files(data.window(), data.profiles());
 
   const TrainingSummary summary = run_training(batches, task, options, backend);

@@ -59,16 +59,17 @@ void say_shortened(const std::string& file, const EncodedWindows& windows, std::
                           file, windows.shortened, windows.sequences.size(), length));
 }
 
-std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                       const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
-                       const kernels::Backend& backend) {
-  std::string rows = fmt::format("| windows | {}; of classes 0, 1 ...: {} |\n", train.sequences.size(),
-                                 class_counts(train, config.num_labels));
-  if (!sides.facts.negatives.empty()) rows += fmt::format("| negatives | {} |\n", sides.facts.negatives);
-  std::string card = finetune_card(options, config, schedule, backend,
-                                   "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
-  card += config.num_labels == 2 ? "\nClass 1 is a promoter (or what the data called 1). " : "\n";
-  card +=
+ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                         const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
+                         const kernels::Backend& backend) {
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"windows", fmt::format("{}; of classes 0, 1 ...: {}", train.sequences.size(),
+                              class_counts(train, config.num_labels))}};
+  if (!sides.facts.negatives.empty()) rows.emplace_back("negatives", sides.facts.negatives);
+  ModelCard card = finetune_card(options, config, schedule, backend,
+                                 "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
+  if (config.num_labels == 2) card.use = "Class 1 is a promoter (or what the data called 1). ";
+  card.use +=
       "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
       "the classes in the training windows, not in a genome.\n";
   return card;
@@ -125,8 +126,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   task.samples = train_windows.sequences.size();
   task.validates = !valid_windows.sequences.empty();
   task.identity["data (training windows)"] = std::to_string(task.samples);
-  task.extras.model_card =
-      model_card(options, config, schedule_of(options, task.samples), train_windows, sides, backend);
+  task.extras.model_card = model_card(
+      describe_model(options, config, schedule_of(options, task.samples), train_windows, sides, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
   const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences);
   return run_training(batches, task, options, backend);
