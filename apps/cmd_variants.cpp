@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
@@ -15,6 +18,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
+#include "lib/tasks/select_profiles.h"
 
 namespace bigbird::apps {
 namespace {
@@ -34,6 +38,13 @@ std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
   throw_usage("--shard " + text + ": no shard", "I/N with I from 1 to N: --shard 2/10");
 }
 
+// A list of profiles with the names in it as numbers, ascending; all, none and nothing stay as they are.
+std::string numbered(const std::string& list, const std::vector<Profile>& profiles) {
+  if (list.empty() || list == "all" || list == "none") return list;
+  const std::vector<std::size_t> selected = select_profiles(profiles, list).selected;
+  return fmt::format("{}", fmt::join(std::set<std::size_t>(selected.begin(), selected.end()), ","));
+}
+
 }  // namespace
 
 int cmd_variants(int argc, char** argv) {
@@ -47,7 +58,7 @@ int cmd_variants(int argc, char** argv) {
   VariantRunOptions options;
   std::string type, shard;
   options.output = "-";
-  shared.add(verb);
+  shared.add(verb, true);
   CLI::App& app = verb.app();
   app.add_option(
          "-O,--output-type", type,
@@ -62,11 +73,6 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--background", options.background,
                  "File of `variants background`: adds E-values and the functional score")
       ->type_name("FILE");
-  app.add_option(
-         "--profiles", options.profiles,
-         "Profiles with columns of their own: all, none, or indices (0,5,10-19); else all of at most 8, "
-         "and all in matrices")
-      ->type_name("LIST");
   app.add_option("--shard", shard, "Only chunks I, I + N, ... of the records, for `variants merge`")
       ->type_name("I/N")
       ->group("Work");
@@ -83,6 +89,7 @@ int cmd_variants(int argc, char** argv) {
   if (!shard.empty()) std::tie(options.shard, options.shards) = parse_shard(shard);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
+  options.profiles = numbered(shared.profiles(), scorer->profiles());
   if (verb.provenance()) {
     const Provenance provenance = shared.provenance(verb, *scorer);
     options.provenance = provenance_lines(provenance);
