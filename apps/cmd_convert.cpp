@@ -3,6 +3,7 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
@@ -56,8 +57,7 @@ int cmd_convert(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.add_option("FROM", from,
                  "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, "
-                 "GENA-LM, BERT or RoBERTa")
+                 "BigBird, GENA-LM, BERT or RoBERTa")
       ->required();
   app.add_option("TO", to, "Model folder to write")->required();
   app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
@@ -72,6 +72,7 @@ int cmd_convert(int argc, char** argv) {
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
+  stop_anywhere(true);
   load.seed = verb.seed();
   WriteOptions write;
   write.type = parse_dtype(dtype);

@@ -40,8 +40,7 @@ struct Options {
 
 const char* const bits_definition =
     "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
-    "count; "
-    "[UNK] and special pieces are never masked)";
+    "count; [UNK] and special pieces are never masked)";
 
 Json baseline_json(double nats, const EvaluationResult& result) {
   Json json;
@@ -62,8 +61,7 @@ Json baselines(const Options& options, const Tokenizer& tokenizer, const Evaluat
   json["bigram"] = baseline_json(scores.bigram, result);
   json["bigram"]["smoothing"] = fmt::format(
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
-      "true token, "
-      "which the model may not see",
+      "true token, which the model may not see",
       ngrams.bigram_prior());
   json["tokens"] = ngrams.tokens();
   json["from"] = options.baseline_from;

@@ -111,16 +111,14 @@ int cmd_ism(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("K");
   app.add_option("--profiles", options.profiles,
-                 "Profiles to compute: indices as in 0,5,10-19, or names; all if "
-                 "not given")
+                 "Profiles to compute: indices as in 0,5,10-19, or names; all if not given")
       ->type_name("LIST");
   app.add_option(
       "--value", value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
   app.add_option(
       "--window-at", window,
-      "region: one window, on the middle of the region; base: one on each base; auto: region where "
-      "it fits");
+      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
   app.add_option(
       "--strand", strand,
       "+, -, or both (the window and its reverse complement); auto: + for promoter models, else both");

@@ -114,9 +114,8 @@ ModelConfig fresh_config(const Typed& typed) {
 int cmd_pretrain(int argc, char** argv) {
   Verb verb(
       "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
-      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length "
-       "1024 --batch 16 "
-       "--steps 10k",
+      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length 1024 "
+       "--batch 16 --steps 10k",
        "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
        "--steps 1M --resume",
        "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "

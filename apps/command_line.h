@@ -1,15 +1,18 @@
 // What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing
-// line. A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse,
-// call lib, print.
+// line (docs/command-line.md). A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options
+// to verb.app(), parse, call lib, print.
 //
 //   int cmd_chunk(int argc, char** argv) {
-//     Verb verb("chunk", "Cut a genome into documents of sentences.", {"bigbird chunk -f genome.fa.gz -o
-//     documents.bed.gz"}); std::string fasta; verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA
-//     with .fai)")->required(); verb.add_seed(); verb.add_threads(); if (!verb.parse(argc, argv)) return 0;
-//     // --help was printed
-//     ... work; throw bigbird::Error on failure ...
+//     Verb verb("chunk", "Cut a genome into documents of sentences.",
+//               {"bigbird chunk -f genome.fa.gz -o documents.bed.gz"});
+//     std::string fasta;
+//     verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA with .fai)")->required();
+//     verb.add_seed();
+//     verb.add_threads();
+//     if (!verb.parse(argc, argv)) return 0;  // --help was printed
+//     ...                                     // the work; bigbird::Error on failure
 //     verb.set_throughput(bases, "bp");
-//     return 0;                               // the closing line is printed by the caller
+//     return 0;  // the closing line is printed by main
 //   }
 #pragma once
 

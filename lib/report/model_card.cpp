@@ -41,8 +41,7 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   }
   if (!is_huggingface_architecture(config)) {
     return "The transformers library has no class for this architecture (its big_bird is post-LN with "
-           "learned "
-           "positions), and refuses the folder by its model_type.\n";
+           "learned positions), and refuses the folder by its model_type.\n";
   }
   std::string text = fmt::format(
       "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "
@@ -133,8 +132,7 @@ std::string model_card(const ModelConfig& config, const ModelCard& card) {
   if (!card.command.empty()) text += "\n```\n" + card.command + "\n```\n";
   text +=
       "\n## How to load it\n\nIn bigbird: `bigbird check FOLDER`, `bigbird info FOLDER`, `bigbird forward -m "
-      "FOLDER -i "
-      "IN.safetensors -o OUT.safetensors`.\n\n";
+      "FOLDER -i IN.safetensors -o OUT.safetensors`.\n\n";
   return text + huggingface_text(config, card.written);
 }
 

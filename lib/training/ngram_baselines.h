@@ -22,7 +22,7 @@ namespace bigbird {
 class NgramModel {
  public:
   // Documents in a random order keyed by the seed, until max_tokens are counted (0: all). 8 bytes of memory a
-  // token.
+  // token. Error{bad_input} for shards without tokens or with ids that the tokenizer does not have.
   NgramModel(const TokenShards& shards, const Tokenizer& tokenizer, std::uint64_t max_tokens,
              std::uint64_t seed);
 

@@ -1,6 +1,7 @@
-// Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64, F
-// = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with the own matrix product, beside
-// oneDNN's plain product.
+// Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64,
+// F = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with our own GEMM, beside oneDNN's
+// plain GEMM.
+//
 //   bench_kernels [threads]
 #include <algorithm>
 #include <chrono>

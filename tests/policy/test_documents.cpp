@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
+#include "tests/policy/comments.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -126,6 +128,23 @@ TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {
   for (int i = 0; i < 40 && std::getline(readme, line); ++i) first_screen += line + "\n";
   EXPECT_NE(first_screen.find("bash pipelines/demo.sh"), std::string::npos);
   EXPECT_NE(first_screen.find("bash tests/run.sh"), std::string::npos);
+}
+
+TEST(Documents, TheReadmeStaysShort) {
+  const std::string readme = testing::read_text(testing::source_dir() / "README.md");
+  EXPECT_EQ(joined(policy::size_violations("README.md", readme, 120, 110)), "");
+  EXPECT_EQ(policy::size_violations("x.md", "a\nb\nc\n", 2, 10).size(), 1u);
+  EXPECT_EQ(policy::size_violations("x.md", "12345678901\n", 2, 10).size(), 1u);
+  EXPECT_EQ(policy::size_violations("x.md", "\u2192234567890\n", 2, 10).size(), 0u);
+}
+
+TEST(Documents, TheIndexOfDocsNamesEveryPage) {
+  const std::string index = testing::read_text(testing::source_dir() / "docs/README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
+    const std::string page = entry.path().filename().string();
+    if (page == "README.md") continue;
+    EXPECT_NE(index.find("](" + page + ")"), std::string::npos) << page;
+  }
 }
 
 }  // namespace

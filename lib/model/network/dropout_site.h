@@ -5,7 +5,8 @@
 
 namespace bigbird {
 
-// The sites (specification 2.1). The numbers are part of what a seed means: never renumber, only append.
+// The sites (docs/specification.md 2.1). The numbers are part of what a seed means: never renumber, only
+// append.
 enum class DropoutSite : std::uint64_t {
   embeddings = 1,
   attention_probabilities = 2,  // full attention only

@@ -95,8 +95,8 @@ TEST_F(Scorer, NothingDependsOnTheBatch) {
 }
 
 TEST_F(Scorer, MeansAreOverModelsThenStrands) {
-  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4,
-                                      0.5, 0.6, 0.7, 0.8};  // 2 models, 2 strands, 2 outputs
+  // 2 models, 2 strands, 2 outputs.
+  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
   const SequenceScores scores{values, 2, 2};
   EXPECT_EQ(scores.models(), 2U);
   EXPECT_DOUBLE_EQ(scores.at(1, 0, 1), 0.6);

@@ -184,5 +184,16 @@ TEST_F(Evaluation, BaselinesCanBeFittedOnAPart) {
   EXPECT_EQ(NgramModel(train, *tokenizer_, 500, 1).tokens(), 500u);
 }
 
+// Ids are places in tables of the baselines and of the masker.
+TEST_F(Evaluation, ShardsWithIdsOfNoPieceAreRefused) {
+  TokenShardWriter writer(path("other"), 500);
+  const std::vector<std::uint32_t> ids{7, 8, 499, 9}, lengths{4};
+  for (int document = 0; document < 2; ++document) writer.add_document(ids, lengths, 4);
+  writer.finish("", nullptr);
+  const TokenShards other(path("other"));
+  EXPECT_THROW(NgramModel(other, *tokenizer_, 0, 1), Error);
+  EXPECT_THROW(PretrainingBatches(other, *tokenizer_, tiny_config(), {}, 128, 1), Error);
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -1,16 +1,15 @@
 // The folder of `chromatin build` and `chromatin import-deepsea`:
 //
-//   bins.bed.gz    BED4, a line per bin: chrom start end split (train, valid, test, none); in genome order,
-//   or
-//                  in the order of the samples that were imported
-//   labels.npy     uint8 [bins, ceil(profiles / 8)], a row per line of bins.bed.gz: label k is bit k % 8 (the
-//                  lowest first) of byte k / 8. numpy: unpackbits(load(F), axis=1, bitorder="little")
-//   profiles.tsv   #index name group, and counts of positives by split
-//   sequences.fa.gz (+ .fai, .gzi)   import-deepsea without a genome: one record per split, its samples end
-//                  to end; the bins of bins.bed.gz lie in it
-//   manifest.json  window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
-//   FASTA
-//                  to cut windows from: a file of this folder where there is one of that name, else a path
+//   bins.bed.gz      BED4, a line per bin: chrom start end split (train, valid, test, none); in genome order,
+//                    or in the order of the samples that were imported
+//   labels.npy       uint8 [bins, ceil(profiles / 8)], a row per line of bins.bed.gz: label k is bit k % 8
+//                    (the lowest first) of byte k / 8. NumPy: unpackbits(load(F), axis=1, bitorder="little")
+//   profiles.tsv     #index name group, and counts of positives by split
+//   sequences.fa.gz  (with .fai and .gzi) import-deepsea without a genome: one record per split, its samples
+//                    end to end; the bins of bins.bed.gz lie in it
+//   manifest.json    window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
+//                    FASTA to cut windows from: a file of this folder where there is one of that name, else a
+//                    path
 //
 // Coordinates are 0-based half-open, on the forward strand.
 #pragma once

@@ -81,9 +81,8 @@ std::string card(const ChromatinFinetuneOptions& options, const ModelConfig& con
                        "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin", rows) +
          fmt::format(
              "\nOutput k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin "
-             "predict -m FOLDER "
-             "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are "
-             "higher by about {:.2f}.\n",
+             "predict -m FOLDER ...`. The probabilities are not calibrated: with positives weighted by {:g} "
+             "their log odds are higher by about {:.2f}.\n",
              options.positive_weight, std::log(options.positive_weight));
 }
 

@@ -41,9 +41,9 @@ class ChromatinWindows {
       : data_(data), tokenizer_(tokenizer) {}
 
   struct Encoded {
-    std::vector<std::vector<std::int32_t>>
-        ids;  // with [CLS] and [SEP], cut at their right end to `most` tokens
-    std::size_t cut = 0;
+    // With [CLS] and [SEP], cut at their right end to `most` tokens.
+    std::vector<std::vector<std::int32_t>> ids;
+    std::size_t cut = 0;  // how many of them were cut
   };
   Encoded encode(std::span<const ChromatinSample> samples, std::int64_t most) const;
   // Tokens of the longest of `count` training windows (a random choice by seed), [CLS] and [SEP] included.

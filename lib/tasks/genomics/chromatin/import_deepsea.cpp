@@ -152,8 +152,7 @@ class Importer {
       slab = slab / chunk * chunk;
     }
     log_info(fmt::format(
-        "{}: {} samples of {} bp, {} profiles ({}); slabs of {} samples, about {:.0f} MB of "
-        "memory",
+        "{}: {} samples of {} bp, {} profiles ({}); slabs of {} samples, about {:.0f} MB of memory",
         matrix.path(), matrix.samples(), positions_, matrix.profiles(), split_side_name(matrix.split()), slab,
         static_cast<double>(slab * each + matrix.resident_bytes()) / 1e6));
     return slab;

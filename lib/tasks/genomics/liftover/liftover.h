@@ -36,10 +36,10 @@ struct LiftoverSummary {
 };
 
 // A VCF is told by its first line (##fileformat=VCF, #CHROM) or, where that is none, by the suffix .vcf or
-// .vcf.gz; anything else is BED. Lines that hold no record go to the output as they are (for VCF see
-// vcf.h). In `unmapped` each record is as it was, after a line "#REASON". Outputs appear whole or
-// not at all. Errors: lines that do not parse, by file and line; an input or genome of another assembly than
-// the chain's; no record on a contig of the chain file.
+// .vcf.gz; anything else is BED. Lines that hold no record go to the output as they are (for VCF see vcf.h).
+// In `unmapped` each record is as it was, after a line "#REASON". Outputs appear whole or not at all. Errors:
+// lines that do not parse, by file and line; an input or genome of another assembly than the chain's; no
+// record on a contig of the chain file.
 LiftoverSummary lift_file(const LiftoverOptions& options);
 
 // One BED record. 3 to 9 columns: the interval, the strand, and the thick range, which becomes empty (start

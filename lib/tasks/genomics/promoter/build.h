@@ -61,9 +61,9 @@ struct PromoterBuildSummary {
 // negative of a promoter is a function of the seed and of its place alone; a genomic one also of the other
 // promoters, which it avoids. A window that passes its contig's end or holds too many N is dropped and
 // counted; so is, when whole chromosomes are split, a promoter whose sequence stands on another chromosome
-// too. What was written is read back and must not leak (leaks.h). The folder appears whole or not at
-// all. Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a data
-// set that leaks.
+// too. What was written is read back and must not leak (leaks.h). The folder appears whole or not at all.
+// Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a data set
+// that leaks.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options);
 
 // manifest.json of such a folder.

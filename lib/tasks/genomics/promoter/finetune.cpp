@@ -72,8 +72,7 @@ std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig
   card += config.num_labels == 2 ? "\nClass 1 is a promoter (or what the data called 1). " : "\n";
   card +=
       "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
-      "the "
-      "classes in the training windows, not in a genome.\n";
+      "the classes in the training windows, not in a genome.\n";
   return card;
 }
 

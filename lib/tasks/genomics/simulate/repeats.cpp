@@ -60,8 +60,8 @@ std::string RepeatLibrary::draw_copy(const RepeatFamily& family, CounterRng& rng
   std::int64_t begin = 0;
   std::int64_t length = full;
   if (family.kind == RepeatKind::line) {
-    length = std::min(
-        full, rng.between(200, std::int64_t{600} << rng.below(3)));  // 3' ends of a few hundred bases mostly
+    // 3' ends of a few hundred bases mostly.
+    length = std::min(full, rng.between(200, std::int64_t{600} << rng.below(3)));
     begin = full - length;
   } else if (rng.below(4) == 0) {
     length = rng.between(std::min<std::int64_t>(80, full), full);
