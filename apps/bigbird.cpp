@@ -1,8 +1,10 @@
 // The program: finds the verb, runs it, and turns what it throws into two lines and an exit status.
 // 0 done, 1 bad input or run-time failure, 2 usage, 3 environment, 128 + signal after SIGINT or SIGTERM.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
 #include "kernels/errors.h"
@@ -20,13 +23,21 @@
 namespace bigbird::apps {
 namespace {
 
-// The first signal asks the running work to save and stop; a second one does not wait.
+int no_input = -1;  // /dev/null
+
+// The first signal asks the running work to save and stop; a second one does not wait. Work that waits on the
+// standard input would not see the request: the read is begun again after the signal (SA_RESTART), by
+// libraries too, and then meets the end. Its readers tell this end from that of the data (lib/io).
 extern "C" void on_signal(int number) {
   if (cancel_signal() != 0) _exit(128 + number);
   request_cancel(number);
+  const int error = errno;
+  if (no_input >= 0) dup2(no_input, STDIN_FILENO);
+  errno = error;
 }
 
 void install_signal_handlers() {
+  no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // library calls need not know about EINTR
@@ -134,12 +145,14 @@ int report(const Error& error) {
   if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
     const int number = cancel_signal();
     std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM");
-    if (error.message() != "interrupted") std::cerr << ": " << error.message();
+    if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
     std::cerr << "\n";
     return 128 + number;
   }
-  std::cerr << "bigbird: error: " << error.message() << "\n";
-  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
+  std::cerr << "bigbird: error: " << option_text(error.message()) << "\n";
+  const bool is_usage = error.kind() == ErrorKind::usage;
+  const std::string hint = is_usage ? usage_hint(error.hint()) : option_text(error.hint());
+  if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
   switch (error.kind()) {
     case ErrorKind::usage:
       return 2;

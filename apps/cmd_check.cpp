@@ -6,6 +6,7 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
@@ -148,6 +149,7 @@ int cmd_check(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;
+  stop_anywhere(true);
 
   Report report;
   LoadedModel model;

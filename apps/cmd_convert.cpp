@@ -3,6 +3,7 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
@@ -71,6 +72,7 @@ int cmd_convert(int argc, char** argv) {
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
+  stop_anywhere(true);
   load.seed = verb.seed();
   WriteOptions write;
   write.type = parse_dtype(dtype);

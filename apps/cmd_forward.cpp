@@ -2,6 +2,7 @@
 #include "apps/command_line.h"
 #include "apps/random_mode_options.h"
 #include "apps/verbs.h"
+#include "lib/core/cancel.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
@@ -34,6 +35,7 @@ int cmd_forward(int argc, char** argv) {
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
+  stop_anywhere(true);
   if (random_mode.given()) {
     ModelConfig typed;
     random_mode.apply(typed);

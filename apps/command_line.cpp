@@ -15,6 +15,7 @@
 
 #include "apps/console.h"
 #include "apps/help.h"
+#include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
 #include "kernels/parallel.h"
@@ -286,6 +287,7 @@ void Verb::add_force() {
 
 bool Verb::parse(int argc, char** argv) {
   command_ = "bigbird " + name_ + content_words(argc, argv);
+  set_running_verb(name_, option_words(app_));
   for (CLI::Option* option : app_.get_options()) {
     const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
     if (configurable && !option->get_lnames().empty())

@@ -8,6 +8,7 @@
 namespace bigbird {
 namespace {
 std::atomic<int> requested_signal{0};
+std::atomic<bool> anywhere{false};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 }  // namespace
 
@@ -23,6 +24,14 @@ void clear_cancel() noexcept {
 
 void throw_if_cancelled() {
   if (cancel_signal() != 0) throw Error(ErrorKind::interrupted, "interrupted", "");
+}
+
+void stop_anywhere(bool allowed) noexcept {
+  anywhere.store(allowed);
+}
+
+void throw_if_cancelled_anywhere() {
+  if (anywhere.load()) throw_if_cancelled();
 }
 
 }  // namespace bigbird

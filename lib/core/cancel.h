@@ -12,4 +12,11 @@ void clear_cancel() noexcept;
 // Throws Error{interrupted} when a stop was requested.
 void throw_if_cancelled();
 
+// A verb that has nothing to save says so. Then the loops that it shares with training (layers, tensors that
+// are read and written, digests of files) end as well: training goes through them once more after the
+// request, to save.
+void stop_anywhere(bool allowed) noexcept;
+// Throws Error{interrupted} when a stop was requested and stop_anywhere(true) was called.
+void throw_if_cancelled_anywhere();
+
 }  // namespace bigbird

@@ -7,6 +7,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/data/token_shard_format.h"
 
@@ -17,6 +18,8 @@ static_assert(std::endian::native == std::endian::little,
               "shards are little-endian and are mapped as they are");
 
 constexpr const char* again_hint = "copy the file again, or run bigbird tokenize again";
+constexpr const char* other_tokenizer_hint =
+    "tokenize the data with this model's tokenizer, or choose the model that fits the data";
 
 template <typename T>
 T load(const MappedFile& file, std::size_t at) {
@@ -30,6 +33,22 @@ T entry(const MappedFile& file, std::size_t table, std::uint64_t i) {
   return load<T>(file, table + static_cast<std::size_t>(i) * sizeof(T));
 }
 
+// Reads all of the ids, and lets them go: a run touches them again where its samples lie.
+template <typename Id>
+std::uint32_t find_largest(const MappedFile& file) {
+  constexpr std::size_t stretch = std::size_t{4} << 20;
+  std::vector<Id> largest((file.size() + stretch - 1) / stretch, Id{0});
+  kernels::parallel_for(largest.size(), [&](std::size_t i) {
+    const std::size_t begin = i * stretch;
+    const std::size_t end = std::min(begin + stretch, file.size());
+    Id found{0};
+    for (std::size_t at = begin; at < end; at += sizeof(Id)) found = std::max(found, load<Id>(file, at));
+    largest[i] = found;
+    file.release(begin, end);
+  });
+  return largest.empty() ? 0 : *std::max_element(largest.begin(), largest.end());
+}
+
 }  // namespace
 
 TokenShards::TokenShards(const std::string& prefix) : prefix_(prefix) {
@@ -39,9 +58,10 @@ TokenShards::TokenShards(const std::string& prefix) : prefix_(prefix) {
     shard.first_document = document_count_;
     sentence_count_ += shard.sentences;
     document_count_ += shard.documents;
-    token_count_ += shard.tokens.size() / (shard.wide ? sizeof(std::int32_t) : sizeof(std::uint16_t));
+    token_count_ += shard.token_count();
     shards_.push_back(std::move(shard));
   }
+  if (vocab_size_ != 0) require_ids_below(vocab_size_);
 }
 
 // What P.json lists; without it, P.idx, or P.00000.idx and those that follow.
@@ -62,6 +82,9 @@ std::vector<std::string> TokenShards::find_stems() {
     }
     base_count_ = field("bases").get<std::uint64_t>();
     tokenizer_digest_ = field("tokenizer_sha256").get<std::string>();
+    if (description.contains("vocab_size") && description["vocab_size"].is_number_unsigned()) {
+      vocab_size_ = description["vocab_size"].get<std::size_t>();
+    }
     std::vector<std::string> stems;
     for (std::size_t i = 0; i < field("shards").size(); ++i) {
       stems.push_back(shard_stem(prefix_, field("numbered").get<bool>(), i));
@@ -136,6 +159,8 @@ TokenShards::Shard TokenShards::open_shard(const std::string& stem) {
                     shard.tokens.size() < bytes ? "cut short" : "too long", bytes, shard.tokens.size()),
         again_hint);
   }
+  shard.largest_id =
+      shard.wide ? find_largest<std::uint32_t>(shard.tokens) : find_largest<std::uint16_t>(shard.tokens);
   return shard;
 }
 
@@ -183,25 +208,23 @@ TokenView TokenShards::sentence(std::uint64_t s) const {
 }
 
 void TokenShards::require_tokenizer(const std::string& digest, std::size_t vocab_size) const {
-  const char* hint = "tokenize the data with this model's tokenizer, or choose the model that fits the data";
-  if (!tokenizer_digest_.empty()) {
-    if (tokenizer_digest_ != digest) {
-      throw_bad_input(fmt::format("{}.json: the shards were made with another tokenizer ({}..., not {}...)",
-                                  prefix_, tokenizer_digest_.substr(0, 12), digest.substr(0, 12)),
-                      hint);
-    }
-    return;
+  if (!tokenizer_digest_.empty() && tokenizer_digest_ != digest) {
+    throw_bad_input(fmt::format("{}.json: the shards were made with another tokenizer ({}..., not {}...)",
+                                prefix_, tokenizer_digest_.substr(0, 12), digest.substr(0, 12)),
+                    other_tokenizer_hint);
   }
+  require_ids_below(vocab_size);
+}
+
+void TokenShards::require_ids_below(std::size_t vocab_size) const {
   for (const Shard& shard : shards_) {
-    const std::size_t count = shard.tokens.size() / (shard.wide ? 4 : 2);
-    const TokenView ids(shard.tokens.data(), count, shard.wide);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (ids[i] >= vocab_size) {
-        throw_bad_input(fmt::format("{}: id {} at token {} is outside the vocabulary of {} pieces",
-                                    shard.tokens.path(), ids[i], i, vocab_size),
-                        hint);
-      }
-    }
+    if (shard.largest_id < vocab_size || shard.token_count() == 0) continue;
+    const TokenView ids(shard.tokens.data(), shard.token_count(), shard.wide);
+    std::size_t at = 0;
+    while (at + 1 < ids.size() && ids[at] < vocab_size) ++at;
+    throw_bad_input(fmt::format("{}: id {} at token {} is outside the vocabulary of {} pieces",
+                                shard.tokens.path(), ids[at], at, vocab_size),
+                    vocab_size_ != 0 && shard.largest_id >= vocab_size_ ? again_hint : other_tokenizer_hint);
   }
 }
 

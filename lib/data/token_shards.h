@@ -62,7 +62,8 @@ struct SentenceRange {
 class TokenShards {
  public:
   // Error{bad_input} naming the file: none there; an .idx that is none, or shorter than its counts; a .bin
-  // that does not hold the bytes that its .idx names (expected and found are said); tables out of order.
+  // that does not hold the bytes that its .idx names (expected and found are said); tables out of order; an
+  // id outside of the vocabulary that P.json says the shards were made for. Every id is read once, here.
   explicit TokenShards(const std::string& prefix);
 
   const std::string& prefix() const { return prefix_; }
@@ -82,9 +83,12 @@ class TokenShards {
   TokenView sentence(std::uint64_t s) const;
   std::uint32_t sentence_length(std::uint64_t s) const;
 
-  // Error{bad_input} when the shards were made with another tokenizer. Where no P.json says with which, every
-  // id is compared with the vocabulary's size instead.
+  // Error{bad_input} when the shards were made with another tokenizer (if P.json says with which), or hold an
+  // id outside of the vocabulary.
   void require_tokenizer(const std::string& digest, std::size_t vocab_size) const;
+  // Error{bad_input} naming the file and the token whose id is vocab_size or more. Who takes ids as places in
+  // a table asks for this first; it costs nothing, as the largest ids are known.
+  void require_ids_below(std::size_t vocab_size) const;
 
  private:
   struct Shard {
@@ -98,6 +102,9 @@ class TokenShards {
     std::size_t pointers_at = 0;
     std::size_t documents_at = 0;
     bool wide = false;
+    std::uint32_t largest_id = 0;
+
+    std::uint64_t token_count() const { return tokens.size() / (wide ? 4 : 2); }
   };
 
   static Shard open_shard(const std::string& stem);
@@ -112,6 +119,7 @@ class TokenShards {
   std::uint64_t sentence_count_ = 0;
   std::uint64_t token_count_ = 0;
   std::uint64_t base_count_ = 0;
+  std::size_t vocab_size_ = 0;  // 0: unknown
 };
 
 // Writes a set of shards; nothing appears under its names before finish().

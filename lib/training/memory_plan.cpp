@@ -40,8 +40,8 @@ std::string fitting_runs(const SmallerRuns& groups, const std::function<bool(con
       break;
     }
   }
-  return fitting.empty() ? "not even one short sequence at a time fits: use a smaller model (--layers, "
-                           "--width)"
+  return fitting.empty() ? "not even one sequence at a time fits: use a smaller model, of fewer or narrower "
+                           "layers"
                          : "would fit: " + fitting;
 }
 

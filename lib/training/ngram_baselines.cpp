@@ -21,6 +21,7 @@ std::uint64_t pair_key(std::int32_t left, std::int32_t token) {
 NgramModel::NgramModel(const TokenShards& shards, const Tokenizer& tokenizer, std::uint64_t max_tokens,
                        std::uint64_t seed)
     : counts_(tokenizer.vocab_size()), left_counts_(tokenizer.vocab_size()) {
+  shards.require_ids_below(tokenizer.vocab_size());
   for (std::uint32_t id = 0; id < tokenizer.vocab_size(); ++id)
     if (!tokenizer.is_special(id)) ++ordinary_pieces_;
   if (shards.token_count() == 0)

@@ -22,7 +22,8 @@ struct PretrainingObjective {
 // Immutable: safe from many threads. Refers to the shards, which must outlive it.
 class PretrainingBatches {
  public:
-  // Error{usage} when neither objective is on.
+  // Error{usage} when neither objective is on, Error{bad_input} for shards with ids that the tokenizer does
+  // not have.
   PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer, const ModelConfig& config,
                      const PretrainingObjective& objective, std::int64_t length, std::uint64_t seed);
 

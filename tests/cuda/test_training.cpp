@@ -162,7 +162,7 @@ TEST_F(CudaTraining, TooLittleDeviceMemoryNamesTheRowAndTheBatchThatFits) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_NE(error.message().find("of memory of cuda:0"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("passed by "), std::string::npos) << error.message();
-    EXPECT_NE(error.hint().find("--accumulate"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("`accumulate`"), std::string::npos) << error.hint();
   }
 }
 
@@ -182,7 +182,7 @@ TEST_F(CudaTraining, AnAllocationThatFailsNamesTheRowAndTheBatchThatFits) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_NE(error.message().find("out of device memory"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("passed by "), std::string::npos) << error.message();
-    EXPECT_NE(error.hint().find("--accumulate"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("`accumulate`"), std::string::npos) << error.hint();
   }
 }
 

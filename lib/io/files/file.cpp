@@ -15,7 +15,9 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/io/files/temporary_names.h"
 
 namespace bigbird {
 namespace {
@@ -50,6 +52,16 @@ void sync_path(const std::string& path, int flags) {
 
 void sync_folder(const std::string& path) {
   sync_path(path, O_RDONLY | O_DIRECTORY);
+}
+
+// The first temporary name that make(name) takes; make sets errno, and EEXIST means that another one is tried.
+template <typename Make>
+std::string new_at_free_name(const std::string& target, const char* kind, const Make& make) {
+  constexpr int most_attempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    std::string name = temporary_name(target, kind);
+    if (make(name) || errno != EEXIST || attempt == most_attempts) return name;
+  }
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -116,6 +128,7 @@ std::string read_file(const std::string& path) {
     content.append(piece, 0, static_cast<std::size_t>(count));
   }
   if (!from_stdin) close(descriptor);
+  if (from_stdin) throw_if_cancelled();
   if (error != 0) throw_cannot_read(path, error);
   return content;
 }
@@ -140,9 +153,15 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   }
   if (fs::is_directory(target_, ignored)) throw_cannot_write(path, EISDIR);
   const bool direct = fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored);
-  if (!direct) temporary_ = fmt::format("{}.tmp.{}", target_, getpid());
-  const std::string& opened = direct ? target_ : temporary_;
-  descriptor_ = open(opened.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (direct) {
+    descriptor_ = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  } else {
+    remove_leftovers(target_);
+    temporary_ = new_at_free_name(target_, ".tmp.", [&](const std::string& name) {
+      descriptor_ = create_new_file(name);
+      return descriptor_ >= 0;
+    });
+  }
   if (descriptor_ < 0) throw_cannot_write(path, errno);
 }
 
@@ -180,16 +199,20 @@ void AtomicFile::commit() {
 }
 
 AtomicFolder::AtomicFolder(const std::string& path, bool replace)
-    : target_(without_trailing_slashes(path)),
-      temporary_(fmt::format("{}.tmp-{}", target_, getpid())),
-      replace_(replace) {
+    : target_(without_trailing_slashes(path)), replace_(replace) {
   if (file_exists(target_)) throw_cannot_write(target_, EEXIST);
   if (!replace_ && !folder_is_empty(target_)) {
     throw_bad_input(fmt::format("{}: the folder exists and is not empty", target_),
                     "choose another output folder, or remove this one");
   }
-  remove_folder(temporary_);
-  make_folders(temporary_);
+  make_folders(parent_folder(target_));
+  remove_leftovers(target_);
+  bool made = false;
+  temporary_ = new_at_free_name(target_, ".tmp-", [&](const std::string& name) {
+    made = mkdir(name.c_str(), 0777) == 0;
+    return made;
+  });
+  if (!made) throw_cannot_write(target_, errno);
 }
 
 AtomicFolder::~AtomicFolder() {
@@ -210,7 +233,7 @@ void AtomicFolder::commit() {
   if (replace_ && folder_exists(target_)) {
     // Exchanged in one step: at every moment the name holds a whole folder, the old one or the new one.
     if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
-      const std::string aside = fmt::format("{}.old-{}", target_, getpid());
+      const std::string aside = temporary_name(target_, ".old-");
       if (std::rename(target_.c_str(), aside.c_str()) != 0) throw_cannot_write(target_, errno);
       if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
         const int error = errno;
@@ -259,6 +282,13 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       path_(std::move(other.path_)) {}
+
+void MappedFile::release(std::size_t begin, std::size_t end) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t first = begin / page * page;
+  // Only advice: where it is not taken, the bytes stay.
+  if (first < end) madvise(const_cast<std::byte*>(data_) + first, end - first, MADV_DONTNEED);
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);

@@ -23,7 +23,8 @@ void remove_folder(const std::string& path);
 std::string parent_folder(const std::string& path);
 bool has_suffix(const std::string& path, std::string_view suffix);
 
-// The bytes of a file as stored (no decompression); "-" reads the standard input to its end.
+// The bytes of a file as stored (no decompression); "-" reads the standard input to its end. Whoever reads
+// "-", here and below, gets Error{interrupted} once a stop was requested: the standard input ends then.
 std::string read_file(const std::string& path);
 // Writes `text` under a temporary name, syncs it and renames it.
 void write_text_atomic(const std::string& path, std::string_view text);
@@ -74,9 +75,10 @@ class LineReader {
   std::uint64_t line_number_ = 0;
 };
 
-// A file written beside its place (PATH.tmp.PID), synced and renamed on commit(); removed when destroyed
-// without it. An existing path that is no regular file (/dev/full, a pipe) is written directly, and so is
-// "-", the standard output. Unbuffered: write large pieces.
+// A file written beside its place (temporary_names.h), synced and renamed on commit(); removed when destroyed
+// without it, and by the next process that writes the path when this one is killed. An existing path that is
+// no regular file (/dev/full, a pipe) is written directly, and so is "-", the standard output. Unbuffered:
+// write large pieces.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -128,10 +130,10 @@ class OutputStream {
   std::string path_;
 };
 
-// A folder written beside its place (NAME.tmp-PID) whose files are synced and which takes its name on
-// commit(); removed when destroyed without it. With replace, an existing folder is exchanged in one step
-// where the system can (else renamed aside) and then removed; without, an existing non-empty target is an
-// Error at construction.
+// A folder written beside its place (temporary_names.h) whose files are synced and which takes its name on
+// commit(); removed when destroyed without it, and by the next process that writes the path when this one is
+// killed. With replace, an existing folder is exchanged in one step where the system can (else renamed
+// aside) and then removed; without, an existing non-empty target is an Error at construction.
 class AtomicFolder {
  public:
   explicit AtomicFolder(const std::string& path, bool replace = false);
@@ -164,6 +166,9 @@ class MappedFile {
   const std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   const std::string& path() const { return path_; }
+  // The bytes [begin, end) need not stay in memory: for a file that is read once from end to end, and then
+  // here and there. They may be read again at any time.
+  void release(std::size_t begin, std::size_t end) const;
 
  private:
   const std::byte* data_ = nullptr;

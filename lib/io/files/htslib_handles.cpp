@@ -9,6 +9,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
 namespace bigbird {
@@ -29,6 +30,7 @@ BgzfHandle open_bgzf(const std::string& path) {
   silence_htslib();
   errno = 0;
   BgzfHandle handle(bgzf_open(path.c_str(), "r"));
+  if (path == "-") throw_if_cancelled();
   if (!handle) {
     const int error = errno;
     throw_bad_input(

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
 namespace bigbird {
@@ -101,6 +102,7 @@ std::string sha256_file(const std::string& path) {
   std::string piece(1 << 18, '\0');
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
     hash.update(piece.data(), static_cast<std::size_t>(file.gcount()));
+    throw_if_cancelled_anywhere();
   }
   if (file.bad()) throw_bad_input(path + ": cannot read", "check the file");
   return hash.finish();

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/bgzf_writer.h"
 #include "lib/io/files/file.h"
@@ -39,6 +40,7 @@ InputStream& InputStream::operator=(InputStream&&) noexcept = default;
 
 std::size_t InputStream::read(char* buffer, std::size_t size) {
   const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
+  if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
   return static_cast<std::size_t>(count);
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -29,12 +31,8 @@ void split_white(std::string_view line, std::vector<std::string_view>& fields) {
                   "give a UCSC chain file, for instance hg38ToHg19.over.chain.gz");
 }
 
-// Chains are found by the stretches of 2^17 bases that they reach into, as UCSC's bins.
-constexpr int stretch_shift = 17;
-
-std::size_t stretch_of(std::int64_t position) {
-  return static_cast<std::size_t>(position >> stretch_shift);
-}
+// Far beyond any genome; a longer sequence is a damaged number.
+constexpr std::int64_t longest_sequence = std::int64_t{1} << 40;
 
 // Bases that any of the pieces covers.
 std::int64_t covered_bases(std::vector<ChainInterval>& pieces) {
@@ -102,6 +100,7 @@ ChainFile::ChainFile(const std::string& path) {
     };
     Chain chain;
     chain.score = parse_number(fields[1], lines.where(), "chain score");
+    if (!std::isfinite(chain.score)) fail(lines.where(), "a chain score that is no number");
     const std::int64_t from_length = number(3);
     const std::int64_t to_length = number(8);
     const std::int64_t to_end = number(11);
@@ -112,6 +111,9 @@ ChainFile::ChainFile(const std::string& path) {
     const auto inside = [](std::int64_t begin, std::int64_t end, std::int64_t length) {
       return 0 <= begin && begin < end && end <= length;
     };
+    if (from_length > longest_sequence || to_length > longest_sequence) {
+      fail(lines.where(), fmt::format("a sequence of {} bases", std::max(from_length, to_length)));
+    }
     if (fields[4] != "+" || (fields[9] != "+" && fields[9] != "-") ||
         !inside(block.from, chain.from_end, from_length) || !inside(block.to, to_end, to_length)) {
       fail(lines.where(), "impossible strands or positions in a chain header");
@@ -147,13 +149,38 @@ ChainFile::ChainFile(const std::string& path) {
     // Ties keep the order of the file.
     std::stable_sort(contig.chains.begin(), contig.chains.end(),
                      [](const Chain& a, const Chain& b) { return a.score > b.score; });
-    for (std::size_t i = 0; i < contig.chains.size(); ++i) {
-      const std::size_t last = stretch_of(contig.chains[i].from_end - 1);
-      if (contig.by_stretch.size() <= last) contig.by_stretch.resize(last + 1);
-      for (std::size_t k = stretch_of(contig.chains[i].from_begin); k <= last; ++k)
-        contig.by_stretch[k].push_back(static_cast<std::uint32_t>(i));
-    }
+    contig.index();
   }
+}
+
+void ChainFile::FromContig::index() {
+  by_begin.resize(chains.size());
+  std::iota(by_begin.begin(), by_begin.end(), std::uint32_t{0});
+  std::stable_sort(by_begin.begin(), by_begin.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return chains[a].from_begin < chains[b].from_begin;
+  });
+  reach.resize(chains.size());
+  fill_reach(0, chains.size());
+}
+
+// The furthest end among by_begin[first, last), which is noted at the middle.
+std::int64_t ChainFile::FromContig::fill_reach(std::size_t first, std::size_t last) {
+  if (first == last) return 0;
+  const std::size_t middle = first + (last - first) / 2;
+  const std::int64_t below = fill_reach(first, middle), above = fill_reach(middle + 1, last);
+  return reach[middle] = std::max({chains[by_begin[middle]].from_end, below, above});
+}
+
+void ChainFile::FromContig::find(std::size_t first, std::size_t last, const ChainInterval& part,
+                                 std::vector<std::uint32_t>& found) const {
+  if (first == last) return;
+  const std::size_t middle = first + (last - first) / 2;
+  if (reach[middle] <= part.begin) return;  // every chain here ends before
+  find(first, middle, part, found);
+  const Chain& chain = chains[by_begin[middle]];
+  if (chain.from_begin >= part.end) return;  // it and all to its right begin after
+  if (chain.from_end > part.begin) found.push_back(by_begin[middle]);
+  find(middle + 1, last, part, found);
 }
 
 // What a chain holds of a part: how many bases, and from where to where, on the chain's own strand of `to`.
@@ -198,7 +225,6 @@ LiftedParts ChainFile::lift_parts(std::string_view chrom, const std::vector<Chai
   std::size_t chains_hit = 0;
   for (const std::uint32_t index : chains_of(*contig, begin, end)) {
     const Chain& chain = by_contig_[*contig].chains[index];
-    if (chain.from_end <= begin || chain.from_begin >= end) continue;
     result.parts.clear();
     std::int64_t bases = 0;
     bool every_part = true;
@@ -239,16 +265,9 @@ LiftedParts ChainFile::lift_parts(std::string_view chrom, const std::vector<Chai
 
 std::vector<std::uint32_t> ChainFile::chains_of(std::size_t contig, std::int64_t begin,
                                                 std::int64_t end) const {
-  const auto& by_stretch = by_contig_[contig].by_stretch;
   std::vector<std::uint32_t> indices;
-  const std::size_t first = stretch_of(std::max<std::int64_t>(begin, 0));
-  const std::size_t last = std::min(stretch_of(std::max<std::int64_t>(end - 1, 0)) + 1, by_stretch.size());
-  for (std::size_t k = first; k < last; ++k)
-    indices.insert(indices.end(), by_stretch[k].begin(), by_stretch[k].end());
-  if (first + 1 < last) {  // the order of a single stretch is right already
-    std::sort(indices.begin(), indices.end());
-    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-  }
+  by_contig_[contig].find(0, by_contig_[contig].chains.size(), {begin, end}, indices);
+  std::sort(indices.begin(), indices.end());
   return indices;
 }
 

@@ -46,8 +46,8 @@ struct LiftedParts {
 // Immutable after construction: safe to share between threads.
 class ChainFile {
  public:
-  // Reads plain or gzip. Errors name file and line: malformed headers, blocks that do not add up to the
-  // header's ends.
+  // Reads plain or gzip. Errors name file and line: malformed headers, sequences longer than 2^40, blocks
+  // that do not add up to the header's ends.
   explicit ChainFile(const std::string& path);
 
   // Sequences of the old and of the new assembly that occur in it.
@@ -84,13 +84,19 @@ class ChainFile {
     bool reversed = false;  // `to` of the blocks counts on the reverse complement
     std::vector<Block> blocks;
   };
-  // A contig of from_: its chains, highest score first, and by stretch of the contig which of them reach into
-  // it.
+  // A contig of from_: its chains, highest score first, and which of them reach where. That is a search tree
+  // laid out in a list: it takes as much memory as there are chains, whatever positions they claim.
   struct FromContig {
     std::vector<Chain> chains;
-    std::vector<std::vector<std::uint32_t>> by_stretch;
+    std::vector<std::uint32_t> by_begin;  // indices into chains; [first, last) has its root in the middle
+    std::vector<std::int64_t> reach;      // furthest end of a chain below (and at) that place of by_begin
+
+    void index();
+    std::int64_t fill_reach(std::size_t first, std::size_t last);
+    void find(std::size_t first, std::size_t last, const ChainInterval& part,
+              std::vector<std::uint32_t>& found) const;
   };
-  // Indices of the chains that may reach into [begin, end), highest score first.
+  // Indices of the chains that reach into [begin, end), highest score first.
   std::vector<std::uint32_t> chains_of(std::size_t contig, std::int64_t begin, std::int64_t end) const;
   struct Mapped;
   static Mapped map_on(const Chain& chain, const ChainInterval& part, std::vector<ChainInterval>& pieces);

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <htslib/hts.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <unordered_set>
 
 #include "lib/core/error.h"
@@ -155,15 +153,11 @@ void build_fasta_index(const std::string& path) {
   const std::string text = builder.finish();
   try {
     if (is_bgzf) {
-      const std::string temporary = fmt::format("{}.gzi.tmp.{}", path, getpid());
-      if (bgzf_index_dump(handle.get(), temporary.c_str(), nullptr) != 0) {
-        unlink(temporary.c_str());
+      AtomicFile gzi(path + ".gzi");
+      if (bgzf_index_dump(handle.get(), gzi.written_path().c_str(), nullptr) != 0) {
         throw_runtime(path + ".gzi: cannot write");
       }
-      if (std::rename(temporary.c_str(), (path + ".gzi").c_str()) != 0) {
-        unlink(temporary.c_str());
-        throw_runtime(path + ".gzi: cannot write");
-      }
+      gzi.commit();
     }
     write_text_atomic(path + ".fai", text);
   } catch (const Error& error) {

@@ -115,6 +115,7 @@ struct VcfReader::State {
   const BGZF* compressed() const;  // null for plain text
   bool is_damaged() const;
   void check_end() const;
+  void stop_if_asked() const;
   std::string where() const;
 };
 

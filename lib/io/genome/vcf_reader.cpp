@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
@@ -49,6 +50,7 @@ void VcfReader::State::open() {
   silence_htslib();
   errno = 0;
   file.reset(hts_open(path.c_str(), "r"));
+  stop_if_asked();
   if (!file) {
     const int error = errno;
     if (path != "-" && !file_exists(path)) {
@@ -86,6 +88,11 @@ void VcfReader::State::open() {
   }
 }
 
+// A standard input that ended because the program was told to stop is no damaged file.
+void VcfReader::State::stop_if_asked() const {
+  if (path == "-") throw_if_cancelled();
+}
+
 std::string VcfReader::State::where() const {
   if (is_bcf) return fmt::format("{}: record {}", path, bcf_records);
   return fmt::format("{}:{}", path, line_number);
@@ -119,6 +126,7 @@ bool VcfReader::State::next_line() {
   if (std::exchange(has_line, false)) return true;
   for (;;) {
     const int code = hts_getline(file.get(), '\n', &line.text);
+    stop_if_asked();
     // Damage in the middle of a line gives its first part.
     if (code < -1 || is_damaged()) throw_damaged_compression(path);
     if (code == -1) {
@@ -161,6 +169,7 @@ void VcfReader::State::read_text_header() {
 
 void VcfReader::State::read_bcf_header() {
   bcf_header.reset(bcf_hdr_read(file.get()));
+  stop_if_asked();
   TextBuffer text;
   if (!bcf_header || bcf_hdr_format(bcf_header.get(), 0, &text.text) != 0) {
     throw_bad_input(fmt::format("{}: the header of the BCF is damaged or cut short", path),
@@ -206,6 +215,7 @@ bool VcfReader::State::next_bcf(VcfRecord& record) {
                    : bcf_read(file.get(), bcf_header.get(), bcf_record.get());
     if (code >= 0) ++bcf_records;
   } while (code >= 0 && regions && regions->seen_before(bcf_record->pos));
+  if (code < 0) stop_if_asked();
   if (code == -1 && !regions) check_end();
   if (code == -1) return false;
   if (code < -1 || bcf_record->errcode != 0 || bcf_unpack(bcf_record.get(), BCF_UN_FLT) != 0) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
@@ -11,6 +12,11 @@
 namespace bigbird {
 namespace {
 
+// Deflate makes at most 1032 bytes of one, and strings of variable length take 16 bytes: an array that is
+// much larger than its file allows is a damaged number, and no memory is taken for it.
+constexpr hsize_t most_expansion = 1100;
+constexpr hsize_t always_allowed = hsize_t{1} << 24;
+
 // Room for the chunks of a slab that a read touches more than once.
 constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
@@ -18,6 +24,7 @@ constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
 struct Hdf5Reader::State {
   std::string path;
+  std::size_t file_bytes = 0;
   Hdf5File h5;
 
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
@@ -36,17 +43,31 @@ struct Hdf5Reader::State {
     return dataset;
   }
 
-  static std::vector<hsize_t> extents(const Hdf5Dataset& dataset) {
+  std::vector<hsize_t> extents(const std::string& name, const Hdf5Dataset& dataset) const {
     const Hdf5Space space(H5Dget_space(dataset.get()));
     const int rank = H5Sget_simple_extent_ndims(space.get());
     std::vector<hsize_t> sizes(static_cast<std::size_t>(std::max(rank, 0)));
     if (!sizes.empty()) H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr);
+    hsize_t bytes = 1;
+    const bool empty = std::find(sizes.begin(), sizes.end(), hsize_t{0}) != sizes.end();
+    for (const hsize_t size : sizes) {
+      const bool fits = size <= static_cast<hsize_t>(std::numeric_limits<std::int64_t>::max());
+      if (!fits || (!empty && __builtin_mul_overflow(bytes, size, &bytes))) {
+        fail(name, fmt::format("impossible extents ({})", fmt::join(sizes, " x ")));
+      }
+    }
+    const Hdf5Type stored(H5Dget_type(dataset.get()));
+    const bool lies = __builtin_mul_overflow(bytes, H5Tget_size(stored.get()), &bytes) ||
+                      (bytes > always_allowed && bytes / most_expansion > file_bytes);
+    if (!empty && lies) {
+      fail(name, fmt::format("extents {} in a file of {} bytes", fmt::join(sizes, " x "), file_bytes));
+    }
     return sizes;
   }
 
-  static hsize_t elements(const Hdf5Dataset& dataset) {
-    hsize_t count = 1;
-    for (const hsize_t size : extents(dataset)) count *= size;
+  std::size_t elements(const std::string& name, const Hdf5Dataset& dataset) const {
+    std::size_t count = 1;
+    for (const hsize_t size : extents(name, dataset)) count *= static_cast<std::size_t>(size);
     return count;
   }
 
@@ -57,7 +78,7 @@ struct Hdf5Reader::State {
     const Hdf5Type stored(H5Dget_type(dataset.get()));
     const H5T_class_t kind = H5Tget_class(stored.get());
     if (kind != H5T_INTEGER && kind != H5T_FLOAT) fail(name, "holds no numbers");
-    std::vector<Value> values(elements(dataset));
+    std::vector<Value> values(elements(name, dataset));
     if (!values.empty() && H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
       fail(name, "cannot be read: " + hdf5_reason());
     }
@@ -68,7 +89,7 @@ struct Hdf5Reader::State {
 Hdf5Reader::Hdf5Reader(const std::string& path) : state_(std::make_unique<State>()) {
   quiet_hdf5();
   state_->path = path;
-  const MappedFile readable(path);  // a missing file is said as everywhere
+  state_->file_bytes = MappedFile(path).size();  // a missing file is said as everywhere
   const Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_file_locking(access.get(), false, true);  // locks fail on some network file systems
   state_->h5 = Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
@@ -101,13 +122,13 @@ std::vector<std::string> Hdf5Reader::names() const {
 }
 
 std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
-  const std::vector<hsize_t> sizes = State::extents(state_->open(name));
+  const std::vector<hsize_t> sizes = state_->extents(name, state_->open(name));
   return {sizes.begin(), sizes.end()};
 }
 
 std::int64_t Hdf5Reader::chunk_of_last_axis(const std::string& name) const {
   const Hdf5Dataset dataset = state_->open(name);
-  std::vector<hsize_t> chunk(State::extents(dataset).size());
+  std::vector<hsize_t> chunk(state_->extents(name, dataset).size());
   const Hdf5Properties properties(H5Dget_create_plist(dataset.get()));
   if (chunk.empty() || H5Pget_layout(properties.get()) != H5D_CHUNKED) return 0;
   H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
@@ -119,7 +140,7 @@ void Hdf5Reader::read_slab(const std::string& name, std::int64_t begin, std::int
   const Hdf5Dataset dataset = state_->open(name);
   const Hdf5Type stored(H5Dget_type(dataset.get()));
   if (H5Tget_class(stored.get()) != H5T_INTEGER) state_->fail(name, "holds no integers");
-  std::vector<hsize_t> sizes = State::extents(dataset);
+  std::vector<hsize_t> sizes = state_->extents(name, dataset);
   if (sizes.empty() || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes.back()) {
     state_->fail(name, fmt::format("holds no elements {}-{}", begin, end));
   }
@@ -150,7 +171,7 @@ std::vector<std::string> Hdf5Reader::read_strings(const std::string& name) const
   const Hdf5Dataset dataset = state_->open(name);
   const Hdf5Type stored(H5Dget_type(dataset.get()));
   if (H5Tis_variable_str(stored.get()) <= 0) state_->fail(name, "holds no strings of variable length");
-  std::vector<char*> pointers(State::elements(dataset));
+  std::vector<char*> pointers(state_->elements(name, dataset));
   std::vector<std::string> values;
   if (pointers.empty()) return values;
   if (H5Dread(dataset.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
@@ -167,9 +188,11 @@ std::string Hdf5Reader::attribute(const std::string& name) const {
   if (H5Aexists(state_->h5.get(), name.c_str()) <= 0) return {};
   const Hdf5Attribute attribute(H5Aopen(state_->h5.get(), name.c_str(), H5P_DEFAULT));
   const Hdf5Type type = hdf5_string_type();
-  char* text = nullptr;
-  if (!attribute || H5Aread(attribute.get(), type.get(), &text) < 0) {
-    state_->fail("attribute " + name, "is no string of variable length");
+  const Hdf5Space space(attribute ? H5Aget_space(attribute.get()) : -1);
+  char* text = nullptr;  // for one string: the library would write as many as the attribute has
+  if (!attribute || H5Sget_simple_extent_npoints(space.get()) != 1 ||
+      H5Aread(attribute.get(), type.get(), &text) < 0) {
+    state_->fail("attribute " + name, "is no single string of variable length");
   }
   const std::string value = text == nullptr ? "" : text;
   H5free_memory(text);

@@ -39,7 +39,8 @@ void quiet_matio() {
 
 // matio gives stale bytes for what is cut off or damaged, and no error. So the file is walked first: its
 // elements must end where it ends, and every compressed one must unpack to its end with the right checksum.
-void check_version5(const MappedFile& file) {
+// Returns the bytes of the largest one, unpacked: no variable has more.
+std::uint64_t check_version5(const MappedFile& file) {
   constexpr std::size_t header = 128, tag = 8;
   constexpr std::uint32_t compressed = 15;
   const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
@@ -52,11 +53,13 @@ void check_version5(const MappedFile& file) {
     return value;
   };
   std::vector<unsigned char> unpacked(std::size_t{1} << 20);
+  std::uint64_t largest = 0;
   for (std::size_t at = header; at < file.size();) {
     if (file.size() - at < tag) damaged();
     const std::uint32_t type = number(at), size = number(at + 4);
     at += tag;
     if (file.size() - at < size) damaged();
+    std::uint64_t bytes_inside = size;
     if (type == compressed) {
       z_stream stream{};
       if (inflateInit(&stream) != Z_OK) throw_runtime(file.path() + ": no memory to unpack it");
@@ -68,11 +71,14 @@ void check_version5(const MappedFile& file) {
         stream.avail_out = static_cast<unsigned>(unpacked.size());
         state = inflate(&stream, Z_NO_FLUSH);
       }
+      bytes_inside = stream.total_out;
       inflateEnd(&stream);
       if (state != Z_STREAM_END) damaged();
     }
+    largest = std::max(largest, bytes_inside);
     at += size;
   }
+  return largest;
 }
 
 // A byte that no variable of zeros and ones holds: elements that were not read keep it.
@@ -85,7 +91,8 @@ struct MatlabFile::State {
   std::vector<MatlabArray> arrays;
   std::unique_ptr<Hdf5Reader> hdf5;  // this or mat
   MatHandle mat;
-  std::string loaded;  // the variable of a version 5 file that is in memory
+  std::uint64_t largest = 0;  // bytes of the largest variable of a version 5 file
+  std::string loaded;         // the variable of a version 5 file that is in memory
   std::vector<std::uint8_t> bytes;
 
   const MatlabArray& find(const std::string& name) const {
@@ -101,7 +108,7 @@ struct MatlabFile::State {
     while (const VariableHandle variable{Mat_VarReadNextInfo(mat.get())}) {
       MatlabArray array;
       array.name = variable->name == nullptr ? "" : variable->name;
-      array.shape.assign(variable->dims, variable->dims + variable->rank);
+      if (variable->dims != nullptr) array.shape.assign(variable->dims, variable->dims + variable->rank);
       arrays.push_back(std::move(array));
     }
   }
@@ -116,7 +123,15 @@ struct MatlabFile::State {
       throw_damaged(path, name, "is no array of uint8");
     }
     std::int64_t elements = 1;
-    for (const std::int64_t size : find(name).shape) elements *= size;
+    bool possible = true;
+    for (const std::int64_t size : find(name).shape) {
+      possible = possible && size >= 0 && !__builtin_mul_overflow(elements, size, &elements);
+    }
+    if (!possible || static_cast<std::uint64_t>(elements) > largest) {
+      throw_damaged(path, name,
+                    fmt::format("extents {} in a file whose largest variable takes {} bytes",
+                                fmt::join(find(name).shape, " x "), largest));
+    }
     if (elements > std::numeric_limits<int>::max()) {
       throw_bad_input(fmt::format("{}: {}: {} elements; files of version 5 are read up to 2^31 - 1", path,
                                   name, elements),
@@ -137,7 +152,7 @@ MatlabFile::MatlabFile(const std::string& path) : state_(std::make_unique<State>
   const std::string_view head(reinterpret_cast<const char*>(file.data()), file.size());
   if (head.starts_with("MATLAB 5.0")) {
     quiet_matio();
-    check_version5(file);
+    state_->largest = check_version5(file);
     state_->open_version5();
   } else {
     state_->hdf5 = std::make_unique<Hdf5Reader>(path);

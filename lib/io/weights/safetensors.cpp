@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <unordered_set>
+#include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
 namespace bigbird {
@@ -15,28 +17,42 @@ namespace {
 
 constexpr std::uint64_t most_header_bytes = 100'000'000;  // the limit of the reference implementation
 constexpr std::size_t length_bytes = 8;
+constexpr std::size_t most_axes = 64;  // as many as PyTorch takes
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw_bad_input(fmt::format("{}: {}", path, what),
                   "the file is damaged or no safetensors file; copy or convert it again");
 }
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-// Refuses what a header never has, while parsing: duplicate names (which a JSON map would drop) and deep
-// nesting.
-Json parse_header(const std::string& path, const char* begin, const char* end) {
-  std::set<std::string> names;
+// Calls take(name, value) for every member of the header as soon as it is read, in the file's order, and
+// keeps none: the time grows with the header's size alone. Refuses what a header never has: duplicate names
+// (which a JSON map would drop) and deep nesting.
+template <typename Take>
+void parse_header(const std::string& path, const char* begin, const char* end, const Take& take) {
+  std::unordered_set<std::string> names;
+  std::string name;
+  bool is_object = false;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > 3) fail(path, "the header is nested too deeply");
-    if (event == Json::parse_event_t::key && depth == 1) {
-      const auto name = value.get<std::string>();
+    using Event = Json::parse_event_t;
+    // An object in a member is never right, and the parser's time would grow with the square of their number.
+    const bool nested = depth > 3 || (depth > 1 && event == Event::object_start);
+    if (nested) fail(path, "the header is nested too deeply");
+    if (depth == 0 && event == Event::object_start) is_object = true;
+    const bool ends = event != Event::array_start && event != Event::object_start;
+    if (ends && !is_object) fail(path, "the header is no JSON object");
+    if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
+    if (event == Event::key) {
+      name = value.get<std::string>();
       if (!names.insert(name).second) fail(path, fmt::format("tensor {} is listed twice", printable(name)));
+      return true;
     }
-    return true;
+    take(name, value);
+    return false;
   };
   try {
-    return Json::parse(begin, end, watch);
+    [[maybe_unused]] const Json emptied = Json::parse(begin, end, watch);
   } catch (const Json::exception&) {
     fail(path, "the header is no valid JSON");
   }
@@ -63,6 +79,9 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   const std::optional<TensorType> type = find_tensor_type(dtype);
   if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, printable(dtype)));
   info.type = *type;
+  if (entry["shape"].size() > most_axes) {
+    fail(path, fmt::format("tensor {}: a shape of {} axes", name, entry["shape"].size()));
+  }
   std::uint64_t bytes = tensor_type_size(*type);
   for (const Json& axis : entry["shape"]) {
     const std::uint64_t size = whole_number(axis, path, name, "shape");
@@ -104,19 +123,17 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   data_begin_ = length_bytes + static_cast<std::size_t>(header_size);
   const std::uint64_t data_size = file_.size() - data_begin_;
   const char* text = reinterpret_cast<const char*>(file_.data()) + length_bytes;
-  const Json header = parse_header(path, text, text + header_size);
-  if (!header.is_object()) fail(path, "the header is no JSON object");
-  for (const auto& [key, entry] : header.items()) {
-    if (key == "__metadata__") {
-      if (!entry.is_object()) fail(path, "__metadata__ is no JSON object");
-      for (const auto& [name, value] : entry.items()) {
-        if (!value.is_string()) fail(path, "__metadata__ holds something other than text");
-        metadata_.emplace(name, value.get<std::string>());
-      }
-      continue;
+  parse_header(path, text, text + header_size, [&](const std::string& key, const Json& entry) {
+    if (key != "__metadata__") {
+      tensors_.push_back(parse_tensor(path, key, entry, data_size));
+      return;
     }
-    tensors_.push_back(parse_tensor(path, key, entry, data_size));
-  }
+    if (!entry.is_object()) fail(path, "__metadata__ is no JSON object");
+    for (const auto& [name, value] : entry.items()) {
+      if (!value.is_string()) fail(path, "__metadata__ holds something other than text");
+      metadata_.emplace(name, value.get<std::string>());
+    }
+  });
   std::stable_sort(tensors_.begin(), tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   });
@@ -183,29 +200,35 @@ std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) con
 
 void write_safetensors(const std::string& path, const std::vector<TensorToWrite>& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  using OrderedJson = nlohmann::ordered_json;
+  OrderedJson::object_t header;  // a list of pairs: looking a name up in it would take ever longer
+  if (!metadata.empty()) header.push_back({"__metadata__", metadata});
   std::uint64_t offset = 0;
   std::vector<std::uint64_t> sizes;
+  std::unordered_set<std::string> names{"__metadata__"};
   for (const TensorToWrite& tensor : tensors) {
-    if (header.contains(tensor.name))
+    if (!names.insert(tensor.name).second)
       throw_runtime(fmt::format("{}: tensor {} is given twice", path, tensor.name));
     std::uint64_t bytes = tensor_type_size(tensor.type);
     for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
-    header[tensor.name] = {{"dtype", tensor_type_name(tensor.type)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + bytes}}};
+    header.push_back({tensor.name,
+                      {{"dtype", tensor_type_name(tensor.type)},
+                       {"shape", tensor.shape},
+                       {"data_offsets", {offset, offset + bytes}}}});
     offset += bytes;
     sizes.push_back(bytes);
   }
-  std::string text = header.dump();
+  std::string text = OrderedJson(std::move(header)).dump();
   text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');
   const std::uint64_t header_size = text.size();
   if (header_size > most_header_bytes) throw_runtime(fmt::format("{}: too many tensors for one file", path));
   AtomicFile file(path);
   file.write(&header_size, sizeof header_size);
   file.write(text.data(), text.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) file.write(tensors[i].data, sizes[i]);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    throw_if_cancelled_anywhere();
+    file.write(tensors[i].data, sizes[i]);
+  }
   file.commit();
 }
 

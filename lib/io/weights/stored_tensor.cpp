@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
 namespace bigbird {
@@ -121,6 +122,7 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
 }
 
 void read_floats(const StoredTensor& tensor, std::span<float> out) {
+  throw_if_cancelled_anywhere();
   if (tensor.elements() != static_cast<std::int64_t>(out.size())) {
     throw_bad_input(fmt::format("{}: tensor {} has {} values where {} are expected", tensor.file,
                                 printable(tensor.name), tensor.elements(), out.size()),

@@ -46,12 +46,19 @@ std::string folder_of(const ZipArchive& archive) {
   return pickle->name.substr(0, pickle->name.size() - name.size());
 }
 
-// The last element lies inside of the storage.
+// No memory is so large: beyond it a stride is damage, even that of an axis of one element, which counts for
+// nothing. Below it no sum of a few strides overflows.
+constexpr std::int64_t most_stride = std::int64_t{1} << 48;
+
+// The last element lies inside of the storage; a tensor without elements begins there.
 void check_extent(const PickledTensor& tensor, const std::string& path) {
   const std::string name = printable(tensor.name);
   std::uint64_t elements = 1, last = tensor.offset;
   bool overflow = false;
   for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    if (tensor.strides[axis] > most_stride) {
+      fail(path, fmt::format("tensor {}: impossible stride {} of axis {}", name, tensor.strides[axis], axis));
+    }
     const auto size = static_cast<std::uint64_t>(tensor.shape[axis]);
     const auto stride = static_cast<std::uint64_t>(tensor.strides[axis]);
     std::uint64_t reach = 0;
@@ -60,8 +67,8 @@ void check_extent(const PickledTensor& tensor, const std::string& path) {
                              __builtin_add_overflow(last, reach, &last)));
   }
   // A tensor never repeats elements of its storage (as expand() does): its size would be without a bound.
-  const bool inside =
-      elements == 0 || (last < tensor.storage_elements && elements <= tensor.storage_elements);
+  const bool inside = elements == 0 ? tensor.offset <= tensor.storage_elements
+                                    : last < tensor.storage_elements && elements <= tensor.storage_elements;
   if (overflow || !inside) {
     fail(path,
          fmt::format("tensor {} reaches beyond its storage of {} elements", name, tensor.storage_elements));

@@ -26,6 +26,7 @@ using Json = nlohmann::json;
 constexpr std::array<const char*, 4> weight_names{"model.safetensors", "model.safetensors.index.json",
                                                   "pytorch_model.bin", "pytorch_model.bin.index.json"};
 constexpr std::size_t most_index_bytes = 64u << 20;
+constexpr std::size_t most_nested_objects = 1000;
 
 // Weights of other frameworks, by the names of their files.
 std::string foreign_weights(const std::string& folder) {
@@ -85,8 +86,13 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
   refuse_lfs_pointer(file);
   if (file.size() > most_index_bytes) fail_index(index, "an index of more than 64 MB");
   std::set<std::string> names;
+  std::size_t nested = 0;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > 4) fail_index(index, "the JSON is nested too deeply");
+    // At the end of each the parser looks through what is around it: many of them would take for ever.
+    if (event == Json::parse_event_t::object_start && depth > 1 && ++nested > most_nested_objects) {
+      fail_index(index, "the JSON holds too many objects");
+    }
     if (event == Json::parse_event_t::key && depth == 2 && !names.insert(value.get<std::string>()).second) {
       fail_index(index, fmt::format("{} is listed twice", printable(value.get<std::string>())));
     }

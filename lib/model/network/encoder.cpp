@@ -1,6 +1,7 @@
 // See encoder.h.
 #include "lib/model/network/encoder.h"
 
+#include "lib/core/cancel.h"
 #include "lib/model/network/attention.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/feed_forward.h"
@@ -41,6 +42,7 @@ void encoder_forward(const Call& call, const ModelTensors& tensors, const Activa
   embeddings_forward(call, tensors.embeddings, kept.embeddings, kept.states[0]);
   report(0, kept.states[0]);
   for (std::size_t layer = 0; layer < layers; ++layer) {
+    throw_if_cancelled_anywhere();
     layer_forward(call, static_cast<std::int64_t>(layer), tensors.layers[layer], kept.states[layer],
                   kept.layers[layer]);
     report(layer + 1, kept.states[layer + 1]);
@@ -63,6 +65,7 @@ void encoder_backward(const Call& call, const ModelTensors& tensors, const Model
                                     call.tokens(), call.width());
   }
   for (std::size_t i = layers; i-- > 0;) {
+    throw_if_cancelled_anywhere();
     const std::int64_t layer = static_cast<std::int64_t>(i);
     if (grad_checkpoint && i + 1 < layers) {
       layer_forward(call, layer, tensors.layers[i], kept.states[i], kept.layers[i]);

@@ -162,6 +162,7 @@ TEST(TokenShards, RefuseAnotherTokenizer) {
   const TokenShards shards(prefix);
   EXPECT_NO_THROW(shards.require_tokenizer("digest", 500));
   EXPECT_THROW(shards.require_tokenizer("other", 500), Error);
+  EXPECT_THROW(shards.require_tokenizer("digest", 100), Error);
 }
 
 TEST(TokenShards, CutShortSaysTheBytesExpectedAndFound) {
@@ -226,6 +227,56 @@ TEST(TokenShardWriter, LeavesNothingBehindWhenItIsNotFinished) {
     for (int i = 0; i < 4; ++i) writer.add_document(ids, lengths, 3);
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// One bit of one id, which would index what has a place for each piece.
+TEST(TokenShards, AFlippedBitOfAnIdIsNoticedWhenTheyAreOpened) {
+  const TemporaryFolder folder;
+  for (const std::uint32_t vocab_size : {500u, 100000u}) {
+    const std::string prefix = (folder / ("v" + std::to_string(vocab_size))).string();
+    write_shards(prefix, {{{1, 2, 3}, {vocab_size - 1}}, {{5}}}, vocab_size);
+    EXPECT_EQ(open_error(prefix), "opened");
+    std::string ids = read_text(prefix + ".bin");
+    const std::size_t width = ids.size() / 5;
+    ids[4 * width - 1] = static_cast<char>(ids[4 * width - 1] ^ 0x80);
+    write_text(prefix + ".bin", ids);
+    EXPECT_NE(open_error(prefix).find(".bin: id "), std::string::npos) << open_error(prefix);
+    EXPECT_NE(
+        open_error(prefix).find(" at token 3 is outside the vocabulary of " + std::to_string(vocab_size)),
+        std::string::npos)
+        << open_error(prefix);
+    std::filesystem::remove(prefix + ".json");  // nobody says how large the vocabulary is
+    const TokenShards shards(prefix);
+    EXPECT_THROW(shards.require_ids_below(vocab_size), Error);
+    EXPECT_THROW(shards.require_tokenizer("any", vocab_size), Error);
+  }
+}
+
+// Longer than the stretches that are searched together.
+TEST(TokenShards, TheLargestIdOfALongShardIsFoundWhereverItLies) {
+  const TemporaryFolder folder;
+  const std::string prefix = (folder / "p").string();
+  constexpr std::size_t tokens = 5'000'001;
+  std::vector<std::uint32_t> sentence(tokens, 7);
+  write_shards(prefix, {{sentence}}, 500);
+  const std::string ids = read_text(prefix + ".bin");
+  std::filesystem::remove(prefix + ".json");
+  for (const std::size_t place :
+       {std::size_t{0}, std::size_t{2'097'151}, std::size_t{2'097'152}, tokens - 1}) {
+    std::string damaged = ids;
+    damaged[2 * place] = 100;
+    write_text(prefix + ".bin", damaged);
+    const TokenShards shards(prefix);
+    EXPECT_NO_THROW(shards.require_ids_below(101));
+    try {
+      shards.require_ids_below(100);
+      ADD_FAILURE() << place;
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("id 100 at token " + std::to_string(place) + " "), std::string::npos)
+          << error.message();
+    }
+    EXPECT_EQ(shards.sentence(0)[place], 100u);
+  }
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::int64_t bins_per_stretch = 8192;
 constexpr std::int64_t bases_per_piece = 1 << 22;
 
 constexpr const char* reason_short_contig = "contig shorter than the window";
-constexpr const char* reason_keep = "labels not wanted by --keep";
+constexpr const char* reason_keep = "labels that the rule keep does not want";
 constexpr const char* reason_blacklist = "blacklist";
 constexpr const char* reason_n = "too many N";
 
@@ -57,7 +57,7 @@ class Builder {
                                   comments());
     open_genome();
     if (splits_.regions(Split::test).empty() && splits_.regions(Split::valid).empty())
-      log_warning("no side for validation or test is asked for (--test, --valid, --splits)");
+      log_warning("no side for validation or test is asked for (`test`, `valid`, `preset`)");
     read_inputs();
     Progress progress("chromatin build", static_cast<std::uint64_t>(summary_.grid), "bins");
     for (const std::size_t contig : chosen_) {
@@ -246,8 +246,8 @@ class Builder {
       reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", reason, count);
     throw_bad_input(
         fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid, reasons),
-        "check that peaks and genome are of the same assembly, and the rules --keep, --blacklist, "
-        "--max-n and --window");
+        "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
+        "`max_n`, `left` and `right`");
   }
 
   std::string facts() const {
@@ -299,14 +299,14 @@ void check_options(const ChromatinBuildOptions& options) {
   const auto refuse = [](const std::string& what, const char* hint) {
     throw_usage("chromatin build: " + what, hint);
   };
-  if (options.bin < 1 || options.bin > most) refuse(fmt::format("--bin {}", options.bin), "1 to 10M bases");
+  if (options.bin < 1 || options.bin > most) refuse(fmt::format("`bin` {}", options.bin), "1 to 10M bases");
   if (options.left < 0 || options.right < 0 || options.left > most || options.right > most) {
     refuse(fmt::format("{} bases before and {} behind a bin of {}", options.left, options.right, options.bin),
            "a window holds its bin, with 0 to 10M bases on each side");
   }
-  if (options.gap && *options.gap < 0) refuse(fmt::format("--gap {}", *options.gap), "0 or more bases");
+  if (options.gap && *options.gap < 0) refuse(fmt::format("`gap` {}", *options.gap), "0 or more bases");
   if (options.max_n && !(*options.max_n >= 0 && *options.max_n <= 1)) {
-    refuse(fmt::format("--max-n {}", *options.max_n), "a share between 0 and 1");
+    refuse(fmt::format("`max_n` {}", *options.max_n), "a share between 0 and 1");
   }
 }
 

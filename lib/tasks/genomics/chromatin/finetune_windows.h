@@ -70,7 +70,7 @@ struct ChromatinTaskOptions {
 class ChromatinTask : public TrainingTask {
  public:
   // All but `task` are referred to and must outlive the object.
-  ChromatinTask(const FinetuneOptions& options, const ModelConfig& config, const ChromatinDataset& data,
+  ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
                 const ChromatinWindows& windows, ChromatinTaskOptions task);
   std::uint64_t samples() const;  // of an epoch
   std::vector<Batch> batches(std::uint64_t step) const override;
@@ -83,7 +83,7 @@ class ChromatinTask : public TrainingTask {
   ChromatinSample sample(const Draw& draw) const;
   Batch batch_of(std::span<const ChromatinSample> samples, std::size_t& cut) const;
 
-  const FinetuneOptions& options_;
+  const RunOptions& options_;
   const ModelConfig& config_;
   const ChromatinDataset& data_;
   const ChromatinWindows& windows_;

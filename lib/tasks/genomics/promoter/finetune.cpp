@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/promoter/leaks.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/window_classifier.h"
@@ -34,7 +34,7 @@ Sides find_sides(const PromoterFinetuneOptions& options) {
     throw_bad_input(
         fmt::format("{}: holds no {} side", options.data, train ? "valid" : "train"),
         "a data folder holds train.tsv and valid.tsv, or train.csv and dev.csv; or name the files with "
-        "--train and --valid");
+        "`train` and `valid`");
   }
   return {*train, *valid, read_promoter_facts(options.data)};
 }
@@ -79,8 +79,7 @@ std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig
 }  // namespace
 
 TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
-  check_numbers(options, "promoter finetune");
-  RunFolder::check(options.run, options.start);
+  check_run(options);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
   const Sides sides = find_sides(options);
   const ModelConfig stored = read_config(options.init + "/config.json");
@@ -115,31 +114,25 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   }
   check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
                          options.init, options.init);
-  if (options.dropout >= 0) config.hidden_dropout_prob = options.dropout;
   config.input_length = length;
   validate(config, "the options of the model");
 
-  const std::uint64_t samples = train_windows.sequences.size();
-  const Schedule schedule = finetune_schedule(options, samples);
   log_info(fmt::format("training examples of classes 0, 1 ...: {}{}", class_counts(train_windows, classes),
                        sides.facts.negatives.empty() ? "" : "; negatives: " + sides.facts.negatives));
-  log_info(fmt::format("{} training and {} validation windows of {} tokens; {} steps are {:.2f} epochs",
-                       train_windows.sequences.size(), valid_windows.sequences.size(), config.input_length,
-                       schedule.total,
-                       static_cast<double>(schedule.total * options.batch) / static_cast<double>(samples)));
+  log_info(fmt::format("{} training and {} validation windows of {} tokens", train_windows.sequences.size(),
+                       valid_windows.sequences.size(), config.input_length));
 
-  TrainerOptions trainer;
-  trainer.task_name = "promoter finetune";
-  trainer.sequence_name = "class";
-  trainer.eval_every = steps_between_validations(options, samples);
-  trainer.identity = finetune_identity(options, config, schedule);
-  trainer.identity["--data (training windows)"] = std::to_string(samples);
-  trainer.extras = {options.init, model_card(options, config, schedule, train_windows, sides, backend),
-                    model_task_files(sides.facts.window, profiles_of(classes))};
-  const ClassificationTask task(
-      config, train_windows.sequences, valid_windows.sequences,
-      {static_cast<std::int64_t>(options.batch), micro_batch(options), options.seed});
-  return run_finetuning(options, loaded, schedule, std::move(trainer), task, 0, backend);
+  TaskDescription task = describe_finetuning(options, loaded);
+  task.name = "promoter finetune";
+  task.columns.sequence = "class";
+  task.samples = train_windows.sequences.size();
+  task.validates = !valid_windows.sequences.empty();
+  task.identity["data (training windows)"] = std::to_string(task.samples);
+  task.extras.model_card =
+      model_card(options, config, schedule_of(options, task.samples), train_windows, sides, backend);
+  task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
+  const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences);
+  return run_training(batches, task, options, backend);
 }
 
 }  // namespace bigbird

@@ -95,7 +95,7 @@ class Scanner {
     for (const Region& region : regions_) total += count_positions(region, options_.step);
     if (total == 0) {
       throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
-                      "give longer regions or a smaller --step");
+                      "give longer regions or a smaller `step`");
     }
     Progress progress("promoter scan", static_cast<std::uint64_t>(total), "positions");
     const std::int64_t at_once =
@@ -118,7 +118,7 @@ class Scanner {
           fmt::format("none of the windows can be scored: {} pass the end of their contig, {} hold "
                       "too many N",
                       summary_.beyond_contig, summary_.n_rich),
-          "check the region, the window's size and --max-n");
+          "check the region, the window's size and `max_n`");
     }
     evaluate();
     close_outputs();
@@ -144,13 +144,13 @@ class Scanner {
       if ((left_ >= 0 && left_ != left) || (right_ >= 0 && right_ != right)) {
         throw_usage(fmt::format("{}: was trained on windows of {} bp before the TSS and {} from it on", model,
                                 left, right),
-                    "leave --left and --right away");
+                    "leave `left` and `right` away");
       }
       left_ = left;
       right_ = right;
     }
     if (left_ < 0 || right_ < 1) {
-      throw_usage(model + ": does not tell its window", "give --left and --right as it was trained");
+      throw_usage(model + ": does not tell its window", "give `left` and `right` as it was trained");
     }
   }
 
@@ -366,22 +366,22 @@ class Scanner {
 };
 
 void check_options(const PromoterScanOptions& options) {
-  const auto refuse = [](const std::string& what) { throw_usage(what, "see bigbird promoter scan --help"); };
-  if (options.step < 1) refuse(fmt::format("--step {}: must be at least 1", options.step));
+  const auto refuse = [](const std::string& what) { throw_usage(what); };
+  if (options.step < 1) refuse(fmt::format("`step` {}: must be at least 1", options.step));
   if (options.merge_distance < 0)
-    refuse(fmt::format("--merge-distance {}: must not be negative", options.merge_distance));
-  if (options.within < 0) refuse(fmt::format("--within {}: must not be negative", options.within));
+    refuse(fmt::format("`merge_distance` {}: must not be negative", options.merge_distance));
+  if (options.within < 0) refuse(fmt::format("`within` {}: must not be negative", options.within));
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0))
-    refuse(fmt::format("--max-n {}: must lie between 0 and 1", options.max_n));
+    refuse(fmt::format("`max_n` {}: must lie between 0 and 1", options.max_n));
   if (!(options.threshold >= 0.0 && options.threshold <= 1.0)) {
-    refuse(fmt::format("--threshold {}: must lie between 0 and 1", options.threshold));
+    refuse(fmt::format("`threshold` {}: must lie between 0 and 1", options.threshold));
   }
   if (!options.plus && !options.minus) refuse("no strand to score");
   for (const std::string& other : {options.calls, options.summary}) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))
       refuse(other + ": is named for two outputs");
   }
-  if (options.per_strand && options.output == "-") refuse("--per-strand: needs a file, give --output");
+  if (options.per_strand && options.output == "-") refuse("`per_strand`: needs a file, give `output`");
 }
 
 }  // namespace

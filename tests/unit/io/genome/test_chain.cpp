@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
+#include "lib/core/rng.h"
 #include "lib/io/genome/bed.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
@@ -205,6 +208,58 @@ TEST(SharedChain, SanitySetAndAllPromoters) {
   }
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(lost, (std::vector<std::string>{"TCRB_1", "TCR8_1", "ANKRD20A3_1"}));
+}
+
+TEST(Chain, ScoresAndLengthsThatAreNone) {
+  const auto refused = [](const std::string& header, const std::string& what) {
+    expect_bad_input(error_of([&] { parse("# one\n" + header + "\n10\n\n"); }), "x.chain:2", what);
+  };
+  refused("chain 1 chr1 9223372036854775807 + 0 9223372036854775807 chr1 10 + 0 10 1", "a sequence of");
+  refused("chain 1 chr1 10 + 0 10 chr1 1099511627777 + 0 10 1", "a sequence of 1099511627777 bases");
+  refused("chain nan chr1 10 + 0 10 chr1 10 + 0 10 1", "score");
+  refused("chain inf chr1 10 + 0 10 chr1 10 + 0 10 1", "score");
+}
+
+// Memory by what they claim would be 25 TB.
+TEST(Chain, MemoryGoesByTheChainsAndNotByWhatTheyClaim) {
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    text +=
+        "chain 1 " + name + " 1099511627776 + 1099511627000 1099511627776 x 1099511627776 + 0 776 1\n776\n\n";
+  }
+  const ChainFile chain = parse(text);
+  EXPECT_EQ(chain.lift_base("c9999", 1099511627001).begin, 1);
+  EXPECT_FALSE(chain.lift_base("c9999", 1099511626999).ok());
+}
+
+// Against every chain looked at, one after another.
+TEST(Chain, TheSearchFindsTheBestOfManyOverlappingChains) {
+  CounterRng rng(20, Purpose::test, 0);
+  struct Piece {
+    std::int64_t from, to, length;
+  };
+  std::vector<Piece> pieces;  // the best first
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t length = rng.between(1, i % 7 == 0 ? 400 : 30);
+    pieces.push_back({rng.between(0, 600), 1000 * i, length});
+    const Piece& piece = pieces.back();
+    text += "chain " + std::to_string(1000 - i) + " chr1 2000 + " + std::to_string(piece.from) + " " +
+            std::to_string(piece.from + length) + " chr2 100000 + " + std::to_string(piece.to) + " " +
+            std::to_string(piece.to + length) + " 1\n" + std::to_string(length) + "\n\n";
+  }
+  const ChainFile chain = parse(text);
+  for (std::int64_t position = 0; position < 1100; ++position) {
+    const auto best = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+      return piece.from <= position && position < piece.from + piece.length;
+    });
+    const Lifted lifted = chain.lift_base("chr1", position);
+    ASSERT_EQ(lifted.ok(), best != pieces.end()) << position;
+    if (best != pieces.end()) {
+      EXPECT_EQ(lifted.begin, best->to + position - best->from) << position;
+    }
+  }
 }
 
 }  // namespace

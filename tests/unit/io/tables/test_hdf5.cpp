@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <tuple>
+
 #include "lib/io/tables/hdf5.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/support.h"
@@ -125,6 +127,49 @@ TEST(Hdf5, AFileThatCannotBeWrittenLeavesNothing) {
     writer.commit();
   };
   testing::expect_nothing_left_on_a_full_disk(path, write);
+}
+
+// Chunks that were never written take no room, so a file may claim any extents.
+TEST(Hdf5, ExtentsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "lie.h5").string();
+  const hsize_t shape[2] = {hsize_t{1} << 34, hsize_t{1} << 20},
+                huge[2] = {hsize_t{1} << 40, hsize_t{1} << 40};
+  const hsize_t chunk[2] = {16, 16}, four[1] = {4};
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(properties, 2, chunk);
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, H5T_VARIABLE);
+  H5Tset_cset(text, H5T_CSET_UTF8);
+  for (const auto& [name, sizes, type] :
+       {std::tuple{"large", shape, H5T_IEEE_F32LE}, std::tuple{"huge", huge, H5T_IEEE_F32LE},
+        std::tuple{"texts", shape, text}}) {
+    const hid_t space = H5Screate_simple(2, sizes, nullptr);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    EXPECT_GE(dataset, 0) << name;
+    H5Dclose(dataset);
+    H5Sclose(space);
+  }
+  const hid_t space = H5Screate_simple(1, four, nullptr);
+  const hid_t attribute = H5Acreate2(file, "many", text, space, H5P_DEFAULT, H5P_DEFAULT);
+  const char* values[4] = {"a", "b", "c", "d"};
+  EXPECT_GE(H5Awrite(attribute, text, values), 0);
+  H5Aclose(attribute);
+  H5Sclose(space);
+  H5Tclose(text);
+  H5Pclose(properties);
+  H5Fclose(file);
+
+  const Hdf5Reader reader(path);
+  std::vector<std::uint8_t> slab;
+  expect_bad_input(error_of([&] { (void)reader.read_floats("large"); }), "lie.h5: large", "extents");
+  expect_bad_input(error_of([&] { (void)reader.read_int64("huge"); }), "lie.h5: huge", "extents");
+  expect_bad_input(error_of([&] { (void)reader.shape("huge"); }), "lie.h5: huge", "extents");
+  expect_bad_input(error_of([&] { (void)reader.read_strings("texts"); }), "lie.h5: texts", "extents");
+  expect_bad_input(error_of([&] { reader.read_slab("large", 0, 1, slab); }), "lie.h5: large", "");
+  expect_bad_input(error_of([&] { (void)reader.attribute("many"); }), "lie.h5: attribute many",
+                   "no single string");
 }
 
 }  // namespace

@@ -108,5 +108,36 @@ TEST(Matlab, AFileThatIsCutShortOrDamagedIsRefused) {
   }
 }
 
+// The two numbers of an uncompressed variable's extents, changed: 2^30 elements, and more than any number.
+TEST(Matlab, ExtentsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
+  const TemporaryFolder folder;
+  const auto path = folder / "lie.mat";
+  std::size_t shape[2] = {40, 3};
+  std::vector<std::uint8_t> bytes(120, 1);
+  mat_t* file = Mat_CreateVer(path.c_str(), nullptr, MAT_FT_MAT5);
+  matvar_t* variable = Mat_VarCreate("x", MAT_C_UINT8, MAT_T_UINT8, 2, shape, bytes.data(), 0);
+  ASSERT_EQ(Mat_VarWrite(file, variable, MAT_COMPRESSION_NONE), 0);
+  Mat_VarFree(variable);
+  Mat_Close(file);
+  const std::string whole = testing::read_text(path);
+  const std::string extents("\x28\0\0\0\x03\0\0\0", 8);
+  const std::size_t at = whole.find(extents);
+  ASSERT_NE(at, std::string::npos);
+  std::vector<std::uint8_t> rows;
+  MatlabFile(path.string()).read_rows("x", 0, 40, rows);
+  EXPECT_EQ(rows, bytes);
+  for (const std::string& lie : {std::string("\0\x80\0\0\0\x80\0\0", 8), std::string(8, '\xff')}) {
+    std::string damaged = whole;
+    damaged.replace(at, 8, lie);
+    testing::write_text(path, damaged);
+    expect_bad_input(error_of([&] { MatlabFile(path.string()).read_rows("x", 0, 1, rows); }), "lie.mat", "");
+  }
+  std::string damaged = whole;
+  damaged.replace(at, 4, std::string("\x79\0\0\0", 4));
+  testing::write_text(path, damaged);
+  expect_bad_input(error_of([&] { MatlabFile(path.string()).read_rows("x", 0, 1, rows); }), "lie.mat: x",
+                   "extents 121 x 3 in a file whose largest variable");
+}
+
 }  // namespace
 }  // namespace bigbird

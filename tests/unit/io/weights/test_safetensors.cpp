@@ -210,5 +210,32 @@ TEST(SafetensorsBadInput, EveryCutOfAFileIsRefused) {
   }
 }
 
+// Looking every name up among those before it would take minutes.
+TEST(SafetensorsBadInput, AHeaderOfAQuarterOfAMillionNamesIsRead) {
+  constexpr std::size_t count = 250'000;
+  const TemporaryFolder folder;
+  const std::uint8_t byte = 7;
+  std::vector<TensorToWrite> tensors(count, {{}, TensorType::u8, {1}, &byte});
+  std::map<std::string, std::string> metadata;
+  for (std::size_t i = 0; i < count; ++i) {
+    tensors[i].name = "encoder.layer." + std::to_string(count - i);
+    metadata.emplace(std::to_string(i), "");
+  }
+  write_safetensors(folder / "x", tensors, metadata);
+  const SafetensorsFile file(folder / "x");
+  ASSERT_EQ(file.tensors().size(), count);
+  EXPECT_EQ(file.metadata().size(), count);
+  EXPECT_EQ(file.tensors().front().name, "encoder.layer.250000");
+  EXPECT_EQ(file.info("encoder.layer.1").begin, count - 1);
+}
+
+TEST(SafetensorsBadInput, ManyObjectsInAMemberAreRefusedAtTheFirst) {
+  const TemporaryFolder folder;
+  std::string header = "{\"__metadata__\":{\"0\":{}";
+  for (int i = 1; i < 500'000; ++i) header += ",\"" + std::to_string(i) + "\":{}";
+  write_text(folder / "x", file_bytes(header + "}}", ""));
+  expect_bad_input(error_of([&] { SafetensorsFile{folder / "x"}; }), "x", "nested too deeply");
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -205,7 +205,22 @@ TEST_F(TorchFileTest, TensorsMustFitTheirStorage) {
   expect_pickle_refused(one(of(0, {2, 3}, {4, 1})), "reaches beyond");
   expect_pickle_refused(one(of(0, {7}, {0})), "reaches beyond");
   expect_pickle_refused(one(of(0, {INT64_MAX, 2}, {0, 1})), "reaches beyond");
-  expect_pickle_refused(one(of(0, {2, 2}, {INT64_MAX, 1})), "reaches beyond");
+  expect_pickle_refused(one(of(0, {2, 2}, {INT64_MAX, 1})), "impossible stride");
+  expect_pickle_refused(one(of(0, {2, 2}, {std::int64_t{1} << 47, std::int64_t{1} << 47})), "reaches beyond");
+  // Axes of one element: their strides count for nothing, and are summed all the same.
+  expect_pickle_refused(one(of(0, {2, 1}, {2, INT64_MAX})),
+                        "tensor w: impossible stride 9223372036854775807");
+  const std::string stepped = one(of(5, {1, 1}, {5000, 5000}));  // of w[5::5000]
+  EXPECT_EQ(floats_of(TorchFile(write(zip_bytes(torch_parts("\x80\x02" + stepped, {std::string(24, '\0')}))))
+                          .tensors()[0]),
+            std::vector<float>{0});
+  // Nothing is read of a tensor without elements, but where it begins is a place in memory.
+  const std::string empty = one(of(6, {0, 3}, {3, 1}));
+  EXPECT_EQ(
+      TorchFile(write(zip_bytes(torch_parts("\x80\x02" + empty, {std::string(24, 'x')})))).tensors().size(),
+      1u);
+  expect_pickle_refused(one(of(7, {0, 3}, {3, 1})), "reaches beyond");
+  expect_pickle_refused(one(of(INT64_MAX, {0}, {1})), "tensor w reaches beyond its storage of 6 elements");
   expect_pickle_refused(one(of(-1, {1}, {1})), "is negative");
   expect_pickle_refused(one(of(0, {-1}, {1})), "is negative");
   expect_pickle_refused(one(of(0, {2, 3}, {1})), "different lengths");

@@ -126,5 +126,12 @@ TEST_F(WeightFilesTest, FlaxAndKerasWeightsSayHowToConvert) {
   EXPECT_NE(error->hint().find("from_flax=True"), std::string::npos) << error->hint();
 }
 
+TEST_F(WeightFilesTest, AnIndexOfManyObjectsIsRefusedBeforeTheyAreRead) {
+  std::string index = "{\"weight_map\":{\"a\":\"x\"";
+  for (int i = 0; i < 500'000; ++i) index += ",\"" + std::to_string(i) + "\":{}";
+  text("model.safetensors.index.json", index + "}}");
+  expect_refused("model.safetensors.index.json", "too many objects");
+}
+
 }  // namespace
 }  // namespace bigbird

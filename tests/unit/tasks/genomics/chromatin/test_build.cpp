@@ -277,7 +277,7 @@ TEST_F(ChromatinBuild, WritesBinsLabelsAndCounts) {
             "2\tB\tDHS\t1\t0\t1\t0\n");
   EXPECT_EQ(summary.grid, 50 + 20 + 2);
   EXPECT_EQ(summary.bins, 3);
-  EXPECT_EQ(summary.dropped.at("labels not wanted by --keep"), 67);
+  EXPECT_EQ(summary.dropped.at("labels that the rule keep does not want"), 67);
   EXPECT_EQ(summary.dropped.at("contig shorter than the window"), 2);
   EXPECT_EQ(summary.peaks.lines, 7u);
   EXPECT_EQ(summary.peaks.empty, 1u);

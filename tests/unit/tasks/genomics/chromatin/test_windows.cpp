@@ -69,7 +69,7 @@ class ChromatinModelData : public ::testing::Test {
   std::string chr1_;
   std::optional<ChromatinDataset> data_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  FinetuneOptions options_;
+  RunOptions options_;
   ModelConfig config_;
   std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
 };

@@ -1,0 +1,27 @@
+// Private to lib/io: names of what is written beside its place until it is whole, and what ended processes
+// left under such names.
+//
+//   NAME.tmp.HOST-PID-START-RANDOM   a file        NAME.tmp-...   a folder        NAME.old-...   one set aside
+//
+// HOST stands for this start of this machine and this container (12 hexadecimal digits), PID and START for
+// the process (its number, and when it began: numbers are used again), RANDOM keeps two writers apart and
+// cannot be guessed. Of a NAME longer than 200 bytes the beginning is taken.
+#pragma once
+
+#include <string>
+
+namespace bigbird {
+
+// A new name beside `target`; `kind` is ".tmp.", ".tmp-" or ".old-".
+std::string temporary_name(const std::string& target, const char* kind);
+
+// Opens a new file for writing; -1 with errno when anything is there already, be it a link that leads
+// nowhere.
+int create_new_file(const std::string& path);
+
+// Removes what writers of `target` left when they were killed: those of this host that run no more, and those
+// of other hosts after 30 days without a change. A folder is looked through once in a process. Never an
+// error.
+void remove_leftovers(const std::string& target);
+
+}  // namespace bigbird
