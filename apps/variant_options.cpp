@@ -99,9 +99,9 @@ Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) 
 }
 
 void log_tally(const VariantTally& tally) {
-  const std::string reasons = tally.reasons_text();
+  const std::string reasons = tally.skipped.text();
   log_info(fmt::format("{} records, {} alleles: {} scored, {} skipped{}", tally.records, tally.alleles,
-                       tally.scored, tally.all_skipped(), reasons.empty() ? "" : " (" + reasons + ")"));
+                       tally.scored, tally.skipped.total(), reasons.empty() ? "" : " (" + reasons + ")"));
   log_info(fmt::format("{} forward passes, {} saved by shared windows", tally.passes,
                        tally.passes_asked - tally.passes));
 }

@@ -79,8 +79,7 @@ ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, co
   card.rows.emplace_back("batch, steps, rate",
                          fmt::format("{}, {}, {:g}", options.batch, schedule.total, options.learning_rate));
   card.rows.emplace_back("seed", std::to_string(options.seed));
-  card.rows.emplace_back("computed on",
-                         fmt::format("{}, {}", device_name(backend), name_of(backend.precision())));
+  card.rows.emplace_back("computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision())));
   card.command = options.command;
   return card;
 }

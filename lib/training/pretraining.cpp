@@ -134,7 +134,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
       {"optimizer", fmt::format("AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g}",
                                 name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
                                 name_of(options.schedule), options.optimizer.weight_decay)},
-      {"computed on", fmt::format("{}, {}", device_name(backend), name_of(backend.precision()))},
+      {"computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision()))},
       {"seed", std::to_string(options.seed)}};
   if (!options.init.empty()) card.rows.emplace_back("begun from", options.init);
   card.command = options.command;
