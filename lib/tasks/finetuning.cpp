@@ -76,7 +76,7 @@ std::string finetune_card(const RunOptions& options, const ModelConfig& config, 
   card += fmt::format("| tokens of a window | {}, padded or cut at the right end |\n", config.input_length);
   card += fmt::format("| batch, steps, rate | {}, {}, {:g} |\n| seed | {} |\n", options.batch, schedule.total,
                       options.learning_rate, options.seed);
-  card += fmt::format("| computed on | {}, {} |\n", device_name(backend), name_of(backend.precision()));
+  card += fmt::format("| computed on | {}, {} |\n", backend.name(), name_of(backend.precision()));
   if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
   return card;
 }

@@ -135,7 +135,7 @@ std::string model_card(const PretrainOptions& options, const ModelConfig& config
       fmt::format("| optimizer | AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g} |\n",
                   name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
                   name_of(options.schedule), options.optimizer.weight_decay);
-  card += fmt::format("| computed on | {}, {} |\n", device_name(backend), name_of(backend.precision()));
+  card += fmt::format("| computed on | {}, {} |\n", backend.name(), name_of(backend.precision()));
   card += fmt::format("| seed | {} |\n", options.seed);
   if (!options.init.empty()) card += "| begun from | " + options.init + " |\n";
   if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
