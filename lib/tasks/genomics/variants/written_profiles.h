@@ -7,8 +7,8 @@
 
 namespace bigbird {
 
-// The indices that a list means ("all", "none", "0,5,10-19"), ascending; an empty list: all of at most `all_up_to`
-// profiles, none of more. Error{usage} for what is no list, or no such profile.
+// The indices that a list means ("all", "none", "0,5,10-19"), ascending; an empty list: all of at most
+// `all_up_to` profiles, none of more. Error{usage} for what is no list, or no such profile.
 std::vector<std::size_t> written_profiles(const std::string& list, std::size_t profiles,
                                           std::size_t all_up_to);
 
