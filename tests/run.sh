@@ -6,6 +6,7 @@
 #   ... --no-install               never install packages; print the line that would
 # With CI=true in the environment g++'s warnings are errors too.
 set -euo pipefail
+if [ "${1:-}" = --mutations ]; then exec bash "$(dirname "${BASH_SOURCE[0]}")/mutations/run.sh" "${@:2}"; fi
 mode="test"
 for argument in "$@"; do
   case $argument in
