@@ -277,8 +277,8 @@ TEST_F(Variants, WindowsOnTheGridAreSharedByTheVariantsOfABin) {
 }
 
 TEST_F(Variants, OneWrongThingIsOneLineAndAHint) {
-  refused(command({path("in.vcf"), "--shard", "3/2"}), 2, "--shard 3/2");
-  refused(command({path("in.vcf"), "--shard", "0/2"}), 2, "--shard 0/2");
+  refused(command({path("in.vcf"), "--shard", "3/2"}), 2, "3/2: no shard");
+  refused(command({path("in.vcf"), "--shard", "0/2"}), 2, "0/2: no shard");
   refused(command({path("in.vcf"), "--shifts", "2"}), 2, "odd");
   refused(command({path("in.vcf"), "--profiles", "0,7"}), 2, "profiles 0 to 2");
   refused(command({path("in.vcf"), "--profiles", "x"}), 2, "--profiles x");
