@@ -1,5 +1,5 @@
-// Outputs of scored variants; see sinks.h.
-#include "lib/tasks/genomics/variants/sinks.h"
+// Outputs of scored variants; see score_writers.h.
+#include "lib/tasks/genomics/variants/score_writers.h"
 
 #include <fmt/format.h>
 
@@ -43,10 +43,10 @@ std::vector<std::string> header_lines(const std::vector<std::string>& comments) 
   return lines;
 }
 
-class VcfSink : public VariantSink {
+class ScoredVcfWriter : public VariantWriter {
  public:
-  VcfSink(const VariantSinkOptions& options, const VcfReader& reader, const std::vector<Contig>& contigs,
-          const VariantColumns& columns)
+  ScoredVcfWriter(const VariantWriterOptions& options, const VcfReader& reader,
+                  const std::vector<Contig>& contigs, const VariantColumns& columns)
       : columns_(columns),
         writer_(options.output, vcf_type(options.format), reader, contigs, columns.fields(),
                 header_lines(options.comments)) {}
@@ -83,11 +83,11 @@ class VcfSink : public VariantSink {
 };
 
 // A row for each ALT.
-class TableSink : public VariantSink {
+class ScoreTableWriter : public VariantWriter {
  public:
   // `numbered`: rows begin with their number. The first `columns` columns are written.
-  TableSink(const std::string& path, const std::vector<std::string>& comments, const VariantColumns& columns,
-            std::size_t count, bool numbered)
+  ScoreTableWriter(const std::string& path, const std::vector<std::string>& comments,
+                   const VariantColumns& columns, std::size_t count, bool numbered)
       : columns_(columns),
         count_(count),
         numbered_(numbered),
@@ -124,9 +124,9 @@ class TableSink : public VariantSink {
 };
 
 // Matrices [ALTs, written profiles], NaN where an ALT was not scored, and OUT.rows.tsv.
-class MatrixSink : public VariantSink {
+class ScoreMatrixWriter : public VariantWriter {
  public:
-  MatrixSink(const VariantSinkOptions& options, const VariantColumns& columns)
+  ScoreMatrixWriter(const VariantWriterOptions& options, const VariantColumns& columns)
       : per_profile_(options.values_per_profile),
         profiles_(options.written.size()),
         prefix_(variant_prefix(options.format, options.output)),
@@ -195,7 +195,7 @@ class MatrixSink : public VariantSink {
   std::size_t per_profile_;
   std::size_t profiles_;
   std::string prefix_;
-  TableSink rows_;
+  ScoreTableWriter rows_;
   std::unique_ptr<Hdf5Writer> hdf5_;
   std::vector<std::size_t> handles_;
   std::vector<std::unique_ptr<FloatRowsWriter>> npy_;
@@ -254,22 +254,23 @@ std::vector<std::string> allele_fields(const VcfRecord& record, std::size_t alle
           record.alts.empty() ? "." : record.alts[allele]};
 }
 
-std::unique_ptr<VariantSink> make_variant_sink(const VariantSinkOptions& options, const VcfReader& reader,
-                                               const std::vector<Contig>& contigs,
-                                               const VariantColumns& columns) {
+std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& options,
+                                                   const VcfReader& reader,
+                                                   const std::vector<Contig>& contigs,
+                                                   const VariantColumns& columns) {
   switch (options.format) {
     case VariantFormat::tsv:
-      return std::make_unique<TableSink>(options.output, options.comments, columns, columns.names().size(),
-                                         false);
+      return std::make_unique<ScoreTableWriter>(options.output, options.comments, columns,
+                                                columns.names().size(), false);
     case VariantFormat::npy:
     case VariantFormat::h5:
-      return std::make_unique<MatrixSink>(options, columns);
+      return std::make_unique<ScoreMatrixWriter>(options, columns);
     case VariantFormat::vcf:
     case VariantFormat::vcf_gz:
     case VariantFormat::bcf:
       break;
   }
-  return std::make_unique<VcfSink>(options, reader, contigs, columns);
+  return std::make_unique<ScoredVcfWriter>(options, reader, contigs, columns);
 }
 
 }  // namespace bigbird

@@ -1,17 +1,15 @@
-// One simulated chromosome: its bases and what was planted in them.
-// Coordinates are 0-based half-open on the chromosome.
+// What is planted in a simulated chromosome. Coordinates are 0-based half-open.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
-#include "lib/tasks/genomics/simulate/composition.h"
-#include "lib/tasks/genomics/simulate/repeats.h"
-
 namespace bigbird {
+
+// Bases on each side of a TSS that planting a promoter may change.
+inline constexpr std::int64_t promoter_reach = 1500;
 
 struct SimulatedPromoter {
   std::int64_t tss = 0;
@@ -19,6 +17,8 @@ struct SimulatedPromoter {
   bool tata = false;      // else a CpG-island promoter
   std::int64_t gene = 0;  // counted from 0 along the chromosome
   int rank = 1;           // 2: the gene's alternative promoter
+
+  bool is_main() const { return rank == 1; }
 };
 
 struct SimulatedPeak {
@@ -53,31 +53,6 @@ inline constexpr std::array<SimulatedFactor, 10> simulated_factors = {{
 inline constexpr std::size_t open_chromatin_track = simulated_factors.size();
 inline constexpr std::size_t simulated_tracks = simulated_factors.size() + 1;
 
-struct SimulatedChromosome {
-  std::string bases;                                               // A C G T N
-  std::vector<SimulatedPromoter> promoters;                        // by position
-  std::array<std::vector<SimulatedPeak>, simulated_tracks> peaks;  // each by position
-  std::int64_t genes = 0;
-  std::int64_t repeat_bases = 0;
-  std::int64_t gap_bases = 0;
-};
-
-// Everything that all chromosomes of one genome share.
-struct GenomeDesign {
-  std::uint64_t seed = 1;
-  int promoters_per_mb = 60;
-  CompositionModel composition;
-  RepeatLibrary repeats;
-
-  GenomeDesign(std::uint64_t seed_value, int promoters)
-      : seed(seed_value), promoters_per_mb(promoters), composition(seed_value), repeats(seed_value) {}
-};
-
-// Isochores of 40 to 320 kb, each an independent draw made by its own task: background, repeats, an N gap in
-// one of six, CpG islands, distal factor sites, promoters in slots of equal size, so that windows of
-// -5,000..+3,000 around the TSS of neighbouring genes do not overlap at up to 100 promoters per Mb. Both ends
-// are N, as telomeres are in an assembly.
-SimulatedChromosome simulate_chromosome(const GenomeDesign& design, std::uint64_t chromosome,
-                                        std::int64_t length);
+using SimulatedPeaks = std::array<std::vector<SimulatedPeak>, simulated_tracks>;
 
 }  // namespace bigbird

@@ -25,16 +25,16 @@ std::string matrix_path(const std::string& prefix, const std::string& matrix);
 // Names of the matrices: ref, alt, diff, logfc and, of five values for each profile, evalue.
 std::vector<std::string> matrix_names(std::size_t values_per_profile);
 
-class VariantSink {
+class VariantWriter {
  public:
-  virtual ~VariantSink() = default;
+  virtual ~VariantWriter() = default;
   // `alleles`: of the record, in its order.
   virtual void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) = 0;
   // Puts the files in their places; without it nothing is left behind.
   virtual void close() = 0;
 };
 
-struct VariantSinkOptions {
+struct VariantWriterOptions {
   VariantFormat format = VariantFormat::vcf;
   std::string output;                 // "-": stdout
   std::vector<std::string> comments;  // provenance, without "##"
@@ -43,10 +43,11 @@ struct VariantSinkOptions {
   std::size_t values_per_profile = 4;
 };
 
-// `contigs`: of the genome, for a VCF header that the input lacks. The references live as long as the sink.
-std::unique_ptr<VariantSink> make_variant_sink(const VariantSinkOptions& options, const VcfReader& reader,
-                                               const std::vector<Contig>& contigs,
-                                               const VariantColumns& columns);
+// `contigs`: of the genome, for a VCF header that the input lacks. The references live as long as the writer.
+std::unique_ptr<VariantWriter> make_variant_writer(const VariantWriterOptions& options,
+                                                   const VcfReader& reader,
+                                                   const std::vector<Contig>& contigs,
+                                                   const VariantColumns& columns);
 
 // Fields chrom, pos (1-based), id, ref, alt of ALT number `allele` (from 0; "." where the record has none),
 // as the tables begin.
