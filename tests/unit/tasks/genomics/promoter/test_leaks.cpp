@@ -66,7 +66,7 @@ TEST(LeakCheck, FindsEqualSequencesAndReverseComplementsWithoutAPlace) {
   const LeakReport report = check.report();
   EXPECT_EQ(report.count(Leak::equal_sequence), 2);
   EXPECT_EQ(report.count(Leak::reverse_complement), 4);  // another number than that of equal ones
-  EXPECT_EQ(report.count(Leak::shared_promoter), 0);  // ids of unplaced windows say nothing
+  EXPECT_EQ(report.count(Leak::shared_promoter), 0);     // ids of unplaced windows say nothing
   EXPECT_EQ(report.count(Leak::overlapping_windows), 0);
 }
 
