@@ -13,6 +13,7 @@
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
+namespace {}  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb(
@@ -26,7 +27,7 @@ int cmd_variants(int argc, char** argv) {
   std::string type, shard;
   bool resume = false;
   options.output = "-";
-  shared.add(verb);
+  shared.add(verb, true);
   CLI::App& app = verb.app();
   app.add_option(
          "-O,--output-type", type,
@@ -41,11 +42,6 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--background", options.background,
                  "File of `variants background`: adds E-values and the functional score")
       ->type_name("FILE");
-  app.add_option(
-         "--profiles", options.profiles,
-         "Profiles with columns of their own: all, none, or indices (0,5,10-19); else all of at most 8, "
-         "and all in matrices")
-      ->type_name("LIST");
   app.add_option("--shard", shard, "Only chunks I, I + N, ... of the records, for `variants merge`")
       ->type_name("I/N")
       ->group("Work");
@@ -54,6 +50,7 @@ int cmd_variants(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
+  options.profiles = shared.profiles();
   options.format = variant_format(type, options.output);
   if (resume && verb.force()) {
     throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");

@@ -81,8 +81,7 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
-  backend_.adamw(parameters, gradients, first_, second_, runs_.data(),
-                 static_cast<kernels::Index>(runs_.size()), step);
+  backend_.adamw({parameters, gradients, first_, second_}, runs_, step);
   return norm;
 }
 

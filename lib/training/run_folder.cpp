@@ -222,7 +222,7 @@ void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& opt
 }
 
 void say_other_device(const TrainState& before, const kernels::Backend& now) {
-  const std::string device = device_name(now), precision = name_of(now.precision());
+  const std::string device = now.name(), precision = name_of(now.precision());
   if (!before.device.empty() && before.device != device) {
     log_info(fmt::format("the run was on {} so far and goes on on {}", before.device, device));
   }

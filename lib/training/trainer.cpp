@@ -166,7 +166,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   MetricsLog metrics(run.file("metrics.tsv"), columns, options.comments, state.step);
 
   state.options = options.identity;
-  state.device = device_name(model.backend());
+  state.device = model.backend().name();
   state.precision = name_of(model.backend().precision());
   const Clock::time_point start = Clock::now();
   const double seconds_before = state.seconds;

@@ -139,7 +139,7 @@ class Peer {
       model_->backward({1.0f / static_cast<float>(masked), 1.0f / static_cast<float>(sequences)});
     }
     const kernels::ParameterRun all{0, model_->layout().count(), true};
-    backend_->adamw(model_->parameters(), model_->gradients(), moments_[0], moments_[1], &all, 1,
+    backend_->adamw({model_->parameters(), model_->gradients(), moments_[0], moments_[1]}, {&all, 1},
                     {.learning_rate = 1e-5f});
   }
 

@@ -69,7 +69,7 @@ TEST_F(Variants, EveryNumberIsThatOfWindowsCutByHand) {
   ASSERT_EQ(rows.size(), 40u + 8 + 18);
   kernels::set_thread_count(1);  // sequences this small only wait for each other's threads
   const auto backend = kernels::make_cpu_backend();
-  SequenceScorer scorer({{path("model"), path("model2")}, true, 8192}, *backend);
+  SequenceScorer scorer({{path("model"), path("model2")}, Strands::both, {}}, *backend);
   int scored = 0;
   for (const auto& row : rows) {
     if (row.at("skip") != ".") continue;

@@ -120,8 +120,8 @@ class ChromatinDatasetWriter {
   const std::array<std::uint64_t, split_count>& positives(std::size_t profile) const {
     return positives_[profile];
   }
-  // `reference`: the manifest's, a path from the folder (path_from_folder). `facts_json`: an object whose entries the manifest takes over after its own
-  // (rules, counts of what was dropped, provenance).
+  // `reference`: the manifest's, a path from the folder (path_from_folder). `facts_json`: an object whose
+  // entries the manifest takes over after its own (rules, counts of what was dropped, provenance).
   void commit(const std::string& reference, const std::string& facts_json);
 
  private:
