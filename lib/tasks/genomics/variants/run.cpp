@@ -86,7 +86,7 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["n_matches"] = context.rules.n_matches;
   json["pass_only"] = context.rules.pass_only;
   json["written_profiles"] = written;
-  json["backcontext_sha256"] = background == nullptr ? "" : background->digest();
+  json["background_sha256"] = background == nullptr ? "" : background->digest();
   json["calibrated"] = false;
   return json.dump(2);
 }
@@ -128,12 +128,12 @@ class VariantRun {
   VariantRun(const VariantRunOptions& options, SequenceScorer& scorer)
       : options_(options),
         context_(options.scoring, scorer),
-        backcontext_(open_background(options.background, context_)),
+        background_(open_background(options.background, context_)),
         written_(choose_profiles(options, scorer.profiles())),
         chunk_scorer_(scorer, context_.fasta, context_.contigs,
-                      {context_.rules, context_.windows, written_, true}, backcontext_.get()),
+                      {context_.rules, context_.windows, written_, true}, background_.get()),
         columns_(scorer.profiles(), chunk_scorer_.groups(), written_, chunk_scorer_.values_per_profile()),
-        summary_(empty_summary(options, run_json(options, context_, written_, backcontext_.get()))),
+        summary_(empty_summary(options, run_json(options, context_, written_, background_.get()))),
         finished_chunks_(open_finished_chunks(options, summary_)),
         input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
                options.scoring.chunk),
@@ -196,7 +196,7 @@ class VariantRun {
 
   const VariantRunOptions& options_;
   ScoringContext context_;
-  std::unique_ptr<VariantBackground> backcontext_;  // null without one
+  std::unique_ptr<VariantBackground> background_;  // null without one
   std::vector<std::size_t> written_;
   ChunkScorer chunk_scorer_;
   VariantColumns columns_;
