@@ -271,6 +271,7 @@ TEST_F(Variants, WindowsOnTheGridAreSharedByTheVariantsOfABin) {
   must(command({path("in.vcf"), "-o", path("grid.tsv"), "--anchor", "bin"}));
   const auto summary = nlohmann::json::parse(file("grid.tsv.summary.json"));
   EXPECT_EQ(summary.at("run").at("anchor"), "bin");
+  EXPECT_EQ(summary.at("run").at("background_sha256"), "");
   // 540 bases of neighbours in bins of 20 bases: 27 or 28 REF windows for 48 alleles.
   EXPECT_GE(summary.at("forward_passes").at("saved").get<int>(), 20 * 4);
   EXPECT_EQ(summary.at("scored"), 54);
