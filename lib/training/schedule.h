@@ -22,7 +22,7 @@ ScheduleForm parse_schedule_form(const std::string& name);
 
 struct Schedule {
   ScheduleForm form = ScheduleForm::google;
-  double base = 1e-4;        // the highest rate
+  double base = 0.0;         // the highest rate
   std::uint64_t warmup = 0;  // updates
   std::uint64_t total = 0;   // updates
 

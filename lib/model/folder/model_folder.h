@@ -3,6 +3,7 @@
 // the folder too (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,8 @@ class ModelFolder {
 
   // The weights; errors as load_model (checkpoint.h). Without options the head is the stored one.
   LoadedModel load(const LoadOptions& options = {}) const;
+  // The same with this head; where another one is stored, its values are drawn from the seed.
+  LoadedModel load(HeadType head, std::uint64_t seed, std::int64_t num_labels = 2) const;
   // Of the weights, as weight_files.h says; computed at the first call.
   const std::string& weights_digest() const;
 

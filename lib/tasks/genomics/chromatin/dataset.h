@@ -8,7 +8,7 @@
 //   sequences.fa.gz  (with .fai and .gzi) import-deepsea without a genome: one record per split, its samples
 //                    end to end; the bins of bins.bed.gz lie in it
 //   manifest.json    window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
-//                    FASTA to cut windows from, a path from this folder or from the working folder
+//                    FASTA to cut windows from: a path from this folder, or from the working folder
 //                    (find_file.h)
 //
 // Coordinates are 0-based half-open, on the forward strand.

@@ -62,7 +62,8 @@ class Ism : public ::testing::Test {
     // Loaded once for each choice of models and strands.
     std::unique_ptr<SequenceScorer>& scorer = scorers_[{options.models, both}];
     if (!scorer)
-      scorer = std::make_unique<SequenceScorer>(ScorerOptions{options.models, both ? Strands::both : Strands::forward, {}}, *backend_);
+      scorer = std::make_unique<SequenceScorer>(
+          ScorerOptions{options.models, both ? Strands::both : Strands::forward, {}}, *backend_);
     std::string mutated = window;
     mutated[at] = letter;
     std::vector<std::vector<double>> values;
