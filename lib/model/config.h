@@ -108,7 +108,7 @@ struct ModelConfig {
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
   // was trained with.
   std::int64_t input_length = 0;
-  // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when
+  // SHA-256 of the tokenizer the model was trained with (digest() of lib/tokenization/tokenizer.h); empty when
   // unknown.
   std::string tokenizer_digest;
 
