@@ -2,8 +2,6 @@
 #include "lib/tasks/window_classifier.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -69,32 +67,6 @@ std::optional<LossSums> ClassificationTask::validate(Model& model) const {
     }
   }
   return sums;
-}
-
-std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
-                             std::int64_t micro_batch) {
-  const ModelConfig& config = model.config();
-  const std::size_t classes = static_cast<std::size_t>(config.num_labels);
-  std::vector<double> probabilities;
-  probabilities.reserve(sequences.size() * classes);
-  Batch batch;
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
-    append(batch, config, sequences[i]);
-    if (batch.sequences() < micro_batch && i + 1 < sequences.size()) continue;
-    throw_if_cancelled();
-    model.forward(batch, {});
-    const std::vector<float> logits = model.sequence_logits();
-    for (std::size_t row = 0; row < logits.size(); row += classes) {
-      const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row);
-      const double highest = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
-      double sum = 0.0;
-      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[row + c] - highest);
-      for (std::size_t c = 0; c < classes; ++c)
-        probabilities.push_back(std::exp(logits[row + c] - highest) / sum);
-    }
-    batch.clear();
-  }
-  return probabilities;
 }
 
 }  // namespace bigbird

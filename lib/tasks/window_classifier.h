@@ -1,11 +1,10 @@
-// Fine-tuning and running a classifier over token sequences: the task behind `promoter finetune | predict |
-// evaluate`.
+// Fine-tuning a classifier over token sequences: the task behind `promoter finetune`. What it has learned is
+// run by sequence_scorer.h.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -50,11 +49,5 @@ class ClassificationTask : public TrainingTask {
   const std::vector<ClassifiedSequence>& train_;
   const std::vector<ClassifiedSequence>& valid_;
 };
-
-// Probability of every class for every sequence: [sequences, num_labels], the softmax of the logits. Each
-// sequence is padded to config.input_length, so that a score depends on nothing but the sequence. At most
-// micro_batch are run at once.
-std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
-                             std::int64_t micro_batch);
 
 }  // namespace bigbird

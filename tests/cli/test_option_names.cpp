@@ -52,8 +52,8 @@ TEST(OptionNames, TheVerbThatRunsDecides) {
   EXPECT_EQ(option_text("`batch` 0"), "batch 0");
 }
 
-// Through the program: an Error's message, and the hint that stands for a missing one. (A line of the log: NeedsNoSequence
-// in test_chromatin_build.cpp.)
+// Through the program: an Error's message, and the hint that stands for a missing one. (A line of the log:
+// NeedsNoSequence in test_chromatin_build.cpp.)
 TEST(OptionNames, ErrorsOfTheLibraryNameOptions) {
   const RunResult result =
       run_bigbird({"promoter", "scan", "-m", "none", "-f", "none.fa", "--merge-distance", "-1"});

@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--program", required=True, help="bigbird")
     arguments = parser.parse_args()
     transformers.logging.set_verbosity_warning()
+    transformers.logging.disable_default_handler()  # load() listens itself
     failed = False
     for head in CLASSES:
         with tempfile.TemporaryDirectory() as work:

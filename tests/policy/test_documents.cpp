@@ -28,8 +28,8 @@ std::set<std::string> known_verbs() {
   return verbs;
 }
 
-// Every command line that begins with `bigbird ` (after a prompt, a pipe, run or run_to FILE), with
-// continuation lines.
+// Every command line that begins with `bigbird ` (in a block, fenced or indented, or after run or run_to
+// FILE), with continuation lines.
 std::vector<TypedCommand> typed_commands(const std::string& text, const std::set<std::string>& verbs) {
   std::vector<TypedCommand> commands;
   std::string whole = text;
@@ -41,8 +41,8 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
     const std::size_t start = line.find("bigbird ");
     const std::string before = line.substr(0, start == std::string::npos ? 0 : start);
     const bool script = before == "run " || (before.rfind("run_to ", 0) == 0);
-    const bool typed =
-        in_block && (before.empty() || before == "$ " || (!before.empty() && before.back() == '('));
+    const bool block = in_block && (before.empty() || before == "$ " || before.back() == '(');
+    const bool typed = block || before == "    ";
     if (start == std::string::npos || !(script || typed)) continue;
     std::istringstream first_words(line.substr(start + 8));
     std::string verb, second;
@@ -106,6 +106,12 @@ TEST(Documents, EveryCommandOfTheReadmeExists) {
   const std::string readme = testing::read_text(testing::source_dir() / "README.md");
   EXPECT_FALSE(typed_commands(readme, known_verbs()).empty());
   EXPECT_EQ(joined(broken_commands(readme)), "");
+}
+
+TEST(Documents, EveryCommandOfThePagesExists) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
+    EXPECT_EQ(joined(broken_commands(testing::read_text(entry.path()))), "") << entry.path();
+  }
 }
 
 TEST(Documents, EveryCommandOfTheDemonstrationExists) {

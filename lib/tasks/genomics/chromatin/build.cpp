@@ -13,6 +13,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/data/chunk.h"
+#include "lib/tasks/find_file.h"
 #include "lib/tasks/genomics/chromatin/bins.h"
 
 namespace bigbird {
@@ -70,7 +71,7 @@ class Builder {
       progress.advance(static_cast<std::uint64_t>(whole));
     }
     summarize(writer);
-    writer.commit(reference(), facts());
+    writer.commit(path_from_folder(reference(), options_.output), facts());
     return summary_;
   }
 
@@ -86,7 +87,7 @@ class Builder {
   }
 
   void drop(const char* reason, std::int64_t bins) {
-    if (bins > 0) summary_.dropped[reason] += bins;
+    summary_.dropped.add(reason, static_cast<std::uint64_t>(bins));
   }
 
   void open_genome() {
@@ -241,11 +242,9 @@ class Builder {
         summary_.without_positives.push_back(fmt::format("{} {}", k, tracks_[k].profile.name));
     }
     if (summary_.bins > 0) return;
-    std::string reasons;
-    for (const auto& [reason, count] : summary_.dropped)
-      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", reason, count);
     throw_bad_input(
-        fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid, reasons),
+        fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid,
+                    summary_.dropped.text(": ")),
         "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
         "`max_n`, `left` and `right`");
   }
@@ -268,7 +267,8 @@ class Builder {
                       {"gap", options_.gap ? nlohmann::ordered_json(*options_.gap) : "windows apart"},
                       {"bins_moved_to_none", summary_.moved}};
     json["grid_bins"] = summary_.grid;
-    json["dropped"] = summary_.dropped;
+    json["dropped"] = nlohmann::ordered_json::object();
+    for (const auto& [reason, count] : summary_.dropped) json["dropped"][reason] = count;
     json["peak_lines"] = {{"read", summary_.peaks.lines},
                           {"empty", summary_.peaks.empty},
                           {"clipped", summary_.peaks.clipped},

@@ -14,6 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/genome/fasta_writer.h"
+#include "lib/tasks/find_file.h"
 #include "lib/tasks/genomics/chromatin/deepsea_bins.h"
 #include "lib/tasks/genomics/chromatin/deepsea_matrix.h"
 
@@ -65,7 +66,7 @@ class Importer {
     if (sequences) sequences->close();
     summary_.bins = writer.bins();
     summary_.profiles = profiles_.size();
-    writer.commit(bins_ ? options_.fasta : sequence_file, facts());
+    writer.commit(bins_ ? path_from_folder(options_.fasta, options_.output) : sequence_file, facts());
     return summary_;
   }
 

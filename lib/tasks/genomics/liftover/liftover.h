@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/genomics/liftover/assembly.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
@@ -31,7 +31,7 @@ struct LiftoverSummary {
   LiftoverFormat format = LiftoverFormat::bed;
   std::int64_t records = 0;
   std::int64_t lifted = 0;
-  std::map<std::string, std::int64_t> reasons;  // of those that did not lift
+  ReasonCounts reasons;  // of those that did not lift
   bool in_order = true;  // the output's records ascend within each contig, which is in one piece
 };
 

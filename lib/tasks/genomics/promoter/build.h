@@ -14,6 +14,7 @@
 #include "lib/tasks/genomics/promoter/negatives.h"
 #include "lib/tasks/genomics/promoter/negatives_genomic.h"
 #include "lib/tasks/genomics/promoter/split.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
@@ -45,10 +46,10 @@ struct GenomicNegativeSummary {
 };
 
 struct PromoterBuildSummary {
-  std::int64_t rows = 0;                        // in the TSS file
-  std::int64_t promoters = 0;                   // used; as many negatives
-  std::int64_t groups = 0;                      // of promoters that stay on one side together
-  std::map<std::string, std::int64_t> dropped;  // by reason
+  std::int64_t rows = 0;       // in the TSS file
+  std::int64_t promoters = 0;  // used; as many negatives
+  std::int64_t groups = 0;     // of promoters that stay on one side together
+  ReasonCounts dropped;        // rows
   GenomicNegativeSummary genomic;
   // One entry for each fold (one without folds): promoters on each side, and what the leak check found.
   std::vector<std::map<std::string, std::int64_t>> sides;

@@ -82,7 +82,7 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, false, options.batch_tokens}, backend),
+        scorer_({options.models, Strands::forward, options.batch}, backend),
         finder_(options.threshold, options.merge_distance, options.step,
                 [this](const PromoterCall& call) { calls_.push_back(call); }) {
     choose_window();
@@ -128,6 +128,8 @@ class Scanner {
  private:
   void choose_window() {
     const std::string& model = options_.models.front();
+    scorer_.model().require_task("promoter");
+    strands_ = scorer_.model().strands_of(options_.strands);
     if (scorer_.outputs() != 1 || !scorer_.gives_probabilities()) {
       throw_bad_input(
           fmt::format("{}: not a promoter classifier, it has {} outputs", model, scorer_.outputs()),
@@ -136,10 +138,6 @@ class Scanner {
     left_ = options_.left;
     right_ = options_.right;
     if (const std::optional<ModelWindow>& window = scorer_.window()) {
-      if (window->task != "promoter") {
-        throw_bad_input(fmt::format("{}: made for {}, not for promoters", model, window->task),
-                        "make a model with `bigbird promoter finetune`");
-      }
       const std::int64_t left = window->target_offset, right = window->length - left;
       if ((left_ >= 0 && left_ != left) || (right_ >= 0 && right_ != right)) {
         throw_usage(fmt::format("{}: was trained on windows of {} bp before the TSS and {} from it on", model,
@@ -226,7 +224,7 @@ class Scanner {
       scores->position = p;
       scores->end = std::min(p + options_.step, region.end);
       for (const std::size_t strand : {std::size_t{0}, std::size_t{1}}) {
-        if (!(strand == 0 ? options_.plus : options_.minus)) continue;
+        if (strands_ == (strand == 0 ? Strands::reverse : Strands::forward)) continue;
         const std::int64_t window = strand == 0 ? p - left_ : p - right_ + 1;
         if (window < 0 || window + length > contig_length) {
           ++summary_.beyond_contig;
@@ -331,7 +329,7 @@ class Scanner {
     json["windows_cut"] = summary_.cut;
     json["window"] = {{"left", left_}, {"right", right_}};
     json["step"] = options_.step;
-    json["strands"] = options_.plus && options_.minus ? "both" : options_.plus ? "+" : "-";
+    json["strands"] = name_of(strands_);
     json["max_n"] = options_.max_n;
     json["threshold"] = options_.threshold;
     json["merge_distance"] = options_.merge_distance;
@@ -354,6 +352,7 @@ class Scanner {
   std::vector<Region> regions_;
   SequenceScorer scorer_;
   CallFinder finder_;
+  Strands strands_ = Strands::both;
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;
   std::vector<KnownTss> known_;  // in the regions, ascending
@@ -376,7 +375,6 @@ void check_options(const PromoterScanOptions& options) {
   if (!(options.threshold >= 0.0 && options.threshold <= 1.0)) {
     refuse(fmt::format("`threshold` {}: must lie between 0 and 1", options.threshold));
   }
-  if (!options.plus && !options.minus) refuse("no strand to score");
   for (const std::string& other : {options.calls, options.summary}) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))
       refuse(other + ": is named for two outputs");

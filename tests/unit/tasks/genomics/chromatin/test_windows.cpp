@@ -61,7 +61,7 @@ class ChromatinModelData : public ::testing::Test {
         options_, config_, *data_, windows, {strands, data_->rows(Split::train), data_->rows(Split::valid)}};
   }
   SequenceScorer scorer(std::int64_t batch_tokens = 1024) {
-    return {{{(folder_ / "model").string()}, true, batch_tokens}, *backend_};
+    return {{{(folder_ / "model").string()}, Strands::both, {batch_tokens}}, *backend_};
   }
 
   testing::TemporaryFolder folder_;
