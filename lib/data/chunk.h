@@ -47,7 +47,7 @@ struct ChunkSummary {
 // contigs is known, fractions outside [0, 1], nothing left to write.
 ChunkSummary chunk_genome(const ChunkOptions& options);
 
-// Indices of the contigs that a list of --chromosomes means, as ChunkOptions says. `fasta` is for messages.
+// Indices of the contigs that a list of chromosomes means, as ChunkOptions says. `fasta` is for messages.
 std::vector<std::size_t> choose_chromosomes(const std::vector<std::string>& wanted, const ContigNames& names,
                                             const std::string& fasta);
 

@@ -32,7 +32,7 @@ struct IsmOptions {
   std::string fasta;
   std::string region;    // as users type it, 1-based and closed
   std::string profiles;  // as select_profiles takes it; empty: all
-  IsmWindow window = IsmWindow::automatic;
+  IsmWindow window_at = IsmWindow::automatic;
   // reverse: the window lies and is read as on the reverse strand; both: the forward window and its reverse
   // complement are read, and their effects averaged.
   Strands strands = Strands::automatic;

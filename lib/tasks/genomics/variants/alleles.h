@@ -44,6 +44,7 @@ enum class RefMismatch {
 };
 // Where a window passes the end of its contig.
 enum class EdgeRule { pad, shift, skip };  // with N, moved inwards, not scored
+const char* edge_rule_name(EdgeRule rule);
 RefMismatch parse_ref_mismatch(std::string_view word);
 EdgeRule parse_edge_rule(std::string_view word);
 
