@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
 #include "kernels/errors.h"
@@ -144,12 +145,14 @@ int report(const Error& error) {
   if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
     const int number = cancel_signal();
     std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM");
-    if (error.message() != "interrupted") std::cerr << ": " << error.message();
+    if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
     std::cerr << "\n";
     return 128 + number;
   }
-  std::cerr << "bigbird: error: " << error.message() << "\n";
-  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
+  std::cerr << "bigbird: error: " << option_text(error.message()) << "\n";
+  const bool is_usage = error.kind() == ErrorKind::usage;
+  const std::string hint = is_usage ? usage_hint(error.hint()) : option_text(error.hint());
+  if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
   switch (error.kind()) {
     case ErrorKind::usage:
       return 2;

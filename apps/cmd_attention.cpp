@@ -69,9 +69,8 @@ void print_heading(const AttentionRequest& request) {
 
 void print_degrees(const Rows& rows) {
   fmt::print(
-      "\n#head\tlisted\tdistinct\tshare_of_full\tmin_out\tmean_out\tmax_out\tmin_in\tmax_in\tmean_"
-      "path\tlongest_path\t"
-      "unreachable_pairs\tstar_centres\n");
+      "\n#head\tlisted\tdistinct\tshare_of_full\tmin_out\tmean_out\tmax_out\tmin_in\tmax_in\t"
+      "mean_path\tlongest_path\tunreachable_pairs\tstar_centres\n");
   for (std::size_t head = 0; head < rows.size(); ++head) {
     const PlanStatistics s = plan_statistics(rows[head]);
     const double full = static_cast<double>(s.blocks) * static_cast<double>(s.blocks);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -17,44 +18,36 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track_writer.h"
-#include "lib/io/weights/weight_files.h"
+#include "lib/tasks/finetuned_model.h"
 #include "lib/tasks/genomics/attribute.h"
+#include "lib/tasks/select_profiles.h"
 
 namespace bigbird::apps {
 namespace {
 
 struct Options {
-  std::string model, fasta, region, strand = "both", output = "-";
-  std::vector<std::size_t> profiles;
+  std::string model, fasta, region, output = "-";
   std::int64_t window = 0;
+  ScoringOptions scoring;
 };
 
-ModelWindow window_of(const BaseAttributor& model, const Options& options) {
+ModelWindow window_of(const FinetunedModel& model, const Options& options) {
   if (options.window > 0) return {"", options.window, options.window / 2, 1};
-  if (!model.window()) {
-    throw_usage(fmt::format("{}: the folder does not say what window the model reads", options.model),
-                "give the bases of a window with --window");
-  }
-  return *model.window();
+  return model.window_of(0);
 }
 
-std::vector<std::size_t> outputs_of(const BaseAttributor& model, const Options& options) {
+std::vector<std::size_t> outputs_of(const FinetunedModel& model, const Options& options) {
   const std::size_t count = model.profiles().size();
-  if (options.profiles.empty()) {
-    if (count == 1) return {0};
+  if (options.scoring.profiles().empty() && count > 1) {
     throw_usage(fmt::format("{}: the model has {} profiles", options.model, count),
-                "choose with --profile, by the index of profiles.tsv");
+                "choose some of them with --profiles");
   }
-  for (const std::size_t output : options.profiles) {
-    if (output >= count) {
-      throw_usage(fmt::format("{}: there is no profile {}", options.model, output),
-                  fmt::format("profiles are numbered from 0 to {}", count - 1));
-    }
-  }
-  if (options.profiles.size() > 1 && options.output == "-") {
+  const std::vector<std::size_t> outputs =
+      select_profiles(model.profiles(), options.scoring.profiles()).selected;
+  if (outputs.size() > 1 && options.output == "-") {
     throw_usage("several profiles need a file each", "give --output NAME.bedgraph or NAME.bw");
   }
-  return options.profiles;
+  return outputs;
 }
 
 // "out.bw" -> "out.5.bw" when there are several.
@@ -69,9 +62,10 @@ std::string track_path(const std::string& output, std::size_t profile, bool seve
 }  // namespace
 
 int cmd_attribute(int argc, char** argv) {
-  Verb verb("attribute", "Spread a model's logit over the bases of a region: gradient x input.",
-            {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
-             "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profile 0,2 -o out.bw"});
+  Verb verb(
+      "attribute", "Spread a model's logit over the bases of a region: gradient x input.",
+      {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
+       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw"});
   Options options;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.model, "Model folder of promoter finetune or chromatin finetune")
@@ -83,17 +77,15 @@ int cmd_attribute(int argc, char** argv) {
          "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window")
       ->required()
       ->type_name("REGION");
-  app.add_option("--profile", options.profiles,
-                 "Outputs, by index; several write NAME.INDEX.bedgraph or NAME.INDEX.bw each")
-      ->delimiter(',')
-      ->type_name("INDEX,...");
-  app.add_option("--strand", options.strand, "Strands that the model reads: the mean of both, + or -")
-      ->check(CLI::IsMember({"both", "+", "-"}));
+  options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .batch_tokens = 1});
   app.add_option("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says")
       ->transform(count_suffix())
       ->check(CLI::NonNegativeNumber);
-  app.add_option("-o,--output", options.output, "Track: bigWig for .bw, else bedGraph; - is stdout")
+  app.add_option(
+         "-o,--output", options.output,
+         "Track: bigWig for .bw, else bedGraph; - is stdout. Several profiles: NAME.INDEX.bedgraph or "
+         "NAME.INDEX.bw each")
       ->type_name("FILE");
   verb.add_threads();
   verb.add_device();
@@ -102,11 +94,12 @@ int cmd_attribute(int argc, char** argv) {
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  BaseAttributor model(options.model, *backend);
+  const FinetunedModel model(options.model);
   const std::vector<std::size_t> outputs = outputs_of(model, options);
   const ModelWindow window = window_of(model, options);
-  const Attribution attribution =
-      attribute_region(model, fasta, region, window, outputs, parse_attribution_strand(options.strand));
+  const Strands strands = model.strands_of(options.scoring.strands());
+  BaseAttributor attributor(model, outputs, options.scoring.batch(), *backend);
+  const Attribution attribution = attribute_region(attributor, fasta, region, window, strands);
 
   const std::int64_t bases = region.end - region.begin;
   if (attribution.tiles > 1) {
@@ -132,7 +125,7 @@ int cmd_attribute(int argc, char** argv) {
                                  verb.command(),
                                  std::nullopt,
                                  options.fasta,
-                                 {{"model", options.model, weights_digest(options.model)}}});
+                                 {{"model", options.model, model.folder().weights_digest()}}});
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string path = track_path(options.output, outputs[k], outputs.size() > 1);

@@ -10,9 +10,8 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/folder/self_test.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
 namespace {
@@ -88,20 +87,19 @@ void check_finite(const LoadedModel& model, bool allow_nan, Report& report) {
   }
 }
 
-void check_tokenizer(const std::string& folder, const ModelConfig& config, Report& report) {
-  if (tokenizer_files(folder).empty()) {
+void check_tokenizer(const ModelFolder& folder, Report& report) {
+  if (!folder.has_tokenizer()) {
     report.skipped("tokenizer", "there is none in the folder");
     return;
   }
   report.attempt("tokenizer", [&] {
-    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
-    check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
-                           folder, folder);
-    if (static_cast<std::int64_t>(tokenizer->special().pad) != config.pad_token_id) {
-      throw_bad_input(fmt::format("the tokenizer pads with id {}, config.json says {}",
-                                  tokenizer->special().pad, config.pad_token_id));
+    const Tokenizer& tokenizer = folder.tokenizer();
+    const std::int64_t pad = folder.config().pad_token_id;
+    if (static_cast<std::int64_t>(tokenizer.special().pad) != pad) {
+      throw_bad_input(
+          fmt::format("the tokenizer pads with id {}, config.json says {}", tokenizer.special().pad, pad));
     }
-    report.ok("tokenizer", fmt::format("{} pieces, pad id {}", tokenizer->vocab_size(), config.pad_token_id));
+    report.ok("tokenizer", fmt::format("{} pieces, pad id {}", tokenizer.vocab_size(), pad));
   });
 }
 
@@ -163,7 +161,7 @@ int cmd_check(int argc, char** argv) {
   });
   if (loaded) {
     check_finite(model, allow_nan, report);
-    check_tokenizer(folder, model.config, report);
+    check_tokenizer(ModelFolder(folder), report);
     if (write_digest && report.passed()) {
       const auto backend = kernels::make_cpu_backend();
       write_self_test(folder, run_self_test(*backend, model.config, model.parameters));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -30,8 +31,8 @@ constexpr double step_of_curves = 1.0 / 480;
 
 struct Options {
   std::vector<std::string> predictions;
-  ScorerOptions scorer;
-  std::string strands = "both";
+  std::vector<std::string> models;
+  ScoringOptions scoring;
   double max_n = 0.5;  // as chromatin predict
   std::string fasta;
   std::string labels, split, output = "-", profiles_tsv, svg;
@@ -95,10 +96,10 @@ Evaluated evaluate_models(const Options& options, kernels::Backend& backend) {
   }
   const std::optional<Split> split = parse_split(options);
   const ChromatinLabels labels(options.labels, split, std::nullopt);
-  SequenceScorer scorer(options.scorer, backend);
+  SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
   Evaluated result{labels.profiles(), {}, {}};
-  for (std::size_t i = 0; i < options.scorer.models.size(); ++i) {
-    result.inputs.push_back({"model", options.scorer.models[i], scorer.digests()[i]});
+  for (std::size_t i = 0; i < options.models.size(); ++i) {
+    result.inputs.push_back({"model", options.models[i], scorer.digests()[i]});
   }
   const ChromatinDataset data(options.labels, options.fasta);
   for (const NamedPredictions& set : predict_for_evaluation(data, split, scorer, options.max_n)) {
@@ -140,7 +141,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
                  "are; several files as NAME=FILE")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  app.add_option("-m,--model", options.scorer.models,
+  app.add_option("-m,--model", options.models,
                  "Or a model folder of chromatin finetune, to predict the bins with; several are averaged. "
                  "Scores one model on the forward strand, on both strands, and all models")
       ->allow_extra_args(false)
@@ -165,26 +166,20 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
       ->type_name("INDEX,...");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome for --model, instead of the data set's own")
       ->type_name("FASTA");
-  app.add_option("--strands", options.strands, "Strands that --model reads")
-      ->check(CLI::IsMember({"both", "forward"}));
+  options.scoring.add(verb, {.strands = Strands::both});
   app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger share of N (--model)")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--batch-tokens", options.scorer.batch_tokens,
-                 "Tokens run at once; the scores do not depend on it")
-      ->transform(count_suffix());
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   if (!options.plot.empty() && options.svg.empty()) throw_usage("--plot draws nothing without --svg");
 
-  if (options.predictions.empty() == options.scorer.models.empty()) {
+  if (options.predictions.empty() == options.models.empty()) {
     throw_usage("give --predictions, or --model", "predictions are what `bigbird chromatin predict` wrote");
   }
-  options.scorer.both_strands = options.strands == "both";
-
-  Evaluated evaluated = options.scorer.models.empty() ? evaluate_files(options)
-                                                      : evaluate_models(options, *verb.make_backend());
+  Evaluated evaluated =
+      options.models.empty() ? evaluate_files(options) : evaluate_models(options, *verb.make_backend());
   double bins = 0;
   for (const ChromatinScores& scores : evaluated.sets) {
     bins += static_cast<double>(scores.rows);

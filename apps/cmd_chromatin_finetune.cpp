@@ -17,9 +17,6 @@ int cmd_chromatin_finetune(int argc, char** argv) {
        "bigbird chromatin finetune --data deepsea -f hg19.fa --init run/final -o chromatin-run --batch 256 "
        "--accumulate 32 --steps 500k --save-every 5k --resume"});
   ChromatinFinetuneOptions options;
-  FinetuneOptions& training = options.training;
-  TypedSchedule typed;
-  bool resume = false;
   std::string strands = name_of(options.strands);
   CLI::App& app = verb.app();
   app.add_option("--data", options.data, "Folder of chromatin build or import-deepsea")
@@ -27,8 +24,11 @@ int cmd_chromatin_finetune(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome, when it is not where the data folder says")
       ->type_name("FASTA");
-  add_finetune_options(app, typed, training, resume,
-                       "the longest of --length-windows random training windows, in whole blocks");
+  TrainingOptions training(verb, options,
+                           {"Windows",
+                            "Tokens every window is padded or cut to; 0 is the longest of --length-windows "
+                            "random training windows, in whole blocks",
+                            true});
   const char* group = "Training";
   app.add_option("--length-windows", options.length_windows, "Windows that are looked at for --length 0")
       ->check(CLI::PositiveNumber)
@@ -44,18 +44,12 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                  "Validation bins that are used, a random choice by the seed; 0 is all")
       ->transform(count_suffix())
       ->group("Checkpoints and validation");
-  verb.add_seed();
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_nondeterministic();
-  verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
   options.strands = parse_strand_sampling(strands);
-  finish_finetune_options(verb, app, typed, resume, options.fasta, training);
+  training.finish(options.fasta);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  say_finetuned(verb, training, chromatin_finetune(options, *backend));
+  training.say_trained(chromatin_finetune(options, *backend));
   return 0;
 }
 

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/config.h"
-#include "lib/model/folder/config_json.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 
@@ -32,10 +31,8 @@ struct PredictCommand {
   std::string split = "test";
   std::string output = "-";
   std::string format = "tsv";
-  std::string profiles;
-  std::string strands = "both";
+  ScoringOptions scoring;
   double max_n = 0.5;
-  std::int64_t batch = 8;
   bool variants = false;
 };
 
@@ -46,9 +43,6 @@ void check(const PredictCommand& typed) {
       (!typed.records.empty() && !typed.fasta.empty())) {
     throw_usage("give what is to be predicted in one way",
                 "a FASTA of windows, or --fasta-ref with --regions-file, or --data DIR");
-  }
-  if (typed.strands != "both" && typed.strands != "forward") {
-    throw_usage("--strands " + typed.strands + ": there is no such choice", "one of: both, forward");
   }
   const std::array<const char*, 5> sides = {"train", "valid", "test", "none", "all"};
   if (std::find(sides.begin(), sides.end(), typed.split) == sides.end()) {
@@ -74,17 +68,6 @@ std::unique_ptr<PredictionTargets> make_targets(const PredictCommand& typed,
       typed.split == "all" ? std::nullopt
                            : std::optional<Split>(parse_split_side(typed.split, "--split " + typed.split));
   return dataset_targets(*data, split, scorer.window());
-}
-
-// Windows that run at once by each model, as tokens.
-std::int64_t batch_tokens(const PredictCommand& typed) {
-  std::int64_t longest = 0;
-  for (const std::string& model : typed.models) {
-    const ModelConfig config = read_config(model + "/config.json");
-    longest =
-        std::max(longest, config.input_length > 0 ? config.input_length : config.max_position_embeddings);
-  }
-  return typed.batch * longest;
 }
 
 // "p.npy" -> "p.single.npy"
@@ -165,16 +148,12 @@ int cmd_chromatin_predict(int argc, char** argv) {
   app.add_option("-o,--output", typed.output, "File, or folder of several tracks; - is stdout (text)")
       ->type_name("PATH");
   app.add_option("-O,--output-format", typed.format, "tsv, npy, h5, bedgraph or bigwig");
-  app.add_option("--profiles", typed.profiles, "Columns: numbers, ranges (0-3) or names; default all")
-      ->type_name("LIST");
-  app.add_option("--strands", typed.strands, "Mean over both strands, or the forward one alone");
+  typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .had_batch = true});
   app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are not scored")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--variants", typed.variants,
                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
                "(first model, both strands), for chromatin evaluate");
-  app.add_option("--batch", typed.batch, "Windows run at once; the scores do not depend on it")
-      ->check(CLI::Range(1, 65536));
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -183,14 +162,11 @@ int cmd_chromatin_predict(int argc, char** argv) {
   const PredictionFormat format = parse_prediction_format(typed.format);
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  SequenceScorer scorer({typed.models, typed.strands == "both", batch_tokens(typed)}, *backend);
-  if (scorer.window() && scorer.window()->task != "chromatin") {
-    throw_bad_input(fmt::format("{}: a model of the task {}", typed.models.front(), scorer.window()->task),
-                    fmt::format("use bigbird {} predict", scorer.window()->task));
-  }
-  const PredictionColumns columns = select_profiles(scorer.profiles(), typed.profiles);
+  SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
+  scorer.model().require_task("chromatin");
+  const PredictionColumns columns = select_profiles(scorer.profiles(), typed.scoring.profiles());
   const bool tracks = format == PredictionFormat::bedgraph || format == PredictionFormat::bigwig;
-  if (tracks && typed.profiles.empty() && columns.selected.size() > most_tracks) {
+  if (tracks && typed.scoring.profiles().empty() && columns.selected.size() > most_tracks) {
     throw_usage(fmt::format("the model has {} profiles, and each is a track", columns.selected.size()),
                 "choose some with --profiles");
   }

@@ -60,10 +60,7 @@ int cmd_devices(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
-  // "cpu: oneDNN 2.6.3, ..." without the name, which is in the first column.
-  const std::string description = kernels::make_cpu_backend()->description();
-  const std::size_t name = description.find(": ");
-  const std::string cpu = name == std::string::npos ? description : description.substr(name + 2);
+  const std::string cpu = kernels::make_cpu_backend()->details();
   OutputStream out("-");
   out.write(json ? as_json(cuda, cpu).dump(2) + "\n" : as_table(cuda, cpu));
   out.close();

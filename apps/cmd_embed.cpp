@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -34,7 +35,7 @@ int cmd_embed(int argc, char** argv) {
              "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
   std::string model, records, fasta, regions, text, output;
   std::string pool = "mean";
-  std::int64_t batch_tokens = 8192;
+  ScoringOptions scoring;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", model, "Model folder; its output head is not used")
       ->required()
@@ -55,10 +56,7 @@ int cmd_embed(int argc, char** argv) {
                  "OUT.rows.tsv")
       ->required()
       ->type_name("FILE");
-  app.add_option("--batch-tokens", batch_tokens,
-                 "Tokens run at once, at least one whole sequence; the vectors do not depend on it")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 24));
+  scoring.add(verb, {});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -74,10 +72,11 @@ int cmd_embed(int argc, char** argv) {
                                                 : !regions.empty() ? read_bed_windows(regions, fasta)
                                                                    : read_line_windows(text);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  Embedder embedder(model, pooling, batch_tokens, *backend);
-  if (!text.empty() && embedder.tokenizer().is_dna()) {
+  const ModelFolder folder(model);
+  if (!text.empty() && folder.alphabet() == Alphabet::dna) {
     throw_usage("--text: the model in " + model + " reads DNA", "give the sequences as FASTA");
   }
+  Embedder embedder(folder, pooling, scoring.batch(), *backend);
 
   std::vector<std::string> comments;
   std::map<std::string, std::string> metadata{{"format", "pt"}};

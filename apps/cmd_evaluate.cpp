@@ -16,10 +16,8 @@
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/io/weights/weight_files.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
-#include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/ngram_baselines.h"
 
@@ -40,8 +38,7 @@ struct Options {
 
 const char* const bits_definition =
     "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
-    "count; "
-    "[UNK] and special pieces are never masked)";
+    "count; [UNK] and special pieces are never masked)";
 
 Json baseline_json(double nats, const EvaluationResult& result) {
   Json json;
@@ -62,8 +59,7 @@ Json baselines(const Options& options, const Tokenizer& tokenizer, const Evaluat
   json["bigram"] = baseline_json(scores.bigram, result);
   json["bigram"]["smoothing"] = fmt::format(
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
-      "true token, "
-      "which the model may not see",
+      "true token, which the model may not see",
       ngrams.bigram_prior());
   json["tokens"] = ngrams.tokens();
   json["from"] = options.baseline_from;
@@ -122,12 +118,11 @@ int cmd_evaluate(int argc, char** argv) {
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
-  const LoadedModel loaded = load_model(options.model, HeadType::pretraining, verb.seed());
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
-  check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer->vocab_size()),
-                         tokenizer->digest(), options.model, options.model);
+  const ModelFolder folder(options.model);
+  const Tokenizer& tokenizer = folder.tokenizer();
+  const LoadedModel loaded = folder.load(HeadType::pretraining, verb.seed());
   const TokenShards shards(options.data);
-  shards.require_tokenizer(tokenizer->digest(), tokenizer->vocab_size());
+  shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
   if (options.length == 0) options.length = loaded.config.max_position_embeddings;
   if (options.length > loaded.config.max_position_embeddings) {
     throw_usage(fmt::format("--length {}: {} has {} positions", options.length, options.model,
@@ -137,7 +132,7 @@ int cmd_evaluate(int argc, char** argv) {
   // A random next sentence needs a second document.
   options.objective.nsp = !no_nsp && shards.document_count() > 1;
 
-  const PretrainingBatches batches(shards, *tokenizer, loaded.config, options.objective, options.length,
+  const PretrainingBatches batches(shards, tokenizer, loaded.config, options.objective, options.length,
                                    verb.seed());
   options.evaluation.batch =
       std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
@@ -146,16 +141,16 @@ int cmd_evaluate(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
-  const EvaluationResult result = evaluate_pretraining(model, batches, *tokenizer, options.evaluation);
+  const EvaluationResult result = evaluate_pretraining(model, batches, tokenizer, options.evaluation);
 
   Json json = result_json(result, options.objective);
-  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, *tokenizer, result, verb.seed());
+  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, tokenizer, result, verb.seed());
   if (verb.provenance()) {
     Provenance provenance;
     provenance.version = bigbird_version();
     provenance.command = verb.command();
     provenance.seed = verb.seed();
-    provenance.inputs.push_back({"model", options.model, weights_digest(options.model)});
+    provenance.inputs.push_back({"model", options.model, folder.weights_digest()});
     provenance.inputs.push_back({"data", options.data, ""});
     json["provenance"] = Json::parse(provenance_json(provenance));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -20,17 +21,13 @@
 namespace bigbird::apps {
 namespace {
 
-std::string strand_word(IsmStrand strand) {
-  return strand == IsmStrand::both ? "both" : strand == IsmStrand::forward ? "+" : "-";
-}
-
 // How the numbers were made, for the header of a table and under the picture's title.
 std::vector<std::string> description(const IsmResult& result, const std::string& value) {
   const std::string window =
       result.window == IsmWindow::region
           ? format_region(result.chrom, result.window_begin, result.window_begin + result.window_length)
           : fmt::format("{} bp around each base", result.window_length);
-  return {"ism_value=" + value, "ism_strand=" + strand_word(result.strand), "ism_window=" + window};
+  return {"ism_value=" + value, "ism_strand=" + name_of(result.strands), "ism_window=" + window};
 }
 
 // Which of the selected profiles is drawn. -1: the first.
@@ -54,7 +51,7 @@ SequenceLogo logo_of(const IsmResult& result, std::size_t row, const std::string
       "profile {}: {}{} · {} of each substitution, {}", profile, result.profiles[profile].name,
       group == "." ? "" : " (" + group + ")",
       value == "diff" ? "difference of the prediction" : "log2 fold change of the odds",
-      result.strand == IsmStrand::both ? "mean of both strands" : strand_word(result.strand) + " strand");
+      result.strands == Strands::both ? "mean of both strands" : name_of(result.strands) + " strand");
   logo.contig = result.chrom;
   logo.first_position = result.begin + 1;
   logo.bases = result.bases;
@@ -91,7 +88,8 @@ int cmd_ism(int argc, char** argv) {
              "effects.npy --svg effects.svg",
              "bigbird ism -m promoter-run/final -f genome.fa.gz -r chr1:20000-20019 --value lfc"});
   IsmOptions options;
-  std::string output = "-", svg, window = "auto", strand = "auto", value = "diff";
+  std::string output = "-", svg, window = "auto", value = "diff";
+  ScoringOptions scoring;
   std::int64_t svg_profile = -1;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Fine-tuned model folder; several are averaged")
@@ -110,34 +108,25 @@ int cmd_ism(int argc, char** argv) {
                  "Index of that profile; the first that is computed if not given")
       ->check(CLI::NonNegativeNumber)
       ->type_name("K");
-  app.add_option("--profiles", options.profiles,
-                 "Profiles to compute: indices as in 0,5,10-19, or names; all if "
-                 "not given")
-      ->type_name("LIST");
+  scoring.add(verb, {.strands = Strands::automatic, .profiles = "all"});
   app.add_option(
       "--value", value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
   app.add_option(
       "--window-at", window,
-      "region: one window, on the middle of the region; base: one on each base; auto: region where "
-      "it fits");
-  app.add_option(
-      "--strand", strand,
-      "+, -, or both (the window and its reverse complement); auto: + for promoter models, else both");
+      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
   app.add_option("--window", options.window_length, "bp, for a model that does not tell its window")
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));
   app.add_option("--max-n", options.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--batch-tokens", options.batch_tokens,
-                 "Tokens run at once, at least one whole sequence; the values do not depend on it")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 24));
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   options.window = parse_ism_window(window);
-  options.strand = parse_ism_strand(strand);
+  options.strands = scoring.strands();
+  options.profiles = scoring.profiles();
+  options.batch = scoring.batch();
   options.value = parse_ism_value(value);
   check_ism_path(output);
   if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");

@@ -10,8 +10,6 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/core/log.h"
-#include "lib/io/files/provenance.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/training/pretraining.h"
@@ -23,15 +21,12 @@ namespace {
 struct Typed {
   ModelConfig config;
   std::int64_t intermediate = 0;  // 0: 4 x width
-  double dropout = 0.1;
   double attention_dropout = 0.1;
   std::string attention = "bigbird";
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
-  TypedSchedule schedule;
   bool no_mlm = false;
   bool no_nsp = false;
-  bool resume = false;
 };
 
 void add_model_options(CLI::App& app, Typed& typed) {
@@ -53,9 +48,6 @@ void add_model_options(CLI::App& app, Typed& typed) {
                         group);
   app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
       ->group(group);
-  app.add_option("--dropout", typed.dropout, "Dropout of the hidden states")
-      ->check(CLI::Range(0.0, 0.999))
-      ->group(group);
   app.add_option("--attention-dropout", typed.attention_dropout,
                  "Dropout of attention probabilities (full attention only)")
       ->check(CLI::Range(0.0, 0.999))
@@ -66,27 +58,14 @@ void add_model_options(CLI::App& app, Typed& typed) {
       ->group(group);
 }
 
-void add_training_options(CLI::App& app, Typed& typed, PretrainOptions& options) {
+// Those of pretraining alone.
+void add_objective_options(CLI::App& app, Typed& typed, PretrainOptions& options) {
   const char* group = "Training";
-  app.add_option("--length", options.length, "Most tokens of a sample, special ones included")
-      ->transform(count_suffix())
-      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30))
-      ->group(group);
-  app.add_option("--batch", options.batch, "Sequences of one update")
-      ->transform(count_suffix())
-      ->group(group);
-  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
-      ->group(group);
-  app.add_option("--steps", options.steps, "Updates")->transform(count_suffix())->group(group);
-  add_optimizer_options(app, typed.schedule, options.learning_rate, options.optimizer);
   app.add_option("--mask-probability", options.objective.mask_probability, "Share of tokens to predict")
       ->group(group);
   app.add_flag("--no-nsp", typed.no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]")
       ->group(group);
   app.add_flag("--no-mlm", typed.no_mlm, "Leave masked-token prediction out")->group(group);
-  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
-  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
-                         "Steps between validations; 0 is never", typed.resume);
   app.add_option("--eval-samples", options.eval_samples, "Samples of a validation, a seeded choice; 0 is all")
       ->transform(count_suffix())
       ->group("Checkpoints and validation");
@@ -115,7 +94,6 @@ ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, con
   if (app.count("--random-blocks") > 0) config.num_random_blocks = typed.config.num_random_blocks;
   if (app.count("--attention") > 0) config.attention = parse_attention_pattern(typed.attention);
   typed.random_mode.apply(config);
-  if (app.count("--dropout") > 0) config.hidden_dropout_prob = typed.dropout;
   if (app.count("--attention-dropout") > 0) config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;
 }
@@ -127,7 +105,6 @@ ModelConfig fresh_config(const Typed& typed) {
   typed.random_mode.apply(config);
   config.norm_type = parse_norm_type(typed.norm);
   config.embedding_norm = usual_embedding_norm(config.norm_type);
-  config.hidden_dropout_prob = typed.dropout;
   config.attention_probs_dropout_prob = typed.attention_dropout;
   return config;
 }
@@ -137,9 +114,8 @@ ModelConfig fresh_config(const Typed& typed) {
 int cmd_pretrain(int argc, char** argv) {
   Verb verb(
       "pretrain", "Train a BigBird encoder on token shards: masked tokens and next sentences.",
-      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length "
-       "1024 --batch 16 "
-       "--steps 10k",
+      {"bigbird pretrain --train train -m tokenizer -o run --layers 4 --width 256 --heads 4 --length 1024 "
+       "--batch 16 --steps 10k",
        "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
        "--steps 1M --resume",
        "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
@@ -156,37 +132,19 @@ int cmd_pretrain(int argc, char** argv) {
   app.add_option("-m,--tokenizer", options.tokenizer, "Tokenizer folder the shards were made with")
       ->required()
       ->type_name("TOKENIZER");
-  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
-  app.add_option("--init", options.init, "Begin from the weights of this model folder")->type_name("MODEL");
   add_model_options(app, typed);
-  add_training_options(app, typed, options);
-  verb.add_seed();
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_nondeterministic();
-  verb.add_force();
+  TrainingOptions training(verb, options,
+                           {"Sequences", "Most tokens of a sample, special ones included", false});
+  app.get_option("--length")->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
+  add_objective_options(app, typed, options);
   if (!verb.parse(argc, argv)) return 0;
 
   options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, app, typed);
-  options.schedule = parse_schedule_form(typed.schedule.schedule);
-  options.optimizer.variant = parse_optimizer_variant(typed.schedule.optimizer);
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
-  options.warmup = typed_warmup(app, typed.schedule);
-  options.seed = verb.seed();
-  options.start = run_start(typed.resume, verb.force());
-  options.config_toml = verb.resolved_toml();
-  if (verb.provenance()) {
-    options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
-    options.command = verb.command();
-  }
-
+  training.finish();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  const TrainingSummary summary = pretrain(options, *backend);
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
-                       summary.loss, options.run));
-  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
+  training.say_trained(pretrain(options, *backend));
   return 0;
 }
 

@@ -41,9 +41,8 @@ int cmd_promoter_build(int argc, char** argv) {
   app.add_option("--max-n", options.max_n, "Drop windows with a larger share of N");
   app.add_option("--negatives", negatives,
                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
-                 "their places; "
-                 "dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the same chromosome "
-                 "away from every TSS, with about the same share of G and C")
+                 "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
+                 "same chromosome away from every TSS, with about the same share of G and C")
       ->type_name("KIND");
   app.add_option("--min-distance", options.min_distance,
                  "Bases between a genomic negative and any TSS of the file, used or not")

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,12 +10,12 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/io/weights/weight_files.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/genomics/promoter/predict.h"
@@ -25,29 +24,25 @@
 namespace bigbird::apps {
 namespace {
 
-LabelledPredictions predict_examples(const std::string& model, const LabelledSource& data, std::int64_t batch,
-                                     double max_n, kernels::Backend& backend) {
-  PromoterPredictor predictor(model, batch, backend);
+LabelledPredictions predict_examples(SequenceScorer& scorer, const LabelledSource& data, double max_n) {
+  require_classes(scorer);
   LabelledPredictions predictions;
-  predictions.classes = predictor.classes();
+  predictions.classes = classes_of(scorer);
   predictions.negatives = read_promoter_facts(data).negatives;
-  predictor.predict(*read_labelled_windows(data), max_n,
-                    [&](const Window& window, std::span<const double> scores) {
-                      if (static_cast<std::size_t>(window.label) >= predictions.classes) {
-                        throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes",
-                                                    data.path, window.id, window.label, predictions.classes));
-                      }
-                      if (scores.empty()) {
-                        ++predictions.left_out;
-                        return;
-                      }
-                      predictions.labels.push_back(window.label);
-                      if (predictions.classes == 2) {
-                        predictions.scores.push_back(scores[1]);
-                      } else {
-                        predictions.scores.insert(predictions.scores.end(), scores.begin(), scores.end());
-                      }
-                    });
+  const std::unique_ptr<WindowReader> windows = read_labelled_windows(data);
+  predict_promoters(
+      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
+        if (static_cast<std::size_t>(window.label) >= predictions.classes) {
+          throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
+                                      window.id, window.label, predictions.classes));
+        }
+        if (probabilities.empty()) {
+          ++predictions.left_out;
+          return;
+        }
+        predictions.labels.push_back(window.label);
+        predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
+      });
   return predictions;
 }
 
@@ -58,9 +53,10 @@ int cmd_promoter_evaluate(int argc, char** argv) {
             {"bigbird promoter evaluate --predictions predictions.tsv",
              "bigbird promoter evaluate -m run/final --data promoters/test.tsv",
              "bigbird promoter evaluate -m run/final --data positives.fa --data-negatives negatives.fa"});
-  std::string predictions, model;
+  std::string predictions;
+  std::vector<std::string> models;
   LabelledSource data;
-  std::int64_t batch = 8;
+  ScoringOptions scoring;
   std::string output = "-";
   double threshold = 0.5;
   double max_n = 0.5;
@@ -68,7 +64,9 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   app.add_option("--predictions", predictions,
                  "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin")
       ->type_name("TSV");
-  app.add_option("-m,--model", model, "Or a model folder of promoter finetune, to score --data with")
+  app.add_option("-m,--model", models,
+                 "Or a model folder of promoter finetune, to score --data with; several are averaged")
+      ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("--data", data.path,
                  "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "
@@ -78,33 +76,35 @@ int cmd_promoter_evaluate(int argc, char** argv) {
       ->type_name("FASTA");
   app.add_option("--max-n", max_n, "Examples with a larger share of N are left out and counted (--model)")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--batch", batch, "Windows run at once; the result does not depend on it")
-      ->check(CLI::Range(1, 65536));
+  scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
   app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
   app.add_option("--threshold", threshold, "Scores from here on count as positive");
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
-  if (predictions.empty() == model.empty() || model.empty() != data.empty() ||
+  if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
       (data.empty() && !data.negatives.empty())) {
     throw_usage("give --predictions, or --model with --data",
                 "predictions are what `bigbird promoter predict` wrote");
   }
 
-  const LabelledPredictions scored = model.empty()
-                                         ? read_labelled_predictions(predictions)
-                                         : predict_examples(model, data, batch, max_n, *verb.make_backend());
-  std::string provenance;
-  if (verb.provenance()) {
-    std::vector<ProvenanceInput> inputs = {{"predictions", predictions, ""}};
-    if (!model.empty()) {
-      inputs = {{"model", model, weights_digest(model)}, {"data", data.path, ""}};
-    }
-    provenance = provenance_json({bigbird_version(), verb.command(), std::nullopt, "", inputs});
+  LabelledPredictions scored;
+  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+  if (models.empty()) {
+    scored = read_labelled_predictions(predictions);
+    provenance.inputs = {{"predictions", predictions, ""}};
+  } else {
+    const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+    SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
+    scored = predict_examples(scorer, data, max_n);
+    for (std::size_t i = 0; verb.provenance() && i < models.size(); ++i)
+      provenance.inputs.push_back({"model", models[i], scorer.digests()[i]});
+    provenance.inputs.push_back({"data", data.path, ""});
   }
   OutputStream out(output);
-  out.write(evaluation_json(scored, threshold, provenance));
+  out.write(
+      evaluation_json(scored, threshold, verb.provenance() ? provenance_json(provenance) : std::string()));
   out.close();
   verb.set_throughput(static_cast<double>(scored.examples()), "examples");
   return 0;

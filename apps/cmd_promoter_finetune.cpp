@@ -19,8 +19,6 @@ int cmd_promoter_finetune(int argc, char** argv) {
        "--accumulate 32 --resume",
        "bigbird promoter finetune --train train.csv --valid dev.csv --init run/final -o own-run"});
   PromoterFinetuneOptions options;
-  TypedSchedule typed;
-  bool resume = false;
   CLI::App& app = verb.app();
   app.add_option(
          "--data", options.data,
@@ -39,13 +37,10 @@ int cmd_promoter_finetune(int argc, char** argv) {
   app.add_option("--valid-negatives", options.valid.negatives,
                  "FASTA of class 0, where --valid is one of class 1")
       ->type_name("FASTA");
-  add_finetune_options(app, typed, options, resume, "the longest training window, in whole blocks");
-  verb.add_seed();
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_nondeterministic();
-  verb.add_force();
+  TrainingOptions training(
+      verb, options,
+      {"Windows",
+       "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true});
   if (!verb.parse(argc, argv)) return 0;
 
   if (options.data.empty() == options.train.empty() || (!options.data.empty() && !options.valid.empty()) ||
@@ -54,9 +49,9 @@ int cmd_promoter_finetune(int argc, char** argv) {
     throw_usage("promoter finetune: give the examples in one way",
                 "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
   }
-  finish_finetune_options(verb, app, typed, resume, "", options);
+  training.finish();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  say_finetuned(verb, options, promoter_finetune(options, *backend));
+  training.say_trained(promoter_finetune(options, *backend));
   return 0;
 }
 

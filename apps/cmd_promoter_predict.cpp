@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/io/weights/weight_files.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/genomics/promoter/predict.h"
@@ -28,13 +28,17 @@ int cmd_promoter_predict(int argc, char** argv) {
              "bigbird promoter predict -m run/final -f genome.fa.gz -R windows.bed -o scores.tsv",
              "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv",
              "bigbird promoter predict -m run/final --data test.csv -o predictions.tsv"});
-  std::string model, records, fasta, regions;
+  std::vector<std::string> models;
+  std::string records, fasta, regions;
   LabelledSource data;
   std::string output = "-";
-  std::int64_t batch = 8;
+  ScoringOptions scoring;
   double max_n = 0.5;
   CLI::App& app = verb.app();
-  app.add_option("-m,--model", model, "Model folder of promoter finetune")->required()->type_name("MODEL");
+  app.add_option("-m,--model", models, "Model folder of promoter finetune; several are averaged")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("MODEL");
   app.add_option("FASTA", records, "Every record is one window, on the forward strand");
   app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
   app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented")->type_name("BED");
@@ -48,8 +52,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
   app.add_option("--max-n", max_n, "Windows with a larger share of N are not scored: their score is .")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--batch", batch, "Windows run at once; the scores do not depend on it")
-      ->check(CLI::Range(1, 65536));
+  scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -63,12 +66,16 @@ int cmd_promoter_predict(int argc, char** argv) {
                                                 : !regions.empty() ? read_bed_windows(regions, fasta)
                                                                    : read_labelled_windows(data);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  PromoterPredictor predictor(model, batch, *backend);
+  SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
+  require_classes(scorer);
+  const std::size_t classes = classes_of(scorer);
 
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    comments = provenance_lines(
-        {bigbird_version(), verb.command(), std::nullopt, fasta, {{"model", model, weights_digest(model)}}});
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
+    for (std::size_t i = 0; i < models.size(); ++i)
+      provenance.inputs.push_back({"model", models[i], scorer.digests()[i]});
+    comments = provenance_lines(provenance);
     const std::string negatives = data.empty() ? std::string() : read_promoter_facts(data).negatives;
     if (!negatives.empty()) comments.push_back(negatives_comment(negatives));
   }
@@ -76,23 +83,21 @@ int cmd_promoter_predict(int argc, char** argv) {
   std::vector<std::string> columns = {"id", "chrom", "start", "end", "strand"};
   if (!data.empty()) columns.emplace_back("label");
   columns.emplace_back("n_share");
-  if (predictor.classes() == 2) {
+  if (classes == 2) {
     columns.emplace_back("score");
   } else {
-    for (std::size_t c = 0; c < predictor.classes(); ++c) columns.push_back(fmt::format("p{}", c));
+    for (std::size_t c = 0; c < classes; ++c) columns.push_back(fmt::format("p{}", c));
   }
   TsvWriter table(out, columns, comments);
   std::vector<std::string> fields;
-  const std::int64_t count =
-      predictor.predict(*windows, max_n, [&](const Window& window, std::span<const double> scores) {
+  const std::int64_t count = predict_promoters(
+      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
         fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
                   std::string(1, window.strand)};
         if (!data.empty()) fields.push_back(std::to_string(window.label));
         fields.push_back(fmt::format("{:.6g}", share_of_n(window.sequence)));
-        const std::size_t first = predictor.classes() == 2 ? 1 : 0;
-        for (std::size_t c = first; c < predictor.classes(); ++c) {
-          fields.push_back(scores.empty() ? "." : fmt::format("{:.9g}", scores[c]));
-        }
+        for (std::size_t k = 0; k < scorer.outputs(); ++k)
+          fields.push_back(probabilities.empty() ? "." : fmt::format("{:.9g}", probabilities[k]));
         table.row(fields);
       });
   if (count == 0) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
@@ -32,7 +33,7 @@ int cmd_promoter_scan(int argc, char** argv) {
        "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
        "--calls calls.bed --tss promoters.tss.bed"});
   PromoterScanOptions options;
-  std::string strand = "both";
+  ScoringOptions scoring;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Model folder of promoter finetune; several are averaged")
       ->required()
@@ -46,16 +47,12 @@ int cmd_promoter_scan(int argc, char** argv) {
       ->excludes(region);
   app.add_option("--step", options.step, "Bases between scored positions, which are its multiples")
       ->transform(count_suffix());
-  app.add_option("--strand", strand, "Strands to score: both, + or -")
-      ->check(CLI::IsMember({"both", "+", "-"}));
   app.add_option("--left", options.left, "Bases before the TSS, where the model does not tell its window")
       ->transform(count_suffix());
   app.add_option("--right", options.right, "Bases from the TSS on, where the model does not tell")
       ->transform(count_suffix());
   app.add_option("--max-n", options.max_n, "Leave out windows with a larger share of N");
-  app.add_option("--batch-tokens", options.batch_tokens, "Tokens run at once; the scores do not depend on it")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 30));
+  scoring.add(verb, {.strands = Strands::both});
   const char* out = "Output";
   app.add_option("-o,--output", options.output,
                  "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout")
@@ -87,8 +84,8 @@ int cmd_promoter_scan(int argc, char** argv) {
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
-  options.plus = strand != "-";
-  options.minus = strand != "+";
+  options.strands = scoring.strands();
+  options.batch = scoring.batch();
   const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
   if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";
   options.with_provenance = verb.provenance();

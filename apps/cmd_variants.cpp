@@ -1,12 +1,8 @@
 // `bigbird variants`: scores of the alleles of a VCF, as annotated VCF, table or matrices.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <tuple>
-#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
@@ -17,24 +13,7 @@
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
-namespace {
-
-// "2/10" -> {2, 10}
-std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
-  std::pair<std::uint64_t, std::uint64_t> shard{0, 0};
-  const char* end = text.data() + text.size();
-  const auto index = std::from_chars(text.data(), end, shard.first);
-  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
-    const auto count = std::from_chars(index.ptr + 1, end, shard.second);
-    if (count.ec == std::errc() && count.ptr == end && shard.first >= 1 && shard.first <= shard.second &&
-        shard.second <= 100000) {
-      return shard;
-    }
-  }
-  throw_usage("--shard " + text + ": no shard", "I/N with I from 1 to N: --shard 2/10");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb(
@@ -46,8 +25,9 @@ int cmd_variants(int argc, char** argv) {
   VariantOptions shared;
   VariantRunOptions options;
   std::string type, shard;
+  bool resume = false;
   options.output = "-";
-  shared.add(verb);
+  shared.add(verb, true);
   CLI::App& app = verb.app();
   app.add_option(
          "-O,--output-type", type,
@@ -62,25 +42,21 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--background", options.background,
                  "File of `variants background`: adds E-values and the functional score")
       ->type_name("FILE");
-  app.add_option(
-         "--profiles", options.profiles,
-         "Profiles with columns of their own: all, none, or indices (0,5,10-19); else all of at most 8, "
-         "and all in matrices")
-      ->type_name("LIST");
   app.add_option("--shard", shard, "Only chunks I, I + N, ... of the records, for `variants merge`")
       ->type_name("I/N")
       ->group("Work");
-  app.add_flag("--resume", options.resume, "Go on from the finished chunks in OUT.parts")->group("Work");
+  app.add_flag("--resume", resume, "Go on from the finished chunks in OUT.parts")->group("Work");
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
+  options.profiles = shared.profiles();
   options.format = variant_format(type, options.output);
-  options.force = verb.force();
-  if (options.resume && options.force) {
+  if (resume && verb.force()) {
     throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");
   }
-  if (!shard.empty()) std::tie(options.shard, options.shards) = parse_shard(shard);
+  options.restart = resume ? Restart::resume : verb.force() ? Restart::force : Restart::refuse;
+  if (!shard.empty()) options.shard = parse_shard(shard);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) {

@@ -20,7 +20,7 @@ int cmd_variants_background(int argc, char** argv) {
        "background.safetensors"});
   VariantOptions shared;
   VariantBackgroundOptions options;
-  shared.add(verb);
+  shared.add(verb, false);
   CLI::App& app = verb.app();
   app.add_option("-o,--output", options.output,
                  "Sorted |logFC * diff| of every profile; while it is made, twice its size lies beside it")

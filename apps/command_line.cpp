@@ -15,6 +15,7 @@
 
 #include "apps/console.h"
 #include "apps/help.h"
+#include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
 #include "kernels/parallel.h"
@@ -46,10 +47,13 @@ std::string shell_word(const std::string& word) {
 }
 
 // The command line without the options that say where the output goes or how it is made, not what is in it:
-// the same work leaves the same bytes whatever the file's name and the number of threads.
-std::string content_words(int argc, char** argv) {
-  const std::vector<std::string> with_value = {"-o",    "--output",       "-@",      "--threads",
-                                               "--log", "--batch-tokens", "--shard", "--report"};
+// the same work leaves the same bytes whatever the file's name and the number of threads. `with_value`:
+// options of the verb that are left out too, with their values.
+std::string content_words(int argc, char** argv, std::vector<std::string> with_value) {
+  for (const char* option :
+       {"-o", "--output", "-@", "--threads", "--log", "--batch-tokens", "--shard", "--report"}) {
+    with_value.emplace_back(option);
+  }
   const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force", "--resume"};
   const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -285,7 +289,8 @@ void Verb::add_force() {
 }
 
 bool Verb::parse(int argc, char** argv) {
-  command_ = "bigbird " + name_ + content_words(argc, argv);
+  command_ = "bigbird " + name_ + content_words(argc, argv, no_content_);
+  set_running_verb(name_, option_words(app_));
   for (CLI::Option* option : app_.get_options()) {
     const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
     if (configurable && !option->get_lnames().empty())

@@ -1,15 +1,18 @@
 // What every verb shares: parsing with one set of names, --help with examples, provenance, and the closing
-// line. A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse,
-// call lib, print.
+// line (docs/command-line.md). A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options
+// to verb.app(), parse, call lib, print.
 //
 //   int cmd_chunk(int argc, char** argv) {
-//     Verb verb("chunk", "Cut a genome into documents of sentences.", {"bigbird chunk -f genome.fa.gz -o
-//     documents.bed.gz"}); std::string fasta; verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA
-//     with .fai)")->required(); verb.add_seed(); verb.add_threads(); if (!verb.parse(argc, argv)) return 0;
-//     // --help was printed
-//     ... work; throw bigbird::Error on failure ...
+//     Verb verb("chunk", "Cut a genome into documents of sentences.",
+//               {"bigbird chunk -f genome.fa.gz -o documents.bed.gz"});
+//     std::string fasta;
+//     verb.app().add_option("-f,--fasta-ref", fasta, "Genome (FASTA with .fai)")->required();
+//     verb.add_seed();
+//     verb.add_threads();
+//     if (!verb.parse(argc, argv)) return 0;  // --help was printed
+//     ...                                     // the work; bigbird::Error on failure
 //     verb.set_throughput(bases, "bp");
-//     return 0;                               // the closing line is printed by the caller
+//     return 0;  // the closing line is printed by main
 //   }
 #pragma once
 
@@ -44,6 +47,9 @@ class Verb {
   void add_precision();         // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   void add_force();             // --force: an output folder that holds a run may be overwritten
+  // An option with a value that does not change the content here, though it does in other verbs: see
+  // command().
+  void leave_out_of_provenance(const std::string& option) { no_content_.push_back(option); }
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
   // Usage errors throw Error{usage} with the nearest option as hint.
@@ -58,7 +64,8 @@ class Verb {
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
-  // -q, -v, --log, --force): the same work leaves the same bytes.
+  // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
+  // same bytes.
   const std::string& command() const { return command_; }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
@@ -73,6 +80,7 @@ class Verb {
   CLI::App app_;
   std::string name_;
   std::vector<std::string> examples_;
+  std::vector<std::string> no_content_;
   std::string command_;
   std::string log_file_;
   std::string device_ = "auto";

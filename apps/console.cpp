@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 
+#include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
@@ -143,7 +144,8 @@ std::shared_ptr<Console>& running_console() {
 void start_console(const ConsoleOptions& options) {
   const auto console = std::make_shared<Console>(options);
   running_console() = console;
-  set_log_sink([console](LogLevel level, const std::string& text) { console->message(level, text); });
+  set_log_sink(
+      [console](LogLevel level, const std::string& text) { console->message(level, option_text(text)); });
   set_progress_sink([console](const ProgressEvent& event) { console->progress(event); });
 }
 

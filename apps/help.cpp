@@ -50,6 +50,7 @@ std::string help_text(const CLI::App& app, const std::string& verb,
   std::stable_partition(groups.begin(), groups.end(),
                         [](const std::string& group) { return group != "General"; });
   for (const std::string& group : groups) {
+    if (group.empty()) continue;  // old spellings, which are accepted and not shown
     const auto in_group = [&](const CLI::Option* option) {
       return option->get_group() == group && option->nonpositional();
     };
@@ -112,6 +113,7 @@ void set_help_form(HelpForm form) {
 std::vector<std::string> option_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
     for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
     for (const std::string& name : option->get_snames()) words.push_back("-" + name);
   }

@@ -1,4 +1,4 @@
-// Shared training options; see training_options.h.
+// The options of a training run; see training_options.h.
 #include "apps/training_options.h"
 
 #include <fmt/format.h>
@@ -13,17 +13,63 @@ constexpr const char* training_group = "Training";
 constexpr const char* checkpoint_group = "Checkpoints and validation";
 }  // namespace
 
-void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning_rate,
-                           OptimizerOptions& optimizer) {
-  app.add_option("--lr", learning_rate, "Highest learning rate")->group(training_group);
-  app.add_option("--warmup", typed.warmup, "Steps of warm-up; default 10 % of the steps, at most 10000")
+TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const TrainingWords& words)
+    : verb_(verb),
+      options_(options),
+      schedule_(name_of(options.schedule)),
+      optimizer_(name_of(options.optimizer.variant)) {
+  CLI::App& app = verb_.app();
+  app.add_option("--init", options_.init, "Begin from the weights of this model folder")
+      ->required(words.needs_init)
+      ->type_name("MODEL");
+  app.add_option("-o,--output", options_.run, "Run folder to write")->required()->type_name("RUN");
+  add_update_options(words);
+  add_optimizer_options();
+  add_machine_options();
+  add_checkpoint_options();
+  verb_.add_seed(options_.seed);
+  verb_.add_threads();
+  verb_.add_device();
+  verb_.add_precision();
+  verb_.add_nondeterministic();
+  verb_.add_force();
+}
+
+void TrainingOptions::add_update_options(const TrainingWords& words) {
+  CLI::App& app = verb_.app();
+  app.add_option("--length", options_.length, words.length)->transform(count_suffix())->group(training_group);
+  app.add_option("--batch", options_.batch, words.sample + " of one update")
+      ->transform(count_suffix())
+      ->group(training_group);
+  app.add_option("--accumulate", options_.accumulate, "Parts that the batch is cut into, to save memory")
+      ->group(training_group);
+  const bool counts_epochs = options_.epochs > 0;
+  if (counts_epochs) {
+    app.add_option("--epochs", options_.epochs, "Passes over the training data")->group(training_group);
+  }
+  app.add_option("--steps", options_.steps, counts_epochs ? "Updates; 0 is --epochs" : "Updates")
+      ->transform(count_suffix())
+      ->group(training_group);
+  app.add_option("--dropout", options_.dropout,
+                 words.needs_init
+                     ? "Dropout of the hidden states; negative is the model's own"
+                     : "Dropout of the hidden states; negative is the model's own, 0.1 of a fresh one")
+      ->check(CLI::Range(-1.0, 0.999))
+      ->group(training_group);
+}
+
+void TrainingOptions::add_optimizer_options() {
+  CLI::App& app = verb_.app();
+  OptimizerOptions& optimizer = options_.optimizer;
+  app.add_option("--lr", options_.learning_rate, "Highest learning rate")->group(training_group);
+  app.add_option("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
       ->transform(count_suffix())
       ->default_str("")
       ->group(training_group);
-  app.add_option("--schedule", typed.schedule,
+  app.add_option("--schedule", schedule_,
                  "Linear decay from step 0 (google) or from the end of warm-up (huggingface)")
       ->group(training_group);
-  app.add_option("--optimizer", typed.optimizer, "AdamW without (google) or with bias correction (torch)")
+  app.add_option("--optimizer", optimizer_, "AdamW without (google) or with bias correction (torch)")
       ->group(training_group);
   app.add_option("--beta1", optimizer.beta1, "Decay of the first moment")
       ->check(CLI::Range(0.0, 0.9999999))
@@ -43,87 +89,62 @@ void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning
       ->group(training_group);
 }
 
-void add_machine_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit, bool& debug_nan) {
-  app.add_flag("--grad-checkpoint", grad_checkpoint, "Recompute activations in backward: slower, less memory")
+void TrainingOptions::add_machine_options() {
+  CLI::App& app = verb_.app();
+  app.add_flag("--grad-checkpoint", options_.grad_checkpoint,
+               "Recompute activations in backward: slower, less memory")
       ->group(training_group);
-  app.add_option("--memory-limit", memory_limit,
+  app.add_option("--memory-limit", options_.memory_limit,
                  "Bytes the run may take, of the device's memory where it has its own; 0 is what is free")
       ->transform(count_suffix())
       ->group(training_group);
-  app.add_flag("--debug-nan", debug_nan,
+  app.add_flag("--debug-nan", options_.debug_nan,
                "When a loss or gradient is NaN or infinite, search for the layer that it comes from")
       ->group(training_group);
 }
 
-void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
-                            std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,
-                            bool& resume) {
-  app.add_option("--save-every", save_every, "Steps between checkpoints; the last step is always saved")
+void TrainingOptions::add_checkpoint_options() {
+  CLI::App& app = verb_.app();
+  app.add_option("--save-every", options_.save_every,
+                 "Steps between checkpoints; the last step is always saved")
       ->transform(count_suffix())
       ->group(checkpoint_group);
-  app.add_option("--keep-last", keep_last, "Newest checkpoints to keep; 0 keeps all")
+  app.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep; 0 keeps all")
       ->group(checkpoint_group);
-  app.add_option("--keep-best", keep_best, "Checkpoints of lowest validation loss to keep beside them")
+  app.add_option("--keep-best", options_.keep_best,
+                 "Checkpoints of lowest validation loss to keep beside them")
       ->group(checkpoint_group);
-  app.add_option("--eval-every", eval_every, eval_help)->transform(count_suffix())->group(checkpoint_group);
-  app.add_flag("--resume", resume,
+  app.add_option("--eval-every", options_.eval_every,
+                 options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
+                                              : "Steps between validations; 0 is never")
+      ->transform(count_suffix())
+      ->group(checkpoint_group);
+  app.add_flag("--resume", resume_,
                "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
                "with a warning in another precision")
       ->group(checkpoint_group);
 }
 
-void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
-                          const std::string& length_help) {
-  app.add_option("--init", options.init, "Model folder to begin from")->required()->type_name("MODEL");
-  app.add_option("-o,--output", options.run, "Run folder to write")->required()->type_name("RUN");
-  app.add_option("--length", options.length, "Tokens every window is padded or cut to; 0 is " + length_help)
-      ->transform(count_suffix())
-      ->group(training_group);
-  app.add_option("--batch", options.batch, "Windows of one update")
-      ->transform(count_suffix())
-      ->group(training_group);
-  app.add_option("--accumulate", options.accumulate, "Parts that the batch is cut into, to save memory")
-      ->group(training_group);
-  app.add_option("--epochs", options.epochs, "Passes over the training windows")->group(training_group);
-  app.add_option("--steps", options.steps, "Updates; 0 is --epochs")
-      ->transform(count_suffix())
-      ->group(training_group);
-  app.add_option("--dropout", options.dropout, "Dropout of the hidden states; negative is the model's own")
-      ->check(CLI::Range(-1.0, 0.999))
-      ->group(training_group);
-  add_optimizer_options(app, typed, options.learning_rate, options.optimizer);
-  add_machine_options(app, options.grad_checkpoint, options.memory_limit, options.debug_nan);
-  add_checkpoint_options(app, options.save_every, options.keep_last, options.keep_best, options.eval_every,
-                         "Steps between validations; 0 is once an epoch", resume);
+void TrainingOptions::finish(const std::string& fasta) {
+  if (resume_ && verb_.force()) {
+    throw_usage("--resume and --force contradict each other", "keep one of them");
+  }
+  if (resume_) options_.start = RunStart::resume;
+  if (verb_.force()) options_.start = RunStart::overwrite;
+  options_.schedule = parse_schedule_form(schedule_);
+  options_.optimizer.variant = parse_optimizer_variant(optimizer_);
+  if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
+  options_.seed = verb_.seed();
+  options_.config_toml = verb_.resolved_toml();
+  if (!verb_.provenance()) return;
+  options_.comments = provenance_lines({bigbird_version(), verb_.command(), verb_.seed(), fasta, {}});
+  options_.command = verb_.command();
 }
 
-void finish_finetune_options(const Verb& verb, const CLI::App& app, const TypedSchedule& typed, bool resume,
-                             const std::string& fasta, FinetuneOptions& options) {
-  options.start = run_start(resume, verb.force());
-  options.schedule = parse_schedule_form(typed.schedule);
-  options.optimizer.variant = parse_optimizer_variant(typed.optimizer);
-  options.warmup = typed_warmup(app, typed);
-  options.seed = verb.seed();
-  options.config_toml = verb.resolved_toml();
-  if (!verb.provenance()) return;
-  options.comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), fasta, {}});
-  options.command = verb.command();
-}
-
-void say_finetuned(Verb& verb, const FinetuneOptions& options, const TrainingSummary& summary) {
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options.run, summary.steps,
-                       summary.loss, options.run));
-  verb.set_throughput(static_cast<double>(summary.tokens), "tokens");
-}
-
-std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed) {
-  return app.count("--warmup") > 0 ? std::optional<std::uint64_t>(typed.warmup) : std::nullopt;
-}
-
-RunStart run_start(bool resume, bool force) {
-  if (resume && force) throw_usage("--resume and --force contradict each other", "keep one of them");
-  if (resume) return RunStart::resume;
-  return force ? RunStart::overwrite : RunStart::fresh;
+void TrainingOptions::say_trained(const TrainingSummary& summary) {
+  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options_.run, summary.steps,
+                       summary.loss, options_.run));
+  verb_.set_throughput(static_cast<double>(summary.tokens), "tokens");
 }
 
 }  // namespace bigbird::apps

@@ -1,53 +1,54 @@
-// Options that every fine-tuning and training verb takes under the same names and in the same groups.
+// The options of a training run on the command line: every verb that trains takes them under the same names
+// and in the same groups, each bound to its field of RunOptions once.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "apps/command_line.h"
-#include "lib/tasks/finetuning.h"
-#include "lib/training/optimizer.h"
-#include "lib/training/run_folder.h"
-#include "lib/training/schedule.h"
+#include "lib/training/run_options.h"
+#include "lib/training/trainer.h"
 
 namespace bigbird::apps {
 
-// Bound to the fields of a verb's own options by add_optimizer_options() and add_run_options(), with those
-// fields' values as defaults; read after parsing.
-struct TypedSchedule {
-  std::string schedule = "google";
-  std::string optimizer = "google";
-  std::uint64_t warmup = 0;
+// What the verbs say differently of the same options.
+struct TrainingWords {
+  std::string sample;       // "Windows", "Sequences": of an update
+  std::string length;       // help of --length
+  bool needs_init = false;  // a model to begin from has to be given
 };
 
-// --lr, --warmup, --schedule, --optimizer, --beta1, --beta2, --epsilon, --weight-decay, --clip-norm.
-void add_optimizer_options(CLI::App& app, TypedSchedule& typed, double& learning_rate,
-                           OptimizerOptions& optimizer);
-// --grad-checkpoint, --memory-limit, --debug-nan.
-void add_machine_options(CLI::App& app, bool& grad_checkpoint, std::size_t& memory_limit, bool& debug_nan);
-// --save-every, --keep-last, --keep-best, --eval-every, --resume.
-void add_checkpoint_options(CLI::App& app, std::uint64_t& save_every, std::uint64_t& keep_last,
-                            std::uint64_t& keep_best, std::uint64_t& eval_every, const std::string& eval_help,
-                            bool& resume);
+// --init, -o, what is in the groups Training and Checkpoints and validation, and the general --seed,
+// --threads, --device, --precision, --nondeterministic and --force. --epochs belongs to the tasks whose
+// default is in epochs.
+class TrainingOptions {
+ public:
+  // Adds the options to the verb, with the values of the fields as defaults. All are referred to: the object
+  // must outlive verb.parse().
+  TrainingOptions(Verb& verb, RunOptions& options, const TrainingWords& words);
+  TrainingOptions(const TrainingOptions&) = delete;
+  TrainingOptions& operator=(const TrainingOptions&) = delete;
 
-// What a fine-tuning verb takes beside its data: --init, -o, --length, --batch, --accumulate, --epochs,
-// --steps, --dropout, and all of the above. `length_help` says what --length 0 is.
-void add_finetune_options(CLI::App& app, TypedSchedule& typed, FinetuneOptions& options, bool& resume,
-                          const std::string& length_help);
+  // After parsing: the fields that are not bound as they are typed, and provenance, with `fasta` where there
+  // is one. Error{usage} for names that do not exist, and for --resume with --force.
+  void finish(const std::string& fasta = "");
 
-// After parsing: the rest of the options, from what was typed and what the verb knows; and provenance, with
-// `fasta` where there is one.
-void finish_finetune_options(const Verb& verb, const CLI::App& app, const TypedSchedule& typed, bool resume,
-                             const std::string& fasta, FinetuneOptions& options);
-// The closing lines of such a verb.
-void say_finetuned(Verb& verb, const FinetuneOptions& options, const TrainingSummary& summary);
+  // After the run: the closing lines of the verb.
+  void say_trained(const TrainingSummary& summary);
 
-// --warmup, when it was given.
-std::optional<std::uint64_t> typed_warmup(const CLI::App& app, const TypedSchedule& typed);
-// Error{usage} when --resume and --force come together.
-RunStart run_start(bool resume, bool force);
+ private:
+  void add_update_options(const TrainingWords& words);
+  void add_optimizer_options();
+  void add_machine_options();
+  void add_checkpoint_options();
+
+  Verb& verb_;
+  RunOptions& options_;
+  std::string schedule_;
+  std::string optimizer_;
+  std::uint64_t warmup_ = 0;
+  bool resume_ = false;
+};
 
 }  // namespace bigbird::apps

@@ -8,7 +8,7 @@
 
 namespace bigbird::apps {
 
-void VariantOptions::add(Verb& verb) {
+void VariantOptions::add(Verb& verb, bool with_profiles) {
   CLI::App& app = verb.app();
   app.add_option(
          "-m,--model", models_,
@@ -67,11 +67,11 @@ void VariantOptions::add(Verb& verb) {
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1000000))
       ->group("Work");
-  app.add_option("--batch-tokens", batch_tokens_,
-                 "Tokens run at once, at least one whole window; the scores do not depend on it")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 24))
-      ->group("Work");
+  ScoringDefaults defaults;
+  defaults.strands = Strands::both;
+  if (with_profiles) defaults.profiles = "all of at most 8, and all in matrices";
+  defaults.group = "Work";
+  sequences_.add(verb, defaults);
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -86,7 +86,8 @@ VariantScoringOptions VariantOptions::scoring() const {
 }
 
 std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& backend) const {
-  return std::make_unique<SequenceScorer>(ScorerOptions{models_, true, batch_tokens_}, backend);
+  return std::make_unique<SequenceScorer>(ScorerOptions{models_, sequences_.strands(), sequences_.batch()},
+                                          backend);
 }
 
 Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {
@@ -98,9 +99,9 @@ Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) 
 }
 
 void log_tally(const VariantTally& tally) {
-  const std::string reasons = tally.reasons_text();
+  const std::string reasons = tally.skipped.text();
   log_info(fmt::format("{} records, {} alleles: {} scored, {} skipped{}", tally.records, tally.alleles,
-                       tally.scored, tally.all_skipped(), reasons.empty() ? "" : " (" + reasons + ")"));
+                       tally.scored, tally.skipped.total(), reasons.empty() ? "" : " (" + reasons + ")"));
   log_info(fmt::format("{} forward passes, {} saved by shared windows", tally.passes,
                        tally.passes_asked - tally.passes));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
 #include "lib/tasks/sequence_scorer.h"
@@ -16,8 +17,12 @@ namespace bigbird::apps {
 // Bound to the options by add(); read after parsing.
 class VariantOptions {
  public:
-  // -m, -f, the input, -r, windows, rules of alleles, --chunk, --batch-tokens, threads, device, precision.
-  void add(Verb& verb);
+  // -m, -f, the input, -r, windows, rules of alleles, --chunk, --strands, --batch-tokens, threads, device,
+  // precision; --profiles where they can be chosen.
+  void add(Verb& verb, bool with_profiles);
+
+  // As typed; empty when not given.
+  const std::string& profiles() const { return sequences_.profiles(); }
 
   VariantScoringOptions scoring() const;
   std::unique_ptr<SequenceScorer> make_scorer(kernels::Backend& backend) const;
@@ -30,7 +35,7 @@ class VariantOptions {
   std::string anchor_ = "variant";
   std::string ref_mismatch_ = "skip";
   std::string edge_ = "pad";
-  std::int64_t batch_tokens_ = 8192;
+  ScoringOptions sequences_;
 };
 
 // What the run counted, as messages: scored and skipped by reason, passes saved.

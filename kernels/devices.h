@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cuda_options.h"
 
 namespace bigbird::kernels {
 

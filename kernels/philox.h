@@ -44,11 +44,11 @@ BIGBIRD_HOST_DEVICE inline float uniform_from_bits(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f);
 }
 
-// Whether element `index` of the dropout site `stream` (see DropoutSite in backend.h) is kept, for drop
+// Whether element `index` of the dropout site `site` (see DropoutSite in backend.h) is kept, for drop
 // probability p. Four elements share one Philox call; kernels that visit four neighbours may compute it once.
-BIGBIRD_HOST_DEVICE inline bool dropout_keep(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
+BIGBIRD_HOST_DEVICE inline bool dropout_keep(std::uint64_t seed, std::uint64_t site, std::uint64_t index,
                                              float drop_probability) {
-  const Philox4x32 block = philox4x32(seed, index >> 2, stream);
+  const Philox4x32 block = philox4x32(seed, index >> 2, site);
   return uniform_from_bits(block.word[index & 3]) >= drop_probability;
 }
 

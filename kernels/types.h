@@ -1,11 +1,19 @@
-// The letters used everywhere for sizes, and the views that the kernels take.
+// The letters used everywhere for sizes, and the views of memory that operations take (operations.inc).
 //
-//   B sequences in a batch        T tokens of the whole batch (every sequence padded to its own multiple of
-//   b) C width of the model          H heads         D head size (C = H * D)      L layers V vocabulary size
-//   F width of the feed-forward inner layer b block size in tokens        n blocks of one sequence
+//   B  sequences in a batch
+//   T  tokens of the whole batch, every sequence padded to its own multiple of b
+//   C  width of the model
+//   H  heads
+//   D  head size: C = H * D
+//   F  width inside the feed-forward block
+//   L  layers
+//   V  size of the vocabulary
+//   b  block size in tokens
+//   n  blocks of one sequence
 //
 // Activations are row-major (T, C) over the concatenated sequences, in the element type of the Backend in
-// use. All pointers are its device pointers; index arrays too, unless a comment says "host".
+// use. All pointers are pointers of its device, those to indices too, unless a comment says "host". Views own
+// nothing.
 #pragma once
 
 #include <cassert>
@@ -87,9 +95,124 @@ class Values {
 // BigBird's, and x/2 (1 + erf(x / sqrt(2))), which is BERT's.
 enum class Activation { gelu_tanh, gelu_erf };
 
+// --- matrices
+
+// A matrix with its rows end to end.
+struct ConstMatrix {
+  ConstValues data;
+  Index rows = 0;
+  Index columns = 0;
+};
+
+// The same number of columns out of every row of a larger matrix: where the first row begins, and how many
+// elements lie between the starts of two rows. q, k and v lie like this side by side in one (T, 3C) matrix,
+// or apart.
+struct ConstRows {
+  ConstValues data;
+  Index stride = 0;
+};
+struct Rows {
+  Values data;
+  Index stride = 0;
+  operator ConstRows() const { return {data, stride}; }
+};
+
+// --- layers: their parameters, and where the gradients of these go. Gradients have the sizes of the
+// parameters that an operation takes beside them, and are added to.
+
+// y = x weight^T + bias.
+struct Linear {
+  const float* weight = nullptr;  // [out, in], as in Hugging Face
+  const float* bias = nullptr;    // [out]; null: none
+  Index in = 0;
+  Index out = 0;
+};
+struct LinearGradients {
+  float* weight = nullptr;
+  float* bias = nullptr;  // null: not wanted
+};
+
+// LayerNorm of rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta.
+struct Norm {
+  const float* gamma = nullptr;  // [width]
+  const float* beta = nullptr;   // [width]; a backward pass does not read it
+  float epsilon = 0.0f;
+  Index width = 0;
+};
+struct NormGradients {
+  float* gamma = nullptr;
+  float* beta = nullptr;
+};
+// What the forward pass keeps of every row for the backward pass, [rows] each. Both null: nothing is kept.
+struct NormState {
+  float* mean = nullptr;
+  float* rstd = nullptr;  // 1 / sqrt(variance + epsilon)
+};
+// The activations that a backward pass through LayerNorm reads and writes, [rows, width] each.
+struct NormBackward {
+  ConstValues dy;
+  ConstValues x;    // the input of the forward pass
+  NormState state;  // what it kept; only read
+  Values dx;        // may be dy
+  Index rows = 0;
+};
+
+// A token's vector is word[id] * word_scale + type[type] + position[position].
+struct EmbeddingTables {
+  const float* word = nullptr;      // [vocabulary, width]
+  const float* type = nullptr;      // [types, width]
+  const float* position = nullptr;  // [positions, width]; null: no such term
+  float word_scale = 1.0f;
+  Index width = 0;
+  Index vocabulary = 0;
+  Index types = 0;
+  Index positions = 0;
+};
+struct EmbeddingGradients {
+  float* word = nullptr;
+  float* type = nullptr;
+  float* position = nullptr;  // null: no such term
+};
+// The rows of the tables that the tokens take.
+struct EmbeddingIndices {
+  const std::int32_t* ids = nullptr;
+  const std::int32_t* types = nullptr;
+  const std::int32_t* positions = nullptr;  // not read without a table of positions
+  Index tokens = 0;
+};
+
+// Rotary positions (Su et al. 2021) of every row: in each of `heads` heads of `head_size` columns, the pair
+// of columns (i, i + half), i < half, is turned by the angle of (position, i).
+struct Rotary {
+  const std::int32_t* positions = nullptr;  // of the rows
+  const float* turns = nullptr;             // [*, 2 half]: for each position, the cosines, then the sines
+  Index heads = 0;
+  Index head_size = 0;
+  Index half = 0;
+};
+
+// One place of dropout. Element i is kept iff dropout_keep(*seed, site, i, probability) (philox.h), and kept
+// values are scaled by 1 / (1 - probability): the same mask on every device. A probability of 0 copies.
+struct Dropout {
+  float probability = 0.0f;
+  const std::uint64_t* seed =
+      nullptr;             // one number on the device, so that recorded work can run with another
+  std::uint64_t site = 0;  // different for any two places whose masks must differ
+};
+
+// How a post-LN branch joins the residual stream: sum = residual + dropout(x).
+struct ResidualSum {
+  ConstValues x;
+  ConstValues residual;
+  Values sum;  // may be x
+  Dropout dropout;
+};
+
+// --- attention
+
 // Which key blocks each query block sees, for every head, at one length n. Host pointers. Lists keep repeats:
-// a key block that is listed twice counts twice in the softmax (specification 1.1). The transpose lists, for
-// every key block, the query blocks that name it (again with repeats), ascending.
+// a key block that is listed twice counts twice in the softmax (docs/specification.md 1.1). The transpose
+// lists, for every key block, the query blocks that name it (again with repeats), ascending.
 struct BlockPlanView {
   // Equal for equal lists only, and never used again for others: devices keep their copy of a plan by it.
   std::uint64_t identity = 0;
@@ -106,34 +229,65 @@ struct BlockPlanView {
 // is padding: never attended to, and exact zeros in the output. With query_lengths, at least lengths each,
 // the first of those rows see the keys as real tokens do, as full attention in Hugging Face lets padding.
 struct AttentionBatch {
-  // Which of the places of Backend::prepare_attention() holds this batch.
-  Index place = 0;
-  Index sequences = 0;                          // B
-  Index heads = 0;                              // H
-  Index head_size = 0;                          // D
-  Index block_size = 0;                         // b
+  Index place = 0;       // which of the places of Backend::prepare_attention() holds this batch
+  Index sequences = 0;   // B
+  Index heads = 0;       // H
+  Index head_size = 0;   // D
+  Index block_size = 0;  // b
   const Index* token_offsets = nullptr;         // host, [B + 1]
   const Index* lengths = nullptr;               // host, [B]
   const Index* query_lengths = nullptr;         // host, [B]; null: lengths
   const BlockPlanView* const* plans = nullptr;  // host, [B]; plans of equal length are shared
   float scale = 1.0f;                           // 1 / sqrt(D), applied to the scores before the mask
-  // Dropout of attention probabilities: only used in full attention; 0 on the sparse path
-  // (specification 1.1).
+  // Dropout of probabilities: in full attention only, 0 on the sparse path (docs/specification.md 1.1). The
+  // element of head h, query row t and key row u, both counted over the batch, is (h * T + t) * T + u.
   float drop_probability = 0.0f;
-  const std::uint64_t* dropout_seed = nullptr;  // one number: key of philox.h dropout_keep
-  std::uint64_t dropout_stream = 0;  // element index of (head h, query row t, key row u) of the batch, within
-                                     // the stream: (h * T + t) * T + u
+  const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
+  std::uint64_t dropout_site = 0;
 };
 
-// q, k, v (and their gradients) lie side by side in one (T, 3C) matrix or apart: a pointer and the distance
-// between rows.
-struct ConstRows {
-  ConstValues data;
-  Index stride = 0;  // elements between the starts of consecutive rows
+struct QueryKeyValue {
+  ConstRows q, k, v;
 };
-struct Rows {
-  Values data;
-  Index stride = 0;
+struct QueryKeyValueGradients {
+  Rows q, k, v;
+};
+
+// --- losses
+
+// Where a loss leaves the gradient of what it is taken of. Null: no gradient is wanted.
+struct LossGradient {
+  Values data;  // as large as the logits; of any type when it is another matrix than they are
+  const float* scale = nullptr;  // what the gradient is multiplied by: one number on the device
+};
+
+// --- optimizer
+
+// The arrays of an update, which have one numbering.
+struct AdamWArrays {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* first = nullptr;   // moment
+  float* second = nullptr;  // moment
+};
+
+// Neighbouring parameters of one decay group.
+struct ParameterRun {
+  Index offset = 0;
+  Index count = 0;
+  bool decay = false;
+};
+
+struct AdamWStep {
+  float learning_rate = 0.0f;
+  double beta1 = 0.9;  // double, because 1 - beta2 would lose five digits in float
+  double beta2 = 0.999;
+  float epsilon = 1e-6f;
+  float weight_decay = 0.0f;    // decoupled; of the runs that decay
+  float gradient_scale = 1.0f;  // applied to the gradient first (clipping)
+  // 1 for the google variant; 1 - beta^step for the torch variant (m / correction1, sqrt(v / correction2)).
+  float correction1 = 1.0f;
+  float correction2 = 1.0f;
 };
 
 }  // namespace bigbird::kernels

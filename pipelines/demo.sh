@@ -5,9 +5,10 @@
 #   bash pipelines/demo.sh GENOME.fa[.gz] [TSS.bed] your own genome, such as data/grch37/genome.fa.gz from fetch_grch37.sh;
 #                                                   TSS.bed defaults to promoters.tss.bed (or promoters.hg38.tss.bed with
 #                                                   hg38ToHg19.over.chain.gz) beside the genome
-# Environment: OUT (demo-output), TRAIN and VALID (chromosomes to learn from, and to hold out), STEPS, FINETUNE_STEPS.
+# Environment: OUT (demo-output), TRAIN and VALID (chromosomes to learn from, and to hold out), STEPS, FINETUNE_STEPS, BP (10M,
+# of the simulated genome), BIN (the folder of an installed bigbird, to use that and build nothing).
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -26,10 +27,15 @@ if [ -n "$genome" ]; then
   [ -r "$tss" ] || fail "no transcription start sites for $genome" "give a BED file as the second argument"
 fi
 
-ensure_packages "${packages_base[@]}"
-configure release
-build release bigbird
-export PATH="$root/build/release/bin:$PATH"
+if [ -n "${BIN:-}" ]; then
+  [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
+else
+  ensure_packages "${packages_base[@]}"
+  configure release
+  build release bigbird
+  BIN=$root/build/release/bin
+fi
+export PATH="$BIN:$PATH"
 
 # The folder of an earlier demonstration may be replaced, anything else may not.
 if [ -e "$out" ]; then
@@ -51,9 +57,9 @@ run_to() { # run_to FILE COMMAND...: with its output in a file
   "$@" >"$file"
 }
 
-printf '\n$ export PATH="%s:$PATH"\n' "$root/build/release/bin" >&2
+printf '\n$ export PATH="%s:$PATH"\n' "$BIN" >&2
 if [ -z "$genome" ]; then
-  run bigbird simulate -o "$out/genome" --bp 10M --chromosomes 3 --seed 1
+  run bigbird simulate -o "$out/genome" --bp "${BP:-10M}" --chromosomes 3 --seed 1
   genome=$out/genome/genome.fa.gz
   tss=$out/genome/promoters.tss.bed
   train=${TRAIN:-chr1,chr2}
@@ -95,7 +101,7 @@ if [ -e "$out/genome/peaks/peaks.tsv" ]; then
   run bigbird variants -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" -r chr3:1-200000 \
     --background "$out/background.safetensors" -O z -o "$out/scored.vcf.gz"
   run bigbird ism -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100060 -o "$out/ism.tsv" --svg "$out/ism.svg"
-  run bigbird attribute -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100400 --profile 0 -o "$out/attribution.bedgraph"
+  run bigbird attribute -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100400 --profiles 0 -o "$out/attribution.bedgraph"
   run bigbird promoter scan -m "$out/finetune/final" -f "$genome" -r chr3:1-200000 --step 50 -o "$out/scan.bw" \
     --calls "$out/calls.bed" --tss "$tss"
 fi

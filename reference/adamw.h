@@ -11,8 +11,8 @@ enum class AdamWVariant {
   // google-research/bigbird: no bias correction; p -= lr * (m / (sqrt(v) + epsilon) + decay * p).
   // Its epsilon is 1e-6.
   google,
-  // torch.optim.AdamW: p -= lr * decay * p, then p -= lr * m' / (sqrt(v') + epsilon)
-  // with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t). Its epsilon is 1e-8 by default.
+  // torch.optim.AdamW: with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t), p -= lr * decay * p, then
+  // p -= lr * m' / (sqrt(v') + epsilon). Its epsilon is 1e-8 by default.
   torch,
 };
 

@@ -6,8 +6,8 @@
 
 namespace bigbird::reference {
 
-// weight(i, j) = multiplicity(i, j) * exp(q_i . k_j / sqrt(head_size)), zero for masked keys; output_i =
-// weighted mean of v.
+// output_i = mean of v_j weighted by multiplicity(i, j) * exp(q_i . k_j / sqrt(head_size)), which is zero for
+// masked keys.
 Vector attention_dense_forward(const AttentionShape& shape, const AttentionPlan& plan, const Vector& query,
                                const Vector& key, const Vector& value);
 

@@ -22,9 +22,9 @@ struct BpePiece {
 };
 
 // THE DEFINITION OF TRAINING.
-// Input: sentences, strings over ACGTN (any other character throws std::invalid_argument; empty sentences
-// are allowed). Every sentence starts as a list of one-letter symbols. Symbols never merge across two
-// sentences. Repeat:
+// Input: sentences, strings over ACGTN (any other character throws std::invalid_argument; empty sentences are
+// allowed). Every sentence starts as a list of one-letter symbols. Symbols never merge across two sentences.
+// Repeat:
 //  1. For every ordered pair (left piece, right piece) of adjacent symbols, count its non-overlapping
 //     occurrences, each sentence scanned from left to right: AAA holds one pair (A, A), AAAA holds two.
 //     Only a pair of equal pieces can overlap.
@@ -44,9 +44,9 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
 
 // THE DEFINITION OF ENCODING (SentencePiece's BPE).
 // Start from single letters; of all adjacent pairs of symbols whose concatenation is in `pieces`, by any
-// split, merge the one with the lowest index in `pieces` (the leftmost of several), one occurrence at a
-// time, until none is left. Letters are never in `pieces`. Characters outside the alphabet are symbols that
-// never merge.
+// split, merge the one with the lowest index in `pieces` (the leftmost of several), one occurrence at a time,
+// until none is left. Letters are never in `pieces`. Characters outside the alphabet are symbols that never
+// merge.
 std::vector<std::string> encode_bpe(const std::string& sentence, const std::vector<std::string>& pieces);
 
 // THE DEFINITION OF ENCODING BY A LIST OF MERGES (Hugging Face's BPE).

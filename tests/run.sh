@@ -1,21 +1,33 @@
 #!/usr/bin/env bash
 # The project's tests, from a fresh machine: installs what is missing, builds, runs everything.
 #   bash tests/run.sh              build and the whole suite
-#   bash tests/run.sh --sanitize   the suite under ASan and UBSan, the threaded parts under TSan
+#   bash tests/run.sh --program    after it: install into an empty folder, and a small demonstration with what was installed;
+#                                  the device's verification, rehearsed without one; weights through transformers and back
+#   bash tests/run.sh --sanitize   the suite under ASan and UBSan; the threaded rooms under TSan, built without the
+#                                  libraries that are optional
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
+#   bash tests/run.sh --mutations [NAME...]   that the suite notices defects: tests/mutations
 #   ... --no-install               never install packages; print the line that would
-# With CI=true in the environment g++'s warnings are errors too.
+# With CI=true in the environment g++'s warnings are errors too, and a test of real data must not skip where the data are.
+# Each part's seconds are appended to build/parts.tsv.
 set -euo pipefail
 mode="test"
+names=()
 for argument in "$@"; do
   case $argument in
+    --program) mode=program ;;
     --sanitize) mode=sanitize ;;
     --lint) mode=lint ;;
+    --mutations) mode=mutations ;;
     --no-install) may_install=no ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;;
-    *) echo "tests/run.sh: unknown option '$argument' (--sanitize, --lint, --no-install)" >&2 && exit 2 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -*) echo "tests/run.sh: unknown option '$argument' (--program, --sanitize, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
+    *) names+=("$argument") ;;
   esac
 done
+if [ ${#names[@]} -gt 0 ] && [ "$mode" != mutations ]; then
+  echo "tests/run.sh: unexpected argument '${names[0]}'" >&2 && exit 2
+fi
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../pipelines/setup.sh"
 cd "$root"
@@ -26,51 +38,105 @@ if [ "${CI:-}" = true ]; then werror=ON; fi
 # Two tests run at once, each with as many threads as there are cores: threads that wait must not spin.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 
+part() { # part NAME COMMAND...: runs it, and notes how long it took
+  local name=$1 begin=$SECONDS
+  shift
+  "$@"
+  mkdir -p build
+  printf '%s\t%d\n' "$name" $((SECONDS - begin)) >>build/parts.tsv
+}
+
 run_ctest() { # run_ctest PRESET CTEST_OPTION...
-  local preset=$1
+  local preset=$1 log=build/$1/suite.log status=0
   shift
   say "testing build/$preset"
-  ctest --test-dir "build/$preset" --output-on-failure --parallel 2 "$@"
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" "$@" >"$log" 2>&1 || status=$?
+  # Of a suite that passes, the end is enough.
+  if [ $status -ne 0 ]; then cat "$log"; else grep -E '^[0-9]+% tests passed|^Total Test time' "$log"; fi
+  bash tests/report_skips.sh "build/$preset/Testing/Temporary/LastTest.log" || status=1
+  return $status
 }
 
 run_tests() {
-  ensure_packages "${packages_base[@]}" "${packages_test[@]}"
+  part packages ensure_packages "${packages_base[@]}" "${packages_test[@]}"
   configure release "-DBIGBIRD_WERROR=$werror"
-  build release
-  run_ctest release
+  part build build release
+  part suite run_ctest release
+}
+
+installed_demonstration() {
+  local prefix=$root/build/prefix
+  rm -rf "$prefix"
+  cmake --install build/release --prefix "$prefix" >/dev/null
+  BIN=$prefix/bin OUT=build/demonstration BP=3M STEPS=40 FINETUNE_STEPS=30 bash pipelines/demo.sh
+}
+
+rehearse_verification() { # 77: everything that needs a device was skipped, and said so
+  local status=0
+  DEVICE=cpu OUT=build/gpu-rehearsal BUILD=build/release bash tests/gpu/verify.sh || status=$?
+  [ $status -eq 0 ] || [ $status -eq 77 ]
+}
+
+# A Python with torch and transformers, where there is one: PEER_PYTHON, else python3.
+peers() {
+  local python=${PEER_PYTHON:-python3}
+  if "$python" -c 'import torch, transformers' 2>/dev/null; then
+    "$python" tests/peers/round_trip.py --program build/release/bin/bigbird
+  else
+    say "SKIPPED: tests/peers/round_trip.py: no python with torch and transformers (PEER_PYTHON names one)"
+  fi
+}
+
+run_program() {
+  part demonstration installed_demonstration
+  part verification rehearse_verification
+  part peers peers
 }
 
 run_sanitizers() {
   ensure_packages "${packages_base[@]}" "${packages_test[@]}"
+  # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
+  # oracles compute the same values over again, and policy reads text.
+  local watched=(core io tokenization data model training tasks report kernels cuda cli)
   configure asan
-  build asan
-  UBSAN_OPTIONS=print_stacktrace=1 run_ctest asan
+  part asan-build build asan "${watched[@]/#/test_}"
+  UBSAN_OPTIONS=print_stacktrace=1 part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$"
 
-  local threaded=(core tokenization data kernels model training)
+  local threaded=(core tokenization data kernels model training tasks)
   configure tsan
-  build tsan "${threaded[@]/#/test_}"
+  part tsan-build build tsan bigbird "${threaded[@]/#/test_}"
   # ThreadSanitizer cannot place its shadow memory under some kernels' address randomisation.
   if setarch -R true 2>/dev/null; then ctest() { setarch -R ctest "$@"; }; fi
-  run_ctest tsan --label-regex "^($(IFS='|' && echo "${threaded[*]}"))\$"
+  part tsan-suite run_ctest tsan --label-regex "^($(IFS='|' && echo "${threaded[*]}"))\$"
+}
+
+format() {
+  say "clang-format on ${#sources[@]} files"
+  clang-format --dry-run -Werror "${sources[@]}"
+}
+
+tidy() {
+  say "clang-tidy"
+  # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA itself.
+  # The largest files first, so that no processor waits for the other at the end.
+  printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
+    grep -vxE 'kernels/cuda/(runtime\.cu|gemm_cublaslt\.cpp)' | xargs ls -S |
+    xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
+  say "lint: ${#sources[@]} files are clean"
 }
 
 run_lint() {
   ensure_packages "${packages_base[@]}" "${packages_lint[@]}"
-  local sources
   mapfile -t sources < <(find apps kernels lib reference tests -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort)
-  say "clang-format on ${#sources[@]} files"
-  clang-format --dry-run -Werror "${sources[@]}"
-
+  part format format
   configure lint -DBIGBIRD_CUDA=OFF
-  say "clang-tidy"
-  # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA itself.
-  printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
-    grep -vxE 'kernels/cuda/(runtime\.cu|gemm_cublaslt\.cpp)' | xargs -P "$jobs" -n 1 clang-tidy -p build/lint --quiet
-  say "lint: ${#sources[@]} files are clean"
+  part tidy tidy
 }
 
 case $mode in
   test) run_tests ;;
+  program) run_program ;;
   sanitize) run_sanitizers ;;
   lint) run_lint ;;
+  mutations) bash tests/mutations/run.sh ${names[@]+"${names[@]}"} ;;
 esac

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/operations.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
 
 namespace {
 
-AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, ConstRows q, ConstRows k,
-                      ConstRows v) {
+AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, const QueryKeyValue& inputs) {
+  const auto& [q, k, v] = inputs;
   const Index first = batch.token_offsets[sequence];
   const Index column = head * batch.head_size;
   const Index tokens = batch.token_offsets[batch.sequences];
@@ -34,7 +34,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, C
   view.scale = batch.scale;
   view.drop_probability = batch.drop_probability;
   view.dropout_seed = batch.drop_probability > 0 ? *batch.dropout_seed : 0;
-  view.dropout_stream = batch.dropout_stream;
+  view.dropout_site = batch.dropout_site;
   view.dropout_first = static_cast<std::uint64_t>((head * tokens + first) * tokens + first);
   view.dropout_row = static_cast<std::uint64_t>(tokens);
   return view;
@@ -91,8 +91,8 @@ bool CpuBackend::attention_by_amx(Index block_size) const {
 }
 
 // As attention_forward below; keys and values are not copied but packed.
-void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
-                                          Rows out, float* log_sum_exp) {
+void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
+                                          float* log_sum_exp) {
   const Index parts = precision_ == Precision::bf16 ? 1 : 3;
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
@@ -111,7 +111,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows
       const Index heads = std::min(most_heads, batch.heads - first_head);
       parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
         const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
-        amx_->attention_pack_block(view_of(batch, sequence, first_head + head, q, k, v), block, parts,
+        amx_->attention_pack_block(view_of(batch, sequence, first_head + head, inputs), block, parts,
                                    packed + static_cast<Index>(task) * packed_floats);
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
@@ -119,7 +119,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows
         const Index head = static_cast<Index>(task) / blocks;
         const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
         amx_->attention_forward_block(
-            view_of(batch, sequence, first_head + head, q, k, v), packed + head * blocks * packed_floats,
+            view_of(batch, sequence, first_head + head, inputs), packed + head * blocks * packed_floats,
             parts, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
             log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
             scratch + scratch_size * worker);
@@ -128,10 +128,10 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, ConstRows
   }
 }
 
-void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
-                                   Rows out, float* log_sum_exp) {
+void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
+                                   float* log_sum_exp) {
   if (attention_by_amx(batch.block_size)) {
-    return attention_forward_packed(batch, q, k, v, out, log_sum_exp);
+    return attention_forward_packed(batch, inputs, out, log_sum_exp);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
@@ -152,16 +152,16 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, Con
         for (Index head = 0; head < heads; ++head) {
           const Index column = (first_head + head) * head_size;
           float* const to = packed + head * 2 * head_floats + first * head_size;
-          copy_rows(floats(k.data) + (start + first) * k.stride + column, k.stride, to, head_size, rows,
-                    head_size);
-          copy_rows(floats(v.data) + (start + first) * v.stride + column, v.stride, to + head_floats,
+          copy_rows(floats(inputs.k.data) + (start + first) * inputs.k.stride + column, inputs.k.stride, to,
                     head_size, rows, head_size);
+          copy_rows(floats(inputs.v.data) + (start + first) * inputs.v.stride + column, inputs.v.stride,
+                    to + head_floats, head_size, rows, head_size);
         }
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         const Index head = static_cast<Index>(task) % heads;
         const Index block = block_in_order(static_cast<Index>(task) / heads, blocks);
-        AttentionHead view = view_of(batch, sequence, first_head + head, q, k, v);
+        AttentionHead view = view_of(batch, sequence, first_head + head, inputs);
         view.k = packed + head * 2 * head_floats;
         view.v = view.k + head_floats;
         view.k_stride = head_size;
@@ -175,9 +175,9 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, ConstRows q, Con
   }
 }
 
-void CpuBackend::attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
-                                    ConstRows out, const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk,
-                                    Rows dv) {
+void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
+                                    const float* log_sum_exp, ConstRows dout,
+                                    const QueryKeyValueGradients& gradients) {
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const Index most_floats = longest_sequence(batch) * head_size;
@@ -191,31 +191,33 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, ConstRows q, Co
     const Index rows = batch.token_offsets[sequence + 1] - start;
     const Index column = head * head_size;
     float* const packed = scratch + scratch_size * worker;
-    AttentionHead view = view_of(batch, sequence, head, q, k, v);
-    copy_rows(view.k, k.stride, packed, head_size, view.length, head_size);
-    copy_rows(view.v, v.stride, packed + most_floats, head_size, view.length, head_size);
+    AttentionHead view = view_of(batch, sequence, head, inputs);
+    copy_rows(view.k, inputs.k.stride, packed, head_size, view.length, head_size);
+    copy_rows(view.v, inputs.v.stride, packed + most_floats, head_size, view.length, head_size);
     view.k = packed;
     view.v = packed + most_floats;
     view.k_stride = head_size;
     view.v_stride = head_size;
-    AttentionHeadGradients gradients;
-    gradients.out = floats(out.data) + start * out.stride + column;
-    gradients.dout = floats(dout.data) + start * dout.stride + column;
-    gradients.log_sum_exp = log_sum_exp + head * tokens + start;
-    gradients.dq = floats(dq.data) + start * dq.stride + column;
-    gradients.dk = packed + 2 * most_floats;
-    gradients.dv = packed + 3 * most_floats;
-    gradients.out_stride = out.stride;
-    gradients.dout_stride = dout.stride;
-    gradients.dq_stride = dq.stride;
-    gradients.dk_stride = head_size;
-    gradients.dv_stride = head_size;
-    level_.attention_backward_head(view, gradients, packed + 4 * most_floats);
-    copy_rows(gradients.dk, head_size, floats(dk.data) + start * dk.stride + column, dk.stride, rows,
-              head_size);
-    copy_rows(gradients.dv, head_size, floats(dv.data) + start * dv.stride + column, dv.stride, rows,
-              head_size);
+    AttentionHeadGradients of_head;
+    of_head.out = floats(out.data) + start * out.stride + column;
+    of_head.dout = floats(dout.data) + start * dout.stride + column;
+    of_head.log_sum_exp = log_sum_exp + head * tokens + start;
+    of_head.dq = floats(gradients.q.data) + start * gradients.q.stride + column;
+    of_head.dk = packed + 2 * most_floats;
+    of_head.dv = packed + 3 * most_floats;
+    of_head.out_stride = out.stride;
+    of_head.dout_stride = dout.stride;
+    of_head.dq_stride = gradients.q.stride;
+    of_head.dk_stride = head_size;
+    of_head.dv_stride = head_size;
+    level_.attention_backward_head(view, of_head, packed + 4 * most_floats);
+    copy_rows(of_head.dk, head_size, floats(gradients.k.data) + start * gradients.k.stride + column,
+              gradients.k.stride, rows, head_size);
+    copy_rows(of_head.dv, head_size, floats(gradients.v.data) + start * gradients.v.stride + column,
+              gradients.v.stride, rows, head_size);
   });
 }
+
+void CpuBackend::prepare_attention(const AttentionBatch&) {}  // the batch is read where it lies
 
 }  // namespace bigbird::kernels

@@ -1,23 +1,93 @@
-// How tests and benchmarks make a CPU backend with a given level and GEMM; everything else uses
-// make_cpu_backend() of kernels/backend.h.
+// The CPU backend: how each operation (kernels/operations.inc) is cut into tasks for the threads. The cut
+// depends on the shapes alone and every task writes its own part of the result, so no result depends on the
+// number of threads.
 #pragma once
 
-#include <memory>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "kernels/backend.h"
-#include "kernels/cpu/level_choice.h"
+#include "kernels/cpu/amx.h"
+#include "kernels/cpu/cpu_options.h"
+#include "kernels/cpu/level.h"
+#include "kernels/cpu/onednn_bf16.h"
 
 namespace bigbird::kernels {
 
-struct CpuOptions {
-  const Level* level = nullptr;  // null: chosen_level()
-  bool use_onednn = true;        // when it is compiled in
-  bool use_amx = true;           // when the machine has it; then it takes the place of oneDNN
-  Precision precision = Precision::fp32;
+// 64-byte aligned floats that grow and are kept; contents do not survive growth.
+class ScratchBuffer {
+ public:
+  ScratchBuffer() = default;
+  ~ScratchBuffer();
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+  float* reserve(Index floats);
+
+ private:
+  float* data_ = nullptr;
+  Index capacity_ = 0;
 };
 
-std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
+// The only element type of this backend.
+inline const float* floats(ConstValues values) {
+  return values.as<float>();
+}
+inline float* floats(Values values) {
+  return values.as<float>();
+}
 
-bool has_onednn();
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuOptions& options);
+
+  // device.cpp
+  std::string name() const override { return "cpu"; }
+  std::string details() const override;
+  Precision precision() const override { return precision_; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void upload(void* device, const void* host, std::size_t bytes) override;
+  void download(void* host, const void* device, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void zero(void* device, std::size_t bytes) override;
+  void synchronize() override {}
+
+  // attention.cpp
+  std::size_t scratch_bytes(const AttentionLimits& limits) const override;
+
+  // linear.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp, losses.cpp, optimizer.cpp
+#define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
+#include "kernels/operations.inc"
+
+ private:
+  // One product on the calling thread, and the scratch that it and its parts of at most n columns need.
+  void multiply(const Product& product, float* scratch) const;
+  Index multiply_scratch(const Product& product, Index n) const;
+  bool by_onednn(const Product& product) const;
+  // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
+  // tile.
+  template <typename After>
+  void multiply_tiles(const Product& product, const After& after);
+  // The same in bf16 by oneDNN; a plain left matrix, c overwritten.
+  template <typename After>
+  void multiply_onednn_bf16(const Product& product, const After& after);
+  // The same on the tile unit.
+  template <typename After>
+  void multiply_packed(const Product& product, const After& after);
+
+  void require_fp32() const;
+  bool attention_by_amx(Index block_size) const;
+  void attention_forward_packed(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
+                                float* log_sum_exp);
+
+  const Level& level_;
+  const bool use_onednn_;
+  const AmxKernels* const amx_;  // null: not to be used
+  const Precision precision_;
+  const bool onednn_bf16_;
+  std::map<std::pair<Index, Index>, OnednnBf16Product> bf16_products_;  // by (n, k)
+  ScratchBuffer scratch_;
+};
 
 }  // namespace bigbird::kernels

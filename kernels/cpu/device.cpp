@@ -1,4 +1,4 @@
-// The CPU as a device: its description, and memory, which is ordinary memory.
+// The CPU as a device: how it computes, in words, and its memory, which is ordinary memory.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
-#include "kernels/cpu/operations.h"
 #include "kernels/parallel.h"
 
 namespace bigbird::kernels {
@@ -68,7 +68,7 @@ std::unique_ptr<Backend> make_cpu_backend(Precision precision) {
   return make_cpu_backend(options);
 }
 
-std::string CpuBackend::description() const {
+std::string CpuBackend::details() const {
   const int threads = thread_count();
   const bool bf16 = precision_ == Precision::bf16;
   std::string products = "own matrix product";
@@ -81,7 +81,7 @@ std::string CpuBackend::description() const {
   } else if (use_onednn_) {
     products = "oneDNN " + onednn_version();
   }
-  return "cpu: " + products + ", " + level_.name + ", " + std::to_string(threads) +
+  return products + ", " + level_.name + ", " + std::to_string(threads) +
          (threads == 1 ? " thread" : " threads");
 }
 

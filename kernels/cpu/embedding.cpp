@@ -1,37 +1,37 @@
 // Embeddings, and rows picked out and put back.
 #include <cstring>
 
-#include "kernels/cpu/operations.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
 
-void CpuBackend::embedding_forward(const std::int32_t* ids, const std::int32_t* types,
-                                   const std::int32_t* positions, const float* word, const float* type,
-                                   const float* position, float word_scale, Values y, Index tokens,
-                                   Index width) {
-  parallel_pieces(tokens, rows_per_task(width), [&](Index first, Index count) {
+void CpuBackend::embedding_forward(const EmbeddingIndices& indices, const EmbeddingTables& tables, Values y) {
+  const Index width = tables.width;
+  parallel_pieces(indices.tokens, rows_per_task(width), [&](Index first, Index count) {
     for (Index t = first; t < first + count; ++t) {
-      level_.sum_of_three(word + ids[t] * width, word_scale, type + types[t] * width,
-                          position != nullptr ? position + positions[t] * width : nullptr,
-                          floats(y) + t * width, width);
+      const float* const position =
+          tables.position != nullptr ? tables.position + indices.positions[t] * width : nullptr;
+      level_.sum_of_three(tables.word + indices.ids[t] * width, tables.word_scale,
+                          tables.type + indices.types[t] * width, position, floats(y) + t * width, width);
     }
   });
 }
 
-void CpuBackend::embedding_backward(ConstValues dy, const std::int32_t* ids, const std::int32_t* types,
-                                    const std::int32_t* positions, float word_scale, float* dword,
-                                    float* dtype, float* dposition, Index tokens, Index width, Index, Index,
-                                    Index) {
+void CpuBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indices,
+                                    const EmbeddingTables& tables, const EmbeddingGradients& gradients) {
   // A task owns some columns of all three tables and walks the tokens in order: no two tasks write the same
   // place, and every sum has one order.
+  const Index width = tables.width;
   parallel_pieces(width, columns_per_task, [&](Index first, Index count) {
-    for (Index t = 0; t < tokens; ++t) {
-      const float* gradient = floats(dy) + t * width + first;
-      if (ids[t] >= 0) level_.add_scaled(gradient, word_scale, dword + ids[t] * width + first, count);
-      level_.add_scaled(gradient, 1.0f, dtype + types[t] * width + first, count);
-      if (dposition == nullptr) continue;
-      level_.add_scaled(gradient, 1.0f, dposition + positions[t] * width + first, count);
+    const auto row_of = [&](float* table, std::int32_t row) { return table + row * width + first; };
+    for (Index t = 0; t < indices.tokens; ++t) {
+      const float* const gradient = floats(dy) + t * width + first;
+      if (const std::int32_t id = indices.ids[t]; id >= 0)
+        level_.add_scaled(gradient, tables.word_scale, row_of(gradients.word, id), count);
+      level_.add_scaled(gradient, 1.0f, row_of(gradients.type, indices.types[t]), count);
+      if (gradients.position == nullptr) continue;
+      level_.add_scaled(gradient, 1.0f, row_of(gradients.position, indices.positions[t]), count);
     }
   });
 }

@@ -29,7 +29,7 @@ struct AttentionHead {
   float scale = 1.0f;
   float drop_probability = 0.0f;
   std::uint64_t dropout_seed = 0;
-  std::uint64_t dropout_stream = 0;
+  std::uint64_t dropout_site = 0;
   std::uint64_t dropout_first = 0;  // element index of (query row 0, key row 0) of the sequence
   std::uint64_t dropout_row = 0;    // from one query row to the next
 };
@@ -124,7 +124,7 @@ struct Level {
 
   // y = (residual +) dropout(x); residual may be null; `first` is the element index of x[0], a multiple of 4.
   void (*dropout)(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
-                  float probability, std::uint64_t seed, std::uint64_t stream);
+                  float probability, std::uint64_t seed, std::uint64_t site);
 
   // Largest element, its lowest index, and the sum of exp(x - largest).
   void (*softmax_statistics)(const float* x, Index count, float* largest, Index* index, float* sum);

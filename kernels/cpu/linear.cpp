@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
-#include "kernels/cpu/operations.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
@@ -225,47 +225,56 @@ void CpuBackend::require_fp32() const {
   if (precision_ != Precision::fp32) throw std::logic_error("a bf16 backend has no gradients");
 }
 
-void CpuBackend::linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
-                                Index k) {
-  multiply_tiles({m, n, k, floats(x), k, 1, w, 1, k, floats(y), n, false},
-                 [&](Index row, Index rows, Index column, Index columns) {
-                   if (bias == nullptr) return;
-                   for (Index i = row; i < row + rows; ++i)
-                     level_.add_scaled(bias + column, 1.0f, floats(y) + i * n + column, columns);
+void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, Index rows) {
+  const Index in = layer.in, out = layer.out;
+  multiply_tiles({rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false},
+                 [&](Index row, Index count, Index column, Index columns) {
+                   if (layer.bias == nullptr) return;
+                   for (Index i = row; i < row + count; ++i)
+                     level_.add_scaled(layer.bias + column, 1.0f, floats(y) + i * out + column, columns);
                  });
 }
 
-void CpuBackend::linear_gelu_forward(ConstValues x, const float* w, const float* bias, Values pre, Values y,
-                                     Index m, Index n, Index k, Activation activation) {
+void CpuBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activation activation, Values pre,
+                                     Values y, Index rows) {
+  const Index in = layer.in, out = layer.out;
   float* const before = floats(pre);
   float* const product = before != nullptr ? before : floats(y);
-  multiply_tiles({m, n, k, floats(x), k, 1, w, 1, k, product, n, false},
-                 [&](Index row, Index rows, Index column, Index columns) {
-                   const float* tile_bias = bias != nullptr ? bias + column : nullptr;
-                   for (Index i = row; i < row + rows; ++i) {
-                     const Index at = i * n + column;
+  multiply_tiles({rows, out, in, floats(x), in, 1, layer.weight, 1, in, product, out, false},
+                 [&](Index row, Index count, Index column, Index columns) {
+                   const float* tile_bias = layer.bias != nullptr ? layer.bias + column : nullptr;
+                   for (Index i = row; i < row + count; ++i) {
+                     const Index at = i * out + column;
                      level_.add_bias_gelu(product + at, tile_bias, before != nullptr ? before + at : nullptr,
                                           floats(y) + at, columns, activation);
                    }
                  });
 }
 
-void CpuBackend::linear_backward_input(ConstValues dy, const float* w, Values dx, Index m, Index n, Index k,
+void CpuBackend::linear_backward_input(ConstValues dy, const Linear& layer, Values dx, Index rows,
                                        bool accumulate) {
   require_fp32();
-  multiply_tiles({m, k, n, floats(dy), n, 1, w, k, 1, floats(dx), k, accumulate},
+  const Index in = layer.in, out = layer.out;
+  multiply_tiles({rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate},
                  [](Index, Index, Index, Index) {});
 }
 
-void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m,
-                                        Index n, Index k) {
+void CpuBackend::linear_backward_input_gelu(ConstValues dy, const Linear& layer, Activation activation,
+                                            ConstValues pre, Values dx, Index rows) {
+  linear_backward_input(dy, layer, dx, rows, false);
+  gelu_backward(pre, dx, dx, rows * layer.in, activation);
+}
+
+void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
+                                        const LinearGradients& gradients, Index rows) {
   require_fp32();
-  if (m == 0) return;
-  multiply_tiles({n, k, m, floats(dy), 1, n, floats(x), k, 1, dw, k, true},
+  if (rows == 0) return;
+  const Index in = layer.in, out = layer.out;
+  multiply_tiles({out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true},
                  [](Index, Index, Index, Index) {});
-  if (dbias == nullptr) return;
-  parallel_pieces(n, columns_per_task, [&](Index first, Index count) {
-    level_.add_column_sums(floats(dy) + first, m, n, dbias + first, count);
+  if (gradients.bias == nullptr) return;
+  parallel_pieces(out, columns_per_task, [&](Index first, Index count) {
+    level_.add_column_sums(floats(dy) + first, rows, out, gradients.bias + first, count);
   });
 }
 

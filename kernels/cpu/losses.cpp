@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/operations.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
@@ -13,13 +13,13 @@ constexpr std::int32_t ignored_label = -100;
 
 }  // namespace
 
-void CpuBackend::cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses,
-                               std::int32_t* predictions, Values dlogits, const float* scale, Index rows,
-                               Index classes) {
-  parallel_pieces(rows, rows_per_task(classes), [&](Index first, Index count) {
+void CpuBackend::cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+                               std::int32_t* predictions, const LossGradient& gradient) {
+  const Index classes = logits.columns;
+  parallel_pieces(logits.rows, rows_per_task(classes), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
-      const float* const x = floats(logits) + row * classes;
-      float* const dx = floats(dlogits + row * classes);
+      const float* const x = floats(logits.data) + row * classes;
+      float* const dx = floats(gradient.data + row * classes);
       float largest = 0.0f;
       float sum = 0.0f;
       Index index = 0;
@@ -33,32 +33,33 @@ void CpuBackend::cross_entropy(ConstValues logits, const std::int32_t* labels, f
       }
       losses[row] = std::log(sum) - (x[label] - largest);
       if (dx != nullptr) {
-        level_.exp_scaled(x, largest, *scale / sum, dx, classes);
-        dx[label] -= *scale;
+        const float scale = *gradient.scale;
+        level_.exp_scaled(x, largest, scale / sum, dx, classes);
+        dx[label] -= scale;
       }
     }
   });
 }
 
-void CpuBackend::binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight,
-                                      float* losses, Values dlogits, const float* scale, Index rows,
-                                      Index classes) {
-  float* const gradient = floats(dlogits);
-  parallel_pieces(rows, rows_per_task(classes), [&](Index first, Index count) {
+void CpuBackend::binary_cross_entropy(const ConstMatrix& logits, const float* targets, float positive_weight,
+                                      float* losses, const LossGradient& gradient) {
+  const Index classes = logits.columns;
+  float* const dlogits = floats(gradient.data);
+  parallel_pieces(logits.rows, rows_per_task(classes), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
       double loss = 0.0;
       for (Index i = row * classes; i < (row + 1) * classes; ++i) {
-        // -(w t log s(x) + (1 - t) log(1 - s(x))) = (1 - t) x + weight softplus(-x), without overflow for any
-        // x.
-        const double x = static_cast<double>(floats(logits)[i]);
+        // -(w t log s(x) + (1 - t) log(1 - s(x))) = (1 - t) x + weight softplus(-x), without overflow for
+        // any x.
+        const double x = static_cast<double>(floats(logits.data)[i]);
         const double target = static_cast<double>(targets[i]);
         const double weight = 1.0 + (static_cast<double>(positive_weight) - 1.0) * target;
         const double small = std::exp(-std::abs(x));
         loss += (1.0 - target) * x + weight * (std::log1p(small) + std::max(-x, 0.0));
-        if (gradient != nullptr) {
+        if (dlogits != nullptr) {
           const double negative = (x < 0.0 ? 1.0 : small) / (1.0 + small);  // s(-x)
-          gradient[i] =
-              static_cast<float>(((1.0 - target) - weight * negative) * static_cast<double>(*scale));
+          dlogits[i] =
+              static_cast<float>(((1.0 - target) - weight * negative) * static_cast<double>(*gradient.scale));
         }
       }
       losses[row] = static_cast<float>(loss);
@@ -66,17 +67,17 @@ void CpuBackend::binary_cross_entropy(ConstValues logits, const float* targets, 
   });
 }
 
-void CpuBackend::squared_error(ConstValues x, const float* targets, float* losses, Values dx,
-                               const float* scale, Index rows, Index columns) {
-  float* const gradient = floats(dx);
-  parallel_pieces(rows, rows_per_task(columns), [&](Index first, Index count) {
+void CpuBackend::squared_error(const ConstMatrix& x, const float* targets, float* losses,
+                               const LossGradient& gradient) {
+  float* const dx = floats(gradient.data);
+  parallel_pieces(x.rows, rows_per_task(x.columns), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
       double loss = 0.0;
-      for (Index i = row * columns; i < (row + 1) * columns; ++i) {
-        const double difference = static_cast<double>(floats(x)[i]) - static_cast<double>(targets[i]);
+      for (Index i = row * x.columns; i < (row + 1) * x.columns; ++i) {
+        const double difference = static_cast<double>(floats(x.data)[i]) - static_cast<double>(targets[i]);
         loss += difference * difference;
-        if (gradient != nullptr)
-          gradient[i] = static_cast<float>(2.0 * difference * static_cast<double>(*scale));
+        if (dx != nullptr)
+          dx[i] = static_cast<float>(2.0 * difference * static_cast<double>(*gradient.scale));
       }
       losses[row] = static_cast<float>(loss);
     }

@@ -3,7 +3,7 @@
 // at 35-75 %.
 #include "kernels/cpu/onednn.h"
 
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/cpu_options.h"
 
 #if defined(BIGBIRD_HAVE_ONEDNN)
 #include <dnnl.h>

@@ -1,7 +1,7 @@
 // The gradient norm and AdamW.
 #include <vector>
 
-#include "kernels/cpu/operations.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
@@ -16,8 +16,7 @@ double CpuBackend::sum_of_squares(const float* x, Index count) {
   return total;
 }
 
-void CpuBackend::adamw(float* p, const float* g, float* m, float* v, const ParameterRun* runs,
-                       Index run_count, const AdamWStep& step) {
+void CpuBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> runs, const AdamWStep& step) {
   AdamWConstants constants;
   constants.gradient_scale = step.gradient_scale;
   constants.beta1 = static_cast<float>(step.beta1);
@@ -27,12 +26,12 @@ void CpuBackend::adamw(float* p, const float* g, float* m, float* v, const Param
   constants.epsilon = step.epsilon;
   constants.step_size = step.learning_rate / step.correction1;
   constants.inverse_correction2 = 1.0f / step.correction2;
-  for (Index i = 0; i < run_count; ++i) {
-    const ParameterRun& run = runs[i];
+  for (const ParameterRun& run : runs) {
     constants.decay = run.decay ? step.learning_rate * step.weight_decay : 0.0f;
     parallel_pieces(run.count, elements_per_task, [&](Index first, Index number) {
       const Index at = run.offset + first;
-      level_.adamw(p + at, g + at, m + at, v + at, number, constants);
+      level_.adamw(arrays.parameters + at, arrays.gradients + at, arrays.first + at, arrays.second + at,
+                   number, constants);
     });
   }
 }

@@ -1,7 +1,7 @@
 // LayerNorm, activations, dropout, rotary turns: rows or elements, cut into equal pieces.
 #include <algorithm>
 
-#include "kernels/cpu/operations.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
@@ -15,36 +15,51 @@ std::uint64_t seed_of(const Dropout& dropout) {
 
 }  // namespace
 
-void CpuBackend::layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon,
-                                   Values y, float* mean, float* rstd, Index rows, Index width) {
+void CpuBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
+                                   Index rows) {
+  const Index width = norm.width;
   parallel_pieces(rows, rows_per_task(width), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
-      level_.layernorm_row(floats(x) + row * width, gamma, beta, epsilon, floats(y) + row * width,
-                           mean != nullptr ? mean + row : nullptr, rstd != nullptr ? rstd + row : nullptr,
-                           width);
+      level_.layernorm_row(floats(x) + row * width, norm.gamma, norm.beta, norm.epsilon,
+                           floats(y) + row * width, state.mean != nullptr ? state.mean + row : nullptr,
+                           state.rstd != nullptr ? state.rstd + row : nullptr, width);
     }
   });
 }
 
-void CpuBackend::layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
-                                    const float* rstd, Values dx, bool accumulate, float* dgamma,
-                                    float* dbeta, Index rows, Index width) {
-  // Every piece of rows sums its own dgamma and dbeta; the partial sums are then added in order.
+void CpuBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
+                                    const NormGradients& gradients, bool accumulate) {
+  // Every piece of rows sums its own gradients of gamma and beta; the partial sums are then added in order.
+  const Index rows = pass.rows, width = norm.width;
   const Index size = std::max<Index>(16, pieces(rows, 32));
   const Index parts = pieces(rows, size);
   float* const partial = scratch_.reserve(parts * 2 * width);
   parallel_pieces(rows, size, [&](Index first, Index count) {
-    float* const part_dgamma = partial + first / size * 2 * width;
-    float* const part_dbeta = part_dgamma + width;
-    std::fill(part_dgamma, part_dgamma + 2 * width, 0.0f);
+    float* const dgamma = partial + first / size * 2 * width;
+    float* const dbeta = dgamma + width;
+    std::fill(dgamma, dgamma + 2 * width, 0.0f);
     for (Index row = first; row < first + count; ++row) {
       const Index at = row * width;
-      level_.layernorm_backward_row(floats(dy) + at, floats(x) + at, gamma, mean[row], rstd[row],
-                                    floats(dx) + at, accumulate, part_dgamma, part_dbeta, width);
+      level_.layernorm_backward_row(floats(pass.dy) + at, floats(pass.x) + at, norm.gamma,
+                                    pass.state.mean[row], pass.state.rstd[row], floats(pass.dx) + at,
+                                    accumulate, dgamma, dbeta, width);
     }
   });
-  level_.add_column_sums(partial, parts, 2 * width, dgamma, width);
-  level_.add_column_sums(partial + width, parts, 2 * width, dbeta, width);
+  level_.add_column_sums(partial, parts, 2 * width, gradients.gamma, width);
+  level_.add_column_sums(partial + width, parts, 2 * width, gradients.beta, width);
+}
+
+void CpuBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
+                                               const NormState& state, Index rows) {
+  dropout_add(join.x, join.residual, join.sum, rows * norm.width, join.dropout);
+  layernorm_forward(join.sum, norm, y, state, rows);
+}
+
+void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm& norm,
+                                            const NormGradients& gradients, const Dropout& dropout,
+                                            Values branch) {
+  layernorm_backward(pass, norm, gradients, false);
+  this->dropout(pass.dx, branch, pass.rows * norm.width, dropout);
 }
 
 void CpuBackend::gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
@@ -69,7 +84,7 @@ void CpuBackend::tanh_backward(ConstValues y, ConstValues dy, Values dx, Index c
 void CpuBackend::dropout(ConstValues x, Values y, Index count, const Dropout& dropout) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
     level_.dropout(floats(x) + first, nullptr, floats(y) + first, number, static_cast<std::uint64_t>(first),
-                   dropout.probability, seed_of(dropout), dropout.stream);
+                   dropout.probability, seed_of(dropout), dropout.site);
   });
 }
 
@@ -77,7 +92,7 @@ void CpuBackend::dropout_add(ConstValues x, ConstValues residual, Values y, Inde
                              const Dropout& dropout) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
     level_.dropout(floats(x) + first, floats(residual) + first, floats(y) + first, number,
-                   static_cast<std::uint64_t>(first), dropout.probability, seed_of(dropout), dropout.stream);
+                   static_cast<std::uint64_t>(first), dropout.probability, seed_of(dropout), dropout.site);
   });
 }
 
@@ -87,12 +102,11 @@ void CpuBackend::add(ConstValues x, Values y, Index count) {
   });
 }
 
-void CpuBackend::rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows,
-                             Index heads, Index head_size, Index half, bool back) {
-  parallel_pieces(rows, rows_per_task(heads * head_size), [&](Index first, Index count) {
+void CpuBackend::rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back) {
+  parallel_pieces(rows, rows_per_task(rotary.heads * rotary.head_size), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
-      level_.turn_row(floats(x.data) + row * x.stride, turns + positions[row] * 2 * half, heads, head_size,
-                      half, back);
+      level_.turn_row(floats(x.data) + row * x.stride, rotary.turns + rotary.positions[row] * 2 * rotary.half,
+                      rotary.heads, rotary.head_size, rotary.half, back);
     }
   });
 }

@@ -185,14 +185,13 @@ void AttentionPlace::fill(const AttentionBatch& batch, AttentionSchedules& sched
   put(image_.data() + counters_offset(most_sequences_), counters);
 }
 
-void attention_forward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, Rows out,
-                       float* log_sum_exp) {
+void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp) {
   const AttentionBatch& batch = call.batch;
   if (batch.sequences == 0) return;
   if (call.place.query_slots() > call.workspace.query_slots) {
     throw std::logic_error("attention workspace is too small");
   }
-  auto arguments = common_arguments<AttentionForwardArguments>(call, q, k, v);
+  auto arguments = common_arguments<AttentionForwardArguments>(call, inputs);
   arguments.pieces = call.place.query_pieces();
   arguments.cuts = call.place.query_cuts();
   arguments.out = out;

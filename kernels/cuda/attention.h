@@ -31,12 +31,12 @@ struct AttentionWorkspace {
   Index query_slots = 0;  // of the whole batch, all heads
   Index key_slots = 0;    // 0 without training
 
-  std::size_t partial_rows = 0;  // [query_slots][tile_rows][D] fp32: unnormalised output, or gradient of q
-  // [query_slots][2][tile_rows] fp32: maximum (of the raw scores), then sum
-  std::size_t partial_statistics = 0;
-  std::size_t output_products = 0;  // [H][T] fp32: sum of dout * out of each row; training only
-  std::size_t partial_keys = 0;  // [key_slots][2][tile_rows][D] fp32: gradients of k, then v; training only
-  std::size_t query_gradients = 0;  // [T][C] fp32; training that is not deterministic only
+  // All fp32; the last three in training only.
+  std::size_t partial_rows = 0;        // [query_slots][tile_rows][D]: unnormalised output, or gradient of q
+  std::size_t partial_statistics = 0;  // [query_slots][2][tile_rows]: maximum (of the raw scores), then sum
+  std::size_t output_products = 0;     // [H][T]: sum of dout * out of each row
+  std::size_t partial_keys = 0;        // [key_slots][2][tile_rows][D]: gradients of k, then v
+  std::size_t query_gradients = 0;     // [T][C]; without a fixed order of sums only
   std::size_t bytes = 0;
 };
 inline std::size_t attention_workspace_bytes(const AttentionLimits& limits, bool deterministic) {
@@ -110,8 +110,7 @@ enum class FloatProducts { tf32, fp32 };
 
 // Everything a call needs beside its matrices.
 struct AttentionCall {
-  const AttentionBatch&
-      batch;  // token_offsets, sizes, scale and dropout are read; lists and lengths are in the place
+  const AttentionBatch& batch;  // sizes, scale and dropout are read; lists and lengths are in the place
   const AttentionPlace& place;  // filled and uploaded for this batch
   FloatProducts products = FloatProducts::fp32;
   AttentionWorkspace workspace;  // of limits that cover the batch
@@ -119,12 +118,11 @@ struct AttentionCall {
   Stream stream;
 };
 
-void attention_forward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, Rows out,
-                       float* log_sum_exp);
+void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp);
 // deterministic: the gradient of q in a pass of its own; otherwise it is added up atomically beside those of
 // k and v, which costs less work but has no fixed order.
-void attention_backward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
-                        const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk, Rows dv,
+void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
+                        const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);
 
 }  // namespace bigbird::kernels::cuda

@@ -8,8 +8,8 @@
 
 namespace bigbird::kernels::cuda {
 
-void attention_backward(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v, ConstRows out,
-                        const float* log_sum_exp, ConstRows dout, Rows dq, Rows dk, Rows dv,
+void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
+                        const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic) {
   const AttentionBatch& batch = call.batch;
   if (batch.sequences == 0) return;
@@ -17,7 +17,7 @@ void attention_backward(const AttentionCall& call, ConstRows q, ConstRows k, Con
       call.place.key_slots() > call.workspace.key_slots) {
     throw std::logic_error("attention workspace is too small");
   }
-  auto arguments = common_arguments<AttentionBackwardArguments>(call, q, k, v);
+  auto arguments = common_arguments<AttentionBackwardArguments>(call, inputs);
   arguments.query_pieces = call.place.query_pieces();
   arguments.query_cuts = call.place.query_cuts();
   arguments.key_pieces = call.place.key_pieces();
@@ -25,9 +25,9 @@ void attention_backward(const AttentionCall& call, ConstRows q, ConstRows k, Con
   arguments.out = out;
   arguments.dout = dout;
   arguments.log_sum_exp = log_sum_exp;
-  arguments.dq = dq;
-  arguments.dk = dk;
-  arguments.dv = dv;
+  arguments.dq = gradients.q;
+  arguments.dk = gradients.k;
+  arguments.dv = gradients.v;
   arguments.heads = batch.heads;
   arguments.deterministic = deterministic;
   arguments.output_products = workspace_part(call, call.workspace.output_products);

@@ -36,7 +36,7 @@ BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& dr
   const Index query = (thread.lane() & 3) * 2 + (own & 1);
   const Index group = (thread.lane() >> 4) * 4 + (own >> 1) * 8;
   const Philox4x32 random =
-      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.tokens + group) >> 2, drop.stream);
+      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.tokens + group) >> 2, drop.site);
 #pragma unroll
   for (int round = 0; round < 4; ++round) {
     const int other = own ^ round;  // the lane at the other end needs word `other` of this one's call
@@ -51,6 +51,22 @@ BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& dr
   }
 }
 
+// How many tiles of 64 rows an SM is to work on at a time: as many as registers allow without spills, of
+// which `busy` are taken all the time. Dropout, and floats, need more beside them.
+template <class Element, int rows>
+constexpr int backward_tiles_per_sm(int busy, bool dropping) {
+  if (dropping || busy > 96 || sizeof(Element) == 4) return 2;
+  if (busy > 64 || rows == 16) return 3;
+  return 4;
+}
+
+// Rows of the other side that are fetched at a time: the whole tile, if 99 KB can hold it beside the owned
+// one.
+template <class Element, int depth, int rows>
+constexpr int backward_walked_rows() {
+  return sizeof(Element) == 4 && depth == 128 ? 16 : rows;
+}
+
 template <class Element, int depth, int rows, BackwardPass pass, bool dropping>
 struct AttentionBackward {
   static constexpr bool keys_own = pass != BackwardPass::queries;
@@ -62,13 +78,9 @@ struct AttentionBackward {
   static constexpr int own_registers = depth * static_cast<int>(sizeof(Element)) / 4;
   static constexpr bool own_in_registers = sizeof(Element) == 2 && sum_registers + own_registers <= 128;
   static constexpr int busy_registers = sum_registers + (own_in_registers ? own_registers : 0);
-  static constexpr int tiles_per_sm = dropping || busy_registers > 96 || sizeof(Element) == 4 ? 2
-                                      : busy_registers > 64 || rows == 16                     ? 3
-                                                                                              : 4;
+  static constexpr int tiles_per_sm = backward_tiles_per_sm<Element, rows>(busy_registers, dropping);
   static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
-  // Rows of the other side that are fetched at a time: the whole tile, if 99 KB can hold it beside the owned
-  // ones.
-  static constexpr int walked_rows = rows / (sizeof(Element) == 4 && depth == 128 ? rows / 16 : 1);
+  static constexpr int walked_rows = backward_walked_rows<Element, depth, rows>();
   static constexpr int steps = rows / walked_rows;  // for each tile of the list
   // Columns that are worked on at a time.
   static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
@@ -450,7 +462,7 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   of.width = a.heads * depth;
   of.scale = a.scale;
   of.exact = a.exact;
-  of.drop = {a.dropout_seed, a.dropout_stream, a.tokens, a.drop_probability};
+  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.drop_probability};
 
   launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
                         a.output_products, a.tokens, a.heads},

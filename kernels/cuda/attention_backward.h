@@ -29,7 +29,7 @@ struct AttentionBackwardArguments {
   float* query_gradients = nullptr;  // when not deterministic
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;
-  std::uint64_t dropout_stream = 0;
+  std::uint64_t dropout_site = 0;
 };
 
 template <int head_size>

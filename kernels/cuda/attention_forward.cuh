@@ -121,54 +121,47 @@ struct AttentionForward {
     return first_of(thread, g) + (thread.lane() >> 2);
   }
 
+  // The tiles of keys that are left to walk over. Lists ascend, so what comes behind the first padded tile is
+  // padding too.
+  struct Walk {
+    const ListedTile* list;
+    int left;
+    int length;  // tokens of the sequence that are not padding
+
+    BIGBIRD_DEVICE bool more() const { return left > 0 && list->tile * rows < length; }
+    BIGBIRD_DEVICE ListedTile next() {
+      --left;
+      return *list++;
+    }
+  };
+  using ScoresOfRows = float[rows / 8][4];  // of 16 query rows and a tile of keys, in fragments
+
+  // Adds up what the piece of this block sees. With two stages, the next pair of tiles (keys, values) is on
+  // its way while this one is worked on: the copy into the other stage starts behind the barrier that ends
+  // its use. With one stage it can only start when this pair is done.
   BIGBIRD_DEVICE void add_up(Thread& thread, RowGroup (&group)[groups]) const {
     const int number = find_sequence(view.query_pieces, view.count, thread.block());
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
-    const ListedTile* list = sequence.by_query.tiles + piece.first;
-    int left = piece.count;
-    const int length = sequence.length;
+    Walk walk{sequence.by_query.tiles + piece.first, piece.count, sequence.length};
+    if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !walk.more()) return;
     const int column = piece.head * width;
-    const int sequence_row = static_cast<int>(sequence.first_row);
-    // Lists ascend, so what comes behind the first padded tile is padding too.
-    const auto visible = [&] { return left > 0 && list->tile * rows < length; };
-    if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !visible()) return;
+    const int sequence_row = static_cast<int>(sequence.first_row);  // in the batch, as the next
+    const int first_row = sequence_row + piece.tile * rows;
 
-    const int first_row = sequence_row + piece.tile * rows;  // of the tile, in the batch
-    const auto load = [&](int stage) {
-      const int tile = list->tile * rows;
-      const int valid = length - tile;
-      const int first = sequence_row + tile;
-      KeyTile::template load<threads>(thread, key_tile(thread, stage), k + column, first, k_stride, valid);
-      KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
-      thread.commit_copies();
-    };
     const auto queries = load_queries(thread, first_row, column);
-    load(0);
+    load_pair(thread, 0, walk, sequence_row, column);
     int stage = 0;
     for (bool more = true; more;) {
-      const ListedTile tile = *list;
       thread.template wait_copies<0>();
       thread.barrier();  // the pair is there, and nobody reads the other one any more
-      ++list;
-      --left;
-      more = visible();
+      const ListedTile tile = walk.next();
+      more = walk.more();
 
-      unsigned kept[groups] = {};  // bit 4 n + i: scores[g][n][i]
-      if (dropping) {
-        const std::uint64_t seed = *dropout.seed;  // here, for its round keys to need no registers outside
-#pragma unroll
-        for (int g = 0; g < groups; ++g) {
-          const Index upper =
-              dropout.element(piece.head, first_row + row_of(thread, g), sequence_row + tile.tile * rows);
-#pragma unroll
-          for (int n = 0; n < rows / 8; ++n) {
-            kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
-          }
-        }
-      }
-      float scores[groups][rows / 8][4] = {};
-      const int valid = rows_below(length, tile.tile, rows);
+      unsigned kept[groups] = {};
+      if (dropping) find_kept(thread, piece.head, first_row, sequence_row + tile.tile * rows, kept);
+      ScoresOfRows scores[groups] = {};
+      const int valid = rows_below(walk.length, tile.tile, rows);
       if (valid < rows) {
 #pragma unroll
         for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid);
@@ -178,7 +171,7 @@ struct AttentionForward {
       } else {
         Products::scores(thread, scores[0], queries.group[0], key_tile(thread, stage), exact);
       }
-      if (stages == 2 && more) load(stage ^ 1);
+      if (stages == 2 && more) load_pair(thread, stage ^ 1, walk, sequence_row, column);
 #pragma unroll
       for (int g = 0; g < groups; ++g) {
         add_to_softmax(thread, scores[g], group[g], scale * log2_e, tile.log2_count);
@@ -193,8 +186,34 @@ struct AttentionForward {
       if (stages == 2) {
         stage ^= 1;
       } else if (more) {
-        thread.barrier();
-        load(0);
+        thread.barrier();  // everybody has read the pair that is overwritten
+        load_pair(thread, 0, walk, sequence_row, column);
+      }
+    }
+  }
+
+  // Starts the copies of the next pair of tiles of the walk.
+  BIGBIRD_DEVICE void load_pair(Thread& thread, int stage, const Walk& walk, int sequence_row,
+                                int column) const {
+    const int tile = walk.list->tile * rows;
+    const int valid = walk.length - tile;
+    const int first = sequence_row + tile;
+    KeyTile::template load<threads>(thread, key_tile(thread, stage), k + column, first, k_stride, valid);
+    KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
+    thread.commit_copies();
+  }
+
+  // Which scores dropout keeps: bit 4 n + i of kept[g] is that of scores[g][n][i]. Before the scores are
+  // there, because it needs registers that they take.
+  BIGBIRD_DEVICE void find_kept(Thread& thread, int head, int first_row, int key_row,
+                                unsigned (&kept)[groups]) const {
+    const std::uint64_t seed = *dropout.seed;  // here, for its round keys to need no registers outside
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      const Index upper = dropout.element(head, first_row + row_of(thread, g), key_row);
+#pragma unroll
+      for (int n = 0; n < rows / 8; ++n) {
+        kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
       }
     }
   }
@@ -402,7 +421,7 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.exact = a.exact;
   kernel.partial_rows = a.partial_rows;
   kernel.partial_statistics = a.partial_statistics;
-  kernel.dropout = {a.dropout_seed, a.dropout_stream, a.tokens, a.drop_probability};
+  kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.drop_probability};
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
 
   AttentionCombine<Element, width, rows> combine{};

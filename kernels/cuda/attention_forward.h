@@ -24,7 +24,7 @@ struct AttentionForwardArguments {
   float* partial_statistics = nullptr;
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;
-  std::uint64_t dropout_stream = 0;
+  std::uint64_t dropout_site = 0;
 };
 
 template <int head_size>

@@ -16,20 +16,20 @@ inline float* workspace_part(const AttentionCall& call, std::size_t offset) {
 
 // Fills what the arguments of both passes name alike.
 template <class Arguments>
-Arguments common_arguments(const AttentionCall& call, ConstRows q, ConstRows k, ConstRows v) {
+Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& inputs) {
   const AttentionBatch& batch = call.batch;
   Arguments arguments;
   arguments.view = call.place.view();
-  arguments.q = q;
-  arguments.k = k;
-  arguments.v = v;
+  arguments.q = inputs.q;
+  arguments.k = inputs.k;
+  arguments.v = inputs.v;
   arguments.tokens = batch.token_offsets[batch.sequences];
   arguments.scale = batch.scale;
   arguments.exact = call.products == FloatProducts::fp32;
   arguments.partial_rows = workspace_part(call, call.workspace.partial_rows);
   arguments.drop_probability = batch.drop_probability;
   arguments.dropout_seed = batch.dropout_seed;
-  arguments.dropout_stream = batch.dropout_stream;
+  arguments.dropout_site = batch.dropout_site;
   return arguments;
 }
 

@@ -374,7 +374,7 @@ BIGBIRD_DEVICE int rows_below(int length, int tile, int tile_rows) {
 // Which probabilities dropout keeps: philox.h dropout_keep at element (head * T + query row) * T + key row.
 struct ProbabilityDropout {
   const std::uint64_t* seed = nullptr;
-  std::uint64_t stream = 0;
+  std::uint64_t site = 0;
   Index tokens = 0;  // T
   float probability = 0.0f;
 
@@ -388,7 +388,7 @@ struct ProbabilityDropout {
   BIGBIRD_DEVICE unsigned kept(Thread& thread, std::uint64_t key, Index upper, Index lower) const {
     const bool odd = (thread.lane() & 1) != 0;
     const Index group = (odd ? lower : upper) + (thread.lane() & 2) * 2;
-    const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(group) >> 2, stream);
+    const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(group) >> 2, site);
     unsigned mine = 0;  // bit i: word i
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace bigbird::kernels::cuda {
 
@@ -86,15 +86,15 @@ AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool trai
           stream_};
 }
 
-void CudaBackend::attention_forward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
-                                    Rows out, float* log_sum_exp) {
-  cuda::attention_forward(attention_call(batch, false), q, k, v, out, log_sum_exp);
+void CudaBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
+                                    float* log_sum_exp) {
+  cuda::attention_forward(attention_call(batch, false), inputs, out, log_sum_exp);
 }
 
-void CudaBackend::attention_backward(const AttentionBatch& batch, ConstRows q, ConstRows k, ConstRows v,
-                                     ConstRows out, const float* log_sum_exp, ConstRows dout, Rows dq,
-                                     Rows dk, Rows dv) {
-  cuda::attention_backward(attention_call(batch, true), q, k, v, out, log_sum_exp, dout, dq, dk, dv,
+void CudaBackend::attention_backward(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
+                                     const float* log_sum_exp, ConstRows dout,
+                                     const QueryKeyValueGradients& gradients) {
+  cuda::attention_backward(attention_call(batch, true), inputs, out, log_sum_exp, dout, gradients,
                            options_.deterministic);
 }
 

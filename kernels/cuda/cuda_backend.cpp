@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "kernels/cuda/columns.h"
-#include "kernels/cuda/cuda_operations.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/embedding.h"
 #include "kernels/cuda/layernorm.h"
@@ -85,9 +84,12 @@ CudaBackend::~CudaBackend() {
   }
 }
 
-std::string CudaBackend::description() const {
-  return "cuda:" + std::to_string(options_.index) + " " + device_name_ + ", " + name_of(options_.precision) +
-         ", " + gemm_->description();
+std::string CudaBackend::name() const {
+  return "cuda:" + std::to_string(options_.index) + " " + device_name_;
+}
+
+std::string CudaBackend::details() const {
+  return std::string(name_of(options_.precision)) + ", " + gemm_->description();
 }
 
 std::size_t CudaBackend::free_memory() const {

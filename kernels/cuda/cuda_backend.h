@@ -1,26 +1,114 @@
-// The CUDA backend: all operations of backend.h on one device, on one stream. Plain C++; a program makes it
-// through kernels/devices.h, tests of the emulation make it here.
+// The CUDA backend as a class: what holds the device's memory and work, and which kernels make an operation.
+// Plain C++.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/cuda_options.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/gemm.h"
+#include "kernels/cuda/recordings.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/cuda/transfers.h"
+#include "kernels/cuda/working_weights.h"
 
-namespace bigbird::kernels {
+namespace bigbird::kernels::cuda {
 
-struct CudaOptions {
-  int index = 0;  // N of cuda:N
-  Precision precision = Precision::bf16;
-  // Sums in a fixed order everywhere: the same input gives the same bits. Without it attention's backward
-  // pass does less work.
-  bool deterministic = true;
+// Of one thread: the one that made it.
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(const CudaOptions& options);
+  ~CudaBackend() override;
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
+
+  // cuda_backend.cpp: the device
+  std::string name() const override;
+  std::string details() const override;
+  Precision precision() const override { return options_.precision; }
+  ElementType element_type() const override {
+    return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
+  }
+  bool asynchronous() const override { return true; }
+  std::size_t free_memory() const override;
+  void reserve(std::size_t bytes) override;
+  std::size_t scratch_bytes(const AttentionLimits& limits) const override;
+  Index reserve_scratch(const AttentionLimits& limits) override;
+  void release_places(Index first, Index count) noexcept override;
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void upload(void* device, const void* host, std::size_t bytes) override;
+  void download(void* host, const void* device, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void zero(void* device, std::size_t bytes) override;
+  void synchronize() override;
+  void repeat(std::uint64_t key, const std::function<void()>& work) override;
+  std::size_t weight_copy_bytes(Index count) const override;
+  void bind_weights(const float* parameters, Index count, void* copy) override;
+  void unbind_weights(const float* parameters) noexcept override;
+  void refresh_weights(const float* parameters) override;
+
+  // cuda_linear.cpp, cuda_attention.cpp, cuda_rows.cpp (all others)
+#define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
+#include "kernels/operations.inc"
+
+  // For tests: how often a recording took the place of the work.
+  std::size_t replays() const {
+    return recordings_.replays();
+  }
+
+ private:
+  // Destroyed after everything that works on it.
+  struct OwnedStream {
+    explicit OwnedStream(int device);
+    ~OwnedStream();
+    OwnedStream(const OwnedStream&) = delete;
+    Stream stream;
+  };
+  struct Place {
+    DevicePiece memory;
+    Index most_sequences = 0;
+    AttentionPlace place;
+    bool filled = false;
+    bool owned = false;
+  };
+
+  // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
+  // reserve_scratch() was not told enough, outside of recordings only.
+  void* workspace(std::size_t bytes);
+  void reserve_place(Index place, Index sequences);
+  Index own_places(Index count, Index sequences);
+  // The weights at w as products with values of that type read them.
+  ConstValues weights(const float* w, ElementType type) const;
+  // The products of a layer: its output, or back to its input.
+  Gemm forward_product(ConstValues x, const Linear& layer, Values y, Index rows) const;
+  Gemm input_product(ConstValues dy, const Linear& layer, Values dx, Index rows) const;
+  Gemm product(Index m, Index n, Index k) const;
+  void run(const Gemm& gemm);
+  // run(), when the epilogue can be had for these sizes and addresses.
+  bool run_fused(const Gemm& gemm);
+  AttentionCall attention_call(const AttentionBatch& batch, bool training);
+
+  CudaOptions options_;
+  OwnedStream stream_owner_;
+  Stream stream_;
+  std::string device_name_;
+  std::unique_ptr<GemmLibrary> gemm_;
+  DeviceMemory memory_;
+  Transfers transfers_;
+  DevicePiece workspace_;
+  DevicePiece cell_;  // one result on its way to the host
+  Recordings recordings_;
+  WorkingWeights working_weights_;
+  AttentionSchedules schedules_;
+  std::vector<Place> places_;
+  // Of adamw(): the table that is on the device.
+  std::vector<ParameterRun> runs_;
+  DevicePiece device_runs_;
 };
 
-namespace cuda {
-
-// Throws DeviceError (errors.h) when the device or cuBLASLt cannot be used. Operations throw DeviceError too,
-// possibly at a later one; allocate() and reserve() throw OutOfMemory.
-std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
-
-}  // namespace cuda
-}  // namespace bigbird::kernels
+}  // namespace bigbird::kernels::cuda

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/columns.h"
-#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace bigbird::kernels::cuda {
@@ -24,6 +24,23 @@ Gemm CudaBackend::product(Index m, Index n, Index k) const {
   return gemm;
 }
 
+Gemm CudaBackend::forward_product(ConstValues x, const Linear& layer, Values y, Index rows) const {
+  Gemm gemm = product(rows, layer.out, layer.in);
+  gemm.a = {x, layer.in};
+  gemm.b = {weights(layer.weight, x.type()), layer.in};
+  gemm.transpose_b = true;
+  gemm.d = {y, layer.out};
+  return gemm;
+}
+
+Gemm CudaBackend::input_product(ConstValues dy, const Linear& layer, Values dx, Index rows) const {
+  Gemm gemm = product(rows, layer.in, layer.out);
+  gemm.a = {dy, layer.out};
+  gemm.b = {weights(layer.weight, dy.type()), layer.in};
+  gemm.d = {dx, layer.in};
+  return gemm;
+}
+
 void CudaBackend::run(const Gemm& gemm) {
   gemm_->run(gemm, stream_);
 }
@@ -37,76 +54,63 @@ bool CudaBackend::run_fused(const Gemm& gemm) {
   return possible;
 }
 
-void CudaBackend::linear_forward(ConstValues x, const float* w, const float* bias, Values y, Index m, Index n,
-                                 Index k) {
-  Gemm gemm = product(m, n, k);
-  gemm.a = {x, k};
-  gemm.b = {weights(w, x.type()), k};
-  gemm.transpose_b = true;
-  gemm.d = {y, n};
-  if (bias == nullptr) return run(gemm);
+void CudaBackend::linear_forward(ConstValues x, const Linear& layer, Values y, Index rows) {
+  Gemm gemm = forward_product(x, layer, y, rows);
+  if (layer.bias == nullptr) return run(gemm);
   gemm.epilogue = Epilogue::bias;
-  gemm.bias = weights(bias, y.type());
+  gemm.bias = weights(layer.bias, y.type());
   if (run_fused(gemm)) return;
   gemm.epilogue = Epilogue::none;
   run(gemm);
-  add_bias(gemm.bias, y, m, n, stream_);
+  add_bias(gemm.bias, y, rows, layer.out, stream_);
 }
 
-void CudaBackend::linear_gelu_forward(ConstValues x, const float* w, const float* bias, Values pre, Values y,
-                                      Index m, Index n, Index k, Activation activation) {
+void CudaBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activation activation, Values pre,
+                                      Values y, Index rows) {
   // The epilogue has the tanh form only, and not to the last digits of fp32.
-  if (bias != nullptr && activation == Activation::gelu_tanh && y.type() == ElementType::bf16) {
-    Gemm gemm = product(m, n, k);
-    gemm.a = {x, k};
-    gemm.b = {weights(w, x.type()), k};
-    gemm.transpose_b = true;
-    gemm.d = {y, n};
+  if (layer.bias != nullptr && activation == Activation::gelu_tanh && y.type() == ElementType::bf16) {
+    Gemm gemm = forward_product(x, layer, y, rows);
     gemm.epilogue = Epilogue::gelu_bias;
-    gemm.bias = weights(bias, y.type());
+    gemm.bias = weights(layer.bias, y.type());
     gemm.aux = pre;
     if (run_fused(gemm)) return;
   }
   const Values inner = pre == nullptr ? y : pre;
-  linear_forward(x, w, bias, inner, m, n, k);
-  gelu_forward(inner, y, m * n, activation, stream_);
+  linear_forward(x, layer, inner, rows);
+  gelu_forward(inner, y, rows * layer.out, activation, stream_);
 }
 
-void CudaBackend::linear_backward_input(ConstValues dy, const float* w, Values dx, Index m, Index n, Index k,
+void CudaBackend::linear_backward_input(ConstValues dy, const Linear& layer, Values dx, Index rows,
                                         bool accumulate) {
-  Gemm gemm = product(m, k, n);
-  gemm.a = {dy, n};
-  gemm.b = {weights(w, dy.type()), k};
-  gemm.d = {dx, k};
+  Gemm gemm = input_product(dy, layer, dx, rows);
   gemm.accumulate = accumulate;
   run(gemm);
 }
 
-void CudaBackend::linear_backward_input_gelu(ConstValues dy, const float* w, ConstValues pre, Values dx,
-                                             Index m, Index n, Index k, Activation activation) {
+void CudaBackend::linear_backward_input_gelu(ConstValues dy, const Linear& layer, Activation activation,
+                                             ConstValues pre, Values dx, Index rows) {
   if (activation == Activation::gelu_tanh && dx.type() == ElementType::bf16) {
-    Gemm gemm = product(m, k, n);
-    gemm.a = {dy, n};
-    gemm.b = {weights(w, dy.type()), k};
-    gemm.d = {dx, k};
+    Gemm gemm = input_product(dy, layer, dx, rows);
     gemm.epilogue = Epilogue::dgelu;
     gemm.aux = Values(const_cast<void*>(pre.data()), pre.type());  // this epilogue only reads it
     if (run_fused(gemm)) return;
   }
-  Backend::linear_backward_input_gelu(dy, w, pre, dx, m, n, k, activation);
+  linear_backward_input(dy, layer, dx, rows, false);
+  gelu_backward(pre, dx, dx, rows * layer.in, activation);
 }
 
-void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, float* dw, float* dbias, Index m,
-                                         Index n, Index k) {
-  Gemm gemm = product(n, k, m);
-  gemm.a = {dy, n};
+void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
+                                         const LinearGradients& gradients, Index rows) {
+  Gemm gemm = product(layer.out, layer.in, rows);
+  gemm.a = {dy, layer.out};
   gemm.transpose_a = true;
-  gemm.b = {x, k};
-  gemm.d = {dw, k};
+  gemm.b = {x, layer.in};
+  gemm.d = {gradients.weight, layer.in};
   gemm.accumulate = true;
   run(gemm);
-  if (dbias != nullptr)
-    add_column_sums({dy, n}, dbias, m, n, workspace(column_sums_workspace(m, n)), stream_);
+  if (gradients.bias == nullptr) return;
+  add_column_sums({dy, layer.out}, gradients.bias, rows, layer.out,
+                  workspace(column_sums_workspace(rows, layer.out)), stream_);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -1,8 +1,10 @@
-// Everything of the CUDA backend that is neither a matrix product nor attention: which kernel an operation
-// starts.
+// Everything of the CUDA backend that is neither a matrix product nor attention. What an operation needs of
+// the backend is added here: its CUDA stream, its workspace, the working copies of the weights. The choice of
+// the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
+// losses.cu, optimizer.cu).
 #include <algorithm>
 
-#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/embedding.h"
 #include "kernels/cuda/layernorm.h"
@@ -11,38 +13,45 @@
 
 namespace bigbird::kernels::cuda {
 
-void CudaBackend::embedding_forward(const std::int32_t* ids, const std::int32_t* types,
-                                    const std::int32_t* positions, const float* word, const float* type,
-                                    const float* position, float word_scale, Values y, Index tokens,
-                                    Index width) {
-  const ConstValues position_table = position == nullptr ? ConstValues() : weights(position, y.type());
-  cuda::embedding_forward(ids, types, positions, weights(word, y.type()), weights(type, y.type()),
-                          position_table, word_scale, y, tokens, width, stream_);
+void CudaBackend::embedding_forward(const EmbeddingIndices& indices, const EmbeddingTables& tables,
+                                    Values y) {
+  const auto table = [&](const float* of) { return of == nullptr ? ConstValues() : weights(of, y.type()); };
+  cuda::embedding_forward(indices, {table(tables.word), table(tables.type), table(tables.position)},
+                          tables.word_scale, y, tables.width, stream_);
 }
 
-void CudaBackend::embedding_backward(ConstValues dy, const std::int32_t* ids, const std::int32_t* types,
-                                     const std::int32_t* positions, float word_scale, float* dword,
-                                     float* dtype, float* dposition, Index tokens, Index width,
-                                     Index vocabulary, Index type_count, Index position_count) {
-  const auto add_rows = [&](const std::int32_t* keys, float scale, float* table, Index key_count) {
-    add_rows_by_key(dy, keys, scale, table, tokens, width, key_count,
-                    workspace(rows_by_key_workspace(tokens, width, key_count)), stream_);
+void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indices,
+                                     const EmbeddingTables& tables, const EmbeddingGradients& gradients) {
+  const auto add_rows = [&](const std::int32_t* keys, Index key_count, float scale, float* table) {
+    add_rows_by_key(dy, {keys, indices.tokens, key_count}, scale, table, tables.width,
+                    workspace(rows_by_key_workspace(indices.tokens, tables.width, key_count)), stream_);
   };
-  add_rows(ids, word_scale, dword, vocabulary);
-  add_rows(types, 1.0f, dtype, type_count);
-  if (dposition != nullptr) add_rows(positions, 1.0f, dposition, position_count);
+  add_rows(indices.ids, tables.vocabulary, tables.word_scale, gradients.word);
+  add_rows(indices.types, tables.types, 1.0f, gradients.type);
+  if (gradients.position != nullptr) add_rows(indices.positions, tables.positions, 1.0f, gradients.position);
 }
 
-void CudaBackend::layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon,
-                                    Values y, float* mean, float* rstd, Index rows, Index width) {
-  cuda::layernorm_forward(x, gamma, beta, epsilon, y, mean, rstd, rows, width, stream_);
+void CudaBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
+                                    Index rows) {
+  cuda::layernorm_forward(x, norm, y, state, rows, stream_);
 }
 
-void CudaBackend::layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
-                                     const float* rstd, Values dx, bool accumulate, float* dgamma,
-                                     float* dbeta, Index rows, Index width) {
-  cuda::layernorm_backward(dy, x, gamma, mean, rstd, dx, accumulate, dgamma, dbeta, rows, width,
-                           workspace(layernorm_backward_workspace(rows, width)), stream_);
+void CudaBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
+                                     const NormGradients& gradients, bool accumulate) {
+  cuda::layernorm_backward(pass, norm, gradients, accumulate,
+                           workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
+}
+
+void CudaBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
+                                                const NormState& state, Index rows) {
+  cuda::dropout_add_layernorm_forward(join, norm, y, state, rows, stream_);
+}
+
+void CudaBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm& norm,
+                                             const NormGradients& gradients, const Dropout& dropout,
+                                             Values branch) {
+  cuda::layernorm_backward_dropout(pass, norm, gradients, dropout, branch,
+                                   workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
 }
 
 void CudaBackend::gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
@@ -67,29 +76,12 @@ void CudaBackend::dropout_add(ConstValues x, ConstValues residual, Values y, Ind
   cuda::dropout_add(x, residual, y, count, dropout, stream_);
 }
 
-void CudaBackend::dropout_add_layernorm_forward(ConstValues x, ConstValues residual, const Dropout& dropout,
-                                                Values sum, const float* gamma, const float* beta,
-                                                float epsilon, Values y, float* mean, float* rstd, Index rows,
-                                                Index width) {
-  cuda::dropout_add_layernorm_forward(x, residual, dropout, sum, gamma, beta, epsilon, y, mean, rstd, rows,
-                                      width, stream_);
-}
-
-void CudaBackend::layernorm_backward_dropout(ConstValues dy, ConstValues sum, const float* gamma,
-                                             const float* mean, const float* rstd, Values dx, Values branch,
-                                             const Dropout& dropout, float* dgamma, float* dbeta, Index rows,
-                                             Index width) {
-  cuda::layernorm_backward_dropout(dy, sum, gamma, mean, rstd, dx, branch, dropout, dgamma, dbeta, rows,
-                                   width, workspace(layernorm_backward_workspace(rows, width)), stream_);
-}
-
 void CudaBackend::add(ConstValues x, Values y, Index count) {
   cuda::add(x, y, count, stream_);
 }
 
-void CudaBackend::rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows,
-                              Index heads, Index head_size, Index half, bool back) {
-  cuda::rotary_turn(x, positions, turns, rows, heads, head_size, half, back, stream_);
+void CudaBackend::rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back) {
+  cuda::rotary_turn(x, rotary, rows, back, stream_);
 }
 
 void CudaBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) {
@@ -101,22 +93,19 @@ void CudaBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Val
   cuda::scatter_add_rows(dy, rows, dx, count, width, stream_);
 }
 
-void CudaBackend::cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses,
-                                std::int32_t* predictions, Values dlogits, const float* scale, Index rows,
-                                Index classes) {
-  cuda::cross_entropy(logits, labels, losses, predictions, dlogits, scale, rows, classes, stream_);
+void CudaBackend::cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+                                std::int32_t* predictions, const LossGradient& gradient) {
+  cuda::cross_entropy(logits, labels, losses, predictions, gradient, stream_);
 }
 
-void CudaBackend::binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight,
-                                       float* losses, Values dlogits, const float* scale, Index rows,
-                                       Index classes) {
-  cuda::binary_cross_entropy(logits, targets, positive_weight, losses, dlogits, scale, rows, classes,
-                             stream_);
+void CudaBackend::binary_cross_entropy(const ConstMatrix& logits, const float* targets, float positive_weight,
+                                       float* losses, const LossGradient& gradient) {
+  cuda::binary_cross_entropy(logits, targets, positive_weight, losses, gradient, stream_);
 }
 
-void CudaBackend::squared_error(ConstValues x, const float* targets, float* losses, Values dx,
-                                const float* scale, Index rows, Index columns) {
-  cuda::squared_error(x, targets, losses, dx, scale, rows, columns, stream_);
+void CudaBackend::squared_error(const ConstMatrix& x, const float* targets, float* losses,
+                                const LossGradient& gradient) {
+  cuda::squared_error(x, targets, losses, gradient, stream_);
 }
 
 double CudaBackend::sum_of_squares(const float* x, Index count) {
@@ -127,23 +116,24 @@ double CudaBackend::sum_of_squares(const float* x, Index count) {
   return sum;
 }
 
-void CudaBackend::adamw(float* p, const float* g, float* m, float* v, const ParameterRun* runs,
-                        Index run_count, const AdamWStep& step) {
-  if (run_count == 0) return;
+void CudaBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> runs,
+                        const AdamWStep& step) {
+  if (runs.empty()) return;
   const auto same = [](const ParameterRun& a, const ParameterRun& b) {
     return a.offset == b.offset && a.count == b.count && a.decay == b.decay;
   };
-  if (!std::equal(runs, runs + run_count, runs_.begin(), runs_.end(), same)) {
-    runs_.assign(runs, runs + run_count);
+  if (!std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(), same)) {
+    runs_.assign(runs.begin(), runs.end());
     const std::size_t bytes = runs_.size() * sizeof(ParameterRun);
     if (bytes > device_runs_.bytes()) device_runs_ = DevicePiece(bytes);
     upload(device_runs_.data(), runs_.data(), bytes);
   }
-  const WorkingWeights::Binding* binding = working_weights_.find(p);
-  bf16* copy = binding == nullptr ? nullptr : binding->copy + (p - binding->parameters);
-  const ParameterRun& last = runs[run_count - 1];
-  cuda::adamw(p, g, m, v, copy, static_cast<const ParameterRun*>(device_runs_.data()), run_count,
-              last.offset + last.count, step, stream_);
+  float* const parameters = arrays.parameters;
+  const WorkingWeights::Binding* binding = working_weights_.find(parameters);
+  bf16* copy = binding == nullptr ? nullptr : binding->copy + (parameters - binding->parameters);
+  const auto* const device_runs = static_cast<const ParameterRun*>(device_runs_.data());
+  cuda::adamw(arrays, copy, {device_runs, runs.size()}, runs.back().offset + runs.back().count, step,
+              stream_);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -79,14 +79,14 @@ BIGBIRD_DEVICE float rounded(float value) {
 // are 1.
 struct DropoutFactors {
   const std::uint64_t* seed = nullptr;
-  std::uint64_t stream = 0;
+  std::uint64_t site = 0;
   float probability = 0.0f;
   float scale = 1.0f;
 
   DropoutFactors() = default;
   explicit DropoutFactors(const Dropout& dropout)
       : seed(dropout.seed),
-        stream(dropout.stream),
+        site(dropout.site),
         probability(dropout.probability),
         scale(1.0f / (1.0f - dropout.probability)) {}
 
@@ -103,7 +103,7 @@ struct DropoutFactors {
     if constexpr (N % 4 == 0) {
 #pragma unroll
       for (int first = 0; first < N; first += 4) {
-        const Philox4x32 bits = philox4x32(key, (element >> 2) + static_cast<unsigned>(first / 4), stream);
+        const Philox4x32 bits = philox4x32(key, (element >> 2) + static_cast<unsigned>(first / 4), site);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           factors[first + i] = uniform_from_bits(bits.word[i]) >= probability ? scale : 0.0f;
@@ -112,8 +112,7 @@ struct DropoutFactors {
     } else {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        factors[i] =
-            dropout_keep(key, stream, element + static_cast<unsigned>(i), probability) ? scale : 0.0f;
+        factors[i] = dropout_keep(key, site, element + static_cast<unsigned>(i), probability) ? scale : 0.0f;
       }
     }
   }

@@ -2,6 +2,8 @@
 // and put back.
 #include "kernels/cuda/elementwise.h"
 
+#include <initializer_list>
+
 #include "kernels/cuda/elements.cuh"
 #include "kernels/gelu.h"
 
@@ -258,79 +260,73 @@ struct RotaryTurn {
   }
 };
 
+// Which instance of Elementwise runs: that of the type of y, with 16 bytes at a time where all addresses
+// allow. All inputs have the type of y; operation(T{}) is what to do in type T.
+template <class MakeOperation>
+void elementwise(Values y, std::initializer_list<ConstValues> inputs, Index count, Stream stream,
+                 const MakeOperation& operation) {
+  bool vectors = aligned_to_vectors(y.data());
+  for (const ConstValues& input : inputs) {
+    assert(input.type() == y.type());
+    vectors = vectors && aligned_to_vectors(input.data());
+  }
+  with_type(y.type(), [&](auto type) {
+    using T = decltype(type);
+    with_access<T>(vectors,
+                   [&](auto n) { run_elementwise<T, n()>(y.as<T>(), count, operation(type), stream); });
+  });
+}
+
 }  // namespace
 
 void gelu_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream) {
-  assert(x.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+  elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
-      run_elementwise<T, n()>(y.as<T>(), count, GeluForward<T>{x.as<T>(), activation}, stream);
-    });
+    return GeluForward<T>{x.as<T>(), activation};
   });
 }
 
 void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
                    Stream stream) {
-  assert(pre.type() == dx.type() && dy.type() == dx.type());
-  with_type(dx.type(), [&](auto type) {
+  elementwise(dx, {pre, dy}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(pre.data(), dy.data(), dx.data()), [&](auto n) {
-      run_elementwise<T, n()>(dx.as<T>(), count, GeluBackward<T>{pre.as<T>(), dy.as<T>(), activation},
-                              stream);
-    });
+    return GeluBackward<T>{pre.as<T>(), dy.as<T>(), activation};
   });
 }
 
 void tanh_forward(ConstValues x, Values y, Index count, Stream stream) {
-  assert(x.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+  elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
-      run_elementwise<T, n()>(y.as<T>(), count, TanhForward<T>{x.as<T>()}, stream);
-    });
+    return TanhForward<T>{x.as<T>()};
   });
 }
 
 void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count, Stream stream) {
-  assert(y.type() == dx.type() && dy.type() == dx.type());
-  with_type(dx.type(), [&](auto type) {
+  elementwise(dx, {y, dy}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(y.data(), dy.data(), dx.data()), [&](auto n) {
-      run_elementwise<T, n()>(dx.as<T>(), count, TanhBackward<T>{y.as<T>(), dy.as<T>()}, stream);
-    });
+    return TanhBackward<T>{y.as<T>(), dy.as<T>()};
   });
 }
 
 void dropout(ConstValues x, Values y, Index count, const Dropout& dropout, Stream stream) {
-  assert(x.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+  elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
-      run_elementwise<T, n()>(y.as<T>(), count, DropoutOf<T>{x.as<T>(), DropoutFactors(dropout)}, stream);
-    });
+    return DropoutOf<T>{x.as<T>(), DropoutFactors(dropout)};
   });
 }
 
 void dropout_add(ConstValues x, ConstValues residual, Values y, Index count, const Dropout& dropout,
                  Stream stream) {
-  assert(x.type() == y.type() && residual.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+  elementwise(y, {x, residual}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(x.data(), residual.data(), y.data()), [&](auto n) {
-      run_elementwise<T, n()>(y.as<T>(), count,
-                              DropoutAdd<T>{x.as<T>(), residual.as<T>(), DropoutFactors(dropout)}, stream);
-    });
+    return DropoutAdd<T>{x.as<T>(), residual.as<T>(), DropoutFactors(dropout)};
   });
 }
 
 void add(ConstValues x, Values y, Index count, Stream stream) {
-  assert(x.type() == y.type());
-  with_type(y.type(), [&](auto type) {
+  elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned_to_vectors(x.data(), y.data()), [&](auto n) {
-      run_elementwise<T, n()>(y.as<T>(), count, Add<T>{x.as<T>(), y.as<T>()}, stream);
-    });
+    return Add<T>{x.as<T>(), y.as<T>()};
   });
 }
 
@@ -365,16 +361,16 @@ void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index
   move_rows<true>(dy, rows, dx, count, width, stream);
 }
 
-void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
-                 Index head_size, Index half, bool back, Stream stream) {
+void rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream) {
   with_type(x.data.type(), [&](auto type) {
     using T = decltype(type);
     constexpr Index whole = vector_elements<T>;
-    const bool vectors = x.stride % whole == 0 && head_size % whole == 0 && half % whole == 0 &&
-                         aligned_to_vectors(x.data.data(), turns);
+    const bool vectors = x.stride % whole == 0 && rotary.head_size % whole == 0 && rotary.half % whole == 0 &&
+                         aligned_to_vectors(x.data.data(), rotary.turns);
     with_access<T>(vectors, [&](auto n) {
-      launch(RotaryTurn<T, n()>{x.data.as<T>(), x.stride, positions, turns, rows, static_cast<int>(heads),
-                                static_cast<int>(head_size), static_cast<int>(half), back ? -1.0f : 1.0f},
+      launch(RotaryTurn<T, n()>{x.data.as<T>(), x.stride, rotary.positions, rotary.turns, rows,
+                                static_cast<int>(rotary.heads), static_cast<int>(rotary.head_size),
+                                static_cast<int>(rotary.half), back ? -1.0f : 1.0f},
              {.blocks = blocks_for(rows, rows_per_block)}, stream);
     });
   });

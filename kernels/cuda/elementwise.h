@@ -29,8 +29,7 @@ void add(ConstValues x, Values y, Index count, Stream stream);
 // y[row] += bias for each row of width; bias may be of another type than y.
 void add_bias(ConstValues bias, Values y, Index rows, Index width, Stream stream);
 
-void rotary_turn(Rows x, const std::int32_t* positions, const float* turns, Index rows, Index heads,
-                 Index head_size, Index half, bool back, Stream stream);
+void rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream);
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream);
 void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,

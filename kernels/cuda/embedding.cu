@@ -342,19 +342,21 @@ const std::int32_t* sort_tokens(const Keys& keys, Index tokens, std::int32_t* co
 
 }  // namespace
 
-void embedding_forward(const std::int32_t* ids, const std::int32_t* types, const std::int32_t* positions,
-                       ConstValues word, ConstValues type, ConstValues position, float word_scale, Values y,
-                       Index tokens, Index width, Stream stream) {
+void embedding_forward(const EmbeddingIndices& indices, const TableValues& tables, float word_scale, Values y,
+                       Index width, Stream stream) {
+  const auto& [word, type, position] = tables;
   assert(word.type() == type.type() && (position == nullptr || position.type() == word.type()));
+  const bool vectors = width % vector_elements<bf16> == 0 &&
+                       aligned_to_vectors(word.data(), type.data(), position.data(), y.data());
   with_types(word.type(), y.type(), [&](auto table_type, auto y_type) {
     using Table = decltype(table_type);
     using T = decltype(y_type);
-    const bool vectors = width % vector_elements<bf16> == 0 &&
-                         aligned_to_vectors(word.data(), type.data(), position.data(), y.data());
     with_access<Table, T>(vectors, [&](auto n) {
-      launch(EmbeddingForward<Table, T, n()>{ids, types, positions, word.as<Table>(), type.as<Table>(),
-                                             position.as<Table>(), word_scale, y.as<T>(), tokens, width},
-             {.blocks = blocks_for(tokens, warps_per_block)}, stream);
+      launch(EmbeddingForward<Table, T, n()>{indices.ids, indices.types, indices.positions,
+                                             tables.word.as<Table>(), tables.type.as<Table>(),
+                                             tables.position.as<Table>(), word_scale, y.as<T>(),
+                                             indices.tokens, width},
+             {.blocks = blocks_for(indices.tokens, warps_per_block)}, stream);
     });
   });
 }
@@ -363,13 +365,14 @@ std::size_t rows_by_key_workspace(Index tokens, Index width, Index key_count) {
   return Workspace(tokens, width, key_count).bytes;
 }
 
-void add_rows_by_key(ConstValues dy, const std::int32_t* keys, float scale, float* table, Index tokens,
-                     Index width, Index key_count, void* workspace, Stream stream) {
+void add_rows_by_key(ConstValues dy, const TokenKeys& by, float scale, float* table, Index width,
+                     void* workspace, Stream stream) {
+  const Index tokens = by.tokens, key_count = by.key_count;
   if (tokens == 0) return;
   const Workspace parts(tokens, width, key_count);
   std::byte* const start = static_cast<std::byte*>(workspace);
   const auto integers = [&](std::size_t at) { return reinterpret_cast<std::int32_t*>(start + at); };
-  const Keys all{keys, static_cast<std::int32_t>(key_count)};
+  const Keys all{by.keys, static_cast<std::int32_t>(key_count)};
   const std::int32_t* const order = sort_tokens(all, tokens, integers(parts.counts), integers(parts.order),
                                                 integers(parts.other_order), stream);
   const SortedTokens sorted{all, order, tokens};

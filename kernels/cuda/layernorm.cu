@@ -11,12 +11,12 @@ namespace {
 constexpr int threads_per_block = 256;
 constexpr int warps_per_block = threads_per_block / 32;
 
-// Which part of which row a thread has, when `warps` warps share a row and each thread holds `held` elements
-// of it.
+// How the warps of a block share out rows: `warps` of them to a row.
 struct RowPart {
   int warps;  // 1, 2, 4 or 8
 
-  // The fewest warps that hold the row, or all of the block.
+  // The fewest warps that hold a row of that width when each thread holds `held` elements, or all of the
+  // block.
   static RowPart of(Index width, int held) {
     int warps = 1;
     while (warps < warps_per_block && Index{warps} * 32 * held < width) warps *= 2;
@@ -25,7 +25,30 @@ struct RowPart {
   BIGBIRD_HOST_DEVICE int rows_per_block() const { return warps_per_block / warps; }
   BIGBIRD_DEVICE int row(Thread& thread) const { return thread.warp() / warps; }
   BIGBIRD_DEVICE int index(Thread& thread) const { return thread.index() % (32 * warps); }
-  BIGBIRD_DEVICE int elements(int held) const { return warps * 32 * held; }
+};
+
+// Which columns of its row a thread has. The threads of a row hold one round of it at a time, each of them
+// `pieces` pieces of N neighbouring columns, `apart` from one piece to the next, so that neighbouring threads
+// have neighbouring pieces. Most rows are one round.
+template <int N, int pieces>
+struct Columns {
+  int first;  // of the first piece of the first round
+  int apart;
+
+  static BIGBIRD_DEVICE Columns of(Thread& thread, RowPart part) {
+    return {part.index(thread) * N, 32 * part.warps * N};
+  }
+  BIGBIRD_DEVICE int round() const { return pieces * apart; }
+  // body(piece, column) for the pieces of the round that begins with column `begin`, as far as they lie in a
+  // row of `width` columns.
+  template <class Body>
+  BIGBIRD_DEVICE void of_round(int begin, int width, const Body& body) const {
+#pragma unroll
+    for (int piece = 0; piece < pieces; ++piece) {
+      const int column = begin + piece * apart;
+      if (column < width) body(piece, column);
+    }
+  }
 };
 
 // Sums of `count` numbers over the threads of each row, in a fixed order. All threads of the block come here;
@@ -109,7 +132,7 @@ struct LayerNormForward {
   // single elements take more registers
   static constexpr int blocks_per_sm = N == 1 ? 2 : Source::blocks_per_sm;
   static constexpr int held = 16;  // elements of a row in one thread
-  static constexpr int vectors = held / N;
+  static constexpr int pieces = held / N;
   static constexpr std::size_t shared_bytes = 2 * warps_per_block * sizeof(float);
   Source source;
   const float* gamma;
@@ -122,89 +145,79 @@ struct LayerNormForward {
   int width;
   RowPart part;
 
+  // Three passes over the row: mean, variance, result. A row of one round is read in the first and stays in
+  // `values`; a wider one is read again in each.
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index row = Index{thread.block()} * part.rows_per_block() + part.row(thread);
     // Threads behind the last row have no columns, and still come to the barriers.
     const int columns = row < rows ? width : 0;
     const Index start = row * width;
-    const int step = part.elements(held);
-    const int mine = part.index(thread) * N;
-    const int apart = 32 * part.warps * N;
-    float values[vectors][N] = {};
+    const auto mine = Columns<N, pieces>::of(thread, part);
+    const bool again = columns > mine.round();
+    float values[pieces][N] = {};
 
     float sum[1] = {0.0f};
-    for (int begin = mine; begin < columns; begin += step) {
-      typename Source::template Raw<N> raw[vectors] = {};
+    for (int begin = mine.first; begin < columns; begin += mine.round()) {
+      // All loads of a round are under way before the first of them is waited for.
+      typename Source::template Raw<N> raw[pieces] = {};
+      mine.of_round(begin, columns,
+                    [&](int piece, int column) { raw[piece] = source.template load_raw<N>(start + column); });
+      mine.of_round(begin, columns, [&](int piece, int column) {
+        source.finish(start + column, raw[piece], values[piece]);
 #pragma unroll
-      for (int v = 0; v < vectors; ++v) {
-        if (begin + v * apart < columns) raw[v] = source.template load_raw<N>(start + begin + v * apart);
-      }
-#pragma unroll
-      for (int v = 0; v < vectors; ++v) {
-        if (begin + v * apart < columns) {
-          source.finish(start + begin + v * apart, raw[v], values[v]);
-#pragma unroll
-          for (int i = 0; i < N; ++i) sum[0] += values[v][i];
-        }
-      }
+        for (int i = 0; i < N; ++i) sum[0] += values[piece][i];
+      });
     }
     sum_over_row(thread, part, 0, sum);
     const float average = sum[0] / static_cast<float>(width);
 
     float squares[1] = {0.0f};
-    for (int begin = mine; begin < columns; begin += step) {
-      if (columns > step) read_again(start + begin, columns - begin, apart, values);
+    for (int begin = mine.first; begin < columns; begin += mine.round()) {
+      if (again) read_again(mine, begin, columns, start, values);
+      mine.of_round(begin, columns, [&](int piece, int) {
 #pragma unroll
-      for (int v = 0; v < vectors; ++v) {
-        if (begin + v * apart < columns) {
-#pragma unroll
-          for (int i = 0; i < N; ++i) {
-            const float difference = values[v][i] - average;
-            squares[0] += difference * difference;
-          }
+        for (int i = 0; i < N; ++i) {
+          const float difference = values[piece][i] - average;
+          squares[0] += difference * difference;
         }
-      }
+      });
     }
     sum_over_row(thread, part, 1, squares);
     const float inverse = 1.0f / sqrtf(squares[0] / static_cast<float>(width) + epsilon);
 
-    for (int begin = mine; begin < columns; begin += step) {
-      if (columns > step) read_again(start + begin, columns - begin, apart, values);
+    for (int begin = mine.first; begin < columns; begin += mine.round()) {
+      if (again) read_again(mine, begin, columns, start, values);
+      mine.of_round(begin, columns, [&](int piece, int column) {
+        float scale[N], shift[N];
+        load_floats(gamma + column, scale);
+        load_floats(beta + column, shift);
 #pragma unroll
-      for (int v = 0; v < vectors; ++v) {
-        const int column = begin + v * apart;
-        if (column < columns) {
-          float scale[N], shift[N];
-          load_floats(gamma + column, scale);
-          load_floats(beta + column, shift);
-#pragma unroll
-          for (int i = 0; i < N; ++i) {
-            values[v][i] = (values[v][i] - average) * inverse * scale[i] + shift[i];
-          }
-          store_floats(y + start + column, values[v]);
+        for (int i = 0; i < N; ++i) {
+          values[piece][i] = (values[piece][i] - average) * inverse * scale[i] + shift[i];
         }
-      }
+        store_floats(y + start + column, values[piece]);
+      });
     }
-    if (row < rows && mine == 0) {
+    if (row < rows && mine.first == 0) {
       if (mean != nullptr) mean[row] = average;
       if (rstd != nullptr) rstd[row] = inverse;
     }
   }
 
-  BIGBIRD_DEVICE void read_again(Index at, int left, int apart, float (&values)[vectors][N]) const {
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      if (v * apart < left) load_floats(source.rows() + at + v * apart, values[v]);
-    }
+  BIGBIRD_DEVICE void read_again(const Columns<N, pieces>& mine, int begin, int columns, Index start,
+                                 float (&values)[pieces][N]) const {
+    mine.of_round(begin, columns,
+                  [&](int piece, int column) { load_floats(source.rows() + start + column, values[piece]); });
   }
 };
 
 template <class T, int N, class Source>
-void run_forward(const Source& source, const float* gamma, const float* beta, float epsilon, Values y,
-                 float* mean, float* rstd, Index rows, Index width, Stream stream) {
+void run_forward(const Source& source, const Norm& norm, Values y, const NormState& state, Index rows,
+                 Stream stream) {
   using Kernel = LayerNormForward<T, N, Source>;
-  const RowPart part = RowPart::of(width, Kernel::held);
-  launch(Kernel{source, gamma, beta, epsilon, y.as<T>(), mean, rstd, rows, static_cast<int>(width), part},
+  const RowPart part = RowPart::of(norm.width, Kernel::held);
+  launch(Kernel{source, norm.gamma, norm.beta, norm.epsilon, y.as<T>(), state.mean, state.rstd, rows,
+                static_cast<int>(norm.width), part},
          {.blocks = blocks_for(rows, part.rows_per_block()), .shared_bytes = Kernel::shared_bytes}, stream);
 }
 
@@ -221,14 +234,18 @@ Index blocks_with_sums(Index rows, Index width) {
                   blocks_for(rows, RowPart::of(width, held_backward).rows_per_block()));
 }
 
-// dx, and what goes to the branch when there is one. With sums, each thread also adds up dgamma and dbeta of
-// its columns over the rows that it meets: partial[block and row of it, (dgamma, dbeta), column].
+// With g = dy * gamma, h = (x - mean) * rstd and means over the row:
+//   dx = (g - mean(g) - h * mean(g * h)) * rstd
+// and what goes to the branch when there is one. With sums, each thread also adds up dgamma and dbeta of its
+// columns over the rows that it meets: partial[block and row of it, (dgamma, dbeta), column].
 template <class T, int N, bool with_sums>
 struct LayerNormBackward {
   static constexpr int threads = threads_per_block;
   static constexpr int blocks_per_sm = N == 1 ? 2 : 3;
-  static constexpr int vectors = held_backward / N;
+  static constexpr int pieces = held_backward / N;
   static constexpr std::size_t shared_bytes = 4 * warps_per_block * sizeof(float);
+  using Mine = Columns<N, pieces>;
+  using Held = float[pieces][N];  // a number for each column of the thread in a round
   const T* dy;
   const T* x;
   const float* gamma;
@@ -243,111 +260,117 @@ struct LayerNormBackward {
   int width;
   RowPart part;
 
-  BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const int mine = part.index(thread) * N;
-    const int apart = 32 * part.warps * N;
-    const int step = part.elements(held_backward);
-    const Index rows_of_block = part.rows_per_block();
-    float gradient[vectors][N] = {}, normal[vectors][N] = {}, scale[vectors][N] = {};
-    float dgamma[vectors][N] = {}, dbeta[vectors][N] = {};
-    if (with_sums) read_scale(mine, apart, scale);
+  struct Row {
+    Index start;  // of its elements
+    int columns;  // 0 behind the last row: its threads still come to the barriers
+    float mean, rstd;
+  };
 
-    int slot = 0;
+  // Two passes over each row: the two means, then dx. A row of one round is read in the first and stays in
+  // `gradient` (dy) and `normal` (h); a wider one is read again. With sums a row is always one round, so
+  // gamma is read once for all rows.
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Mine mine = Mine::of(thread, part);
+    const Index rows_of_block = part.rows_per_block();
+    Held gradient = {}, normal = {}, scale = {};
+    Held dgamma = {}, dbeta = {};
+    if (with_sums) read_scale(mine, mine.first, scale);
+
+    int slot = 0;  // neighbouring rows sum in different cells
     for (Index first = thread.block() * rows_of_block; first < rows;
          first += thread.blocks() * rows_of_block) {
-      const Index row = first + part.row(thread);
-      const bool there = row < rows;
-      const int columns = there ? width : 0;
-      const Index start = row * width;
-      const float average = there ? mean[row] : 0.0f;
-      const float inverse = there ? rstd[row] : 0.0f;
-
-      float sums[2] = {0.0f, 0.0f};  // of dy gamma, of dy gamma normal
-      for (int begin = mine; begin < columns; begin += step) {
-        if (!with_sums) read_scale(begin, apart, scale);
-        read(start, begin, columns, apart, average, inverse, gradient, normal);
-#pragma unroll
-        for (int v = 0; v < vectors; ++v) {
-          if (begin + v * apart < columns) {
-#pragma unroll
-            for (int i = 0; i < N; ++i) {
-              if (with_sums) {
-                dgamma[v][i] += gradient[v][i] * normal[v][i];
-                dbeta[v][i] += gradient[v][i];
-              }
-              const float scaled = gradient[v][i] * scale[v][i];
-              sums[0] += scaled;
-              sums[1] += scaled * normal[v][i];
-            }
-          }
-        }
+      const Row row = find(first + part.row(thread));
+      float sums[2] = {0.0f, 0.0f};  // of g, of g h
+      for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
+        if (!with_sums) read_scale(mine, begin, scale);
+        read(mine, begin, row, gradient, normal);
+        if (with_sums) add_to_gradients(mine, begin, row, gradient, normal, dgamma, dbeta);
+        add_to_means(mine, begin, row, gradient, normal, scale, sums);
       }
       sum_over_row(thread, part, slot, sums);
       slot ^= 1;
-      const float mean_scaled = sums[0] / static_cast<float>(width);
-      const float mean_scaled_normal = sums[1] / static_cast<float>(width);
 
-      for (int begin = mine; begin < columns; begin += step) {
-        if (columns > step) {
-          read_scale(begin, apart, scale);
-          read(start, begin, columns, apart, average, inverse, gradient, normal);
+      const float means[2] = {sums[0] / static_cast<float>(width), sums[1] / static_cast<float>(width)};
+      for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
+        if (row.columns > mine.round()) {
+          read_scale(mine, begin, scale);
+          read(mine, begin, row, gradient, normal);
         }
-#pragma unroll
-        for (int v = 0; v < vectors; ++v) {
-          const int column = begin + v * apart;
-          if (column < columns) {
-            float out[N];
-            if (accumulate) load_floats(dx + start + column, out);
-#pragma unroll
-            for (int i = 0; i < N; ++i) {
-              const float scaled = gradient[v][i] * scale[v][i];
-              const float value = (scaled - mean_scaled - normal[v][i] * mean_scaled_normal) * inverse;
-              out[i] = accumulate ? out[i] + value : value;
-            }
-            store_floats(dx + start + column, out);
-            if (branch != nullptr) {
-              float factors[N];
-              dropout.get(start + column, factors);
-#pragma unroll
-              for (int i = 0; i < N; ++i) out[i] = rounded<T>(out[i]) * factors[i];
-              store_floats(branch + start + column, out);
-            }
-          }
-        }
+        write(mine, begin, row, gradient, normal, scale, means);
       }
     }
     if (with_sums) {
       float* const to = partial + (thread.block() * rows_of_block + part.row(thread)) * 2 * width;
-#pragma unroll
-      for (int v = 0; v < vectors; ++v) {
-        const int column = mine + v * apart;
-        if (column < width) {
-          store_floats(to + column, dgamma[v]);
-          store_floats(to + width + column, dbeta[v]);
-        }
-      }
+      mine.of_round(mine.first, width, [&](int piece, int column) {
+        store_floats(to + column, dgamma[piece]);
+        store_floats(to + width + column, dbeta[piece]);
+      });
     }
   }
 
-  BIGBIRD_DEVICE void read_scale(int begin, int apart, float (&scale)[vectors][N]) const {
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      if (begin + v * apart < width) load_floats(gamma + begin + v * apart, scale[v]);
-    }
+ private:
+  BIGBIRD_DEVICE Row find(Index row) const {
+    const bool there = row < rows;
+    return {row * width, there ? width : 0, there ? mean[row] : 0.0f, there ? rstd[row] : 0.0f};
   }
 
-  BIGBIRD_DEVICE void read(Index start, int begin, int columns, int apart, float average, float inverse,
-                           float (&gradient)[vectors][N], float (&normal)[vectors][N]) const {
+  BIGBIRD_DEVICE void read_scale(const Mine& mine, int begin, Held& scale) const {
+    mine.of_round(begin, width, [&](int piece, int column) { load_floats(gamma + column, scale[piece]); });
+  }
+
+  BIGBIRD_DEVICE void read(const Mine& mine, int begin, const Row& row, Held& gradient, Held& normal) const {
+    mine.of_round(begin, row.columns, [&](int piece, int column) {
+      load_floats(dy + row.start + column, gradient[piece]);
+      load_floats(x + row.start + column, normal[piece]);
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const int column = begin + v * apart;
-      if (column < columns) {
-        load_floats(dy + start + column, gradient[v]);
-        load_floats(x + start + column, normal[v]);
+      for (int i = 0; i < N; ++i) normal[piece][i] = (normal[piece][i] - row.mean) * row.rstd;
+    });
+  }
+
+  BIGBIRD_DEVICE static void add_to_gradients(const Mine& mine, int begin, const Row& row,
+                                              const Held& gradient, const Held& normal, Held& dgamma,
+                                              Held& dbeta) {
+    mine.of_round(begin, row.columns, [&](int piece, int) {
 #pragma unroll
-        for (int i = 0; i < N; ++i) normal[v][i] = (normal[v][i] - average) * inverse;
+      for (int i = 0; i < N; ++i) {
+        dgamma[piece][i] += gradient[piece][i] * normal[piece][i];
+        dbeta[piece][i] += gradient[piece][i];
       }
-    }
+    });
+  }
+
+  BIGBIRD_DEVICE static void add_to_means(const Mine& mine, int begin, const Row& row, const Held& gradient,
+                                          const Held& normal, const Held& scale, float (&sums)[2]) {
+    mine.of_round(begin, row.columns, [&](int piece, int) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float scaled = gradient[piece][i] * scale[piece][i];
+        sums[0] += scaled;
+        sums[1] += scaled * normal[piece][i];
+      }
+    });
+  }
+
+  BIGBIRD_DEVICE void write(const Mine& mine, int begin, const Row& row, const Held& gradient,
+                            const Held& normal, const Held& scale, const float (&means)[2]) const {
+    mine.of_round(begin, row.columns, [&](int piece, int column) {
+      const Index at = row.start + column;
+      float out[N];
+      if (accumulate) load_floats(dx + at, out);
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float scaled = gradient[piece][i] * scale[piece][i];
+        const float value = (scaled - means[0] - normal[piece][i] * means[1]) * row.rstd;
+        out[i] = accumulate ? out[i] + value : value;
+      }
+      store_floats(dx + at, out);
+      if (branch == nullptr) return;
+      float factors[N];
+      dropout.get(at, factors);
+#pragma unroll
+      for (int i = 0; i < N; ++i) out[i] = rounded<T>(out[i]) * factors[i];
+      store_floats(branch + at, out);
+    });
   }
 };
 
@@ -374,34 +397,42 @@ struct NormalisedColumns {
   }
 };
 
-// branch may be null.
-void run_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean, const float* rstd,
-                  Values dx, bool accumulate, Values branch, const Dropout& dropout, float* dgamma,
-                  float* dbeta, Index rows, Index width, void* workspace, Stream stream) {
-  assert(dy.type() == dx.type() && x.type() == dx.type() &&
-         (branch == nullptr || branch.type() == dx.type()));
+struct Branch {
+  Values data;  // may be null
+  Dropout dropout;
+};
+
+void run_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients, bool accumulate,
+                  const Branch& branch, void* workspace, Stream stream) {
+  const ElementType type = pass.dx.type();
+  assert(pass.dy.type() == type && pass.x.type() == type &&
+         (branch.data == nullptr || branch.data.type() == type));
+  const Index width = norm.width;
+  const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),
+                                          branch.data.data(), workspace);
   const RowPart part = RowPart::of(width, held_backward);
   float* const partial = static_cast<float*>(workspace);
-  with_type(dx.type(), [&](auto type) {
-    using T = decltype(type);
-    const bool vectors = width % vector_elements<T> == 0 &&
-                         aligned_to_vectors(dy.data(), x.data(), gamma, dx.data(), branch.data(), workspace);
-    with_access<T>(vectors, [&](auto n) {
+  with_type(type, [&](auto element) {
+    using T = decltype(element);
+    with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
       const auto run = [&](auto with_sums, Index blocks) {
         using Kernel = LayerNormBackward<T, n(), with_sums()>;
-        launch(Kernel{dy.as<T>(), x.as<T>(), gamma, mean, rstd, dx.as<T>(), accumulate, branch.as<T>(),
-                      DropoutFactors(dropout), partial, rows, static_cast<int>(width), part},
+        launch(Kernel{pass.dy.as<T>(), pass.x.as<T>(), norm.gamma, pass.state.mean, pass.state.rstd,
+                      pass.dx.as<T>(), accumulate, branch.data.as<T>(), DropoutFactors(branch.dropout),
+                      partial, pass.rows, static_cast<int>(width), part},
                {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
       };
       if (width <= widest_with_sums) {
-        const Index blocks = blocks_with_sums(rows, width);
+        const Index blocks = blocks_with_sums(pass.rows, width);
         run(std::true_type{}, blocks);
-        fold_parts(partial, blocks * part.rows_per_block(), 2 * width, width, dgamma, dbeta, stream);
+        fold_parts(partial, blocks * part.rows_per_block(), 2 * width, width, gradients.gamma, gradients.beta,
+                   stream);
       } else {
         // First, because dx may be dy.
-        sum_columns<n()>(NormalisedColumns<T>{dy.as<T>(), x.as<T>(), mean, rstd, width}, rows, width, dgamma,
-                         dbeta, partial, stream);
-        run(std::false_type{}, blocks_for(rows, part.rows_per_block()));
+        sum_columns<n()>(
+            NormalisedColumns<T>{pass.dy.as<T>(), pass.x.as<T>(), pass.state.mean, pass.state.rstd, width},
+            pass.rows, width, gradients.gamma, gradients.beta, partial, stream);
+        run(std::false_type{}, blocks_for(pass.rows, part.rows_per_block()));
       }
     });
   });
@@ -409,31 +440,29 @@ void run_backward(ConstValues dy, ConstValues x, const float* gamma, const float
 
 }  // namespace
 
-void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon, Values y,
-                       float* mean, float* rstd, Index rows, Index width, Stream stream) {
+void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state, Index rows,
+                       Stream stream) {
   assert(x.type() == y.type());
+  const bool aligned = aligned_to_vectors(x.data(), norm.gamma, norm.beta, y.data());
   with_type(y.type(), [&](auto type) {
     using T = decltype(type);
-    const bool vectors =
-        width % vector_elements<T> == 0 && aligned_to_vectors(x.data(), gamma, beta, y.data());
-    with_access<T>(vectors, [&](auto n) {
-      run_forward<T, n()>(PlainRows<T>{x.as<T>()}, gamma, beta, epsilon, y, mean, rstd, rows, width, stream);
+    with_access<T>(aligned && norm.width % vector_elements<T> == 0, [&](auto n) {
+      run_forward<T, n()>(PlainRows<T>{x.as<T>()}, norm, y, state, rows, stream);
     });
   });
 }
 
-void dropout_add_layernorm_forward(ConstValues x, ConstValues residual, const Dropout& dropout, Values sum,
-                                   const float* gamma, const float* beta, float epsilon, Values y,
-                                   float* mean, float* rstd, Index rows, Index width, Stream stream) {
-  assert(x.type() == y.type() && residual.type() == y.type() && sum.type() == y.type());
+void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
+                                   const NormState& state, Index rows, Stream stream) {
+  assert(join.x.type() == y.type() && join.residual.type() == y.type() && join.sum.type() == y.type());
+  const bool aligned = aligned_to_vectors(join.x.data(), join.residual.data(), join.sum.data(), norm.gamma,
+                                          norm.beta, y.data());
   with_type(y.type(), [&](auto type) {
     using T = decltype(type);
-    const bool vectors = width % vector_elements<T> == 0 &&
-                         aligned_to_vectors(x.data(), residual.data(), sum.data(), gamma, beta, y.data());
-    with_access<T>(vectors, [&](auto n) {
-      run_forward<T, n()>(
-          DropoutAddRows<T>{x.as<T>(), residual.as<T>(), sum.as<T>(), DropoutFactors(dropout)}, gamma, beta,
-          epsilon, y, mean, rstd, rows, width, stream);
+    with_access<T>(aligned && norm.width % vector_elements<T> == 0, [&](auto n) {
+      const DropoutAddRows<T> source{join.x.as<T>(), join.residual.as<T>(), join.sum.as<T>(),
+                                     DropoutFactors(join.dropout)};
+      run_forward<T, n()>(source, norm, y, state, rows, stream);
     });
   });
 }
@@ -445,19 +474,14 @@ std::size_t layernorm_backward_workspace(Index rows, Index width) {
   return static_cast<std::size_t>(parts * 2 * width) * sizeof(float);
 }
 
-void layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
-                        const float* rstd, Values dx, bool accumulate, float* dgamma, float* dbeta,
-                        Index rows, Index width, void* workspace, Stream stream) {
-  run_backward(dy, x, gamma, mean, rstd, dx, accumulate, nullptr, {}, dgamma, dbeta, rows, width, workspace,
-               stream);
+void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                        bool accumulate, void* workspace, Stream stream) {
+  run_backward(pass, norm, gradients, accumulate, {}, workspace, stream);
 }
 
-void layernorm_backward_dropout(ConstValues dy, ConstValues sum, const float* gamma, const float* mean,
-                                const float* rstd, Values dx, Values branch, const Dropout& dropout,
-                                float* dgamma, float* dbeta, Index rows, Index width, void* workspace,
-                                Stream stream) {
-  run_backward(dy, sum, gamma, mean, rstd, dx, false, branch, dropout, dgamma, dbeta, rows, width, workspace,
-               stream);
+void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                                const Dropout& dropout, Values branch, void* workspace, Stream stream) {
+  run_backward(pass, norm, gradients, false, {branch, dropout}, workspace, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -13,20 +13,16 @@
 
 namespace bigbird::kernels::cuda {
 
-void layernorm_forward(ConstValues x, const float* gamma, const float* beta, float epsilon, Values y,
-                       float* mean, float* rstd, Index rows, Index width, Stream stream);
-void dropout_add_layernorm_forward(ConstValues x, ConstValues residual, const Dropout& dropout, Values sum,
-                                   const float* gamma, const float* beta, float epsilon, Values y,
-                                   float* mean, float* rstd, Index rows, Index width, Stream stream);
+void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state, Index rows,
+                       Stream stream);
+void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
+                                   const NormState& state, Index rows, Stream stream);
 
-// Device memory for the partial sums of dgamma and dbeta, in bytes: grows with rows until about 6 MiB.
+// Device memory for the partial sums of the gradients, in bytes: grows with rows until about 6 MiB.
 std::size_t layernorm_backward_workspace(Index rows, Index width);
-void layernorm_backward(ConstValues dy, ConstValues x, const float* gamma, const float* mean,
-                        const float* rstd, Values dx, bool accumulate, float* dgamma, float* dbeta,
-                        Index rows, Index width, void* workspace, Stream stream);
-void layernorm_backward_dropout(ConstValues dy, ConstValues sum, const float* gamma, const float* mean,
-                                const float* rstd, Values dx, Values branch, const Dropout& dropout,
-                                float* dgamma, float* dbeta, Index rows, Index width, void* workspace,
-                                Stream stream);
+void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                        bool accumulate, void* workspace, Stream stream);
+void layernorm_backward_dropout(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                                const Dropout& dropout, Values branch, void* workspace, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

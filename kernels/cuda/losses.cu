@@ -195,43 +195,49 @@ struct SumOfLosses {
   }
 };
 
+// body(T{}, D{}) for the types of the logits and of their gradient.
+template <class Body>
+void with_loss_types(const ConstMatrix& logits, const LossGradient& gradient, const Body& body) {
+  const ElementType type = logits.data.type();
+  with_types(type, gradient.data == nullptr ? type : gradient.data.type(), body);
+}
+
 template <class Loss>
-void sum_of_losses(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
-                   Index rows, Index columns, const Loss& loss, Stream stream) {
-  with_types(x.type(), dx == nullptr ? x.type() : dx.type(), [&](auto type, auto gradient_type) {
+void sum_of_losses(const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient,
+                   const Loss& loss, Stream stream) {
+  with_loss_types(x, gradient, [&](auto type, auto gradient_type) {
     using T = decltype(type);
     using D = decltype(gradient_type);
     using Kernel = SumOfLosses<T, D, Loss>;
-    launch(Kernel{x.as<T>(), targets, losses, dx.as<D>(), scale, columns, loss},
-           {.blocks = rows, .shared_bytes = Kernel::shared_bytes}, stream);
+    launch(Kernel{x.data.as<T>(), targets, losses, gradient.data.as<D>(), gradient.scale, x.columns, loss},
+           {.blocks = x.rows, .shared_bytes = Kernel::shared_bytes}, stream);
   });
 }
 
 }  // namespace
 
-void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses, std::int32_t* predictions,
-                   Values dlogits, const float* scale, Index rows, Index classes, Stream stream) {
-  with_types(logits.type(), dlogits == nullptr ? logits.type() : dlogits.type(),
-             [&](auto type, auto gradient_type) {
-               using T = decltype(type);
-               using D = decltype(gradient_type);
-               with_access<T, D>(aligned_to_vectors(logits.data(), dlogits.data()), [&](auto n) {
-                 using Kernel = CrossEntropy<T, D, n()>;
-                 launch(Kernel{logits.as<T>(), labels, losses, predictions, dlogits.as<D>(), scale,
-                               static_cast<int>(classes)},
-                        {.blocks = rows, .shared_bytes = Kernel::shared_bytes}, stream);
-               });
-             });
+void cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+                   std::int32_t* predictions, const LossGradient& gradient, Stream stream) {
+  with_loss_types(logits, gradient, [&](auto type, auto gradient_type) {
+    using T = decltype(type);
+    using D = decltype(gradient_type);
+    with_access<T, D>(aligned_to_vectors(logits.data.data(), gradient.data.data()), [&](auto n) {
+      using Kernel = CrossEntropy<T, D, n()>;
+      launch(Kernel{logits.data.as<T>(), labels, losses, predictions, gradient.data.as<D>(), gradient.scale,
+                    static_cast<int>(logits.columns)},
+             {.blocks = logits.rows, .shared_bytes = Kernel::shared_bytes}, stream);
+    });
+  });
 }
 
-void binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight, float* losses,
-                          Values dlogits, const float* scale, Index rows, Index classes, Stream stream) {
-  sum_of_losses(logits, targets, losses, dlogits, scale, rows, classes, BinaryLoss{positive_weight}, stream);
+void binary_cross_entropy(const ConstMatrix& logits, const float* targets, float positive_weight,
+                          float* losses, const LossGradient& gradient, Stream stream) {
+  sum_of_losses(logits, targets, losses, gradient, BinaryLoss{positive_weight}, stream);
 }
 
-void squared_error(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
-                   Index rows, Index columns, Stream stream) {
-  sum_of_losses(x, targets, losses, dx, scale, rows, columns, SquaredError{}, stream);
+void squared_error(const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient,
+                   Stream stream) {
+  sum_of_losses(x, targets, losses, gradient, SquaredError{}, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

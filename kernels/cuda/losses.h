@@ -10,13 +10,13 @@
 
 namespace bigbird::kernels::cuda {
 
-// logits and dlogits each have any type; dlogits may be logits or null, predictions may be null. Two passes
-// over each row: maximum and sum together, then the gradient.
-void cross_entropy(ConstValues logits, const std::int32_t* labels, float* losses, std::int32_t* predictions,
-                   Values dlogits, const float* scale, Index rows, Index classes, Stream stream);
-void binary_cross_entropy(ConstValues logits, const float* targets, float positive_weight, float* losses,
-                          Values dlogits, const float* scale, Index rows, Index classes, Stream stream);
-void squared_error(ConstValues x, const float* targets, float* losses, Values dx, const float* scale,
-                   Index rows, Index columns, Stream stream);
+// Logits and their gradient each have any type; the gradient may be the logits or null, predictions may be
+// null. Two passes over each row: maximum and sum together, then the gradient.
+void cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+                   std::int32_t* predictions, const LossGradient& gradient, Stream stream);
+void binary_cross_entropy(const ConstMatrix& logits, const float* targets, float positive_weight,
+                          float* losses, const LossGradient& gradient, Stream stream);
+void squared_error(const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient,
+                   Stream stream);
 
 }  // namespace bigbird::kernels::cuda

@@ -185,14 +185,16 @@ void sum_of_squares(const float* x, Index count, double* result, void* workspace
          {.blocks = 1, .shared_bytes = SumDoubles::shared_bytes}, stream);
 }
 
-void adamw(float* p, const float* g, float* m, float* v, bf16* copy, const ParameterRun* runs,
-           Index run_count, Index span, const AdamWStep& step, Stream stream) {
+void adamw(const AdamWArrays& arrays, bf16* copy, std::span<const ParameterRun> runs, Index end,
+           const AdamWStep& step, Stream stream) {
+  const auto& [p, g, m, v] = arrays;
   // The copy is written eight bytes at a time.
   const bool vectors = aligned_to_vectors(p, g, m, v) && reinterpret_cast<std::uintptr_t>(copy) % 8 == 0;
   with_access<float>(vectors, [&](auto n) {
     using Kernel = AdamW<n()>;
-    launch(Kernel{p, g, m, v, copy, runs, run_count, span, AdamWConstants(step)},
-           {.blocks = blocks_for(span, Index{Kernel::threads} * n())}, stream);
+    launch(Kernel{arrays.parameters, arrays.gradients, arrays.first, arrays.second, copy, runs.data(),
+                  static_cast<Index>(runs.size()), end, AdamWConstants(step)},
+           {.blocks = blocks_for(end, Index{Kernel::threads} * n())}, stream);
   });
 }
 

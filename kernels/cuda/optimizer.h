@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "kernels/backend.h"
 #include "kernels/cuda/runtime.h"
@@ -14,10 +15,10 @@ std::size_t sum_of_squares_workspace(Index count);
 // *result (on the device) = the sum of x[i]^2, in double and in an order fixed by count.
 void sum_of_squares(const float* x, Index count, double* result, void* workspace, Stream stream);
 
-// One step over all runs in one launch. runs: on the device, ascending, apart from each other; `span` is
-// where the last of them ends (elements). p, m and v are fp32 and written in place; copy (bf16, may be null)
-// receives the new p rounded to nearest. g is read. p, g, m, v and copy have one numbering.
-void adamw(float* p, const float* g, float* m, float* v, bf16* copy, const ParameterRun* runs,
-           Index run_count, Index span, const AdamWStep& step, Stream stream);
+// One step over all runs in one launch. runs lie on the device, ascending, apart from each other; `end` is
+// where the last of them ends (elements). Parameters and moments are fp32 and written in place; copy (bf16,
+// of the same numbering, may be null) receives the new parameters rounded to nearest.
+void adamw(const AdamWArrays& arrays, bf16* copy, std::span<const ParameterRun> runs, Index end,
+           const AdamWStep& step, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

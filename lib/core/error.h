@@ -1,6 +1,9 @@
-// The one exception type of the library: what went wrong, and what the user can do about it.
-// An Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit status, in apps
-// only.
+// The one exception type of the library: what went wrong, and what the user can do about it. In apps, and
+// only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit
+// status.
+//
+// A snake_case word in backticks, in an Error as in a line of the log, is a setting, by its field
+// ("`learning_rate` 2: ..."): apps prints its option ("--lr 2: ...", apps/option_names.h). Else quote with '.
 #pragma once
 
 #include <exception>
@@ -9,8 +12,8 @@
 
 namespace bigbird {
 
-// Exit statuses (design: command line, rule 3): bad_input and runtime 1, usage 2, environment 3, interrupted
-// 128 + signal.
+// Exit statuses (docs/command-line.md 3.1): bad_input and runtime 1, usage 2, environment 3,
+// interrupted 128 + signal. To Error{usage} without a hint, apps adds where the verb's options are explained.
 enum class ErrorKind { bad_input, runtime, usage, environment, interrupted };
 
 class Error : public std::exception {

@@ -1,8 +1,9 @@
 // The names of an enumeration's values, one table each: what files store and what users type.
 //
-//   constexpr std::array<std::pair<NormType, const char*>, 2> norm_names{{{NormType::postnorm, "postnorm"}, ...}};
-//   find_name(norm_names, norm)                      "postnorm"
-//   parse_name(norm_names, text, "norm type")        Error{usage} that lists the names
+//   constexpr std::array<std::pair<NormType, const char*>, 2> norm_names{
+//       {{NormType::postnorm, "postnorm"}, {NormType::prenorm, "prenorm"}}};
+//   find_name(norm_names, norm)                "postnorm"
+//   parse_name(norm_names, text, "norm type")  Error{usage} that lists the names
 #pragma once
 
 #include <string>

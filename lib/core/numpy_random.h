@@ -1,4 +1,5 @@
-// numpy's legacy RandomState, as far as the published random attention plans need it (specification 1.7).
+// NumPy's legacy RandomState, as far as the published random attention plans need it
+// (docs/specification.md 1.7).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace bigbird {
 
-// Seeding with an integer below 2^32 is std::mt19937's own; the bounded draw and the shuffle are numpy's.
+// Seeding with an integer below 2^32 is std::mt19937's own; the bounded draw and the shuffle are NumPy's.
 class NumpyLegacyRandom {
  public:
   explicit NumpyLegacyRandom(std::uint32_t seed) : engine_(seed) {}

@@ -21,8 +21,8 @@ struct ChunkOptions {
   std::string fasta;         // FASTA or its .fai
   std::string output = "-";  // .gz writes BGZF
   ChunkFormat format = ChunkFormat::bed12;
-  std::vector<std::string>
-      chromosomes;              // under any naming, in this order; empty: 1-22, X, Y; "all": every contig
+  // Under any naming, in this order; empty: 1-22, X, Y; "all": every contig.
+  std::vector<std::string> chromosomes;
   std::string exclude_bed;      // empty: nothing is left out
   double max_n_document = 1.0;  // shares of N, 0 to 1; below 1 the FASTA is read
   double max_n_sentence = 1.0;

@@ -1,6 +1,5 @@
 // Masked language modelling: which tokens of a sample are hidden, and what stands in their place
-// (specification 5 of the model, 1.3 of the genomics tasks). Token by token, never whole words: a "word" of
-// DNA would be a whole sentence.
+// (docs/specification.md 4.3). Token by token, never whole words: a "word" of DNA would be a whole sentence.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +26,8 @@ class MlmMasker {
   // drawn.
   MlmMasker(const Tokenizer& tokenizer, double probability);
 
-  // Hides max(1, round(probability * n)) of the n ordinary tokens, drawn without replacement (none when n =
-  // 0). A hidden token becomes [MASK] with probability 0.8, a uniformly drawn ordinary id with 0.1, and stays
-  // as it is with 0.1.
+  // Hides masked_count() of the n ordinary tokens, drawn without replacement. A hidden token becomes [MASK]
+  // with probability 0.8, a uniformly drawn ordinary id with 0.1, and stays as it is with 0.1.
   MaskedTokens mask(std::vector<std::int32_t>& ids, CounterRng& rng) const;
 
  private:

@@ -7,12 +7,12 @@
 // the shards lies in exactly one piece, save pieces of a single token, which are left out when pairs are
 // wanted.
 //
-// With pairs (next-sentence prediction; specification of the genomics tasks 1.3): a piece is split at a
-// random inner sentence boundary into A and B (at a random token when it has none). For half of the samples B
-// stays (label 0: B follows A); for the others B is a run of consecutive sentences from another random
-// document, begun at a random sentence and cut to at most the length of the B it replaces (label 1). The
-// sample is [CLS] A [SEP] B [SEP] with types 0 up to the first [SEP] and 1 after it. Without pairs: [CLS]
-// tokens [SEP], all of type 0.
+// With pairs (next-sentence prediction, docs/specification.md 4.2): a piece is split at a random inner
+// sentence boundary into A and B (at a random token when it has none). For half of the samples B stays (label
+// 0: B follows A); for the others B is a run of consecutive sentences from another random document, begun at
+// a random sentence and cut to at most the length of the B it replaces (label 1). The sample is [CLS] A [SEP]
+// B [SEP] with types 0 up to the first [SEP] and 1 after it. Without pairs: [CLS] tokens [SEP], all of type
+// 0.
 //
 // An epoch visits every piece once. Draw number g is piece permutation_e(g mod N) of epoch e = g / N; the
 // split, the label and the random B are drawn for g, so every epoch pairs anew.

@@ -1,5 +1,5 @@
-// What a model is: the fields of Hugging Face's config.json (specification 2.3) and the few of our own beside
-// them.
+// What a model is: the fields of Hugging Face's config.json (docs/specification.md 2.3) and the few of our
+// own beside them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class AttentionPattern {
   window_random,  // window of 3 and r random, no global blocks
 };
 
-// Where random blocks come from, and when attention is full instead (specification 1.3 and 1.4).
+// Where random blocks come from, and when attention is full instead (docs/specification.md 1.3 and 1.4).
 enum class RandomMode {
   google,    // the published code, training and evaluation alike: "old" plan at 1024/2048/3072/4096 tokens,
              // the plan path elsewhere
@@ -61,7 +61,7 @@ enum class HeadType {
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
 };
 
-// The loss of a classification head, as config.json's problem_type names it (specification 3).
+// The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
 enum class ProblemType {
   single_label,  // integer label, cross entropy
   multi_label,   // 0/1 per label, binary cross entropy on logits
@@ -105,8 +105,8 @@ struct ModelConfig {
   std::vector<std::string> label_names;   // num_labels of them, or none: LABEL_0, LABEL_1 ...
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
-  // Outputs depend on the padded length (specification 1.2), so a fine-tuned model keeps the one it was
-  // trained with.
+  // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
+  // was trained with.
   std::int64_t input_length = 0;
   // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when
   // unknown.

@@ -70,8 +70,7 @@ class Panels {
     }
     svg_ += fmt::format(
         "<text x=\"{}\" y=\"{}\" font-size=\"11\" fill=\"#555\">rows: query blocks, columns: key blocks; "
-        "darker: listed more "
-        "than once</text>\n</svg>\n",
+        "darker: listed more than once</text>\n</svg>\n",
         margin, header + side_ + 46);
     return svg_;
   }

@@ -1,5 +1,5 @@
-// What a path holds, as JSON text: a model folder, a tokenizer, token shards, a training run, a
-// chromatin data set, documents (BED12) or a genome.
+// What a path holds, as JSON text: a model folder, a tokenizer, token shards, a training run, a chromatin
+// data set, documents (BED12) or a genome.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ struct EmbeddingRow {
 
 class Embedder {
  public:
-  Embedder(const std::string& model_folder, const Pooling& pooling, std::int64_t batch_tokens,
+  Embedder(const ModelFolder& folder, const Pooling& pooling, const BatchSize& batch,
            kernels::Backend& backend);
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }

@@ -2,11 +2,11 @@
 #include "lib/tasks/fill_mask.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "lib/core/progress.h"
+#include "lib/tasks/probabilities.h"
 
 namespace bigbird {
 namespace {
@@ -16,12 +16,7 @@ constexpr std::size_t most_masked = 1024;
 
 FilledMask filled_mask(std::span<const float> logits, std::size_t token, std::size_t actual,
                        std::size_t top) {
-  const double highest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - highest);
-  const auto probability = [&](std::size_t id) {
-    return std::exp(static_cast<double>(logits[id]) - highest) / sum;
-  };
+  const Softmax softmax(logits);
   std::vector<std::uint32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0u);
   const std::size_t count = std::min(top, order.size());
@@ -29,8 +24,8 @@ FilledMask filled_mask(std::span<const float> logits, std::size_t token, std::si
                     [&](std::uint32_t a, std::uint32_t b) {
                       return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
                     });
-  FilledMask filled{token, probability(actual), {}};
-  for (std::size_t i = 0; i < count; ++i) filled.guesses.push_back({order[i], probability(order[i])});
+  FilledMask filled{token, softmax(logits[actual]), {}};
+  for (std::size_t i = 0; i < count; ++i) filled.guesses.push_back({order[i], softmax(logits[order[i]])});
   return filled;
 }
 
@@ -38,7 +33,8 @@ FilledMask filled_mask(std::span<const float> logits, std::size_t token, std::si
 
 MaskFiller::MaskFiller(const std::string& model_folder, std::size_t top, kernels::Backend& backend)
     : top_(top),
-      runner_(model_folder, {.batch_tokens = 4096, .masked_tokens = most_masked, .hidden = false}, backend) {}
+      runner_(ModelFolder(model_folder), {.batch = {.tokens = 4096}, .masked_tokens = most_masked}, backend) {
+}
 
 void MaskFiller::start(const std::vector<std::int32_t>& ids, const std::vector<std::size_t>& masked,
                        std::vector<FilledMask>& filled) {

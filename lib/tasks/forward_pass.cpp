@@ -7,8 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/forward_input.h"
@@ -92,9 +91,7 @@ void add_gradients(Answer& answer, Model& model) {
 std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_folder,
                             const std::string& input, const std::string& output,
                             const ExactCallOptions& options, std::map<std::string, std::string> metadata) {
-  // The model is taken with the head that it has.
-  const ModelConfig stored = read_config(model_folder + "/config.json");
-  LoadedModel loaded = load_model(model_folder, stored.head, 0, stored.num_labels);
+  LoadedModel loaded = ModelFolder(model_folder).load();  // with the head that it has
   ModelConfig& config = loaded.config;
   if (options.random_mode) config.random_mode = *options.random_mode;
   if (options.plan != nullptr) config.plan = options.plan;

@@ -25,10 +25,12 @@ std::optional<std::size_t> column_number(const std::string& text, std::size_t co
 
 PredictionColumns select_profiles(const std::vector<Profile>& profiles, const std::string& list) {
   PredictionColumns columns{profiles, {}};
-  if (list.empty()) {
+  if (list.empty() || list == "all") {
     for (std::size_t i = 0; i < profiles.size(); ++i) columns.selected.push_back(i);
     return columns;
   }
+  if (list == "none")
+    throw_usage("`profiles` none: leaves nothing to write", "name at least one, or take all");
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string word = list.substr(begin, end - begin);
@@ -49,9 +51,11 @@ PredictionColumns select_profiles(const std::vector<Profile>& profiles, const st
       }
     }
     if (columns.selected.size() == before) {
-      throw_usage(fmt::format("--profiles: there is no profile {}", word),
-                  fmt::format("numbers 0 to {}, ranges such as 0-3, or names of the model's profiles.tsv",
-                              profiles.size() - 1));
+      throw_usage(
+          fmt::format("`profiles` {}: there is no profile {}", list, word),
+          fmt::format("the model has profiles 0 to {}: give numbers, ranges such as 0-3, or names of its "
+                      "profiles.tsv",
+                      profiles.size() - 1));
     }
   }
   return columns;

@@ -10,7 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/layout.h"
 
 namespace bigbird {
 namespace {
@@ -43,32 +43,36 @@ std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tok
   return ids;
 }
 
-SequenceRunner::SequenceRunner(const std::string& model_folder, const SequenceRunnerOptions& options,
+SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
                                kernels::Backend& backend)
-    : options_(options) {
-  const LoadedModel loaded = load_model(model_folder, LoadOptions{});
-  if (options.masked_tokens > 0 && !loaded.config.has_mlm()) {
-    throw_bad_input(
-        model_folder + ": the model has no masked-token head, its head is " + name_of(loaded.config.head),
-        "take a pretrained model, such as run/final of bigbird pretrain");
-  }
-  if (options.sequence_logits && loaded.config.head != HeadType::classification) {
-    throw_bad_input(model_folder + ": the model is no classifier, its head is " + name_of(loaded.config.head),
-                    "take a fine-tuned model");
-  }
+    : folder_(folder), options_(options) {
+  if (options.masked_tokens > 0) folder_.require_masked_token_head();
+  if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
+  folder_.tokenizer();  // opened and checked before the weights, which may be many
+  const LoadedModel loaded = folder_.load();
   weight_files_ = loaded.files;
-  tokenizer_ = load_tokenizer(model_folder);
-  check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer_->vocab_size()),
-                         tokenizer_->digest(), model_folder, model_folder);
   const std::int64_t longest = padded(most_tokens(loaded.config), loaded.config);
-  limit_ = std::max(options.batch_tokens, longest);
+  limit_ = options.batch.sequences > 0 ? options.batch.sequences * longest
+                                       : std::max(options.batch.tokens, longest);
   const BatchLimits limits{limit_, limit_ / padded(1, loaded.config), options.masked_tokens, longest};
+  ModelOptions model;
+  model.training = !options.derive.empty();
   std::size_t bytes = 0;
-  for (const MemoryRow& row : plan_model_memory(loaded.config, limits, {}, backend)) bytes += row.bytes;
-  log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", model_folder,
+  for (const MemoryRow& row : plan_model_memory(loaded.config, limits, model, backend)) bytes += row.bytes;
+  log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
                         static_cast<double>(bytes) / (1 << 20), limit_));
-  model_ = std::make_unique<Model>(backend, loaded.config, limits, ModelOptions{});
+  model_ = std::make_unique<Model>(backend, loaded.config, limits, model);
   model_->set_parameters(loaded.parameters);
+}
+
+std::vector<float> SequenceRunner::parameter(const std::string& name) const {
+  const std::vector<float> all = model_->host_parameters();
+  const auto& tensors = model_->layout().tensors();
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const TensorSpec& spec) { return spec.name == name; });
+  if (found == tensors.end()) throw_runtime("the model has no tensor " + name);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(found->offset);
+  return {first, first + static_cast<std::ptrdiff_t>(found->count)};
 }
 
 void SequenceRunner::add(std::vector<std::int32_t> ids, std::vector<std::int32_t> masked,
@@ -107,13 +111,15 @@ void SequenceRunner::run() {
   const auto labels = static_cast<std::size_t>(config().num_labels);
   const auto width = static_cast<std::size_t>(config().hidden_size);
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
+  const std::vector<std::vector<float>> gradients = derive();
   std::size_t masked = 0;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     SequenceResult result;
-    if (options_.hidden) {
-      result.hidden = std::span(hidden).subspan(static_cast<std::size_t>(batch_.token_offsets[i]) * width,
-                                                pending_[i].ids.size() * width);
-    }
+    const std::size_t first = static_cast<std::size_t>(batch_.token_offsets[i]) * width;
+    const std::size_t values = pending_[i].ids.size() * width;
+    if (options_.hidden) result.hidden = std::span(hidden).subspan(first, values);
+    for (const std::vector<float>& all : gradients)
+      result.input_gradients.push_back(std::span(all).subspan(first, values));
     const std::size_t rows = pending_[i].masked.size();
     if (rows != 0) result.masked_logits = std::span(logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
@@ -123,6 +129,20 @@ void SequenceRunner::run() {
   pending_.clear();
   pending_tokens_ = 0;
   pending_masked_ = 0;
+}
+
+// Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run
+// again for the second and later ones.
+std::vector<std::vector<float>> SequenceRunner::derive() {
+  std::vector<std::vector<float>> gradients;
+  for (const std::vector<float>& one : options_.derive) {
+    throw_if_cancelled();
+    if (!gradients.empty()) model_->forward(batch_, {});
+    std::vector<float> weights;
+    for (std::size_t i = 0; i < pending_.size(); ++i) weights.insert(weights.end(), one.begin(), one.end());
+    gradients.push_back(model_->input_gradients(weights));
+  }
+  return gradients;
 }
 
 }  // namespace bigbird

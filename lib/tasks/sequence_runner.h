@@ -1,5 +1,7 @@
-// Runs encoded sequences through a model in ragged batches: each is padded only to its own multiple of the
-// block size, so that what comes out of a sequence does not depend on its neighbours.
+// Runs encoded sequences through a model in ragged batches: each is padded to config.input_length, or without
+// one only to its own multiple of the block size, so that what comes out of a sequence does not depend on its
+// neighbours. The one engine under every verb that runs a model on sequences: scores, attributions, vectors,
+// masked tokens.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -28,24 +31,37 @@ struct SequenceResult {
   std::span<const float> hidden;           // [tokens, C], without padding; empty when not asked for
   std::span<const float> masked_logits;    // [masked, V] in the order of `masked`
   std::span<const float> sequence_logits;  // [num_labels]; empty when not asked for
+  // For each of options.derive the gradient with respect to the vector of each token
+  // (Model::input_gradients), [tokens, C] without padding.
+  std::vector<std::span<const float>> input_gradients;
+};
+
+// How much is run at once.
+struct BatchSize {
+  std::int64_t tokens = 8192;  // padding included; one sequence always fits
+  std::int64_t sequences = 0;  // where given, instead: so many of the longest
 };
 
 struct SequenceRunnerOptions {
-  std::int64_t batch_tokens = 8192;  // run at once, padding included; one sequence always fits
-  std::int64_t masked_tokens = 0;    // most masked tokens of a batch; 0: no MLM logits
-  bool hidden = false;               // whether results carry the hidden states
-  bool sequence_logits = false;      // whether they carry the logits of a classification head
+  BatchSize batch;
+  std::int64_t masked_tokens = 0;  // most masked tokens of a batch; 0: no MLM logits
+  bool hidden = false;             // whether results carry the hidden states
+  bool sequence_logits = false;    // whether they carry the logits of a classification head
+  // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
+  // pass of its own.
+  std::vector<std::vector<float>> derive = {};
 };
 
 class SequenceRunner {
  public:
-  // The model of a folder and its tokenizer, which must agree. Memory for the largest batch is taken here.
-  // Error{bad_input} when masked tokens or logits are asked for of a model without a head for them.
-  SequenceRunner(const std::string& model_folder, const SequenceRunnerOptions& options,
-                 kernels::Backend& backend);
+  // Memory for the largest batch is taken here. Error{bad_input} when the tokenizer does not agree with the
+  // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
+  SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
 
   const ModelConfig& config() const { return model_->config(); }
-  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
+  // The values of one parameter tensor, by its name in ParameterLayout.
+  std::vector<float> parameter(const std::string& name) const;
   // The files that the weights came from.
   const std::vector<std::string>& weight_files() const { return weight_files_; }
 
@@ -63,10 +79,12 @@ class SequenceRunner {
     std::function<void(const SequenceResult&)> result;
   };
   void run();
+  // [options_.derive][tokens of the batch, C].
+  std::vector<std::vector<float>> derive();
 
+  ModelFolder folder_;
   SequenceRunnerOptions options_;
   std::vector<std::string> weight_files_;
-  std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
   std::int64_t limit_ = 0;  // tokens of a batch
   std::int64_t pending_tokens_ = 0;

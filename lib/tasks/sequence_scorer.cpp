@@ -1,50 +1,14 @@
-// Probabilities of DNA sequences; see sequence_scorer.h.
+// Probabilities of sequences; see sequence_scorer.h.
 #include "lib/tasks/sequence_scorer.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/io/weights/weight_files.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/tasks/probabilities.h"
 #include "lib/tasks/windows.h"
 
 namespace bigbird {
-namespace {
-
-std::size_t outputs_of(const ModelConfig& config) {
-  const bool two_classes = config.problem_type == ProblemType::single_label && config.num_labels == 2;
-  return two_classes ? 1 : static_cast<std::size_t>(config.num_labels);
-}
-
-// What the logits of one sequence say, in double.
-void append_values(std::span<const float> logits, ProblemType problem, std::vector<double>::iterator out) {
-  if (problem == ProblemType::regression) {
-    std::copy(logits.begin(), logits.end(), out);
-  } else if (problem == ProblemType::multi_label) {
-    for (const float logit : logits) *out++ = 1.0 / (1.0 + std::exp(-static_cast<double>(logit)));
-  } else if (logits.size() == 2) {
-    *out = 1.0 / (1.0 + std::exp(static_cast<double>(logits[0]) - static_cast<double>(logits[1])));
-  } else {
-    const double highest = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(logit - highest);
-    for (const float logit : logits) *out++ = std::exp(logit - highest) / sum;
-  }
-}
-
-}  // namespace
-
-std::vector<Profile> classifier_profiles(const std::string& folder, const ModelConfig& config) {
-  std::vector<std::string> names = config.label_names;
-  if (outputs_of(config) == 1 && names.size() == 2) names.erase(names.begin());
-  return read_model_profiles(folder, outputs_of(config), names);
-}
 
 double SequenceScores::mean_of_models(std::size_t strand, std::size_t output) const {
   double sum = 0;
@@ -65,38 +29,19 @@ struct SequenceScorer::Entry {
   std::function<void(const SequenceScores&)> done;
 };
 
-SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& backend) : options_(options) {
-  if (options_.models.empty()) throw_usage("no model is given", "give a model folder with --model");
-  for (const std::string& folder : options_.models) {
-    const ModelConfig config = read_config(folder + "/config.json");
-    if (config.head != HeadType::classification) {
-      throw_bad_input(fmt::format("{}: the model's head is {}, no classifier", folder, name_of(config.head)),
-                      "make one with `bigbird promoter finetune` or `bigbird chromatin finetune`");
-    }
-    const std::vector<Profile> profiles = classifier_profiles(folder, config);
-    const std::optional<ModelWindow> window = read_model_window(folder);
-    const bool probabilities = config.problem_type != ProblemType::regression;
-    const std::string& first = options_.models.front();
-    const auto refuse = [&](const char* what) {
-      throw_bad_input(fmt::format("{}: its {} not those of {}", folder, what, first),
-                      "models that are averaged must have been fine-tuned on the same data set");
-    };
-    if (runners_.empty()) {
-      profiles_ = profiles;
-      window_ = window;
-      probabilities_ = probabilities;
-    } else {
-      if (profiles != profiles_) refuse("profiles are");
-      if (window != window_) refuse("window and target are");
-      if (probabilities != probabilities_) refuse("outputs are");
-    }
+SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& backend) {
+  if (options.models.empty()) throw_usage("no `model` is given", "give the folder of a fine-tuned model");
+  // All are checked before the first one's weights are read.
+  for (const std::string& folder : options.models) {
+    models_.emplace_back(folder);
+    models_.back().require_like(models_.front());
+  }
+  strands_ = model().strands_of(options.strands);
+  for (const FinetunedModel& model : models_) {
     SequenceRunnerOptions run;
-    run.batch_tokens = options_.batch_tokens;
+    run.batch = options.batch;
     run.sequence_logits = true;
-    runners_.push_back(std::make_unique<SequenceRunner>(folder, run, backend));
-    if (!runners_.back()->tokenizer().is_dna()) {
-      throw_bad_input(folder + ": its tokenizer is for text, not for DNA", "take a model that reads DNA");
-    }
+    runners_.push_back(std::make_unique<SequenceRunner>(model.folder(), run, backend));
   }
 }
 
@@ -104,7 +49,7 @@ SequenceScorer::~SequenceScorer() = default;
 
 const std::vector<std::string>& SequenceScorer::digests() {
   if (digests_.empty()) {
-    for (const std::string& folder : options_.models) digests_.push_back(weights_digest(folder));
+    for (const FinetunedModel& model : models_) digests_.push_back(model.folder().weights_digest());
   }
   return digests_;
 }
@@ -113,7 +58,8 @@ EncodedSequence SequenceScorer::encode(std::string_view sequence) const {
   EncodedSequence encoded;
   encoded.ids.resize(runners_.size() * strands());
   for (std::size_t strand = 0; strand < strands(); ++strand) {
-    const std::string bases = strand == 0 ? std::string(sequence) : reverse_complement(sequence);
+    const bool reverse = strand == 1 || strands_ == Strands::reverse;
+    const std::string bases = reverse ? reverse_complement(sequence) : std::string(sequence);
     for (std::size_t model = 0; model < runners_.size(); ++model) {
       const SequenceRunner& runner = *runners_[model];
       // Models of an ensemble mostly share their tokenizer: its work is done once.
@@ -138,9 +84,9 @@ void SequenceScorer::add(EncodedSequence sequence, std::function<void(const Sequ
   for (std::size_t part = 0; part < sequence.ids.size(); ++part) {
     SequenceRunner& runner = *runners_[part / strands()];
     const ProblemType problem = runner.config().problem_type;
-    const auto place = static_cast<std::ptrdiff_t>(part * outputs());
-    runner.add(std::move(sequence.ids[part]), {}, [entry, problem, place](const SequenceResult& result) {
-      append_values(result.sequence_logits, problem, entry->values.begin() + place);
+    const auto values = std::span(entry->values).subspan(part * outputs(), outputs());
+    runner.add(std::move(sequence.ids[part]), {}, [entry, problem, values](const SequenceResult& result) {
+      values_of_logits(result.sequence_logits, problem, values);
       --entry->missing;
     });
   }

@@ -1,6 +1,6 @@
-// Probabilities of DNA sequences under one or several fine-tuned models, on one or both strands, streamed in
-// order: the engine under `chromatin predict`, `variants`, `ism` and `promoter scan`. What comes out of a
-// sequence is a function of the sequence and the models alone: not of batch, threads or neighbours.
+// Probabilities of sequences under one or several fine-tuned models, on one or both strands, streamed in
+// order: every verb that predicts with a fine-tuned model stands on it. What comes out of a sequence is a
+// function of the sequence and the models alone: not of batch, threads or neighbours.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,21 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/tasks/model_task.h"
+#include "lib/tasks/finetuned_model.h"
 #include "lib/tasks/sequence_runner.h"
 
 namespace bigbird {
 
-// The outputs of a classifier's folder, as SequenceScorer::profiles() says: of two classes only class 1.
-std::vector<Profile> classifier_profiles(const std::string& model_folder, const ModelConfig& config);
-
 struct ScorerOptions {
-  std::vector<std::string> models;   // folders with a classification head and the same profiles and window
-  bool both_strands = true;          // the reverse complement too, re-tokenized
-  std::int64_t batch_tokens = 8192;  // run at once by each model, padding included
+  std::vector<std::string> models;  // folders with a classification head and the same profiles and window
+  Strands strands = Strands::both;  // both: the reverse complement too, tokenized anew
+  BatchSize batch;                  // run at once by each model
 };
 
 // A sequence as every model will read it.
 struct EncodedSequence {
-  // [models * strands], strand fastest (0 as given, 1 the reverse complement): ids with [CLS] and [SEP].
+  // [models * strands], strand fastest (of both 0 is as given, 1 the reverse complement): ids with [CLS] and
+  // [SEP].
   std::vector<std::vector<std::int32_t>> ids;
   bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
 };
@@ -54,20 +52,22 @@ struct SequenceScores {
 
 class SequenceScorer {
  public:
-  // Error{bad_input}: a folder without a classification head, models whose profiles, window or kind of output
-  // differ, a tokenizer that does not agree or is not for DNA.
+  // Error{bad_input}: as FinetunedModel for DNA; models whose profiles, window or kind of output differ.
   SequenceScorer(const ScorerOptions& options, kernels::Backend& backend);
   ~SequenceScorer();
 
-  std::size_t models() const { return runners_.size(); }
-  std::size_t strands() const { return options_.both_strands ? 2 : 1; }
-  // Output columns. Multi-label heads: one for each label, its sigmoid. Two classes: one, the probability of
-  // class 1. More classes: one each, the softmax. Regression: the value itself.
-  const std::vector<Profile>& profiles() const { return profiles_; }
-  std::size_t outputs() const { return profiles_.size(); }
-  bool gives_probabilities() const { return probabilities_; }
+  std::size_t models() const { return models_.size(); }
+  // The first one, for what all have in common: profiles, window, task.
+  const FinetunedModel& model() const { return models_.front(); }
+  // Those that are read, never automatic, and their number.
+  Strands strands_read() const { return strands_; }
+  std::size_t strands() const { return strands_ == Strands::both ? 2 : 1; }
+  // Output columns, as FinetunedModel::profiles() says.
+  const std::vector<Profile>& profiles() const { return model().profiles(); }
+  std::size_t outputs() const { return profiles().size(); }
+  bool gives_probabilities() const { return model().gives_probabilities(); }
   // The window that the models were trained with, where their folders tell.
-  const std::optional<ModelWindow>& window() const { return window_; }
+  const std::optional<ModelWindow>& window() const { return model().window(); }
   // sha256 of each model's weights, in order; computed at the first call.
   const std::vector<std::string>& digests();
 
@@ -84,11 +84,9 @@ class SequenceScorer {
   struct Entry;
   void deliver();
 
-  ScorerOptions options_;
-  std::vector<std::unique_ptr<SequenceRunner>> runners_;
-  std::vector<Profile> profiles_;
-  std::optional<ModelWindow> window_;
-  bool probabilities_ = true;
+  std::vector<FinetunedModel> models_;
+  Strands strands_ = Strands::both;
+  std::vector<std::unique_ptr<SequenceRunner>> runners_;  // one for each model
   std::vector<std::string> digests_;
   std::deque<std::shared_ptr<Entry>> queue_;
 };

@@ -2,8 +2,6 @@
 #include "lib/tasks/window_classifier.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -40,18 +38,16 @@ EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string&
   return encoded;
 }
 
-ClassificationTask::ClassificationTask(const ModelConfig& config,
+ClassificationTask::ClassificationTask(const RunOptions& options, const ModelConfig& config,
                                        const std::vector<ClassifiedSequence>& train,
-                                       const std::vector<ClassifiedSequence>& valid,
-                                       const ClassificationBatches& batches)
-    : config_(config), train_(train), valid_(valid), options_(batches) {}
+                                       const std::vector<ClassifiedSequence>& valid)
+    : options_(options), config_(config), train_(train), valid_(valid) {}
 
 std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
   std::vector<Batch> result;
-  for (const Draw& draw :
-       draws_of_update(options_.seed, static_cast<std::uint64_t>(options_.batch), train_.size(), step)) {
+  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
     const ClassifiedSequence& sequence = train_[static_cast<std::size_t>(draw.sample)];
-    if (result.empty() || result.back().sequences() == options_.micro_batch) result.emplace_back();
+    if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
     append(result.back(), config_, sequence);
     result.back().sequence_labels.push_back(sequence.label);
   }
@@ -65,38 +61,12 @@ std::optional<LossSums> ClassificationTask::validate(Model& model) const {
   for (std::size_t i = 0; i < valid_.size(); ++i) {
     append(batch, config_, valid_[i]);
     batch.sequence_labels.push_back(valid_[i].label);
-    if (batch.sequences() == options_.micro_batch || i + 1 == valid_.size()) {
+    if (batch.sequences() == micro_batch(options_) || i + 1 == valid_.size()) {
       sums.add(model.forward(batch, {}));
       batch.clear();
     }
   }
   return sums;
-}
-
-std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
-                             std::int64_t micro_batch) {
-  const ModelConfig& config = model.config();
-  const std::size_t classes = static_cast<std::size_t>(config.num_labels);
-  std::vector<double> probabilities;
-  probabilities.reserve(sequences.size() * classes);
-  Batch batch;
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
-    append(batch, config, sequences[i]);
-    if (batch.sequences() < micro_batch && i + 1 < sequences.size()) continue;
-    throw_if_cancelled();
-    model.forward(batch, {});
-    const std::vector<float> logits = model.sequence_logits();
-    for (std::size_t row = 0; row < logits.size(); row += classes) {
-      const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row);
-      const double highest = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
-      double sum = 0.0;
-      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[row + c] - highest);
-      for (std::size_t c = 0; c < classes; ++c)
-        probabilities.push_back(std::exp(logits[row + c] - highest) / sum);
-    }
-    batch.clear();
-  }
-  return probabilities;
 }
 
 }  // namespace bigbird

@@ -1,15 +1,15 @@
-// Fine-tuning and running a classifier over token sequences: the task behind `promoter finetune | predict |
-// evaluate`.
+// Fine-tuning a classifier over token sequences: the task behind `promoter finetune`. What it has learned is
+// run by sequence_scorer.h.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/tasks/windows.h"
+#include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
@@ -33,32 +33,21 @@ EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string&
                                        const Tokenizer& tokenizer, std::int64_t max_tokens,
                                        const std::function<void(const Window&)>& seen = {});
 
-struct ClassificationBatches {
-  std::int64_t batch = 32;        // sequences of an update
-  std::int64_t micro_batch = 32;  // sequences run at once
-  std::uint64_t seed = 1;         // of the order (Purpose::finetune_order)
-};
-
 // Every epoch visits every training sequence once, in an order that is a function of (seed, epoch).
 class ClassificationTask : public TrainingTask {
  public:
-  // Both sets are referred to and must outlive the task.
-  ClassificationTask(const ModelConfig& config, const std::vector<ClassifiedSequence>& train,
-                     const std::vector<ClassifiedSequence>& valid, const ClassificationBatches& batches);
+  // All are referred to and must outlive the task.
+  ClassificationTask(const RunOptions& options, const ModelConfig& config,
+                     const std::vector<ClassifiedSequence>& train,
+                     const std::vector<ClassifiedSequence>& valid);
   std::vector<Batch> batches(std::uint64_t step) const override;
   std::optional<LossSums> validate(Model& model) const override;
 
  private:
+  const RunOptions& options_;
   const ModelConfig& config_;
   const std::vector<ClassifiedSequence>& train_;
   const std::vector<ClassifiedSequence>& valid_;
-  ClassificationBatches options_;
 };
-
-// Probability of every class for every sequence: [sequences, num_labels], the softmax of the logits. Each
-// sequence is padded to config.input_length, so that a score depends on nothing but the sequence. At most
-// micro_batch are run at once.
-std::vector<double> classify(Model& model, const std::vector<ClassifiedSequence>& sequences,
-                             std::int64_t micro_batch);
 
 }  // namespace bigbird

@@ -1,6 +1,6 @@
-// DNA windows, as the sequence tasks read them: the TSV files of `promoter build`, FASTA records, or
-// BED windows. Coordinates are 0-based half-open; sequences are on the window's own strand, upper case, A C G
-// T N only. Lines of text are windows too, of a place without a name.
+// DNA windows, as the sequence tasks read them: the TSV files of `promoter build`, FASTA records, or BED
+// windows. Coordinates are 0-based half-open; sequences are on the window's own strand, upper case, A C G T N
+// only. Lines of text are windows too, of a place without a name.
 #pragma once
 
 #include <cstdint>

@@ -7,11 +7,11 @@
 //
 // How it is fast. A sequence of pieces is the encoding of its text exactly when every piece encodes to itself
 // and every two neighbours, taken alone, stay apart: up to the first merge across a border, each piece's
-// letters merge as they would alone. So the encoding is found from left to right: the longest matching
-// piece that stays apart from the one before it, else the next shorter, else one step back; a position given
-// up once is never entered again, because the encoding of a prefix is unique. Whether two pieces stay apart
-// is read off their merge trees. This needs every merge to rank below the merges inside it, one listed merge
-// to a piece, and at most 5 letters; a vocabulary that is not so (hand-made; training on DNA gives none) is
+// letters merge as they would alone. So the encoding is found from left to right: the longest matching piece
+// that stays apart from the one before it, else the next shorter, else one step back; a position given up
+// once is never entered again, because the encoding of a prefix is unique. Whether two pieces stay apart is
+// read off their merge trees. This needs every merge to rank below the merges inside it, one listed merge to
+// a piece, and at most 5 letters; a vocabulary that is not so (hand-made; training on DNA gives none) is
 // encoded by the rule itself, with a heap. Idea: github.com/github/rust-gems, crates/bpe; the
 // merge-by-concatenation rule and the proof are ours.
 #pragma once

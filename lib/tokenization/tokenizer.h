@@ -63,8 +63,8 @@ class Tokenizer {
   // stand for more (GENA-LM's '-' for ten N or more, and is special): the byte offsets of encode() tell.
   std::uint32_t piece_length(std::uint32_t id) const { return pieces_.lengths[id]; }
   const std::vector<std::uint32_t>& piece_lengths() const { return pieces_.lengths; }
-  // Control, unknown and user-defined pieces, and added tokens that are special: never masked, never drawn
-  // as a random replacement.
+  // Control, unknown and user-defined pieces, and added tokens that are special: never masked, never drawn as
+  // a random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
   // SHA-256 of the file that defines the ids (spiece.model, tokenizer.json): two tokenizers with one digest

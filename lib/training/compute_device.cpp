@@ -1,7 +1,5 @@
-// Names of devices and precisions; see compute_device.h.
+// Names of precisions; see compute_device.h.
 #include "lib/training/compute_device.h"
-
-#include <algorithm>
 
 namespace bigbird {
 
@@ -15,11 +13,6 @@ std::string name_of(kernels::Precision precision) {
       return "bf16";
   }
   return {};
-}
-
-std::string device_name(const kernels::Backend& backend) {
-  const std::string text = backend.description();
-  return text.substr(0, std::min(text.find(": "), text.find(", ")));
 }
 
 }  // namespace bigbird

@@ -1,4 +1,4 @@
-// Where and how a model is computed, in words: for the log, the run folder and the model card.
+// How a model is computed, in words: for the log, the run folder and the model card.
 #pragma once
 
 #include <string>
@@ -9,7 +9,5 @@ namespace bigbird {
 
 // "fp32", "tf32", "bf16".
 std::string name_of(kernels::Precision precision);
-// "cpu", "cuda:0 NVIDIA H200": Backend::description() without what follows ": " or ", ".
-std::string device_name(const kernels::Backend& backend);
 
 }  // namespace bigbird

@@ -22,7 +22,7 @@ struct EvaluationResult {
   LossSums sums;
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;  // of the samples, special tokens included
-  // that the masked tokens stand for (Tokenizer::piece_length: bases; bytes of text)
+  // Bases (bytes of text) that the masked tokens stand for: Tokenizer::piece_length.
   std::uint64_t bases_covered = 0;
   std::vector<ScoredToken> scored;  // every masked token, in order
 

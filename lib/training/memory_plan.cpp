@@ -8,7 +8,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/network/layout.h"
-#include "lib/training/compute_device.h"
 
 namespace bigbird {
 namespace {
@@ -40,8 +39,8 @@ std::string fitting_runs(const SmallerRuns& groups, const std::function<bool(con
       break;
     }
   }
-  return fitting.empty() ? "not even one short sequence at a time fits: use a smaller model (--layers, "
-                           "--width)"
+  return fitting.empty() ? "not even one sequence at a time fits: use a smaller model, of fewer or narrower "
+                           "layers"
                          : "would fit: " + fitting;
 }
 
@@ -89,7 +88,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   process.rows.push_back({"mapped files (libraries, token shards)", before.resident.file});
   if (before.device_limit > 0) {
     model.push_back({"rounding of allocations", rounding_of_allocations});
-    MemoryPlan device{"memory of " + device_name(backend), std::move(model), 0, 0, before.device_limit};
+    MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
     sum_up(device);
     memory.reserve = device.total - backend.scratch_bytes(attention_limits(config, limits, options));
     memory.places.push_back(std::move(device));

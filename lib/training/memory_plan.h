@@ -58,7 +58,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
 // The table as lines for the log.
 std::vector<std::string> memory_table(const MemoryPlan& plan);
 
-// Options that make the run smaller ("--accumulate 32"), and the memory it would take with them.
+// Options that make the run smaller ("`accumulate` 32"), and the memory it would take with them.
 struct SmallerRun {
   std::string options;
   std::function<TrainingMemory()> plan;

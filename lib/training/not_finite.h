@@ -1,4 +1,4 @@
-// Where NaN and infinity come from: what --debug-nan says about an update that was refused.
+// Where NaN and infinity come from: what RunOptions::debug_nan says about an update that was refused.
 #pragma once
 
 #include <string>

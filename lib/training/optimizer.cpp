@@ -21,16 +21,16 @@ OptimizerVariant parse_optimizer_variant(const std::string& name) {
 
 std::map<std::string, std::string> update_identity(const Schedule& schedule,
                                                    const OptimizerOptions& options) {
-  return {{"--steps", std::to_string(schedule.total)},
-          {"--lr", fmt::format("{}", schedule.base)},
-          {"--warmup", std::to_string(schedule.warmup)},
-          {"--schedule", name_of(schedule.form)},
-          {"--optimizer", name_of(options.variant)},
-          {"--beta1", fmt::format("{}", options.beta1)},
-          {"--beta2", fmt::format("{}", options.beta2)},
-          {"--epsilon", fmt::format("{}", options.epsilon)},
-          {"--weight-decay", fmt::format("{}", options.weight_decay)},
-          {"--clip-norm", fmt::format("{}", options.clip_norm)}};
+  return {{"steps", std::to_string(schedule.total)},
+          {"learning_rate", fmt::format("{}", schedule.base)},
+          {"warmup", std::to_string(schedule.warmup)},
+          {"schedule", name_of(schedule.form)},
+          {"optimizer", name_of(options.variant)},
+          {"beta1", fmt::format("{}", options.beta1)},
+          {"beta2", fmt::format("{}", options.beta2)},
+          {"epsilon", fmt::format("{}", options.epsilon)},
+          {"weight_decay", fmt::format("{}", options.weight_decay)},
+          {"clip_norm", fmt::format("{}", options.clip_norm)}};
 }
 
 Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
@@ -81,8 +81,7 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
-  backend_.adamw(parameters, gradients, first_, second_, runs_.data(),
-                 static_cast<kernels::Index>(runs_.size()), step);
+  backend_.adamw({parameters, gradients, first_, second_}, runs_, step);
   return norm;
 }
 

@@ -28,13 +28,13 @@ struct OptimizerOptions {
   double beta2 = 0.999;
   double epsilon = 0.0;  // 0: the variant's own
   // Decoupled; for tensors of the decay group only (TensorSpec::decay: not biases, not LayerNorm). One quirk
-  // of the Google program is not repeated: its name filter misses the LayerNorm of the MLM head, which is so
-  // decayed there.
+  // of the Google program is not repeated: its name filter misses the LayerNorm of the MLM head, which it
+  // therefore decays.
   double weight_decay = 0.01;
   double clip_norm = 0.0;  // 0: no clipping (neither published program clips)
 };
 
-// The options that decide the updates, "--lr" -> text: what must not change when a run goes on.
+// The options that decide the updates, "learning_rate" -> text: what must not change when a run goes on.
 std::map<std::string, std::string> update_identity(const Schedule& schedule, const OptimizerOptions& options);
 
 // Owns both moments (device memory, zero at first).

@@ -17,7 +17,7 @@ PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenize
       masker_(tokenizer, objective.mask_probability) {
   shards.require_ids_below(tokenizer.vocab_size());
   if (!objective.mlm && !objective.nsp)
-    throw_usage("--no-mlm and --no-nsp together leave nothing to learn", "drop one of them");
+    throw_usage("`no_mlm` and `no_nsp` together leave nothing to learn", "drop one of them");
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {

@@ -49,6 +49,25 @@ bool belongs_to_run(const std::string& name) {
          name == "valid.tsv" || name == "config.toml";
 }
 
+// The field that an earlier version wrote as it is typed: "--weight-decay" -> "weight_decay", "--train
+// (documents)" -> "train (documents)"; other names as they are.
+std::string field_name(const std::string& name) {
+  if (name == "--lr") return "learning_rate";
+  if (name.rfind("--", 0) != 0) return name;
+  std::string field = name.substr(2);
+  const std::size_t end = std::min(field.find(' '), field.size());
+  std::replace(field.begin(), field.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+  return field;
+}
+
+// As messages name it: "`train` (documents, sentences, tokens)"; what config.json holds is no setting of the
+// run.
+std::string in_words(const std::string& name) {
+  if (name.rfind("model.", 0) == 0) return name;
+  const std::size_t end = std::min(name.find(' '), name.size());
+  return "`" + name.substr(0, end) + "`" + name.substr(end);
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -64,9 +83,9 @@ void RunFolder::check(const std::string& path, RunStart start) {
   for (const std::string& name : names_in(path)) {
     if (belongs_to_run(name)) {
       throw_bad_input(path + ": holds a run already",
-                      "go on with it by --resume, replace it by --force, or choose another folder");
+                      "go on with it by `resume`, replace it by `force`, or choose another folder");
     }
-    throw_bad_input(fmt::format("{}: not empty ({})", path, name), "choose another folder for -o");
+    throw_bad_input(fmt::format("{}: not empty ({})", path, name), "choose another folder");
   }
 }
 
@@ -173,12 +192,14 @@ TrainState read_train_state(const std::string& checkpoint) {
     state.tokens = json.at("tokens").get<std::uint64_t>();
     state.seconds = json.at("seconds").get<double>();
     if (!json.at("valid_loss").is_null()) state.valid_loss = json.at("valid_loss").get<double>();
-    state.options = json.at("options").get<std::map<std::string, std::string>>();
+    for (const auto& [name, value] : json.at("options").get<std::map<std::string, std::string>>()) {
+      state.options[field_name(name)] = value;
+    }
     state.device = json.value("device", "");
     state.precision = json.value("precision", "");
     return state;
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(path + ": " + error.what(), "remove this checkpoint; --resume then takes the one before");
+    throw_bad_input(path + ": " + error.what(), "remove this checkpoint; `resume` then takes the one before");
   }
 }
 
@@ -201,7 +222,7 @@ void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& opt
 }
 
 void say_other_device(const TrainState& before, const kernels::Backend& now) {
-  const std::string device = device_name(now), precision = name_of(now.precision());
+  const std::string device = now.name(), precision = name_of(now.precision());
   if (!before.device.empty() && before.device != device) {
     log_info(fmt::format("the run was on {} so far and goes on on {}", before.device, device));
   }
@@ -217,7 +238,8 @@ void require_same_options(const std::string& checkpoint, const std::map<std::str
                           const std::map<std::string, std::string>& now) {
   std::string differences;
   const auto note = [&](const std::string& name, const std::string& was, const std::string& is) {
-    differences += fmt::format("{}{} was {}, is {}", differences.empty() ? "" : "; ", name, was, is);
+    differences +=
+        fmt::format("{}{} was {}, is {}", differences.empty() ? "" : "; ", in_words(name), was, is);
   };
   for (const auto& [name, value] : now) {
     const auto found = before.find(name);
@@ -233,7 +255,7 @@ void require_same_options(const std::string& checkpoint, const std::map<std::str
   if (differences.empty()) return;
   throw_usage(
       fmt::format("{}: cannot go on with other options: {}", checkpoint, differences),
-      "use the options of the first part, or begin another run in another folder (--init takes its weights)");
+      "use the options of the first part, or begin another run in another folder (`init` takes its weights)");
 }
 
 Resumption resumption(const RunFolder& run, const std::map<std::string, std::string>& options,

@@ -7,7 +7,7 @@
 //
 // A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
 // and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
-// by the next one.
+// by the next one. RUN/final is replaced in the same way.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,13 @@ namespace bigbird {
 
 // trainer_state.json.
 struct TrainState {
-  std::uint64_t step = 0;                      // updates made
-  std::uint64_t tokens = 0;                    // real tokens seen
-  double seconds = 0;                          // of training, over all parts of the run
-  std::optional<double> valid_loss;            // at this step, where it was measured
-  std::map<std::string, std::string> options;  // those that decide the result: they must not change on resume
+  std::uint64_t step = 0;            // updates made
+  std::uint64_t tokens = 0;          // real tokens seen
+  double seconds = 0;                // of training, over all parts of the run
+  std::optional<double> valid_loss;  // at this step, where it was measured
+  // Those that decide the result, which must not change on resume: fields of RunOptions and of the task
+  // ("seed", "data (training windows)"), and those of config.json as "model.<key>".
+  std::map<std::string, std::string> options;
   // What computed the last part, "cuda:0 NVIDIA H200" and "bf16"; empty in folders that do not tell.
   std::string device;
   std::string precision;
@@ -36,12 +38,12 @@ struct TrainState {
 enum class RunStart {
   fresh,      // the folder must hold no run
   resume,     // go on from the newest checkpoint; begin where there is none
-  overwrite,  // remove the run that is there (and nothing else)
+  overwrite,  // remove the run that is there, and nothing else in the folder
 };
 
 class RunFolder {
  public:
-  // Creates the folder. Error{bad_input} when a fresh run finds one there, or files that are not ours.
+  // Creates the folder. Error{bad_input} when a fresh run finds a run there, or anything else.
   RunFolder(std::string path, RunStart start);
   // The same Error, before anything is created or removed: to fail before long work.
   static void check(const std::string& path, RunStart start);
@@ -72,7 +74,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
 // The weights alone, as RUN/final: replaces what is there in one step.
 void save_final(const std::string& folder, const Model& model, const FolderExtras& extras);
 
-// Error{bad_input} naming the file when a field is missing.
+// Error{bad_input} naming the file when a field is missing. Earlier versions wrote the options as they are
+// typed ("--weight-decay"); they are read as fields.
 TrainState read_train_state(const std::string& checkpoint);
 // Weights and moments. Error{bad_input} naming the file and tensor when something does not fit the model.
 void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);

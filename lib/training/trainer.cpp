@@ -29,25 +29,26 @@ std::string ratio(double sum, std::int64_t count) {
   return count == 0 ? "NA" : fmt::format("{:.7g}", sum / static_cast<double>(count));
 }
 
-std::vector<std::string> loss_columns(const TrainerOptions& options) {
-  std::vector<std::string> columns = {"step", "loss"};
-  if (options.mlm_columns) columns.insert(columns.end(), {"mlm_loss", "mlm_accuracy"});
-  if (!options.sequence_name.empty()) {
-    columns.push_back(options.sequence_name + "_loss");
-    if (options.sequence_accuracy) columns.push_back(options.sequence_name + "_accuracy");
+std::vector<std::string> column_names(const LossColumns& columns) {
+  std::vector<std::string> names = {"step", "loss"};
+  if (columns.mlm) names.insert(names.end(), {"mlm_loss", "mlm_accuracy"});
+  if (!columns.sequence.empty()) {
+    names.push_back(columns.sequence + "_loss");
+    if (columns.sequence_accuracy) names.push_back(columns.sequence + "_accuracy");
   }
-  return columns;
+  return names;
 }
 
-std::vector<std::string> loss_fields(const LossSums& sums, const TrainerOptions& options) {
+// The columns after the step.
+std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& columns) {
   std::vector<std::string> fields = {fmt::format("{:.7g}", sums.loss())};
-  if (options.mlm_columns) {
+  if (columns.mlm) {
     fields.push_back(ratio(sums.mlm_loss, sums.mlm_count));
     fields.push_back(ratio(static_cast<double>(sums.mlm_correct), sums.mlm_count));
   }
-  if (!options.sequence_name.empty()) {
+  if (!columns.sequence.empty()) {
     fields.push_back(ratio(sums.sequence_loss, sums.sequence_count));
-    if (options.sequence_accuracy) {
+    if (columns.sequence_accuracy) {
       fields.push_back(ratio(static_cast<double>(sums.sequence_correct), sums.sequence_count));
     }
   }
@@ -115,8 +116,8 @@ std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const s
   if (!update.first_bad.empty()) message += ", first in " + update.first_bad;
   if (!saved.empty()) message += fmt::format("; the state after step {} is {}", step - 1, saved);
   const std::string search =
-      update.first_bad.empty() ? " (--debug-nan names the layer that it comes from)" : "";
-  throw_runtime(message, "lower --lr, lengthen --warmup or set --clip-norm 1" + search);
+      update.first_bad.empty() ? " (`debug_nan` names the layer that it comes from)" : "";
+  throw_runtime(message, "lower `learning_rate`, lengthen `warmup` or set `clip_norm` 1" + search);
 }
 
 void log_device_memory(Model& model, const TrainerOptions& options) {
@@ -158,14 +159,14 @@ double LossSums::loss() const {
 
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
                       const TrainerOptions& options, TrainState state) {
-  std::vector<std::string> columns = loss_columns(options);
+  std::vector<std::string> columns = column_names(options.columns);
   std::optional<MetricsLog> valid_log;
   if (options.eval_every > 0) valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
   columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds"});
   MetricsLog metrics(run.file("metrics.tsv"), columns, options.comments, state.step);
 
   state.options = options.identity;
-  state.device = device_name(model.backend());
+  state.device = model.backend().name();
   state.precision = name_of(model.backend().precision());
   const Clock::time_point start = Clock::now();
   const double seconds_before = state.seconds;
@@ -198,7 +199,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
       if (state.step != saved_step) save();
       throw Error(ErrorKind::interrupted,
                   fmt::format("stopped after step {} of {}", state.step, options.steps),
-                  fmt::format("everything is saved in {}; --resume goes on from there", run.path()));
+                  fmt::format("everything is saved in {}; `resume` goes on from there", run.path()));
     }
     state.step += 1;
     state.tokens += update->tokens;
@@ -208,7 +209,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     if (options.planned_device_memory > 0 && state.step == first_step + 1) log_device_memory(model, options);
 
     const double rate = static_cast<double>(update->tokens) / seconds_since(step_start);
-    std::vector<std::string> fields = loss_fields(update->sums, options);
+    std::vector<std::string> fields = loss_fields(update->sums, options.columns);
     fields.push_back(fmt::format("{:.7g}", update->learning_rate));
     fields.push_back(fmt::format("{:.7g}", update->gradient_norm));
     fields.push_back(std::to_string(state.tokens));
@@ -223,7 +224,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     if (validating || (saving && options.keep_best > 0)) {
       if (const std::optional<LossSums> valid = task.validate(model)) {
         state.valid_loss = valid->loss();
-        if (valid_log) valid_log->row(state.step, loss_fields(*valid, options));
+        if (valid_log) valid_log->row(state.step, loss_fields(*valid, options.columns));
         log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
       }
     }

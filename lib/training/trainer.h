@@ -1,5 +1,6 @@
 // The training loop: batches -> forward -> backward -> AdamW, with metrics, validation, checkpoints, stop and
-// resume. What is trained comes in as a TrainingTask; pretraining and the fine-tuning tasks share this loop.
+// resume. What is trained comes in as a TrainingTask; who calls train() has made the model, the optimizer and
+// the run folder (run_training() in training_run.h does, from the options of a run).
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct LossSums {
   std::int64_t sequence_correct = 0;
 
   void add(const ForwardResult& result);
-  // Mean over the masked tokens plus mean over the sequences (or their labels), those that there are: what is
-  // minimised.
+  // Mean over the masked tokens plus mean over the sequences (or their labels), of those that there are: what
+  // is minimised.
   double loss() const;
 };
 
@@ -43,52 +44,59 @@ class TrainingTask {
   virtual std::optional<LossSums> validate(Model&) const { return std::nullopt; }
 };
 
+// Columns of metrics.tsv and valid.tsv after step and loss, in this order.
+struct LossColumns {
+  bool mlm = true;                // mlm_loss and mlm_accuracy
+  std::string sequence;           // <name>_loss and <name>_accuracy: "nsp"; empty: neither
+  bool sequence_accuracy = true;  // the second of them; a multi-label loss has none
+};
+
+// A run as the loop sees it, every number resolved; RunOptions (run_options.h) are what users say.
 struct TrainerOptions {
   std::uint64_t steps = 0;
   Schedule schedule;
-  std::uint64_t seed = 1;                       // of dropout
-  std::uint64_t save_every = 0;                 // steps; 0: only when stopped
-  std::uint64_t eval_every = 0;                 // steps; 0: never
-  std::uint64_t keep_last = 0;                  // checkpoints; 0: all
-  std::uint64_t keep_best = 0;                  // of lowest validation loss, kept beside the last ones
-  std::string task_name;                        // for progress: "pretrain"
-  std::string sequence_name;                    // columns <name>_loss and <name>_accuracy: "nsp"
-  bool sequence_accuracy = true;                // the second of them; a multi-label loss has none
-  bool mlm_columns = true;                      // columns mlm_loss and mlm_accuracy
+  std::uint64_t seed = 1;        // of dropout
+  std::uint64_t save_every = 0;  // steps; 0: after the last one alone, and when stopped
+  std::uint64_t eval_every = 0;  // steps, and after the last one; 0: never
+  std::uint64_t keep_last = 0;   // checkpoints; 0: all
+  std::uint64_t keep_best = 0;   // of lowest validation loss, kept beside the last ones
+  std::string task_name;         // for progress: "pretrain"
+  LossColumns columns;
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
   FolderExtras extras;
-  // Names the layer or the tensor when a loss or gradient is not finite.
-  bool debug_nan = false;
+  bool debug_nan = false;  // names the layer or the tensor when a loss or gradient is not finite
   // Bytes of a device with its own memory: what was planned, and what was free before anything was taken.
   // What is used is logged beside them after the first update. 0: nothing to say.
   std::size_t planned_device_memory = 0;
   std::size_t free_device_memory = 0;
 };
 
-// Fills the last two, before anything is taken.
+// Fills planned_device_memory and free_device_memory, before the run takes anything of the device.
 void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
                          const kernels::Backend& backend);
 
 struct TrainingSummary {
   std::uint64_t steps = 0;   // of the run so far
-  std::uint64_t tokens = 0;  // of this process
+  std::uint64_t tokens = 0;  // of this process: real ones, special tokens included
   double seconds = 0;        // of this process
-  double loss = 0;           // of the last update
+  double loss = 0;           // of the last update of this process; 0 when there was none
 };
 
-// Runs updates state.step .. steps and writes RUN/final. The model and the optimizer hold the state of
-// `state.step`.
+// Runs the updates after the first state.step ones up to `steps`, and writes RUN/final. The model and the
+// optimizer hold the weights and moments after update state.step. Writes metrics.tsv, a row an update, and
+// valid.tsv, a row a validation (metrics_log.h); checkpoints every save_every updates and after the last one.
 //
 // The gradient of an update is that of LossSums::loss() over all its micro-batches together, so without
-// dropout the way a batch is cut changes rounding only. Dropout masks are keyed by (seed, step, micro-batch).
+// dropout the way a batch is cut changes rounding only. Dropout masks are a function of (seed, step,
+// micro-batch) and, within the model, of the site (lib/model/network/dropout_site.h).
 //
 // On SIGTERM or SIGINT (lib/core/cancel.h) the update in progress is dropped, the state after the last whole
 // one is saved, and Error{interrupted} thrown. A loss or gradient that is not finite is Error{runtime}: the
 // weights are not touched, and the state after the last whole update is saved beside the checkpoints that
 // there are.
 //
-// While a device that works on its own is busy, the next update's batches are made.
+// While a device that works on its own is busy, the next update's batches are made on another thread.
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
                       const TrainerOptions& options, TrainState state);
 

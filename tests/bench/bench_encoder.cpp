@@ -208,7 +208,7 @@ class TrainingModel {
     });
     round.step_optimizer = seconds([&] {
       const kernels::ParameterRun all{0, model_.layout().count(), true};
-      backend_.adamw(model_.parameters(), model_.gradients(), moments_[0], moments_[1], &all, 1,
+      backend_.adamw({model_.parameters(), model_.gradients(), moments_[0], moments_[1]}, {&all, 1},
                      {.learning_rate = 1e-5f});
     });
     round.step = round.step_forward + round.step_backward + round.step_optimizer;

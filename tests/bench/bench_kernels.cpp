@@ -1,6 +1,7 @@
-// Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64, F
-// = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with the own matrix product, beside
-// oneDNN's plain product.
+// Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64,
+// F = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with our own GEMM, beside oneDNN's
+// plain GEMM.
+//
 //   bench_kernels [threads]
 #include <algorithm>
 #include <chrono>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/cpu_options.h"
 #include "kernels/parallel.h"
 #if defined(BIGBIRD_HAVE_ONEDNN)
 #include <dnnl.h>
@@ -106,14 +107,13 @@ void bench_linear(bigbird::kernels::Backend& backend, Index n, Index k) {
   const Buffer y(backend, tokens * n), dw(backend, n * k), dx(backend, tokens * k), dbias(backend, n);
   const double flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
   const std::string shape = " " + std::to_string(n) + " x " + std::to_string(k);
-  print("linear_forward" + shape,
-        fastest([&] { backend.linear_forward(x.data(), w.data(), bias.data(), y.data(), tokens, n, k); }),
+  const bigbird::kernels::Linear layer{w.data(), bias.data(), k, n};
+  print("linear_forward" + shape, fastest([&] { backend.linear_forward(x.data(), layer, y.data(), tokens); }),
         flops);
   print("linear_backward_input" + shape,
-        fastest([&] { backend.linear_backward_input(y.data(), w.data(), dx.data(), tokens, n, k, false); }),
-        flops);
+        fastest([&] { backend.linear_backward_input(y.data(), layer, dx.data(), tokens, false); }), flops);
   print("linear_backward_weight" + shape, fastest([&] {
-          backend.linear_backward_weight(y.data(), x.data(), dw.data(), dbias.data(), tokens, n, k);
+          backend.linear_backward_weight(y.data(), x.data(), layer, {dw.data(), dbias.data()}, tokens);
         }),
         flops);
 #if defined(BIGBIRD_HAVE_ONEDNN)
@@ -141,18 +141,19 @@ void bench_attention(bigbird::kernels::Backend& backend) {
   const Buffer qkv(backend, tokens * 3 * width), dout(backend, tokens * width), out(backend, tokens * width);
   const Buffer gradients(backend, tokens * 3 * width), log_sum_exp(backend, heads * tokens);
   const Index stride = 3 * width;
-  const bigbird::kernels::ConstRows q{qkv.data(), stride}, k{qkv.data() + width, stride},
-      v{qkv.data() + 2 * width, stride};
+  const bigbird::kernels::QueryKeyValue inputs{
+      {qkv.data(), stride}, {qkv.data() + width, stride}, {qkv.data() + 2 * width, stride}};
   const double product = 2.0 * static_cast<double>(plan.key_blocks.size()) * block * block * head_size;
   print("attention_forward", fastest([&] {
-          backend.attention_forward(batch, q, k, v, {out.data(), width}, log_sum_exp.data());
+          backend.attention_forward(batch, inputs, {out.data(), width}, log_sum_exp.data());
         }),
         2.0 * product);
   print("attention_backward", fastest([&] {
-          backend.attention_backward(batch, q, k, v, {out.data(), width}, log_sum_exp.data(),
-                                     {dout.data(), width}, {gradients.data(), stride},
-                                     {gradients.data() + width, stride},
-                                     {gradients.data() + 2 * width, stride});
+          backend.attention_backward(batch, inputs, {out.data(), width}, log_sum_exp.data(),
+                                     {dout.data(), width},
+                                     {{gradients.data(), stride},
+                                      {gradients.data() + width, stride},
+                                      {gradients.data() + 2 * width, stride}});
         }),
         5.0 * product);
 }
@@ -163,14 +164,14 @@ void bench_rows(bigbird::kernels::Backend& backend) {
   const Buffer mean(backend, tokens), rstd(backend, tokens);
   const double narrow = 4.0 * static_cast<double>(tokens) * static_cast<double>(width);
   const double wide = 4.0 * static_cast<double>(tokens) * static_cast<double>(inner);
-  print("layernorm_forward", fastest([&] {
-          backend.layernorm_forward(x.data(), gamma.data(), beta.data(), 1e-12f, y.data(), mean.data(),
-                                    rstd.data(), tokens, width);
-        }),
-        0.0, 2.0 * narrow);
+  const bigbird::kernels::Norm norm{gamma.data(), beta.data(), 1e-12f, width};
+  const bigbird::kernels::NormState state{mean.data(), rstd.data()};
+  print("layernorm_forward",
+        fastest([&] { backend.layernorm_forward(x.data(), norm, y.data(), state, tokens); }), 0.0,
+        2.0 * narrow);
   print("layernorm_backward", fastest([&] {
-          backend.layernorm_backward(x.data(), y.data(), gamma.data(), mean.data(), rstd.data(), z.data(),
-                                     false, dgamma.data(), dbeta.data(), tokens, width);
+          backend.layernorm_backward({x.data(), y.data(), state, z.data(), tokens}, norm,
+                                     {dgamma.data(), dbeta.data()}, false);
         }),
         0.0, 3.0 * narrow);
   print("gelu_backward", fastest([&] {
@@ -189,8 +190,8 @@ void bench_rows(bigbird::kernels::Backend& backend) {
   std::vector<std::int32_t> labels(static_cast<std::size_t>(masked), 5), predictions(labels);
   const float scale = 1.0f;
   print("cross_entropy of 614 rows, in place", fastest([&] {
-          backend.cross_entropy(logits.data(), labels.data(), mean.data(), predictions.data(), logits.data(),
-                                &scale, masked, vocabulary);
+          backend.cross_entropy({logits.data(), masked, vocabulary}, labels.data(), mean.data(),
+                                predictions.data(), {logits.data(), &scale});
         }),
         0.0, 2.0 * 4.0 * static_cast<double>(masked * vocabulary));
 
@@ -199,7 +200,8 @@ void bench_rows(bigbird::kernels::Backend& backend) {
       v(backend, parameters, 0.0f);
   const bigbird::kernels::ParameterRun all{0, parameters, true};
   print("adamw of the word table", fastest([&] {
-          backend.adamw(p.data(), g.data(), m.data(), v.data(), &all, 1, {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
+          backend.adamw({p.data(), g.data(), m.data(), v.data()}, {&all, 1},
+                        {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
         }),
         0.0, 7.0 * 4.0 * static_cast<double>(parameters));
   print("sum_of_squares of the word table", fastest([&] { backend.sum_of_squares(p.data(), parameters); }),
@@ -211,14 +213,13 @@ void bench_rows(bigbird::kernels::Backend& backend) {
     positions[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t);
   }
   const Buffer dtype(backend, 2 * width), dposition(backend, tokens * width);
-  print("embedding_forward", fastest([&] {
-          backend.embedding_forward(ids.data(), types.data(), positions.data(), p.data(), dtype.data(),
-                                    dposition.data(), 1.0f, y.data(), tokens, width);
-        }),
-        0.0, 3.0 * narrow);
+  const bigbird::kernels::EmbeddingIndices indices{ids.data(), types.data(), positions.data(), tokens};
+  const bigbird::kernels::EmbeddingTables tables{
+      p.data(), dtype.data(), dposition.data(), 1.0f, width, vocabulary, 2, tokens};
+  print("embedding_forward", fastest([&] { backend.embedding_forward(indices, tables, y.data()); }), 0.0,
+        3.0 * narrow);
   print("embedding_backward", fastest([&] {
-          backend.embedding_backward(x.data(), ids.data(), types.data(), positions.data(), 1.0f, m.data(),
-                                     dtype.data(), dposition.data(), tokens, width, vocabulary, 2, tokens);
+          backend.embedding_backward(x.data(), indices, tables, {m.data(), dtype.data(), dposition.data()});
         }),
         0.0, 3.0 * narrow);
 }

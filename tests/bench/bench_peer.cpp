@@ -25,6 +25,7 @@
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/process_memory.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/model.h"
@@ -41,10 +42,9 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Not getrusage's ru_maxrss: a process inherits that from the one that started it.
 double peak_gigabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e9;
+  return static_cast<double>(resident_memory().peak) / 1e9;
 }
 
 // The sequences of the file, `at_a_time` to a batch, without their padding.
@@ -139,7 +139,7 @@ class Peer {
       model_->backward({1.0f / static_cast<float>(masked), 1.0f / static_cast<float>(sequences)});
     }
     const kernels::ParameterRun all{0, model_->layout().count(), true};
-    backend_->adamw(model_->parameters(), model_->gradients(), moments_[0], moments_[1], &all, 1,
+    backend_->adamw({model_->parameters(), model_->gradients(), moments_[0], moments_[1]}, {&all, 1},
                     {.learning_rate = 1e-5f});
   }
 

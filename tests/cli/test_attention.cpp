@@ -15,7 +15,7 @@ TEST(AttentionVerb, JsonHoldsTheListsAndTheFacts) {
   EXPECT_EQ(json.at("blocks"), 12);
   ASSERT_EQ(json.at("heads").size(), 2u);
   EXPECT_EQ(json.at("heads")[0].at("rows")[5],
-            (std::vector<int>{0, 4, 5, 6, 8, 1, 2, 11}));  // specification 1.8
+            (std::vector<int>{0, 4, 5, 6, 8, 1, 2, 11}));  // docs/specification.md 1.8
   EXPECT_EQ(json.at("heads")[0].at("star_centres"), (std::vector<int>{0, 11}));
   EXPECT_EQ(json.at("heads")[1].at("paths").at("longest"), 2);
   EXPECT_TRUE(json.contains("provenance"));

@@ -80,6 +80,8 @@ TEST_F(ChromatinBuildCommand, NeedsNoSequence) {
                                   out("alone_out"), "--no-provenance"});
   ASSERT_EQ(built.status, 0) << built.err;
   EXPECT_NE(built.err.find("only its index is there"), std::string::npos) << built.err;
+  // A line of the log, whose settings are the options of this verb.
+  EXPECT_NE(built.err.find("asked for (--test, --valid, --splits)"), std::string::npos) << built.err;
   ASSERT_EQ(build("with_sequence", {"--no-provenance"}).status, 0);
   EXPECT_TRUE(read_text(out("alone_out") + "/labels.npy") == read_text(out("with_sequence") + "/labels.npy"));
   EXPECT_TRUE(read_text(out("alone_out") + "/bins.bed.gz") ==

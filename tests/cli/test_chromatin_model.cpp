@@ -111,6 +111,55 @@ TEST_F(ChromatinModel, BytesDependOnNeitherThreadsNorBatch) {
   EXPECT_NE(one.err.find("with a larger share of N than 0.5"), std::string::npos) << one.err;
 }
 
+// A data set that was built with relative paths serves from any working folder, also after it moved with its
+// genome.
+TEST_F(ChromatinModel, TheDataSetIsUsedFromAnotherWorkingFolder) {
+  const auto in_folder = [](const std::string& folder, const std::string& arguments) {
+    return run_program(
+        {"sh", "-c", "cd '" + folder + "' && '" + bigbird_binary() + "' " + arguments + " --no-provenance"});
+  };
+  const auto must_in = [&](const std::string& folder, const std::string& arguments) {
+    const RunResult run = in_folder(folder, arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.out;
+  };
+  std::filesystem::create_directories(path("moved/elsewhere"));
+  std::filesystem::copy(path("genome"), path("moved/genome"), std::filesystem::copy_options::recursive);
+  // The peaks of the list are named from the working folder here, in peaks.tsv of the simulator from the
+  // list's.
+  std::filesystem::create_directories(path("moved/lists"));
+  std::string list = read_text(path("genome/peaks/peaks.tsv"));
+  for (std::size_t at = 0; (at = list.find(".narrowPeak", at)) != std::string::npos; ++at) {
+    const std::size_t name = list.rfind('\t', at) + 1;
+    list.insert(name, "genome/peaks/");
+    at += std::string("genome/peaks/").size();
+  }
+  write_text(path("moved/lists/peaks.tsv"), list);
+  must_in(path("moved"),
+          "chromatin build --peaks lists/peaks.tsv -f genome/genome.fa.gz -o data --window 1000 --keep any "
+          "--valid chr2 --test chr3 --gap 0");
+  EXPECT_EQ(nlohmann::json::parse(read_text(path("moved/data/manifest.json"))).at("reference"),
+            "../genome/genome.fa.gz");
+  const std::string predict_there = "chromatin predict -m " + path("tuned/final") + " --split valid --data ";
+  const std::string here = must_in(path("moved"), predict_there + "data");
+  EXPECT_GT(std::count(here.begin(), here.end(), '\n'), 10);
+  EXPECT_TRUE(must_in(path("moved/elsewhere"), predict_there + "../data") == here);
+  EXPECT_TRUE(must_in("/", predict_there + path("moved/data")) == here);
+  must_in(path("moved/elsewhere"), "chromatin finetune --data ../data --init " + path("run/final") +
+                                       " -o run --batch 4 --valid-bins 6 --steps 1");
+  // Paths of a manifest that were written from the working folder are found from there.
+  std::string manifest = read_text(path("moved/data/manifest.json"));
+  manifest.replace(manifest.find("../genome"), 9, "genome");
+  write_text(path("moved/data/manifest.json"), manifest);
+  EXPECT_TRUE(must_in(path("moved"), predict_there + "data") == here);
+  const RunResult lost = in_folder(path("moved/elsewhere"), predict_there + "../data");
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_NE(lost.err.find("../data/manifest.json: the file genome/genome.fa.gz that it names is neither "
+                          "../data/genome/genome.fa.gz nor, from the working folder, genome/genome.fa.gz"),
+            std::string::npos)
+      << lost.err;
+}
+
 TEST_F(ChromatinModel, TheSameModelTwiceIsTheSameEnsembleAndStrandsDiffer) {
   const RunResult both = run_bigbird(predict({"-f", genome(), "-R", bins()}));
   const RunResult twice = run_bigbird(predict({"-m", path("tuned/final"), "-f", genome(), "-R", bins()}));

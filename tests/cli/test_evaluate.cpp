@@ -1,9 +1,15 @@
 // `bigbird evaluate`: the keys of its JSON, baselines beside the model, and bad input.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kernels/backend.h"
+#include "lib/data/token_shards.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/model.h"
+#include "lib/training/pretraining_batches.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 
@@ -86,6 +92,42 @@ TEST_F(Evaluate, ATrainedModelBeatsTheUnigramBaseline) {
   EXPECT_EQ(short_json.at("samples"), 5);
   EXPECT_FALSE(short_json.contains("provenance"));
   EXPECT_FALSE(short_json.contains("baseline"));
+}
+
+// Both accuracies, counted sample by sample with the library.
+TEST_F(Evaluate, AccuraciesAreCounted) {
+  ASSERT_EQ(pretrain("20").status, 0);
+  const RunResult run = run_bigbird(
+      {"evaluate", "-m", path("run") + "/final", "--data", path("valid"), "--device", "cpu", "-@", "1"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const LoadedModel loaded = load_model(path("run") + "/final", HeadType::pretraining, 1);
+  const auto tokenizer = load_tokenizer(path("run") + "/final");
+  const TokenShards shards(path("valid"));
+  const PretrainingBatches batches(shards, *tokenizer, loaded.config, {}, 128, 1);
+  const auto backend = kernels::make_cpu_backend();
+  Model model(*backend, loaded.config, batches.limits(1), {});
+  model.set_parameters(loaded.parameters);
+  double masked = 0, masked_correct = 0, pairs = 0, pairs_correct = 0;
+  for (std::uint64_t piece = 0; piece < batches.sampler().size(); ++piece) {
+    Batch batch;
+    batches.append_piece(piece, batch, nullptr);
+    model.forward(batch, {});
+    const std::vector<float> pair = model.sequence_logits(), tokens = model.masked_logits();
+    pairs_correct += (pair[1] > pair[0] ? 1 : 0) == batch.sequence_labels[0] ? 1 : 0;
+    pairs += 1;
+    for (std::size_t i = 0; i < batch.masked_labels.size(); ++i) {
+      const auto row = tokens.begin() + static_cast<std::ptrdiff_t>(i) * loaded.config.vocab_size;
+      masked_correct +=
+          std::max_element(row, row + loaded.config.vocab_size) - row == batch.masked_labels[i] ? 1 : 0;
+      masked += 1;
+    }
+  }
+  ASSERT_GT(pairs_correct, 0);
+  ASSERT_GT(masked_correct, 0);
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json.at("samples"), pairs);
+  EXPECT_DOUBLE_EQ(json.at("nsp_accuracy"), pairs_correct / pairs);
+  EXPECT_DOUBLE_EQ(json.at("mlm_accuracy"), masked_correct / masked);
 }
 
 TEST_F(Evaluate, OneDocumentHasNoNextSentenceTask) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -406,6 +407,51 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
           2, "in one way");
   refused({"promoter", "finetune", "--data", path("run"), "--init", path("run/final"), "-o", path("x")}, 1,
           "holds no train side");
+}
+
+// What the training said of the validation set after its last step, what predict makes of the same sequences,
+// and what evaluate says: all of it counted here.
+TEST_F(PromoterModel, AccuraciesAreCounted) {
+  std::string table = "sequence,label\n";
+  for (int i = 0; i < 45; ++i) {
+    // Class 1 is rich in T, but for every fifth sequence.
+    const bool rich = i % 2 == 0;
+    for (int b = 0; b < 60; ++b) table += rich && (b + i) % 3 > 0 ? 'T' : "ACGC"[(b * (i + 3) + i) % 4];
+    table += (rich != (i % 5 == 0) ? ",1\n" : ",0\n");
+  }
+  write_text(path("rich.csv"), table);
+  must({"promoter",     "finetune",
+        "--train",      path("rich.csv"),
+        "--valid",      path("rich.csv"),
+        "--init",       path("run/final"),
+        "-o",           path("counted"),
+        "--batch",      "15",
+        "--accumulate", "2",
+        "--steps",      "30",
+        "--lr",         "0.01",
+        "--device",     "cpu",
+        "-@",           "1"});
+  must({"promoter", "predict", "-m", path("counted/final"), "--data", path("rich.csv"), "-o",
+        path("counted.tsv"), "--device", "cpu", "-@", "1"});
+  std::map<std::string, int> counts = {{"tp", 0}, {"fp", 0}, {"tn", 0}, {"fn", 0}};
+  for (const auto& row : rows_of(read_text(path("counted.tsv")))) {
+    const bool called = std::stod(row.back()) >= 0.5;
+    ++counts[row[5] == "1" ? (called ? "tp" : "fn") : (called ? "fp" : "tn")];
+  }
+  for (const auto& [name, count] : counts) EXPECT_GT(count, 0) << name;
+  // #step, loss, class_loss, class_accuracy
+  const auto validations = rows_of(read_text(path("counted/valid.tsv")));
+  EXPECT_NEAR(std::stod(validations.back()[3]), (counts["tp"] + counts["tn"]) / 45.0, 1e-6);
+  for (const auto& from :
+       std::vector<std::vector<std::string>>{{"--predictions", path("counted.tsv")},
+                                             {"-m", path("counted/final"), "--data", path("rich.csv")}}) {
+    std::vector<std::string> words = {"promoter", "evaluate"};
+    words.insert(words.end(), from.begin(), from.end());
+    const RunResult run = run_bigbird(words);
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto json = nlohmann::json::parse(run.out);
+    for (const auto& [name, count] : counts) EXPECT_EQ(json.at(name), count) << name;
+  }
 }
 
 TEST_F(PromoterModel, AFailedWriteIsAnError) {

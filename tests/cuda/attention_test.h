@@ -88,7 +88,7 @@ struct AttentionProblem {
   std::vector<Sequence> sequences;
   float drop_probability = 0.0f;
   std::uint64_t dropout_seed = 0x123456789abcdef0ull;
-  std::uint64_t dropout_stream = 0xfedcba9876543210ull;
+  std::uint64_t dropout_site = 0xfedcba9876543210ull;
 
   void add(reference::AttentionPlan plan, Index length, Index query_length = 0) {
     sequences.push_back(
@@ -178,7 +178,7 @@ class DeviceAttention {
     batch_.scale = problem.scale();
     batch_.drop_probability = problem.drop_probability;
     batch_.dropout_seed = seed_.data();
-    batch_.dropout_stream = problem.dropout_stream;
+    batch_.dropout_site = problem.dropout_site;
     bring_place();
   }
   // The same plans with other lengths, which are query lengths too.

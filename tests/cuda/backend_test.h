@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "tests/cuda/cuda_test.h"
 
 namespace bigbird::kernels::cuda::testing {

@@ -163,11 +163,13 @@ class AttentionBackwardTest : public CudaTest {
     const DeviceBuffer<Element> out(t * (c + gap), stream());
     const DeviceBuffer<float> log_sum_exp(p.heads * t, stream());
     const DeviceBuffer<Element> gradients(t * stride, stream());
-    const ConstRows q{qkv.data(), stride}, k{qkv.data() + c, stride}, v{qkv.data() + 2 * c, stride};
-    attention_forward(call, q, k, v, {out.data(), c + gap}, log_sum_exp.data());
-    attention_backward(call, q, k, v, {out.data(), c + gap}, log_sum_exp.data(), {dout.data(), c + gap},
-                       {gradients.data(), stride}, {gradients.data() + c, stride},
-                       {gradients.data() + 2 * c, stride}, deterministic);
+    const QueryKeyValue inputs{{qkv.data(), stride}, {qkv.data() + c, stride}, {qkv.data() + 2 * c, stride}};
+    const Rows rows_of_out{out.data(), c + gap};
+    attention_forward(call, inputs, rows_of_out, log_sum_exp.data());
+    attention_backward(
+        call, inputs, rows_of_out, log_sum_exp.data(), {dout.data(), c + gap},
+        {{gradients.data(), stride}, {gradients.data() + c, stride}, {gradients.data() + 2 * c, stride}},
+        deterministic);
     return {without_gaps(out.download(), c), without_gaps(gradients.download(), 3 * c)};
   }
 
@@ -236,11 +238,12 @@ class AttentionBackwardTest : public CudaTest {
     const std::vector<float> qkv = floats(p.qkv), dout = floats(p.dout);
     std::vector<float> out(dout.size()), log_sum_exp(static_cast<std::size_t>(p.heads * t)),
         gradients(qkv.size());
-    const ConstRows q{qkv.data(), 3 * c}, k{qkv.data() + c, 3 * c}, v{qkv.data() + 2 * c, 3 * c};
-    backend->attention_forward(p.batch, q, k, v, {out.data(), c}, log_sum_exp.data());
-    backend->attention_backward(p.batch, q, k, v, {out.data(), c}, log_sum_exp.data(), {dout.data(), c},
-                                {gradients.data(), 3 * c}, {gradients.data() + c, 3 * c},
-                                {gradients.data() + 2 * c, 3 * c});
+    const QueryKeyValue inputs{{qkv.data(), 3 * c}, {qkv.data() + c, 3 * c}, {qkv.data() + 2 * c, 3 * c}};
+    const Rows rows_of_out{out.data(), c};
+    backend->attention_forward(p.batch, inputs, rows_of_out, log_sum_exp.data());
+    backend->attention_backward(
+        p.batch, inputs, rows_of_out, log_sum_exp.data(), {dout.data(), c},
+        {{gradients.data(), 3 * c}, {gradients.data() + c, 3 * c}, {gradients.data() + 2 * c, 3 * c}});
     return parts(p, gradients);
   }
 
@@ -395,7 +398,7 @@ TEST_F(AttentionBackwardTest, DroppedProbabilitiesAreThoseOfTheCpuBackend) {
     Problem p(heads, 32, block_size, {{2, 2 * block_size - 7}, {1, block_size}}, true);
     p.batch.drop_probability = 0.3f;
     p.batch.dropout_seed = &seed;
-    p.batch.dropout_stream = 0xfedcba9876543210ull;
+    p.batch.dropout_site = 0xfedcba9876543210ull;
     for (const bool deterministic : {true, false}) {
       SCOPED_TRACE(deterministic);
       expect_close(parts(p, run<float>(p, deterministic).gradients), cpu<float>(p), fp32_bound);

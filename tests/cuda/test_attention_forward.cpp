@@ -42,9 +42,9 @@ Forward run_as(const AttentionProblem& p, const std::vector<double>& qkv, FloatP
   const DeviceBuffer<T> out(before, stream);
   const DeviceBuffer<float> log_sum_exp(p.heads * p.tokens(), stream);
   const DeviceAttention device(p, stream, false);
-  const ConstRows q{input.data(), stride}, k{input.data() + c, stride}, v{input.data() + 2 * c, stride};
-  attention_forward(device.call(products), q, k, v, {out.data(), c + output_gap},
-                    keep_log ? log_sum_exp.data() : nullptr);
+  attention_forward(device.call(products),
+                    {{input.data(), stride}, {input.data() + c, stride}, {input.data() + 2 * c, stride}},
+                    {out.data(), c + output_gap}, keep_log ? log_sum_exp.data() : nullptr);
   return {widened(out.download()), log_sum_exp.download()};
 }
 
@@ -117,7 +117,7 @@ Expected from_definition(const AttentionProblem& p, const std::vector<double>& q
           double weight = std::exp(score - largest) / total;
           if (p.drop_probability > 0) {
             const auto element = static_cast<std::uint64_t>((h * all + row) * all + key);
-            const bool kept = dropout_keep(p.dropout_seed, p.dropout_stream, element, p.drop_probability);
+            const bool kept = dropout_keep(p.dropout_seed, p.dropout_site, element, p.drop_probability);
             weight *= kept ? 1 / (1 - static_cast<double>(p.drop_probability)) : 0;
           }
           const double* const v = qkv.data() + key * stride + 2 * c + h * p.head_size;
@@ -328,8 +328,9 @@ TEST_F(AttentionForwardTest, EqualsTheCpuBackend) {
   std::vector<float> out(static_cast<std::size_t>(p.tokens() * c)),
       log_sum_exp(static_cast<std::size_t>(p.heads * p.tokens()));
   const DeviceAttention device(p, stream(), false);  // for its batch
-  cpu->attention_forward(device.batch(), {input.data(), stride}, {input.data() + c, stride},
-                         {input.data() + 2 * c, stride}, {out.data(), c}, log_sum_exp.data());
+  cpu->attention_forward(device.batch(),
+                         {{input.data(), stride}, {input.data() + c, stride}, {input.data() + 2 * c, stride}},
+                         {out.data(), c}, log_sum_exp.data());
   EXPECT_LT(largest_error(columns(got.out, c + output_gap, c), widened(out)), 5e-6);
   for (Index h = 0; h < p.heads; ++h) {
     for (Index t = 0; t < p.sequences[0].length; ++t) {
@@ -389,8 +390,9 @@ TEST_F(AttentionForwardTest, RecordedLaunchesRunWithOtherLengths) {
   const DeviceBuffer<float> out(p.tokens() * c, stream()), log_sum_exp(p.heads * p.tokens(), stream());
   DeviceAttention device(p, stream(), false);
   begin_recording(stream());
-  attention_forward(device.call(FloatProducts::fp32), {input.data(), stride}, {input.data() + c, stride},
-                    {input.data() + 2 * c, stride}, {out.data(), c}, log_sum_exp.data());
+  attention_forward(device.call(FloatProducts::fp32),
+                    {{input.data(), stride}, {input.data() + c, stride}, {input.data() + 2 * c, stride}},
+                    {out.data(), c}, log_sum_exp.data());
   const Graph graph = end_recording(stream());
   device.change_lengths({101, 80});
   cuda::run(graph, stream());

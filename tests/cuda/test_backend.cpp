@@ -21,7 +21,7 @@ TEST_P(BackendOperations, LinearForward) {
           const float* const parameters = side.parameters(exact_numbers(n * k + n, 2));
           const float* const bias = with_bias ? parameters + n * k : nullptr;
           const Values y = side.unset(m * n, wide);
-          side.backend().linear_forward(x, parameters, bias, y, m, n, k);
+          side.backend().linear_forward(x, {parameters, bias, k, n}, y, m);
           return std::vector<Floats>{side.read(y, m * n)};
         });
       }
@@ -38,7 +38,8 @@ TEST_P(BackendOperations, LinearGeluForward) {
           const float* const parameters = side.parameters(exact_numbers(n * k + n, 2, 0.3));
           const Values pre = keep ? side.unset(m * n) : Values();
           const Values y = side.unset(m * n);
-          side.backend().linear_gelu_forward(x, parameters, parameters + n * k, pre, y, m, n, k, activation);
+          side.backend().linear_gelu_forward(x, {parameters, parameters + n * k, k, n}, activation, pre, y,
+                                             m);
           std::vector<Floats> outputs{side.read(y, m * n)};
           if (keep) outputs.push_back(side.read(pre, m * n));
           return outputs;
@@ -55,7 +56,7 @@ TEST_P(BackendOperations, LinearBackwardInput) {
         const ConstValues dy = side.values(exact_numbers(m * n, 1));
         const float* const w = side.parameters(exact_numbers(n * k, 2));
         const Values dx = accumulate ? side.values(exact_numbers(m * k, 3)) : side.unset(m * k);
-        side.backend().linear_backward_input(dy, w, dx, m, n, k, accumulate);
+        side.backend().linear_backward_input(dy, {w, nullptr, k, n}, dx, m, accumulate);
         return std::vector<Floats>{side.read(dx, m * k)};
       });
     }
@@ -71,7 +72,7 @@ TEST_P(BackendOperations, LinearBackwardInputGelu) {
             const float* const w = side.parameters(exact_numbers(n * k, 2));
             const ConstValues pre = side.values(exact_numbers(m * k, 3));
             const Values dx = side.unset(m * k);
-            side.backend().linear_backward_input_gelu(dy, w, pre, dx, m, n, k, activation);
+            side.backend().linear_backward_input_gelu(dy, {w, nullptr, k, n}, activation, pre, dx, m);
             return std::vector<Floats>{side.read(dx, m * k)};
           },
           2.0);
@@ -86,8 +87,9 @@ TEST_P(BackendOperations, LinearBackwardWeight) {
       const ConstValues x = side.values(exact_numbers(m * k, 2));
       float* const dw = side.floats(exact_numbers(n * k, 3));
       float* const dbias = side.floats(exact_numbers(n, 4));
-      side.backend().linear_backward_weight(dy, x, dw, dbias, m, n, k);
-      side.backend().linear_backward_weight(dy, x, dw, nullptr, m, n, k);
+      const Linear sizes{nullptr, nullptr, k, n};
+      side.backend().linear_backward_weight(dy, x, sizes, {dw, dbias}, m);
+      side.backend().linear_backward_weight(dy, x, sizes, {dw, nullptr}, m);
       return std::vector<Floats>{side.read(dw, n * k), side.read(dbias, n)};
     });
   }
@@ -105,8 +107,9 @@ TEST_P(BackendOperations, Embedding) {
       const float* const type = parameters + vocabulary * width;
       const float* const position = with_positions ? type + type_count * width : nullptr;
       const Values y = side.unset(tokens * width);
-      side.backend().embedding_forward(side.integers(ids), side.integers(types), side.integers(positions),
-                                       parameters, type, position, 1.5f, y, tokens, width);
+      side.backend().embedding_forward(
+          {side.integers(ids), side.integers(types), side.integers(positions), tokens},
+          {parameters, type, position, 1.5f, width, vocabulary, type_count, position_count}, y);
       return std::vector<Floats>{side.read(y, tokens * width)};
     });
   }
@@ -116,9 +119,10 @@ TEST_P(BackendOperations, Embedding) {
     float* const dword = side.floats(exact_numbers(vocabulary * width, 6));
     float* const dtype = side.floats(exact_numbers(type_count * width, 7));
     float* const dposition = side.floats(exact_numbers(position_count * width, 8));
-    side.backend().embedding_backward(dy, side.integers(ids), side.integers(types), side.integers(positions),
-                                      1.5f, dword, dtype, dposition, tokens, width, vocabulary, type_count,
-                                      position_count);
+    side.backend().embedding_backward(
+        dy, {side.integers(ids), side.integers(types), side.integers(positions), tokens},
+        {nullptr, nullptr, nullptr, 1.5f, width, vocabulary, type_count, position_count},
+        {dword, dtype, dposition});
     return std::vector<Floats>{side.read(dword, vocabulary * width), side.read(dtype, type_count * width),
                                side.read(dposition, position_count * width)};
   });
@@ -138,8 +142,9 @@ TEST_P(BackendOperations, LayerNormAlone) {
         float* const rstd = side.floats(Floats(rows));
         float* const dgamma = side.floats(exact_numbers(width, 6));
         float* const dbeta = side.floats(exact_numbers(width, 7));
-        side.backend().layernorm_forward(x, gamma, beta, 1e-12f, y, mean, rstd, rows, width);
-        side.backend().layernorm_backward(dy, x, gamma, mean, rstd, dx, true, dgamma, dbeta, rows, width);
+        const Norm norm{gamma, beta, 1e-12f, width};
+        side.backend().layernorm_forward(x, norm, y, {mean, rstd}, rows);
+        side.backend().layernorm_backward({dy, x, {mean, rstd}, dx, rows}, norm, {dgamma, dbeta}, true);
         return std::vector<Floats>{side.read(y, rows * width), side.read(mean, rows),
                                    side.read(rstd, rows),      side.read(dx, rows * width),
                                    side.read(dgamma, width),   side.read(dbeta, width)};
@@ -165,10 +170,11 @@ TEST_P(BackendOperations, TheEndOfAPostNormBranch) {
         float* const rstd = side.floats(Floats(rows));
         float* const dgamma = side.floats(exact_numbers(width, 6));
         float* const dbeta = side.floats(exact_numbers(width, 7));
-        side.backend().dropout_add_layernorm_forward(x, residual, dropout, sum, gamma, beta, 1e-12f, y, mean,
-                                                     rstd, rows, width);
-        side.backend().layernorm_backward_dropout(dy, sum, gamma, mean, rstd, dx, branch, dropout, dgamma,
-                                                  dbeta, rows, width);
+        const Norm norm{gamma, beta, 1e-12f, width};
+        const NormState state{mean, rstd};
+        side.backend().dropout_add_layernorm_forward({x, residual, sum, dropout}, norm, y, state, rows);
+        side.backend().layernorm_backward_dropout({dy, sum, state, dx, rows}, norm, {dgamma, dbeta}, dropout,
+                                                  branch);
         return std::vector<Floats>{side.read(sum, rows * width), side.read(y, rows * width),
                                    side.read(dx, rows * width),  side.read(branch, rows * width),
                                    side.read(dgamma, width),     side.read(dbeta, width)};
@@ -219,8 +225,8 @@ TEST_P(BackendOperations, RotaryTurn) {
     agree([&](Side& side) {
       const Values x = side.values(exact_numbers(rows * stride, 1));
       const float* const turns = side.floats(exact_numbers(length * 2 * half, 2));
-      side.backend().rotary_turn({x, stride}, side.integers(random_integers(rows, length, 3)), turns, rows,
-                                 heads, head_size, half, back);
+      const std::int32_t* const positions = side.integers(random_integers(rows, length, 3));
+      side.backend().rotary_turn({x, stride}, {positions, turns, heads, head_size, half}, rows, back);
       return std::vector<Floats>{side.read(x, rows * stride)};
     });
   }
@@ -252,8 +258,8 @@ TEST_P(BackendOperations, Losses) {
           float* const losses = side.floats(Floats(rows));
           std::int32_t* const predictions = side.integers(std::vector<std::int32_t>(rows));
           const Values logits = side.values(exact_numbers(rows * classes, 1), wide);
-          backend.cross_entropy(logits, side.integers(labels), losses, predictions, logits, scale, rows,
-                                classes);
+          backend.cross_entropy({logits, rows, classes}, side.integers(labels), losses, predictions,
+                                {logits, scale});
           keep(losses, rows);
           keep(logits, rows * classes);
           std::vector<std::int32_t> best(rows);
@@ -266,11 +272,11 @@ TEST_P(BackendOperations, Losses) {
             return all;
           }());
           const Values binary = side.values(exact_numbers(rows * classes, 2), wide);
-          backend.binary_cross_entropy(binary, targets, 3.0f, losses, binary, scale, rows, classes);
+          backend.binary_cross_entropy({binary, rows, classes}, targets, 3.0f, losses, {binary, scale});
           keep(losses, rows);
           keep(binary, rows * classes);
           const Values error = side.values(exact_numbers(rows * classes, 3), wide);
-          backend.squared_error(error, targets, losses, error, scale, rows, classes);
+          backend.squared_error({error, rows, classes}, targets, losses, {error, scale});
           keep(losses, rows);
           keep(error, rows * classes);
           return outputs;
@@ -293,11 +299,12 @@ TEST_P(BackendOperations, OptimizerStepsAndTheirWorkingCopy) {
     step.learning_rate = 0.01f;
     step.weight_decay = 0.1f;
     step.gradient_scale = 0.5f;
-    side.backend().adamw(p, g, m, v, first, 3, step);
-    side.backend().adamw(p, g, m, v, second, 1, step);
-    side.backend().adamw(p, g, m, v, first, 3, step);
+    const AdamWArrays arrays{p, g, m, v};
+    side.backend().adamw(arrays, first, step);
+    side.backend().adamw(arrays, second, step);
+    side.backend().adamw(arrays, first, step);
     const Values y = side.unset(count);  // p through the working copy: 1 times p
-    side.backend().linear_forward(side.values({1.0f}), p, nullptr, y, 1, count, 1);
+    side.backend().linear_forward(side.values({1.0f}), {p, nullptr, 1, count}, y, 1);
     return std::vector<Floats>{side.read(p, count),
                                side.read(m, count),
                                side.read(v, count),
@@ -337,7 +344,7 @@ TEST_P(BackendOperations, AttentionOverARaggedBatch) {
           batch.scale = 0.2f;
           batch.drop_probability = drop;
           batch.dropout_seed = side.key(11);
-          batch.dropout_stream = 4;
+          batch.dropout_site = 4;
           const Values qkv = side.values(exact_numbers(tokens * 3 * width, 1));
           const Values gradients = side.unset(tokens * 3 * width);
           const Values out = side.unset(tokens * width);
@@ -346,12 +353,11 @@ TEST_P(BackendOperations, AttentionOverARaggedBatch) {
           const auto part = [&](const Values& matrix, Index i) {
             return Rows{matrix + i * width, 3 * width};
           };
-          const auto input = [&](Index i) { return ConstRows{qkv + i * width, 3 * width}; };
           side.backend().prepare_attention(batch);
-          side.backend().attention_forward(batch, input(0), input(1), input(2), {out, width}, log_sum_exp);
-          side.backend().attention_backward(batch, input(0), input(1), input(2), {out, width}, log_sum_exp,
-                                            {dout, width}, part(gradients, 0), part(gradients, 1),
-                                            part(gradients, 2));
+          const QueryKeyValue inputs{part(qkv, 0), part(qkv, 1), part(qkv, 2)};
+          side.backend().attention_forward(batch, inputs, {out, width}, log_sum_exp);
+          side.backend().attention_backward(batch, inputs, Rows{out, width}, log_sum_exp, {dout, width},
+                                            {part(gradients, 0), part(gradients, 1), part(gradients, 2)});
           return std::vector<Floats>{side.read(out, tokens * width),
                                      side.read(gradients, tokens * 3 * width)};
         },

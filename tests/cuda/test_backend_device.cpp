@@ -23,9 +23,9 @@ class BackendDevice : public BackendTest {
 };
 
 TEST_P(BackendDevice, DescribesItself) {
-  const std::string text = device_->description();
-  EXPECT_EQ(text.rfind("cuda:0 ", 0), 0u) << text;
-  EXPECT_NE(text.find(precision_name(GetParam())), std::string::npos) << text;
+  EXPECT_EQ(device_->name().rfind("cuda:0 ", 0), 0u) << device_->name();
+  EXPECT_EQ(device_->details().rfind(precision_name(GetParam()) + ", ", 0), 0u) << device_->details();
+  EXPECT_EQ(device_->description(), device_->name() + ": " + device_->details());
   EXPECT_EQ(device_->element_type(), narrow() ? ElementType::bf16 : ElementType::fp32);
   EXPECT_EQ(device_->weight_copy_bytes(10), narrow() ? 20u : 0u);
   EXPECT_TRUE(device_->asynchronous());
@@ -80,14 +80,14 @@ TEST_P(BackendDevice, ReadsTheWeightsOfTheModelThatIsMeant) {
   float* const second = side.parameters({10.0f, 20.0f, 30.0f});
   const Values x = side.values({1.0f});
   const Values y = side.unset(2);
-  device_->linear_forward(x, second + 1, nullptr, y, 1, 2, 1);
+  device_->linear_forward(x, {second + 1, nullptr, 1, 2}, y, 1);
   EXPECT_EQ(side.read(y, 2), (Floats{20.0f, 30.0f}));
-  device_->linear_forward(x, first + 1, nullptr, y, 1, 2, 1);
+  device_->linear_forward(x, {first + 1, nullptr, 1, 2}, y, 1);
   EXPECT_EQ(side.read(y, 2), (Floats{2.0f, 3.0f}));
   const Floats changed{5.0f, 6.0f, 7.0f};
   device_->upload(first, changed.data(), changed.size() * sizeof(float));
   device_->refresh_weights(first);
-  device_->linear_forward(x, first, nullptr, y, 1, 2, 1);
+  device_->linear_forward(x, {first, nullptr, 1, 2}, y, 1);
   EXPECT_EQ(side.read(y, 2), (Floats{5.0f, 6.0f}));
 }
 
@@ -96,7 +96,8 @@ TEST_P(BackendDevice, WeightsThatAreNotBoundAreADefectOfTheCaller) {
   Side side(*device_);
   const float* const loose = side.floats({1.0f});
   const Values x = side.values({1.0f});
-  EXPECT_THROW(device_->linear_forward(x, loose, nullptr, x, 1, 1, 1), std::logic_error);
+  const Linear layer{loose, nullptr, 1, 1};
+  EXPECT_THROW(device_->linear_forward(x, layer, x, 1), std::logic_error);
 }
 
 // A layer with dropout: what a recording reads (inputs, seed, scale) changes between its runs.
@@ -114,8 +115,8 @@ TEST_P(BackendDevice, ARecordingSeesNewInputsSeedsAndScales) {
   const std::int32_t* const labels = side.integers(random_integers(rows, classes, 2));
   const auto work = [&] {
     backend.dropout(x, dropped, rows * width, {0.5f, seed, 1});
-    backend.linear_forward(dropped, w, nullptr, logits, rows, classes, width);
-    backend.cross_entropy(logits, labels, losses, nullptr, logits, scale, rows, classes);
+    backend.linear_forward(dropped, {w, nullptr, width, classes}, logits, rows);
+    backend.cross_entropy({logits, rows, classes}, labels, losses, nullptr, {logits, scale});
   };
   for (std::uint64_t call = 0; call < 5; ++call) {
     const Floats numbers = exact_numbers(rows * width, 10 + call);
@@ -157,7 +158,8 @@ TEST_P(BackendDevice, ARecordingOfAttentionSeesNewLengths) {
   const Values qkv = side.values(exact_numbers(48 * 3 * width, 1));
   const Values out = side.unset(48 * width);
   const auto work = [&] {
-    backend.attention_forward(batch, {qkv, 3 * width}, {qkv + width, 3 * width}, {qkv + 2 * width, 3 * width},
+    backend.attention_forward(batch,
+                              {{qkv, 3 * width}, {qkv + width, 3 * width}, {qkv + 2 * width, 3 * width}},
                               {out, width}, nullptr);
   };
   std::vector<Floats> repeated, plain;
@@ -187,7 +189,7 @@ TEST_P(BackendDevice, AttentionWithoutPreparationIsADefectOfTheCaller) {
   batch.head_size = 32;
   batch.block_size = 16;
   batch.token_offsets = token_offsets;
-  EXPECT_THROW(device_->attention_forward(batch, {}, {}, {}, {}, nullptr), std::logic_error);
+  EXPECT_THROW(device_->attention_forward(batch, {}, {}, nullptr), std::logic_error);
 }
 
 BIGBIRD_BACKEND_TESTS(BackendDevice);

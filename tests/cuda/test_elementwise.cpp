@@ -229,8 +229,9 @@ TYPED_TEST(ElementwiseTest, RotaryTurnsEqualTheirDefinitionAndTurnBack) {
     const DeviceBuffer<float> device_turns(table, this->stream());
     const Guarded<T> turned(x, shape.offset, this->stream());
     const auto turn = [&](bool back) {
-      rotary_turn({turned.data(), shape.stride}, device_positions.data(), device_turns.data(), rows,
-                  shape.heads, shape.head_size, shape.half, back, this->stream());
+      rotary_turn({turned.data(), shape.stride},
+                  {device_positions.data(), device_turns.data(), shape.heads, shape.head_size, shape.half},
+                  rows, back, this->stream());
     };
     turn(false);
     EXPECT_LE(relative_error(turned.take(), expected), tolerance<T>);

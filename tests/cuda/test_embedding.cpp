@@ -37,9 +37,9 @@ class EmbeddingTest : public TypedCudaTest<T> {
     const Guarded<Table> positions_there(position, 0, this->stream());
     const Guarded<T> y(tokens * width, 0, this->stream());
     const auto run = [&](ConstValues position_table, Index count) {
-      embedding_forward(device_ids.data(), device_types.data(), device_positions.data(), words_there.data(),
-                        types_there.data(), position_table, static_cast<float>(scale), y.data(), count, width,
-                        this->stream());
+      embedding_forward({device_ids.data(), device_types.data(), device_positions.data(), count},
+                        {words_there.data(), types_there.data(), position_table}, static_cast<float>(scale),
+                        y.data(), width, this->stream());
       return y.take();
     };
     EXPECT_LE(relative_error(run(positions_there.data(), tokens), with), tolerance<T>);
@@ -107,8 +107,9 @@ TYPED_TEST(EmbeddingTest, GradientsAreAddedToTheRowsOfTheirKeys) {
       const Guarded<float> workspace(static_cast<Index>(bytes / sizeof(float)), 0, this->stream());
       const auto run = [&] {
         const Guarded<float> table(before, 0, this->stream());
-        add_rows_by_key(gradient.data(), device_keys.data(), static_cast<float>(scale), table.data(),
-                        shape.tokens, shape.width, shape.key_count, workspace.data(), this->stream());
+        add_rows_by_key(gradient.data(), {device_keys.data(), shape.tokens, shape.key_count},
+                        static_cast<float>(scale), table.data(), shape.width, workspace.data(),
+                        this->stream());
         return table.take();
       };
       const auto got = run();
@@ -136,9 +137,11 @@ TEST_F(EmbeddingGradientTest, ThreeTablesEqualTheCpuBackend) {
       type(static_cast<std::size_t>(2 * width));
   std::vector<float> position(static_cast<std::size_t>(position_count * width));
   const DeviceBuffer<float> dword(word, stream()), dtype(type, stream()), dposition(position, stream());
-  make_cpu_backend()->embedding_backward(dy.data(), ids.data(), types.data(), positions.data(), scale,
-                                         word.data(), type.data(), position.data(), tokens, width, vocabulary,
-                                         type_count, position_count);
+  EmbeddingTables tables;
+  tables.word_scale = scale;
+  tables.width = width;
+  make_cpu_backend()->embedding_backward(dy.data(), {ids.data(), types.data(), positions.data(), tokens},
+                                         tables, {word.data(), type.data(), position.data()});
 
   const DeviceBuffer<float> gradient(dy, stream());
   const DeviceBuffer<std::int32_t> device_ids(ids, stream()), device_types(types, stream());
@@ -149,7 +152,7 @@ TEST_F(EmbeddingGradientTest, ThreeTablesEqualTheCpuBackend) {
   const DeviceBuffer<float> workspace(static_cast<Index>(bytes / sizeof(float)), stream());
   const auto run = [&](const DeviceBuffer<std::int32_t>& keys, float factor, const DeviceBuffer<float>& table,
                        Index key_count) {
-    add_rows_by_key(gradient.data(), keys.data(), factor, table.data(), tokens, width, key_count,
+    add_rows_by_key(gradient.data(), {keys.data(), tokens, key_count}, factor, table.data(), width,
                     workspace.data(), stream());
   };
   run(device_ids, scale, dword, vocabulary);

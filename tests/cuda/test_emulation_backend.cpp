@@ -44,7 +44,7 @@ TEST_F(UnkindDevice, ScratchThatDoesNotFitLeavesTheBackendInUse) {
   Side side(backend);
   const Values x = side.values({1.0f, 2.0f});
   const Values y = side.unset(1);
-  backend.linear_forward(x, side.parameters({3.0f, 4.0f}), nullptr, y, 1, 1, 2);
+  backend.linear_forward(x, {side.parameters({3.0f, 4.0f}), nullptr, 2, 1}, y, 1);
   EXPECT_EQ(side.read(y, 1), Floats{11.0f});
 }
 

@@ -56,8 +56,8 @@ TYPED_TEST(LayerNormTest, ForwardEqualsReference) {
     const auto scale = this->place(gamma), shift = this->place(beta);
     const auto y = this->template empty<T>(count, shape.offset);
     const auto mean = this->template empty<float>(shape.rows), rstd = this->template empty<float>(shape.rows);
-    layernorm_forward(input.data(), scale.data(), shift.data(), epsilon, y.data(), mean.data(), rstd.data(),
-                      shape.rows, shape.width, this->stream());
+    const Norm norm{scale.data(), shift.data(), epsilon, shape.width};
+    layernorm_forward(input.data(), norm, y.data(), {mean.data(), rstd.data()}, shape.rows, this->stream());
     const auto expected = reference::layer_norm_forward(matrix(shape, widened(x)), widened(gamma),
                                                         widened(beta), static_cast<double>(epsilon));
     EXPECT_LE(relative_error(y.take(), expected.values), 2 * tolerance<T>);
@@ -79,8 +79,7 @@ TYPED_TEST(LayerNormTest, ForwardEqualsReference) {
     EXPECT_LE(relative_error(mean.take(), means), 1e-6);
     EXPECT_LE(relative_error(rstd.take(), deviations), 1e-6);
 
-    layernorm_forward(input.data(), scale.data(), shift.data(), epsilon, input.data(), nullptr, nullptr,
-                      shape.rows, shape.width, this->stream());
+    layernorm_forward(input.data(), norm, input.data(), {}, shape.rows, this->stream());
     EXPECT_TRUE(same_bits(input.take(), y.take()));
   }
 }
@@ -105,12 +104,12 @@ TYPED_TEST(LayerNormTest, FusedForwardEqualsItsStepsToTheLastBit) {
       const auto mean_of_steps = this->template empty<float>(shape.rows);
       const auto rstd_of_steps = this->template empty<float>(shape.rows);
       dropout_add(x.data(), residual.data(), sum.data(), count, site, this->stream());
-      layernorm_forward(sum.data(), gamma.data(), beta.data(), epsilon, y_of_steps.data(),
-                        mean_of_steps.data(), rstd_of_steps.data(), shape.rows, shape.width, this->stream());
+      const Norm norm{gamma.data(), beta.data(), epsilon, shape.width};
+      layernorm_forward(sum.data(), norm, y_of_steps.data(), {mean_of_steps.data(), rstd_of_steps.data()},
+                        shape.rows, this->stream());
       // Into x itself.
-      dropout_add_layernorm_forward(x.data(), residual.data(), site, x.data(), gamma.data(), beta.data(),
-                                    epsilon, y.data(), mean.data(), rstd.data(), shape.rows, shape.width,
-                                    this->stream());
+      dropout_add_layernorm_forward({x.data(), residual.data(), x.data(), site}, norm, y.data(),
+                                    {mean.data(), rstd.data()}, shape.rows, this->stream());
       EXPECT_TRUE(same_bits(x.take(), sum.take()));
       // The steps may go by single elements where the fused form takes vectors: another order of the sums.
       EXPECT_LE(relative_error(y.take(), widened(y_of_steps.take())), shape.offset == 0 ? 0.0 : tolerance<T>);
@@ -168,9 +167,10 @@ TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
     const auto scratch = this->workspace(shape);
     const auto run = [&](const Guarded<T>& to, bool accumulate, const Guarded<float>& dgamma,
                          const Guarded<float>& dbeta) {
-      layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), to.data(), accumulate,
-                         dgamma.data(), dbeta.data(), shape.rows, shape.width, scratch.data(),
-                         this->stream());
+      const NormState state{mean.data(), rstd.data()};
+      layernorm_backward({dy.data(), x.data(), state, to.data(), shape.rows},
+                         {gamma.data(), nullptr, epsilon, shape.width}, {dgamma.data(), dbeta.data()},
+                         accumulate, scratch.data(), this->stream());
     };
     const auto dgamma = this->place(given.dgamma_before), dbeta = this->place(given.dbeta_before);
     const auto dgamma_again = this->place(given.dgamma_before), dbeta_again = this->place(given.dbeta_before);
@@ -215,14 +215,16 @@ TYPED_TEST(LayerNormTest, FusedBackwardEqualsItsStepsToTheLastBit) {
       const auto branch = this->template empty<T>(count, shape.offset);
       const auto branch_of_steps = this->template empty<T>(count, shape.offset);
       const auto scratch = this->workspace(shape);
-      layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), dx.data(), false,
-                         dgamma_of_steps.data(), dbeta_of_steps.data(), shape.rows, shape.width,
-                         scratch.data(), this->stream());
+      const Norm norm{gamma.data(), nullptr, epsilon, shape.width};
+      const NormState state{mean.data(), rstd.data()};
+      layernorm_backward({dy.data(), x.data(), state, dx.data(), shape.rows}, norm,
+                         {dgamma_of_steps.data(), dbeta_of_steps.data()}, false, scratch.data(),
+                         this->stream());
       dropout(dx.data(), branch_of_steps.data(), count, site, this->stream());
       // dx may be dy.
-      layernorm_backward_dropout(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), dy.data(),
-                                 branch.data(), site, dgamma.data(), dbeta.data(), shape.rows, shape.width,
-                                 scratch.data(), this->stream());
+      layernorm_backward_dropout({dy.data(), x.data(), state, dy.data(), shape.rows}, norm,
+                                 {dgamma.data(), dbeta.data()}, site, branch.data(), scratch.data(),
+                                 this->stream());
       EXPECT_TRUE(same_bits(dy.take(), dx.take()));
       EXPECT_TRUE(same_bits(branch.take(), branch_of_steps.take()));
       EXPECT_TRUE(same_bits(dgamma.take(), dgamma_of_steps.take()));

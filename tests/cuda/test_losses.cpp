@@ -1,4 +1,6 @@
 // Losses and their gradients, against sums in double and the CPU backend.
+#include <functional>
+
 #include "kernels/backend.h"
 #include "kernels/cuda/losses.h"
 #include "tests/cuda/typed_test.h"
@@ -70,24 +72,24 @@ TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
     const Guarded<float> losses(shape.rows, 0, this->stream()), only(shape.rows, 0, this->stream());
     const DeviceBuffer<std::int32_t> predictions(shape.rows, this->stream());
     const DeviceBuffer<std::int32_t> predictions_only(shape.rows, this->stream());
-    cross_entropy(logits.data(), device_labels.data(), losses.data(), predictions.data(), dlogits.data(),
-                  scale.data(), shape.rows, shape.classes, this->stream());
+    const ConstMatrix matrix{logits.data(), shape.rows, shape.classes};
+    cross_entropy(matrix, device_labels.data(), losses.data(), predictions.data(),
+                  {dlogits.data(), scale.data()}, this->stream());
     EXPECT_LE(relative_error(losses.take(), expected.losses), 1e-6);
     EXPECT_LE(relative_error(dlogits.take(), expected.gradient), 2 * tolerance<D>);
     EXPECT_EQ(predictions.download(), expected.predictions);
     EXPECT_TRUE(same_bits(logits.take(), x));
 
     // Without a gradient nobody reads the scale.
-    cross_entropy(logits.data(), device_labels.data(), only.data(), predictions_only.data(), nullptr, nullptr,
-                  shape.rows, shape.classes, this->stream());
+    cross_entropy(matrix, device_labels.data(), only.data(), predictions_only.data(), {}, this->stream());
     // With two types fewer elements travel at once: another order of the sums.
     const double order = std::is_same_v<T, D> ? 0.0 : 1e-6;
     EXPECT_LE(relative_error(only.take(), widened(losses.take())), order);
     EXPECT_EQ(predictions_only.download(), expected.predictions);
 
     if constexpr (std::is_same_v<T, D>) {
-      cross_entropy(logits.data(), device_labels.data(), only.data(), nullptr, logits.data(), scale.data(),
-                    shape.rows, shape.classes, this->stream());
+      cross_entropy(matrix, device_labels.data(), only.data(), nullptr, {logits.data(), scale.data()},
+                    this->stream());
       EXPECT_TRUE(same_bits(logits.take(), dlogits.take()));
       EXPECT_TRUE(same_bits(only.take(), losses.take()));
     }
@@ -108,7 +110,7 @@ TYPED_TEST(LossTest, TiesGoToTheLowestClassAndExtremesStayFinite) {
   const DeviceBuffer<std::int32_t> labels(std::vector<std::int32_t>{5, 690, 333, 0}, this->stream());
   const DeviceBuffer<float> losses(4, this->stream());
   const DeviceBuffer<std::int32_t> predictions(4, this->stream());
-  cross_entropy(logits.data(), labels.data(), losses.data(), predictions.data(), nullptr, nullptr, 4, classes,
+  cross_entropy({logits.data(), 4, classes}, labels.data(), losses.data(), predictions.data(), {},
                 this->stream());
   const auto found = predictions.download();
   EXPECT_EQ(std::vector<std::int32_t>(found.begin(), found.begin() + 3),
@@ -129,24 +131,26 @@ TYPED_TEST(LossTest, CrossEntropyEqualsTheCpuBackend) {
   const float factor = 2.0f;
   std::vector<float> on_cpu = floats(x), losses(7);
   std::vector<std::int32_t> predictions(7);
-  make_cpu_backend()->cross_entropy(on_cpu.data(), labels.data(), losses.data(), predictions.data(),
-                                    on_cpu.data(), &factor, shape.rows, shape.classes);
+  make_cpu_backend()->cross_entropy({on_cpu.data(), shape.rows, shape.classes}, labels.data(), losses.data(),
+                                    predictions.data(), {on_cpu.data(), &factor});
   const DeviceBuffer<T> logits(rounded<T>(x), this->stream());
   const DeviceBuffer<float> gradient(shape.rows * shape.classes, this->stream());
   const DeviceBuffer<float> device_losses(7, this->stream());
   const DeviceBuffer<float> scale(std::vector<float>{factor}, this->stream());
   const DeviceBuffer<std::int32_t> device_labels(labels, this->stream()),
       device_predictions(7, this->stream());
-  cross_entropy(logits.data(), device_labels.data(), device_losses.data(), device_predictions.data(),
-                gradient.data(), scale.data(), shape.rows, shape.classes, this->stream());
+  cross_entropy({logits.data(), shape.rows, shape.classes}, device_labels.data(), device_losses.data(),
+                device_predictions.data(), {gradient.data(), scale.data()}, this->stream());
   EXPECT_LE(relative_error(device_losses.download(), widened(losses)), 1e-6);
   EXPECT_LE(relative_error(gradient.download(), widened(on_cpu)), 2e-6);
   EXPECT_EQ(device_predictions.download(), predictions);
 }
 
 // The two losses of single numbers: loss(x, target) and its derivative.
-template <class Types, class Loss, class Run>
-void check_sum_of_losses(Stream stream, const Loss& loss, const Run& run) {
+using RunLoss = std::function<void(const ConstMatrix& x, const float* targets, float* losses,
+                                   const LossGradient& gradient)>;
+template <class Types, class Loss>
+void check_sum_of_losses(Stream stream, const Loss& loss, const RunLoss& run) {
   using T = typename Types::Logit;
   using D = typename Types::Gradient;
   for (const Shape& shape : {Shape{0, 4, 0}, Shape{9, 1, 0}, Shape{5, 3, 1}, Shape{4, 919, 0}}) {
@@ -169,14 +173,15 @@ void check_sum_of_losses(Stream stream, const Loss& loss, const Run& run) {
     const DeviceBuffer<float> device_targets(targets, stream);
     const DeviceBuffer<float> scale(std::vector<float>{0.125f}, stream);
     const Guarded<float> got(shape.rows, 0, stream), only(shape.rows, 0, stream);
-    run(shape, logits.data(), device_targets.data(), got.data(), Values(dlogits.data()), scale.data());
+    const ConstMatrix matrix{logits.data(), shape.rows, shape.classes};
+    run(matrix, device_targets.data(), got.data(), {dlogits.data(), scale.data()});
     EXPECT_LE(relative_error(got.take(), losses), 1e-6);
     EXPECT_LE(relative_error(dlogits.take(), gradient), tolerance<D>);
-    run(shape, logits.data(), device_targets.data(), only.data(), Values(), nullptr);
+    run(matrix, device_targets.data(), only.data(), {});
     EXPECT_TRUE(same_bits(only.take(), got.take()));
     EXPECT_TRUE(same_bits(logits.take(), x));
     if constexpr (std::is_same_v<T, D>) {
-      run(shape, logits.data(), device_targets.data(), only.data(), Values(logits.data()), scale.data());
+      run(matrix, device_targets.data(), only.data(), {logits.data(), scale.data()});
       EXPECT_TRUE(same_bits(logits.take(), dlogits.take()));
     }
   }
@@ -192,10 +197,8 @@ TYPED_TEST(LossTest, BinaryCrossEntropyWeighsPositives) {
           return -(static_cast<double>(weight) * target * std::log(positive) +
                    (1.0 - target) * std::log(1.0 - positive));
         },
-        [&](const Shape& shape, const typename TypeParam::Logit* logits, const float* targets, float* losses,
-            Values dlogits, const float* scale) {
-          binary_cross_entropy(logits, targets, weight, losses, dlogits, scale, shape.rows, shape.classes,
-                               this->stream());
+        [&](const ConstMatrix& logits, const float* targets, float* losses, const LossGradient& gradient) {
+          binary_cross_entropy(logits, targets, weight, losses, gradient, this->stream());
         });
   }
 }
@@ -207,9 +210,8 @@ TYPED_TEST(LossTest, SquaredErrorEqualsItsDefinition) {
         slope = 2.0 * (x - target);
         return (x - target) * (x - target);
       },
-      [&](const Shape& shape, const typename TypeParam::Logit* x, const float* targets, float* losses,
-          Values dx, const float* scale) {
-        squared_error(x, targets, losses, dx, scale, shape.rows, shape.classes, this->stream());
+      [&](const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient) {
+        squared_error(x, targets, losses, gradient, this->stream());
       });
 }
 

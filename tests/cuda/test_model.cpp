@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/cuda_operations.h"
+#include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/parallel.h"
 #include "lib/model/network/validate_config.h"

@@ -59,10 +59,10 @@ AdamWStep some_step() {
 
 TEST_F(OptimizerTest, AdamWEqualsTheCpuBackendAndLeavesTheRestAlone) {
   const auto runs = mixed_runs();
-  const Index span = runs.back().offset + runs.back().count;
+  const Index end = runs.back().offset + runs.back().count;
   Moments on_cpu = start();
-  make_cpu_backend()->adamw(on_cpu.p.data(), on_cpu.g.data(), on_cpu.m.data(), on_cpu.v.data(), runs.data(),
-                            static_cast<Index>(runs.size()), some_step());
+  make_cpu_backend()->adamw({on_cpu.p.data(), on_cpu.g.data(), on_cpu.m.data(), on_cpu.v.data()}, runs,
+                            some_step());
   const Moments before = start();
   std::vector<bool> covered(static_cast<std::size_t>(size));
   for (const ParameterRun& run : runs) {
@@ -75,8 +75,8 @@ TEST_F(OptimizerTest, AdamWEqualsTheCpuBackendAndLeavesTheRestAlone) {
       const Guarded<float> m(before.m, offset, stream()), v(before.v, offset, stream());
       const Guarded<bf16> copy(size, 0, stream());
       const DeviceBuffer<ParameterRun> device_runs(runs, stream());
-      adamw(p.data(), g.data(), m.data(), v.data(), with_copy ? copy.data() : nullptr, device_runs.data(),
-            device_runs.size(), span, some_step(), stream());
+      adamw({p.data(), g.data(), m.data(), v.data()}, with_copy ? copy.data() : nullptr,
+            {device_runs.data(), runs.size()}, end, some_step(), stream());
       const auto new_p = p.take(), new_m = m.take(), new_v = v.take();
       EXPECT_LE(relative_error(new_p, widened(on_cpu.p)), 3e-7);
       EXPECT_LE(largest_error(new_p, widened(on_cpu.p)), 1e-6);
@@ -119,7 +119,7 @@ TEST_F(OptimizerTest, AdamWEqualsBothPublishedVariants) {
         step.correction2 = static_cast<float>(1.0 - std::pow(step.beta2, updates));
       }
       const Guarded<float> g(gradient, 0, stream());
-      adamw(p.data(), g.data(), m.data(), v.data(), nullptr, run.data(), 1, count, step, stream());
+      adamw({p.data(), g.data(), m.data(), v.data()}, nullptr, {run.data(), 1}, count, step, stream());
     }
     EXPECT_LE(relative_error(p.take(), expected), 1e-6);
   }
@@ -129,7 +129,7 @@ TEST_F(OptimizerTest, NoRunsChangeNothing) {
   const Moments before = start();
   const Guarded<float> p(before.p, 0, stream()), g(before.g, 0, stream());
   const Guarded<float> m(before.m, 0, stream()), v(before.v, 0, stream());
-  adamw(p.data(), g.data(), m.data(), v.data(), nullptr, nullptr, 0, 0, some_step(), stream());
+  adamw({p.data(), g.data(), m.data(), v.data()}, nullptr, {}, 0, some_step(), stream());
   EXPECT_TRUE(same_bits(p.take(), before.p));
 }
 

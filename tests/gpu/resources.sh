@@ -2,77 +2,101 @@
 # What the compiler says of each CUDA kernel: registers, shared memory, local stack and spills, for every architecture.
 # Fails on a spill, and on a local stack that resources_allowed.tsv does not list with its reason. Needs nvcc, no device.
 #   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] [--cache FOLDER] [ARCHITECTURE...]
-# Architectures: sm_80 sm_90. With --cache, files that have not changed since are not compiled again.
+#   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] --reports FOLDER
+# Architectures: sm_80 sm_90. With --cache, files that have not changed since are not compiled again; with --reports
+# nothing is compiled: a build's reports are read (FOLDER/*.cu.o.report, kept by kernels/cuda/keep_report.sh).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
-table='' markdown='' cache='' architectures=()
+table='' markdown='' cache='' built='' architectures=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -o) table=$2 && shift 2 ;;
     --markdown) markdown=$2 && shift 2 ;;
     --cache) cache=$2 && shift 2 ;;
+    --reports) built=$2 && shift 2 ;;
     sm_*) architectures+=("$1") && shift ;;
     *) echo "resources.sh: unknown argument '$1'" >&2 && exit 2 ;;
   esac
 done
 [ ${#architectures[@]} -gt 0 ] || architectures=(sm_80 sm_90)
 
-nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-if ! [ -x "$nvcc" ]; then
-  echo "error: nvcc was not found" >&2
-  echo "hint: install the CUDA toolkit, or set NVCC to its path" >&2
-  exit 3
-fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-reports=${cache:-$work}
-mkdir -p "$reports"
-
-# Everything that a kernel's machine code can depend on: all headers of the folder, the flags and the compiler.
 shopt -s nullglob
-headers=("$root"/kernels/*.h "$root"/kernels/cuda/*.h "$root"/kernels/cuda/*.cuh)
-flags=(-std=c++20 -O3 -DNDEBUG -I"$root" -cubin -Xptxas -v)
-stamp=$({ "$nvcc" --version && echo "${flags[*]}" && cat "${headers[@]}"; } | sha256sum | cut -c1-16)
-
-report() { # report SOURCE ARCHITECTURE: the compiler's report, from the cache where it is still true
-  local source=$1 architecture=$2 name file
-  name=$(basename "$source" .cu)-$architecture
-  file=$reports/$name-$stamp-$(sha256sum <"$source" | cut -c1-16).txt
-  if ! [ -s "$file" ]; then
-    rm -f "$reports/$name"-*.txt
-    if ! "$nvcc" "${flags[@]}" -arch="$architecture" -o "$work/$name.cubin" "$source" >"$work/$name.log" 2>&1; then
-      echo "error: $source does not compile for $architecture" >&2
-      cat "$work/$name.log" >&2
-      return 1
-    fi
-    echo "source $source" >>"$work/$name.log"
-    mv "$work/$name.log" "$file"
-  fi
-  echo "$file" >>"$work/files"
-}
-
 sources=("$root"/kernels/cuda/*.cu)
 [ ${#sources[@]} -gt 0 ] || { echo "error: no kernels in $root/kernels/cuda" >&2 && exit 3; }
 : >"$work/files"
-running=0 failed=0
-for source in "${sources[@]}"; do
-  for architecture in "${architectures[@]}"; do
-    report "$source" "$architecture" &
-    running=$((running + 1))
-    if [ $running -ge "${JOBS:-$(nproc)}" ]; then
-      wait -n || failed=1
-      running=$((running - 1))
+
+# Reports of a build: every kernel's source must have left one.
+collect_reports() {
+  local source report name
+  for source in "${sources[@]}"; do
+    name=$(basename "$source")
+    report=$built/$name.o.report
+    if ! [ -f "$report" ]; then
+      echo "error: $report is missing" >&2
+      echo "hint: build the target bigbird_cuda first" >&2
+      exit 3
     fi
+    { cat "$report" && echo "source $source"; } >"$work/$name.txt"
+    echo "$work/$name.txt" >>"$work/files"
   done
-done
-while [ $running -gt 0 ]; do
-  wait -n || failed=1
-  running=$((running - 1))
-done
-[ $failed = 0 ] || exit 1
+}
+
+compile_reports() {
+  nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+  if ! [ -x "$nvcc" ]; then
+    echo "error: nvcc was not found" >&2
+    echo "hint: install the CUDA toolkit, or set NVCC to its path" >&2
+    exit 3
+  fi
+  reports=${cache:-$work}
+  mkdir -p "$reports"
+
+  # Everything that a kernel's machine code can depend on: all headers of the folder, the flags and the compiler.
+  headers=("$root"/kernels/*.h "$root"/kernels/cuda/*.h "$root"/kernels/cuda/*.cuh)
+  flags=(-std=c++20 -O3 -DNDEBUG -I"$root" -cubin -Xptxas -v)
+  stamp=$({ "$nvcc" --version && echo "${flags[*]}" && cat "${headers[@]}"; } | sha256sum | cut -c1-16)
+
+  report() { # report SOURCE ARCHITECTURE: the compiler's report, from the cache where it is still true
+    local source=$1 architecture=$2 name file
+    name=$(basename "$source" .cu)-$architecture
+    file=$reports/$name-$stamp-$(sha256sum <"$source" | cut -c1-16).txt
+    if ! [ -s "$file" ]; then
+      rm -f "$reports/$name"-*.txt
+      if ! "$nvcc" "${flags[@]}" -arch="$architecture" -o "$work/$name.cubin" "$source" >"$work/$name.log" 2>&1; then
+        echo "error: $source does not compile for $architecture" >&2
+        cat "$work/$name.log" >&2
+        return 1
+      fi
+      echo "source $source" >>"$work/$name.log"
+      mv "$work/$name.log" "$file"
+    fi
+    echo "$file" >>"$work/files"
+  }
+
+  running=0 failed=0
+  for source in "${sources[@]}"; do
+    for architecture in "${architectures[@]}"; do
+      report "$source" "$architecture" &
+      running=$((running + 1))
+      if [ $running -ge "${JOBS:-$(nproc)}" ]; then
+        wait -n || failed=1
+        running=$((running - 1))
+      fi
+    done
+  done
+  while [ $running -gt 0 ]; do
+    wait -n || failed=1
+    running=$((running - 1))
+  done
+  [ $failed = 0 ] || exit 1
+}
+
+if [ -n "$built" ]; then collect_reports; else compile_reports; fi
 
 # One line a kernel: file, kernel, architecture, registers, barriers, shared bytes, stack, spill stores, spill loads.
 mapfile -t files < <(LC_ALL=C sort "$work/files")

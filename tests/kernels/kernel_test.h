@@ -16,7 +16,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/amx.h"
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/cpu_options.h"
 #include "kernels/parallel.h"
 #include "reference/tensor.h"
 

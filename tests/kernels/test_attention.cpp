@@ -162,14 +162,15 @@ std::vector<Floats> run_attention(Backend& backend, const Problem& p, const Floa
   Guarded out(tokens * static_cast<std::size_t>(c + gap), 77.0f);
   Guarded log_sum_exp(tokens * static_cast<std::size_t>(p.shape.heads), 0.0f);
   Guarded gradients(tokens * static_cast<std::size_t>(3 * c));
-  const ConstRows q{qkv.data(), 3 * c}, k{qkv.data() + c, 3 * c}, v{qkv.data() + 2 * c, 3 * c};
-  backend.attention_forward(p.batch, q, k, v, {out.data(), c + gap}, log_sum_exp.data());
+  const QueryKeyValue inputs{{qkv.data(), 3 * c}, {qkv.data() + c, 3 * c}, {qkv.data() + 2 * c, 3 * c}};
+  const QueryKeyValueGradients dinputs{
+      {gradients.data(), 3 * c}, {gradients.data() + c, 3 * c}, {gradients.data() + 2 * c, 3 * c}};
+  backend.attention_forward(p.batch, inputs, {out.data(), c + gap}, log_sum_exp.data());
   Guarded again(tokens * static_cast<std::size_t>(c + gap), 77.0f);
-  backend.attention_forward(p.batch, q, k, v, {again.data(), c + gap}, nullptr);
+  backend.attention_forward(p.batch, inputs, {again.data(), c + gap}, nullptr);
   EXPECT_EQ(out.take(), again.take()) << "keeping log_sum_exp changed the output";
-  backend.attention_backward(p.batch, q, k, v, {out.data(), c + gap}, log_sum_exp.data(),
-                             {dout.data(), c + gap}, {gradients.data(), 3 * c}, {gradients.data() + c, 3 * c},
-                             {gradients.data() + 2 * c, 3 * c});
+  backend.attention_backward(p.batch, inputs, Rows{out.data(), c + gap}, log_sum_exp.data(),
+                             {dout.data(), c + gap}, dinputs);
   return {out.take(), log_sum_exp.take(), gradients.take()};
 }
 
@@ -288,7 +289,7 @@ TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
     p.batch.drop_probability = 0.3f;
     const std::uint64_t seed = 0x123456789abcdef0ull;
     p.batch.dropout_seed = &seed;
-    p.batch.dropout_stream = 0xfedcba9876543210ull;
+    p.batch.dropout_site = 0xfedcba9876543210ull;
     const Index c = p.width(), d_size = chosen.head_size, all = p.tokens();
     const std::size_t tokens = static_cast<std::size_t>(all);
     const Floats qkv = random_floats(tokens * static_cast<std::size_t>(3 * c), 27);
@@ -314,7 +315,7 @@ TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
             weight[u] = std::exp(score * static_cast<double>(p.batch.scale));
             total += weight[u];
             const auto index = static_cast<std::uint64_t>((h * all + start + i) * all + start + j);
-            factor[u] = dropout_keep(seed, p.batch.dropout_stream, index, 0.3f) ? 1.0 / (1.0 - 0.3) : 0.0;
+            factor[u] = dropout_keep(seed, p.batch.dropout_site, index, 0.3f) ? 1.0 / (1.0 - 0.3) : 0.0;
           }
           for (Index j = 0; j < length; ++j) {
             const std::size_t u = static_cast<std::size_t>(j);

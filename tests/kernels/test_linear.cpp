@@ -30,8 +30,8 @@ TEST_P(LinearKernel, ForwardEqualsReference) {
     for (const bool with_bias : {true, false}) {
       const auto out = run([&](Backend& backend) {
         Guarded y(area(s.m, s.n));
-        backend.linear_forward(x.data(), w.data(), with_bias ? bias.data() : nullptr, y.data(), s.m, s.n,
-                               s.k);
+        backend.linear_forward(x.data(), {w.data(), with_bias ? bias.data() : nullptr, s.k, s.n}, y.data(),
+                               s.m);
         return std::vector<Floats>{y.take()};
       });
       const auto expected = reference::linear_forward(matrix(x, s.m, s.k), doubles(w),
@@ -52,16 +52,16 @@ TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
     const auto kept = run([&](Backend& backend) {
       Guarded pre(area(s.m, s.n));
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), pre.data(), y.data(), s.m, s.n, s.k,
-                                  Activation::gelu_tanh);
+      backend.linear_gelu_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh,
+                                  pre.data(), y.data(), s.m);
       return std::vector<Floats>{pre.take(), y.take()};
     });
     EXPECT_LT(relative_error(kept[0], expected_pre.values), forward_tolerance);
     EXPECT_LT(relative_error(kept[1], expected.values), forward_tolerance);
     const auto only = run([&](Backend& backend) {
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), w.data(), bias.data(), nullptr, y.data(), s.m, s.n, s.k,
-                                  Activation::gelu_tanh);
+      backend.linear_gelu_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh, nullptr,
+                                  y.data(), s.m);
       return std::vector<Floats>{y.take()};
     });
     EXPECT_EQ(only[0], kept[1]);
@@ -83,10 +83,11 @@ TEST_P(LinearKernel, BackwardEqualsReferenceAndAddsWhereItShould) {
       Guarded dw(dw_before);
       Guarded dw_only(dw_before);
       Guarded dbias(dbias_before);
-      backend.linear_backward_input(dy.data(), w.data(), dx.data(), s.m, s.n, s.k, false);
-      backend.linear_backward_input(dy.data(), w.data(), dx_added.data(), s.m, s.n, s.k, true);
-      backend.linear_backward_weight(dy.data(), x.data(), dw.data(), dbias.data(), s.m, s.n, s.k);
-      backend.linear_backward_weight(dy.data(), x.data(), dw_only.data(), nullptr, s.m, s.n, s.k);
+      const Linear layer{w.data(), nullptr, s.k, s.n};
+      backend.linear_backward_input(dy.data(), layer, dx.data(), s.m, false);
+      backend.linear_backward_input(dy.data(), layer, dx_added.data(), s.m, true);
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {dw.data(), dbias.data()}, s.m);
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {dw_only.data(), nullptr}, s.m);
       EXPECT_EQ(dw.take(), dw_only.take());
       return std::vector<Floats>{dx.take(), dx_added.take(), dw.take(), dbias.take()};
     });
@@ -106,9 +107,10 @@ TEST_P(LinearKernel, NoRowsChangeNothing) {
   const auto out = run([&](Backend& backend) {
     Guarded y(0);
     Guarded dw(w);
-    backend.linear_forward(y.data(), w.data(), nullptr, y.data(), 0, 2, 3);
-    backend.linear_backward_input(y.data(), w.data(), y.data(), 0, 2, 3, false);
-    backend.linear_backward_weight(y.data(), y.data(), dw.data(), nullptr, 0, 2, 3);
+    const Linear layer{w.data(), nullptr, 3, 2};
+    backend.linear_forward(y.data(), layer, y.data(), 0);
+    backend.linear_backward_input(y.data(), layer, y.data(), 0, false);
+    backend.linear_backward_weight(y.data(), y.data(), layer, {dw.data(), nullptr}, 0);
     return std::vector<Floats>{y.take(), dw.take()};
   });
   EXPECT_EQ(out[1], w);

@@ -23,13 +23,12 @@ TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
       Guarded losses(static_cast<std::size_t>(rows)), dlogits(count), in_place(logits),
           quiet(static_cast<std::size_t>(rows));
       std::vector<std::int32_t> predictions(static_cast<std::size_t>(rows), -1);
-      backend.cross_entropy(logits.data(), labels.data(), losses.data(), predictions.data(), dlogits.data(),
-                            &scale, rows, classes);
-      backend.cross_entropy(logits.data(), labels.data(), quiet.data(), nullptr, nullptr, nullptr, rows,
-                            classes);
+      const ConstMatrix x{logits.data(), rows, classes};
+      backend.cross_entropy(x, labels.data(), losses.data(), predictions.data(), {dlogits.data(), &scale});
+      backend.cross_entropy(x, labels.data(), quiet.data(), nullptr, {});
       EXPECT_EQ(quiet.take(), losses.take());
-      backend.cross_entropy(in_place.data(), labels.data(), quiet.data(), nullptr, in_place.data(), &scale,
-                            rows, classes);
+      backend.cross_entropy({in_place.data(), rows, classes}, labels.data(), quiet.data(), nullptr,
+                            {in_place.data(), &scale});
       EXPECT_EQ(in_place.take(), dlogits.take());
       for (Index row = 0; row < rows; ++row) {
         const auto begin = logits.begin() + row * classes;
@@ -62,7 +61,7 @@ TEST_P(LossKernel, TheLowestIndexWinsATie) {
       const std::int32_t label = 0;
       std::int32_t prediction = -1;
       float loss = 0.0f;
-      backend.cross_entropy(logits.data(), &label, &loss, &prediction, nullptr, nullptr, 1, 70);
+      backend.cross_entropy({logits.data(), 1, 70}, &label, &loss, &prediction, {});
       EXPECT_EQ(prediction, static_cast<std::int32_t>(first));
       return std::vector<Floats>{{loss}};
     });
@@ -78,10 +77,10 @@ TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
   const float scale = 0.5f;
   const auto got = run([&](Backend& backend) {
     Guarded losses(5), dlogits(count), weighted(5), weighted_gradient(logits);
-    backend.binary_cross_entropy(logits.data(), targets.data(), 1.0f, losses.data(), dlogits.data(), &scale,
-                                 rows, classes);
-    backend.binary_cross_entropy(weighted_gradient.data(), targets.data(), 3.0f, weighted.data(),
-                                 weighted_gradient.data(), &scale, rows, classes);
+    backend.binary_cross_entropy({logits.data(), rows, classes}, targets.data(), 1.0f, losses.data(),
+                                 {dlogits.data(), &scale});
+    backend.binary_cross_entropy({weighted_gradient.data(), rows, classes}, targets.data(), 3.0f,
+                                 weighted.data(), {weighted_gradient.data(), &scale});
     return std::vector<Floats>{losses.take(), dlogits.take(), weighted.take(), weighted_gradient.take()};
   });
   reference::Vector losses, gradient, weighted, weighted_gradient;
@@ -147,7 +146,7 @@ TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
           constants.correction1 = static_cast<float>(1.0 - std::pow(0.9, step));
           constants.correction2 = static_cast<float>(1.0 - std::pow(0.999, step));
         }
-        backend.adamw(p.data(), gradient.data(), m.data(), v.data(), &all, 1, constants);
+        backend.adamw({p.data(), gradient.data(), m.data(), v.data()}, {&all, 1}, constants);
       }
       return std::vector<Floats>{p.take(), m.take(), v.take()};
     });

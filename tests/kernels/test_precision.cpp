@@ -57,7 +57,7 @@ class PrecisionKernel : public KernelTest {
   }
   Floats product(Precision precision, const Floats& x, const Floats& w, const Case& of) const {
     Guarded y(static_cast<std::size_t>(of.m * of.n));
-    backend(precision)->linear_forward(x.data(), w.data(), nullptr, y.data(), of.m, of.n, of.k);
+    backend(precision)->linear_forward(x.data(), {w.data(), nullptr, of.k, of.n}, y.data(), of.m);
     return y.take();
   }
 };
@@ -114,8 +114,10 @@ TEST_P(PrecisionKernel, NotANumberStaysNotANumber) {
 TEST_P(PrecisionKernel, Bf16HasNoGradients) {
   const auto of = backend(Precision::bf16);
   Floats x(4, 1.0f), w(4, 1.0f), y(4, 1.0f);
-  EXPECT_THROW(of->linear_backward_input(y.data(), w.data(), x.data(), 2, 2, 2, false), std::logic_error);
-  EXPECT_THROW(of->linear_backward_weight(y.data(), x.data(), w.data(), nullptr, 2, 2, 2), std::logic_error);
+  const Linear layer{w.data(), nullptr, 2, 2};
+  EXPECT_THROW(of->linear_backward_input(y.data(), layer, x.data(), 2, false), std::logic_error);
+  EXPECT_THROW(of->linear_backward_weight(y.data(), x.data(), layer, {w.data(), nullptr}, 2),
+               std::logic_error);
 }
 
 BIGBIRD_KERNEL_TESTS(PrecisionKernel);

@@ -25,21 +25,20 @@ TEST_P(RowKernel, LayerNormEqualsReferenceForwardAndBackward) {
       const auto got = run([&](Backend& backend) {
         Guarded y(count), y_only(count), mean(static_cast<std::size_t>(rows)),
             rstd(static_cast<std::size_t>(rows));
-        backend.layernorm_forward(x.data(), gamma.data(), beta.data(), epsilon, y.data(), mean.data(),
-                                  rstd.data(), rows, width);
-        backend.layernorm_forward(x.data(), gamma.data(), beta.data(), epsilon, y_only.data(), nullptr,
-                                  nullptr, rows, width);
+        const Norm norm{gamma.data(), beta.data(), epsilon, width};
+        const NormState state{mean.data(), rstd.data()};
+        backend.layernorm_forward(x.data(), norm, y.data(), state, rows);
+        backend.layernorm_forward(x.data(), norm, y_only.data(), {}, rows);
         EXPECT_EQ(y.take(), y_only.take());
         Guarded dx(count), in_place(dy), added(dx_before), dgamma(dgamma_before), dbeta(dbeta_before);
         Guarded more_dgamma(dgamma_before), more_dbeta(dbeta_before);
-        backend.layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), dx.data(),
-                                   false, dgamma.data(), dbeta.data(), rows, width);
-        backend.layernorm_backward(in_place.data(), x.data(), gamma.data(), mean.data(), rstd.data(),
-                                   in_place.data(), false, more_dgamma.data(), more_dbeta.data(), rows,
-                                   width);
+        const NormGradients gradients{dgamma.data(), dbeta.data()};
+        const NormGradients more{more_dgamma.data(), more_dbeta.data()};
+        backend.layernorm_backward({dy.data(), x.data(), state, dx.data(), rows}, norm, gradients, false);
+        backend.layernorm_backward({in_place.data(), x.data(), state, in_place.data(), rows}, norm, more,
+                                   false);
         EXPECT_EQ(dx.take(), in_place.take());
-        backend.layernorm_backward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), added.data(),
-                                   true, more_dgamma.data(), more_dbeta.data(), rows, width);
+        backend.layernorm_backward({dy.data(), x.data(), state, added.data(), rows}, norm, more, true);
         return std::vector<Floats>{y.take(), dx.take(), added.take(), dgamma.take(), dbeta.take()};
       });
       const double eps = static_cast<double>(epsilon);
@@ -81,7 +80,7 @@ TEST_P(RowKernel, BothFormsOfGeluEqualReference) {
       backend.gelu_backward(x.data(), dy.data(), dx.data(), count, form);
       // gelu itself, through a linear layer that only copies.
       const float one = 1.0f;
-      backend.linear_gelu_forward(x.data(), &one, nullptr, nullptr, y.data(), count, 1, 1, form);
+      backend.linear_gelu_forward(x.data(), {&one, nullptr, 1, 1}, form, nullptr, y.data(), count);
       return std::vector<Floats>{dx.take(), y.take()};
     });
     const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
@@ -141,20 +140,20 @@ TEST_P(RowKernel, DropoutFollowsTheMask) {
       const std::size_t size = static_cast<std::size_t>(count);
       const Floats x = random_floats(size, 51), residual = random_floats(size, 52);
       const std::uint64_t seed = 0x0123456789abcdefull;
-      const Dropout site{probability, &seed, 0xfedcba9876543210ull};
+      const Dropout dropout{probability, &seed, 0xfedcba9876543210ull};
       const auto got = run([&](Backend& backend) {
         Guarded y(size), in_place(x), sum(size), over_residual(residual);
-        backend.dropout(x.data(), y.data(), count, site);
-        backend.dropout(in_place.data(), in_place.data(), count, site);
-        backend.dropout_add(x.data(), residual.data(), sum.data(), count, site);
-        backend.dropout_add(x.data(), over_residual.data(), over_residual.data(), count, site);
+        backend.dropout(x.data(), y.data(), count, dropout);
+        backend.dropout(in_place.data(), in_place.data(), count, dropout);
+        backend.dropout_add(x.data(), residual.data(), sum.data(), count, dropout);
+        backend.dropout_add(x.data(), over_residual.data(), over_residual.data(), count, dropout);
         EXPECT_EQ(y.take(), in_place.take());
         EXPECT_EQ(sum.take(), over_residual.take());
         return std::vector<Floats>{y.take(), sum.take()};
       });
       const float scale = 1.0f / (1.0f - probability);
       for (std::size_t i = 0; i < size; ++i) {
-        const bool keep = dropout_keep(seed, site.stream, i, probability);
+        const bool keep = dropout_keep(seed, dropout.site, i, probability);
         ASSERT_EQ(got[0][i], keep ? x[i] * scale : 0.0f) << "element " << i;
         ASSERT_NEAR(got[1][i], residual[i] + (keep ? x[i] * scale : 0.0f), 3e-7f) << "element " << i;
       }
@@ -196,11 +195,10 @@ TEST_P(RowKernel, RotaryTurnsPairsByTheAngleOfTheirPositionAndBack) {
     const Floats x = random_floats(static_cast<std::size_t>(rows * stride), 73);
     const auto got = run([&](Backend& backend) {
       Guarded turned(x);
-      backend.rotary_turn({turned.data(), stride}, positions.data(), turns.data(), rows, s.heads, s.head_size,
-                          s.half, false);
+      const Rotary rotary{positions.data(), turns.data(), s.heads, s.head_size, s.half};
+      backend.rotary_turn({turned.data(), stride}, rotary, rows, false);
       Guarded back(turned.take());
-      backend.rotary_turn({back.data(), stride}, positions.data(), turns.data(), rows, s.heads, s.head_size,
-                          s.half, true);
+      backend.rotary_turn({back.data(), stride}, rotary, rows, true);
       return std::vector<Floats>{turned.take(), back.take()};
     });
     reference::Vector expected = doubles(x);
@@ -241,10 +239,11 @@ TEST_P(RowKernel, EmbeddingsEqualReferenceForwardAndBackward) {
                  dposition = table(position_count, 67);
     const auto got = run([&](Backend& backend) {
       Guarded y(dy.size()), dw(dword), dt(dtype), dp(dposition);
-      backend.embedding_forward(ids.data(), types.data(), positions.data(), word.data(), type.data(),
-                                position.data(), 2.5f, y.data(), tokens, width);
-      backend.embedding_backward(dy.data(), ids.data(), types.data(), positions.data(), 2.5f, dw.data(),
-                                 dt.data(), dp.data(), tokens, width, vocabulary, type_count, position_count);
+      const EmbeddingIndices indices{ids.data(), types.data(), positions.data(), tokens};
+      const EmbeddingTables tables{word.data(), type.data(), position.data(), 2.5f,
+                                   width,       vocabulary,  type_count,      position_count};
+      backend.embedding_forward(indices, tables, y.data());
+      backend.embedding_backward(dy.data(), indices, tables, {dw.data(), dt.data(), dp.data()});
       return std::vector<Floats>{y.take(), dw.take(), dt.take(), dp.take()};
     });
     const std::vector<std::size_t> i(ids.begin(), ids.end()), j(types.begin(), types.end()),

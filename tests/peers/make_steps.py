@@ -65,7 +65,7 @@ def decays(name):
 
 
 class AdamWeightDecay:
-    """The optimizer of google-research/bigbird and its linear schedule (specification section 5)."""
+    """The optimizer of google-research/bigbird and its linear schedule (docs/specification.md 4.4 and 4.5)."""
 
     def __init__(self, named_parameters):
         self.parameters = [(name, p, torch.zeros_like(p), torch.zeros_like(p)) for name, p in named_parameters]

@@ -114,7 +114,7 @@ def field(number, value):
 
 
 def google_model(path):
-    """A SentencePiece model with the layout of Google's gpt2.model (specification 2.4): every score 0, no type."""
+    """A SentencePiece model with the layout of Google's gpt2.model (docs/specification.md 2.4): every score 0, no type."""
     normal, unknown, control, user_defined = 1, 2, 3, 4
     pieces = [("<pad>", control), ("</s>", control), ("<s>", user_defined)]
     pieces += [(f"<sep_{i}>", user_defined) for i in range(57)]

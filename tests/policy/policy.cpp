@@ -50,8 +50,8 @@ int room_rank(std::string_view path) {
   return -1;
 }
 
-// The folders of rooms that are cut further, each with the folders of the same room that it may include. A room without a
-// row here has no folders of its own.
+// The folders of rooms that are cut further, each with the folders of the same room that it may include. A
+// room without a row here has no folders of its own.
 struct SubRoom {
   std::string_view folder;
   std::vector<std::string_view> may_include;
@@ -77,7 +77,8 @@ const std::vector<SubRoom>& sub_rooms() {
   return rooms;
 }
 
-// Empty when a file of a room may include another of the same room (lib/tasks/x.h and the like), else why not.
+// Empty when a file of a room may include another of the same room (lib/tasks/x.h and the like), else why
+// not.
 std::string forbidden_within_room(std::string_view file, std::string_view target) {
   const std::string_view from = file.substr(0, file.rfind('/'));
   const std::string_view to = target.substr(0, target.rfind('/'));
@@ -157,8 +158,7 @@ bool speaks_cuda(std::string_view file) {
          starts_with(file, "tests/cublaslt/");
 }
 
-// Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads, __shfl_sync
-// ...
+// Whether the word is CUDA's: cudaMalloc, cublasLtMatmul, atomicAdd, threadIdx, __syncthreads and their kin.
 bool is_cuda_name(std::string_view word) {
   for (const std::string_view family : {"cuda", "cublas", "atomic"}) {
     if (starts_with(word, family) && word.size() > family.size() &&
@@ -232,8 +232,8 @@ constexpr std::array<Exemption, 6> exemptions = {{
     {"kernels/philox.h", "__CUDACC__"},
     {"kernels/philox.h", "__host__"},
     {"kernels/cuda/device.cuh", "__CUDACC__"},
-    {"lib/core/numpy_random.h",
-     "std::mt19937"},  // NumPy's own generator, for plans that equal the published ones
+    // NumPy's own generator, for plans that equal the published ones.
+    {"lib/core/numpy_random.h", "std::mt19937"},
     {"lib/tokenization/sentencepiece_bpe_trainer.cpp", "std::thread"},  // a clock while the library computes
     {"lib/training/batch_prefetcher.cpp", "std::async"},  // makes batches while the device computes
 }};

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
+#include "tests/policy/comments.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -26,8 +28,8 @@ std::set<std::string> known_verbs() {
   return verbs;
 }
 
-// Every command line that begins with `bigbird ` (after a prompt, a pipe, run or run_to FILE), with
-// continuation lines.
+// Every command line that begins with `bigbird ` (in a block, fenced or indented, or after run or run_to
+// FILE), with continuation lines.
 std::vector<TypedCommand> typed_commands(const std::string& text, const std::set<std::string>& verbs) {
   std::vector<TypedCommand> commands;
   std::string whole = text;
@@ -39,8 +41,8 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
     const std::size_t start = line.find("bigbird ");
     const std::string before = line.substr(0, start == std::string::npos ? 0 : start);
     const bool script = before == "run " || (before.rfind("run_to ", 0) == 0);
-    const bool typed =
-        in_block && (before.empty() || before == "$ " || (!before.empty() && before.back() == '('));
+    const bool block = in_block && (before.empty() || before == "$ " || before.back() == '(');
+    const bool typed = block || before == "    ";
     if (start == std::string::npos || !(script || typed)) continue;
     std::istringstream first_words(line.substr(start + 8));
     std::string verb, second;
@@ -106,6 +108,12 @@ TEST(Documents, EveryCommandOfTheReadmeExists) {
   EXPECT_EQ(joined(broken_commands(readme)), "");
 }
 
+TEST(Documents, EveryCommandOfThePagesExists) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
+    EXPECT_EQ(joined(broken_commands(testing::read_text(entry.path()))), "") << entry.path();
+  }
+}
+
 TEST(Documents, EveryCommandOfTheDemonstrationExists) {
   const std::string demo = testing::read_text(testing::source_dir() / "pipelines/demo.sh");
   EXPECT_GE(typed_commands(demo, known_verbs()).size(), 8u);
@@ -126,6 +134,23 @@ TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {
   for (int i = 0; i < 40 && std::getline(readme, line); ++i) first_screen += line + "\n";
   EXPECT_NE(first_screen.find("bash pipelines/demo.sh"), std::string::npos);
   EXPECT_NE(first_screen.find("bash tests/run.sh"), std::string::npos);
+}
+
+TEST(Documents, TheReadmeStaysShort) {
+  const std::string readme = testing::read_text(testing::source_dir() / "README.md");
+  EXPECT_EQ(joined(policy::size_violations("README.md", readme, 120, 110)), "");
+  EXPECT_EQ(policy::size_violations("x.md", "a\nb\nc\n", 2, 10).size(), 1u);
+  EXPECT_EQ(policy::size_violations("x.md", "12345678901\n", 2, 10).size(), 1u);
+  EXPECT_EQ(policy::size_violations("x.md", "\u2192234567890\n", 2, 10).size(), 0u);
+}
+
+TEST(Documents, TheIndexOfDocsNamesEveryPage) {
+  const std::string index = testing::read_text(testing::source_dir() / "docs/README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
+    const std::string page = entry.path().filename().string();
+    if (page == "README.md") continue;
+    EXPECT_NE(index.find("](" + page + ")"), std::string::npos) << page;
+  }
 }
 
 }  // namespace

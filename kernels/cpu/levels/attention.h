@@ -39,7 +39,7 @@ static inline void copy_rows(const float* from, Index stride, Index rows, Index 
 // call, which is kept.
 struct ProbabilityDropout {
   uint64_t seed;
-  uint64_t stream;
+  uint64_t site;
   uint64_t first;  // element index of (first query row of the lanes, key row 0)
   uint64_t row;
   uint32_t threshold;
@@ -61,7 +61,7 @@ struct ProbabilityDropout {
       Words c0, c1;
       __builtin_memcpy(&c0, low, sizeof c0);
       __builtin_memcpy(&c1, high, sizeof c1);
-      bits = philox_rounds(seed, c0, c1, stream);
+      bits = philox_rounds(seed, c0, c1, site);
       have = true;
     }
     float value[lanes];
@@ -75,7 +75,7 @@ struct ProbabilityDropout {
 
 BIGBIRD_INLINE ProbabilityDropout dropout_of(const AttentionHead& head, Index query) {
   return {head.dropout_seed,
-          head.dropout_stream,
+          head.dropout_site,
           head.dropout_first + static_cast<uint64_t>(query) * head.dropout_row,
           head.dropout_row,
           keep_threshold(head.drop_probability),

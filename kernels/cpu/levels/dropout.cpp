@@ -4,7 +4,7 @@
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 void dropout(const float* x, const float* residual, float* y, Index count, uint64_t first, float probability,
-             uint64_t seed, uint64_t stream) {
+             uint64_t seed, uint64_t site) {
   if (probability <= 0.0f) {
     if (residual == nullptr) {
       if (y != x) __builtin_memcpy(y, x, static_cast<uint64_t>(count) * sizeof(float));
@@ -18,7 +18,7 @@ void dropout(const float* x, const float* residual, float* y, Index count, uint6
   constexpr Index step = 4 * lanes;  // elements of one call
   float factor[step];
   for (Index i = 0; i < count; i += step) {
-    const PhiloxLanes bits = philox_lanes(seed, (first + static_cast<uint64_t>(i)) >> 2, stream);
+    const PhiloxLanes bits = philox_lanes(seed, (first + static_cast<uint64_t>(i)) >> 2, site);
     for (Index lane = 0; lane < lanes; ++lane) {
       BIGBIRD_UNROLL
       for (int word = 0; word < 4; ++word) {

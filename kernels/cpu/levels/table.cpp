@@ -25,7 +25,7 @@ void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
 void turn_row(float* x, const float* turns, Index heads, Index head_size, Index half, bool back);
 void dropout(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
-             float probability, std::uint64_t seed, std::uint64_t stream);
+             float probability, std::uint64_t seed, std::uint64_t site);
 void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
 void exp_scaled(const float* x, float shift, float scale, float* y, Index count);
 double sum_of_squares(const float* x, Index count);

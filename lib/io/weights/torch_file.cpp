@@ -18,9 +18,8 @@ ZipArchive open_archive(const std::string& path) {
   if (start == "PK") return ZipArchive(path);
   const std::string convert = fmt::format(
       "convert it: python -c \"import torch, safetensors.torch as s; w = torch.load('{}', "
-      "map_location='cpu', "
-      "weights_only=True); s.save_file({{k: v.clone().contiguous() for k, v in w.items()}}, "
-      "'model.safetensors')\"",
+      "map_location='cpu', weights_only=True); s.save_file({{k: v.clone().contiguous() for k, v in "
+      "w.items()}}, 'model.safetensors')\"",
       printable(path));
   if (start[0] == '\x80')
     throw_bad_input(path + ": written by PyTorch before 1.6, which is not read", convert);

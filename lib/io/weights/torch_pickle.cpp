@@ -244,8 +244,7 @@ class Machine {
     if (!known) {
       fail(fmt::format("the pickle asks for {}, and only tensors are read", printable(full)),
            "no code of a file is run here; in Python: torch.save(model.state_dict(), FILE), or take a file "
-           "that "
-           "you trust");
+           "that you trust");
     }
     push(Value{Kind::global, 0, full, {}});
   }
@@ -458,8 +457,7 @@ class Machine {
       default:
         fail("an opcode that no state dictionary needs",
              "no code of a file is run here; in Python: torch.save(model.state_dict(), FILE), or take a file "
-             "that "
-             "you trust");
+             "that you trust");
     }
   }
 

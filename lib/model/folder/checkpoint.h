@@ -1,6 +1,6 @@
-// Model folders in Hugging Face's layout: config.json, weights (names of specification 2.2), the tokenizer's
-// files and a README.md model card. Read in every form that dialect.h and weight_files.h know; written as
-// model.safetensors, whole or not at all.
+// Model folders in Hugging Face's layout: config.json, weights (names of docs/specification.md 2.2), the
+// tokenizer's files and a README.md model card. Read in every form that dialect.h and weight_files.h know;
+// written as model.safetensors, whole or not at all.
 #pragma once
 
 #include <cstdint>

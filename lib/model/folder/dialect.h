@@ -2,9 +2,9 @@
 // done to the tensors themselves.
 //
 //   huggingface  big_bird of transformers, and what this program writes
-//   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's block
-//   layouts bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper,
-//   appendix E.1) roberta      RoBERTa, the same; its first two positions are never used and dropped
+//   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
+//   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
+//   roberta      RoBERTa, the same; its first two positions are never used and dropped
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
       if (drops) {
         call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
         call.dropout_seed = dropout_seed;
-        call.dropout_stream = dropout_stream(DropoutSite::attention_probabilities, layer,
-                                             static_cast<std::int64_t>(runs.size()));
+        call.dropout_site =
+            dropout_site(DropoutSite::attention_probabilities, layer, static_cast<std::int64_t>(runs.size()));
       }
       runs.emplace_back(first, call);
       last_drops = drops;

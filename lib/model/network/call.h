@@ -31,16 +31,15 @@ struct Call {
 
   std::int64_t tokens() const { return batch.tokens(); }
   std::int64_t width() const { return config.hidden_size; }
-  float epsilon() const { return static_cast<float>(config.layer_norm_eps); }
 
   kernels::Dropout dropout(DropoutSite site, std::int64_t layer) const {
     return {training ? static_cast<float>(config.hidden_dropout_prob) : 0.0f, dropout_seed,
-            dropout_stream(site, layer)};
+            dropout_site(site, layer)};
   }
   kernels::Dropout classifier_dropout(DropoutSite site) const {
     const double probability =
         config.classifier_dropout < 0 ? config.hidden_dropout_prob : config.classifier_dropout;
-    return {training ? static_cast<float>(probability) : 0.0f, dropout_seed, dropout_stream(site, 0)};
+    return {training ? static_cast<float>(probability) : 0.0f, dropout_seed, dropout_site(site, 0)};
   }
 };
 

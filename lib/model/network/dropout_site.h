@@ -1,11 +1,12 @@
-// Where dropout happens, and the streams of random numbers that it draws from.
+// Where dropout happens, and the numbers that tell one mask from another.
 #pragma once
 
 #include <cstdint>
 
 namespace bigbird {
 
-// The sites (specification 2.1). The numbers are part of what a seed means: never renumber, only append.
+// The sites (docs/specification.md 2.1). The numbers are part of what a seed means: never renumber, only
+// append.
 enum class DropoutSite : std::uint64_t {
   embeddings = 1,
   attention_probabilities = 2,  // full attention only
@@ -17,8 +18,9 @@ enum class DropoutSite : std::uint64_t {
   question_output = 8,
 };
 
-// The stream of a site: one per (site, layer, part); parts are runs of sequences, see attention_runs.h.
-constexpr std::uint64_t dropout_stream(DropoutSite site, std::int64_t layer, std::int64_t part = 0) {
+// kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see
+// attention_runs.h.
+constexpr std::uint64_t dropout_site(DropoutSite site, std::int64_t layer, std::int64_t part = 0) {
   return static_cast<std::uint64_t>(site) << 56 | static_cast<std::uint64_t>(layer) << 32 |
          static_cast<std::uint64_t>(part);
 }

@@ -8,9 +8,18 @@
 namespace bigbird {
 namespace {
 
-float word_scale(const ModelConfig& config) {
-  return config.rescale_embeddings ? static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)))
-                                   : 1.0f;
+kernels::EmbeddingTables tables_of(const ModelConfig& config, const EmbeddingTensors& tensors) {
+  kernels::EmbeddingTables tables;
+  tables.word = tensors.word;
+  tables.type = tensors.type;
+  tables.position = tensors.position;
+  if (config.rescale_embeddings)
+    tables.word_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
+  tables.width = config.hidden_size;
+  tables.vocabulary = config.vocab_size;
+  tables.types = config.type_vocab_size;
+  tables.positions = config.max_position_embeddings;
+  return tables;
 }
 
 // 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
@@ -58,16 +67,15 @@ void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const
   const kernels::Index rows = call.tokens(), width = call.width();
   const EmbeddingNorm norm = call.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
-  backend.embedding_forward(kept.ids, kept.types, kept.positions, tensors.word, tensors.type,
-                            tensors.position, word_scale(call.config), sum, rows, width);
+  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows}, tables_of(call.config, tensors),
+                            sum);
   const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
   };
   if (norm != EmbeddingNorm::before_dropout) drop(sum);
   if (norm != EmbeddingNorm::none) {
-    backend.layernorm_forward(sum, tensors.norm.weight, tensors.norm.bias, call.epsilon(), output,
-                              kept.norm_state.mean, kept.norm_state.rstd, rows, width);
+    backend.layernorm_forward(sum, tensors.norm, output, kept.norm_state, rows);
   }
   if (norm == EmbeddingNorm::before_dropout) drop(output);
 }
@@ -83,15 +91,13 @@ void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, cons
   };
   if (norm == EmbeddingNorm::before_dropout) drop();
   if (norm != EmbeddingNorm::none) {
-    backend.layernorm_backward(gradient, kept.sum, tensors.norm.weight, kept.norm_state.mean,
-                               kept.norm_state.rstd, gradient, false, gradients.norm.weight,
-                               gradients.norm.bias, rows, width);
+    backend.layernorm_backward({gradient, kept.sum, kept.norm_state, gradient, rows}, tensors.norm,
+                               gradients.norm, false);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
-  backend.embedding_backward(gradient, kept.taught, kept.types, kept.positions, word_scale(call.config),
-                             gradients.word, gradients.type, gradients.position, rows, width,
-                             call.config.vocab_size, call.config.type_vocab_size,
-                             call.config.max_position_embeddings);
+  backend.embedding_backward(gradient, {kept.taught, kept.types, kept.positions, rows},
+                             tables_of(call.config, tensors),
+                             {gradients.word, gradients.type, gradients.position});
 }
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// Input embeddings: word (times sqrt(C) when rescaled) + type + position (not for rotary positions), dropout,
-// and a LayerNorm behind it, before it, or none (EmbeddingNorm; specification 2.1).
+// Input embeddings (docs/specification.md 2.1): word (times sqrt(C) when rescaled) + type + position (not for
+// rotary positions), dropout, and a LayerNorm behind it, before it, or none (EmbeddingNorm).
 #pragma once
 
 #include "lib/model/network/call.h"

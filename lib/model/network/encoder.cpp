@@ -48,9 +48,8 @@ void encoder_forward(const Call& call, const ModelTensors& tensors, const Activa
     report(layer + 1, kept.states[layer + 1]);
   }
   if (call.config.has_final_norm()) {
-    call.backend.layernorm_forward(kept.states[layers], tensors.final_norm.weight, tensors.final_norm.bias,
-                                   call.epsilon(), kept.final_norm, kept.final_norm_state.mean,
-                                   kept.final_norm_state.rstd, call.tokens(), call.width());
+    call.backend.layernorm_forward(kept.states[layers], tensors.final_norm, kept.final_norm,
+                                   kept.final_norm_state, call.tokens());
   }
 }
 
@@ -59,10 +58,9 @@ void encoder_backward(const Call& call, const ModelTensors& tensors, const Model
   const std::size_t layers = tensors.layers.size();
   const BackwardWorkspace& work = kept.workspace;
   if (call.config.has_final_norm()) {
-    call.backend.layernorm_backward(work.stream, kept.states[layers], tensors.final_norm.weight,
-                                    kept.final_norm_state.mean, kept.final_norm_state.rstd, work.stream,
-                                    false, gradients.final_norm.weight, gradients.final_norm.bias,
-                                    call.tokens(), call.width());
+    call.backend.layernorm_backward(
+        {work.stream, kept.states[layers], kept.final_norm_state, work.stream, call.tokens()},
+        tensors.final_norm, gradients.final_norm, false);
   }
   for (std::size_t i = layers; i-- > 0;) {
     throw_if_cancelled_anywhere();

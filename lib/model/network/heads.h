@@ -1,4 +1,4 @@
-// The output heads on the last hidden state (specification 2.1 and 3), each as transformers computes it:
+// The output heads on the last hidden state (docs/specification.md 3), each as transformers computes it:
 // masked tokens, next sentence and the pooled first token, classification of sequences, spans that answer a
 // question. head_*() take the one that the config names; call.h says what the phases are.
 #pragma once

@@ -38,18 +38,16 @@ void masked_head_stage(const Call& call, const MaskedActivations& kept) {
 void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
                          kernels::ConstValues hidden) {
   kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.masked_rows, width = call.width(), vocabulary = call.config.vocab_size;
+  const kernels::Index rows = call.masked_rows;
   if (rows == 0) return;
-  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, width);
-  backend.linear_gelu_forward(kept.gathered, tensors.transform.weight, tensors.transform.bias,
-                              kept.transform_pre, kept.transform, rows, width, width, call.config.activation);
-  backend.layernorm_forward(kept.transform, tensors.norm.weight, tensors.norm.bias, call.epsilon(), kept.norm,
-                            kept.norm_state.mean, kept.norm_state.rstd, rows, width);
-  backend.linear_forward(kept.norm, tensors.decoder.weight, tensors.decoder.bias, kept.logits, rows,
-                         vocabulary, width);
+  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, call.width());
+  backend.linear_gelu_forward(kept.gathered, tensors.transform, call.config.activation, kept.transform_pre,
+                              kept.transform, rows);
+  backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
+  backend.linear_forward(kept.norm, tensors.decoder, kept.logits, rows);
   if (call.batch.masked_labels.empty()) return;
-  backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr, rows,
-                        vocabulary);
+  backend.cross_entropy({kept.logits, rows, call.config.vocab_size}, kept.labels, kept.losses,
+                        kept.predictions, {});
 }
 
 void masked_head_result(const Call& call, const MaskedActivations& kept, ForwardResult& result) {
@@ -66,24 +64,21 @@ void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
   if (call.batch.masked_labels.empty()) return;
   kernels::Backend& backend = call.backend;
   const MaskedActivations& kept = activations.masked;
-  const kernels::Index rows = call.masked_rows, width = call.width(), vocabulary = call.config.vocab_size;
+  const kernels::Index rows = call.masked_rows, width = call.width();
   // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
   const kernels::Values dtransform = activations.workspace.wide;
   const kernels::Values dgathered = dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;
-  backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, dlogits, activations.cells.mlm_scale,
-                        rows, vocabulary);
-  backend.linear_backward_weight(dlogits, kept.norm, gradients.decoder.weight, gradients.decoder.bias, rows,
-                                 vocabulary, width);
-  backend.linear_backward_input(dlogits, tensors.decoder.weight, dtransform, rows, vocabulary, width, false);
-  backend.layernorm_backward(dtransform, kept.transform, tensors.norm.weight, kept.norm_state.mean,
-                             kept.norm_state.rstd, dtransform, false, gradients.norm.weight,
-                             gradients.norm.bias, rows, width);
+  backend.cross_entropy({kept.logits, rows, call.config.vocab_size}, kept.labels, kept.losses, nullptr,
+                        {dlogits, activations.cells.mlm_scale});
+  backend.linear_backward_weight(dlogits, kept.norm, tensors.decoder, gradients.decoder, rows);
+  backend.linear_backward_input(dlogits, tensors.decoder, dtransform, rows, false);
+  backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
+                             gradients.norm, false);
   backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, call.config.activation);
-  backend.linear_backward_weight(dtransform, kept.gathered, gradients.transform.weight,
-                                 gradients.transform.bias, rows, width, width);
-  backend.linear_backward_input(dtransform, tensors.transform.weight, dgathered, rows, width, width, false);
+  backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
+  backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
   backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.stream, rows, width);
 }
 

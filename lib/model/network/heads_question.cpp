@@ -46,13 +46,18 @@ void cross_entropies(const Call& call, const QuestionActivations& kept, const Si
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], competing = batch.given_length(s);
     const kernels::Values dlogits = gradient ? side.dlogits + first : nullptr;
-    call.backend.cross_entropy(side.logits + first, kept.labels + side.at + s, kept.losses + side.at + s,
-                               nullptr, dlogits, side.scale, 1, competing);
+    call.backend.cross_entropy({side.logits + first, 1, competing}, kept.labels + side.at + s,
+                               kept.losses + side.at + s, nullptr, {dlogits, side.scale});
     if (!gradient) continue;
     const std::int64_t rest = batch.token_offsets[s + 1] - first - competing;
     call.backend.zero((dlogits + competing).data(),
                       static_cast<std::size_t>(rest) * kernels::size_of(dlogits.type()));
   }
+}
+
+// The output layer of one side of the answer, which is one row of that for both.
+LinearTensors output_of_side(const LinearTensors& output, std::int64_t side) {
+  return {output.weight + side * output.in, output.bias + side, output.in, 1};
 }
 
 }  // namespace
@@ -74,23 +79,20 @@ void question_head_stage(const Call& call, const QuestionActivations& kept) {
 void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
                            kernels::ConstValues hidden) {
   kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width(), inner = call.config.intermediate_size;
+  const kernels::Index rows = call.tokens();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
-  backend.dropout(hidden, head.input, rows * width, call.dropout(DropoutSite::question_input, 0));
-  backend.linear_gelu_forward(head.input, tensors.block.inner.weight, tensors.block.inner.bias, block.pre,
-                              block.inner, rows, inner, width, call.config.activation);
-  backend.linear_forward(block.inner, tensors.block.output.weight, tensors.block.output.bias, block.sum, rows,
-                         width, inner);
-  backend.dropout_add_layernorm_forward(block.sum, hidden, call.dropout(DropoutSite::question_output, 0),
-                                        block.sum, tensors.block.norm.weight, tensors.block.norm.bias,
-                                        call.epsilon(), block.norm, block.norm_state.mean,
-                                        block.norm_state.rstd, rows, width);
+  backend.dropout(hidden, head.input, rows * call.width(), call.dropout(DropoutSite::question_input, 0));
+  backend.linear_gelu_forward(head.input, tensors.block.inner, call.config.activation, block.pre, block.inner,
+                              rows);
+  backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
+  const kernels::Dropout dropout = call.dropout(DropoutSite::question_output, 0);
+  backend.dropout_add_layernorm_forward({block.sum, hidden, block.sum, dropout}, tensors.block.norm,
+                                        block.norm, block.norm_state, rows);
 
   // The two rows of the last product go apart, so that each side's logits lie together for the softmax.
-  backend.linear_forward(block.norm, tensors.output.weight, tensors.output.bias, head.start, rows, 1, width);
-  backend.linear_forward(block.norm, tensors.output.weight + width, tensors.output.bias + 1, head.end, rows,
-                         1, width);
+  backend.linear_forward(block.norm, output_of_side(tensors.output, 0), head.start, rows);
+  backend.linear_forward(block.norm, output_of_side(tensors.output, 1), head.end, rows);
   backend.add(head.penalty, head.start, rows);
   backend.add(head.penalty, head.end, rows);
 
@@ -113,33 +115,29 @@ void question_head_backward(const Call& call, const QuestionHeadTensors& tensors
                             const QuestionHeadTensors& gradients, const Activations& kept) {
   if (call.batch.start_positions.empty()) return;
   kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width(), inner = call.config.intermediate_size;
+  const kernels::Index rows = call.tokens(), width = call.width();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
   const kernels::Values stream = kept.workspace.stream, branch = kept.workspace.branch,
                         dinner = kept.workspace.wide;
 
   for (const Side& side : sides(call, head, kept.cells)) cross_entropies(call, head, side, true);
-  const LinearTensors &output = tensors.output, &doutput = gradients.output;
-  backend.linear_backward_weight(head.dstart, block.norm, doutput.weight, doutput.bias, rows, 1, width);
-  backend.linear_backward_weight(head.dend, block.norm, doutput.weight + width, doutput.bias + 1, rows, 1,
-                                 width);
-  backend.linear_backward_input(head.dstart, output.weight, branch, rows, 1, width, false);
-  backend.linear_backward_input(head.dend, output.weight + width, branch, rows, 1, width, true);
+  const LinearTensors start = output_of_side(tensors.output, 0), end = output_of_side(tensors.output, 1);
+  backend.linear_backward_weight(head.dstart, block.norm, start, output_of_side(gradients.output, 0), rows);
+  backend.linear_backward_weight(head.dend, block.norm, end, output_of_side(gradients.output, 1), rows);
+  backend.linear_backward_input(head.dstart, start, branch, rows, false);
+  backend.linear_backward_input(head.dend, end, branch, rows, true);
 
   // From the sum the gradient goes to the residual as it is, and into the block.
-  backend.layernorm_backward(branch, block.sum, tensors.block.norm.weight, block.norm_state.mean,
-                             block.norm_state.rstd, branch, false, gradients.block.norm.weight,
-                             gradients.block.norm.bias, rows, width);
+  backend.layernorm_backward({branch, block.sum, block.norm_state, branch, rows}, tensors.block.norm,
+                             gradients.block.norm, false);
   backend.add(branch, stream, rows * width);
   backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_output, 0));
-  backend.linear_backward_weight(branch, block.inner, gradients.block.output.weight,
-                                 gradients.block.output.bias, rows, width, inner);
-  backend.linear_backward_input_gelu(branch, tensors.block.output.weight, block.pre, dinner, rows, width,
-                                     inner, call.config.activation);
-  backend.linear_backward_weight(dinner, head.input, gradients.block.inner.weight, gradients.block.inner.bias,
-                                 rows, inner, width);
-  backend.linear_backward_input(dinner, tensors.block.inner.weight, branch, rows, inner, width, false);
+  backend.linear_backward_weight(branch, block.inner, tensors.block.output, gradients.block.output, rows);
+  backend.linear_backward_input_gelu(branch, tensors.block.output, call.config.activation, block.pre, dinner,
+                                     rows);
+  backend.linear_backward_weight(dinner, head.input, tensors.block.inner, gradients.block.inner, rows);
+  backend.linear_backward_input(dinner, tensors.block.inner, branch, rows, false);
   backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_input, 0));
   backend.add(branch, stream, rows * width);
 }

@@ -1,4 +1,4 @@
-// The table of tensors; see layout.h. Names are Hugging Face's (specification 2.2 and 3).
+// The table of tensors; see layout.h. Names are Hugging Face's (docs/specification.md 2.2).
 #include "lib/model/network/layout.h"
 
 #include <fmt/format.h>

@@ -36,11 +36,7 @@ class Arena {
   std::vector<MemoryRow> rows_;
 };
 
-// Statistics of the rows of a LayerNorm, kept for backward.
-struct NormState {
-  float* mean = nullptr;  // [rows]
-  float* rstd = nullptr;  // [rows]
-};
+using kernels::NormState;
 
 // What rotary positions are turned by, shared by all layers; null for absolute positions.
 struct RotaryTurns {

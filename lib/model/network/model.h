@@ -28,7 +28,7 @@ struct BatchLimits {
 
 struct ModelOptions {
   bool training = false;  // keeps activations and gradients
-  // keeps only each layer's input and recomputes the rest in backward, same dropout masks
+  // Keeps only each layer's input and recomputes the rest in backward, with the same dropout masks.
   bool grad_checkpoint = false;
 };
 
@@ -47,7 +47,7 @@ std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchL
 
 struct ForwardOptions {
   bool training = false;  // dropout on
-  // key of every dropout mask of this call; a function of (seed, step, micro-batch)
+  // Key of every dropout mask of this call; a function of (seed, step, micro-batch).
   std::uint64_t dropout_seed = 0;
   // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF
   // hidden_states.
@@ -60,8 +60,7 @@ struct ForwardResult {
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
   // NSP or classification. Single label: nats over sequences. Multi-label (nats, positives weighted) and
-  // regression (squares):
-  // over all sequences times labels, so that the mean is Hugging Face's.
+  // regression (squares): over all sequences times labels, so that the mean is Hugging Face's.
   double sequence_loss_sum = 0;
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;  // single label only

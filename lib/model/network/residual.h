@@ -1,4 +1,5 @@
-// Where a branch of a layer (attention or feed-forward) joins the residual stream, on the way back.
+// Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where
+// it leaves it.
 #pragma once
 
 #include "lib/model/network/call.h"
@@ -7,12 +8,22 @@
 
 namespace bigbird {
 
+// The end of a branch: sum = input + dropout(branch), and in post-LN norm = LayerNorm(sum).
+struct ResidualActivations {
+  kernels::Values sum;
+  kernels::Values norm;
+  NormState norm_state;
+};
+
+// kept.sum holds what the branch gives on entry.
+void residual_forward(const Call& call, const kernels::Dropout& dropout, const NormTensors& tensors,
+                      kernels::ConstValues input, const ResidualActivations& kept);
+
 // work.stream holds the gradient of the branch's end on entry: of LayerNorm(sum) in post-LN, of the sum
 // itself in pre-LN. On return it is the gradient of the sum, which goes to the residual as it is; what goes
 // into the branch (through its dropout) is returned: work.branch, or work.stream without dropout.
 kernels::ConstValues residual_backward(const Call& call, const kernels::Dropout& dropout,
                                        const NormTensors& tensors, const NormTensors& gradients,
-                                       kernels::ConstValues sum, const NormState& norm_state,
-                                       const BackwardWorkspace& work);
+                                       const ResidualActivations& kept, const BackwardWorkspace& work);
 
 }  // namespace bigbird

@@ -27,10 +27,13 @@ std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t position
 
 void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back) {
   if (call.config.position_type != PositionType::rotary) return;
-  // Query and key lie side by side: twice the heads.
-  call.backend.rotary_turn({qkv, 3 * call.width()}, turns.positions, turns.table, call.tokens(),
-                           2 * call.config.num_attention_heads, call.config.head_size(),
-                           call.config.rotary_dim / 2, back);
+  kernels::Rotary rotary;
+  rotary.positions = turns.positions;
+  rotary.turns = turns.table;
+  rotary.heads = 2 * call.config.num_attention_heads;  // query and key lie side by side
+  rotary.head_size = call.config.head_size();
+  rotary.half = call.config.rotary_dim / 2;
+  call.backend.rotary_turn({qkv, 3 * call.width()}, rotary, call.tokens(), back);
 }
 
 }  // namespace bigbird

@@ -11,15 +11,13 @@ ProblemType problem_of(const Call& call) {
 }
 
 // kept.losses, and the gradient of the logits when it is asked for.
-void target_losses(const Call& call, const SequenceActivations& kept, kernels::Index classes,
-                   kernels::Values dlogits, const float* scale) {
-  const kernels::Index sequences = call.batch.sequences();
+void target_losses(const Call& call, const SequenceActivations& kept, const kernels::ConstMatrix& logits,
+                   const kernels::LossGradient& gradient) {
   if (problem_of(call) == ProblemType::multi_label) {
-    call.backend.binary_cross_entropy(kept.logits, kept.targets,
-                                      static_cast<float>(call.config.positive_weight), kept.losses, dlogits,
-                                      scale, sequences, classes);
+    const float positive_weight = static_cast<float>(call.config.positive_weight);
+    call.backend.binary_cross_entropy(logits, kept.targets, positive_weight, kept.losses, gradient);
   } else {
-    call.backend.squared_error(kept.logits, kept.targets, kept.losses, dlogits, scale, sequences, classes);
+    call.backend.squared_error(logits, kept.targets, kept.losses, gradient);
   }
 }
 
@@ -50,11 +48,11 @@ bool has_sequence_loss(const Call& call) {
 
 void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes) {
   if (!has_sequence_loss(call)) return;
+  const kernels::ConstMatrix logits{kept.logits, call.batch.sequences(), classes};
   if (problem_of(call) == ProblemType::single_label) {
-    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, kept.predictions, nullptr, nullptr,
-                               call.batch.sequences(), classes);
+    call.backend.cross_entropy(logits, kept.labels, kept.losses, kept.predictions, {});
   } else {
-    target_losses(call, kept, classes, nullptr, nullptr);
+    target_losses(call, kept, logits, {});
   }
 }
 
@@ -77,11 +75,12 @@ void sequence_result(const Call& call, const SequenceActivations& kept, kernels:
 
 void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale) {
+  const kernels::ConstMatrix logits{kept.logits, call.batch.sequences(), classes};
+  const kernels::LossGradient gradient{kept.dlogits, scale};
   if (problem_of(call) == ProblemType::single_label) {
-    call.backend.cross_entropy(kept.logits, kept.labels, kept.losses, nullptr, kept.dlogits, scale,
-                               call.batch.sequences(), classes);
+    call.backend.cross_entropy(logits, kept.labels, kept.losses, nullptr, gradient);
   } else {
-    target_losses(call, kept, classes, kept.dlogits, scale);
+    target_losses(call, kept, logits, gradient);
   }
 }
 

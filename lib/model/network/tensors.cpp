@@ -10,10 +10,13 @@ namespace bigbird {
 ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base) {
   const auto tensor = [&](const std::string& name) { return base + layout.offset(name); };
   const auto linear = [&](const std::string& name) {
-    return LinearTensors{tensor(name + ".weight"), tensor(name + ".bias")};
+    float* const weight = tensor(name + ".weight");
+    const std::vector<std::int64_t>& shape = layout.find(name + ".weight")->shape;
+    return LinearTensors{weight, tensor(name + ".bias"), shape[1], shape[0]};
   };
   const auto norm = [&](const std::string& name) {
-    return NormTensors{tensor(name + ".weight"), tensor(name + ".bias")};
+    return NormTensors{tensor(name + ".weight"), tensor(name + ".bias"),
+                       static_cast<float>(config.layer_norm_eps), config.hidden_size};
   };
 
   ModelTensors tensors;
@@ -28,8 +31,9 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     LayerTensors& of = tensors.layers.emplace_back();
-    of.attention.qkv.weight = tensor(prefix + "attention.self.query.weight");
-    if (config.use_bias) of.attention.qkv.bias = tensor(prefix + "attention.self.query.bias");
+    of.attention.qkv = {tensor(prefix + "attention.self.query.weight"),
+                        config.use_bias ? tensor(prefix + "attention.self.query.bias") : nullptr,
+                        config.hidden_size, 3 * config.hidden_size};
     of.attention.output = linear(prefix + "attention.output.dense");
     of.attention.norm = norm(prefix + "attention.output.LayerNorm");
     of.feed_forward.inner = linear(prefix + "intermediate.dense");
@@ -40,7 +44,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_mlm()) {
     tensors.masked.transform = linear("cls.predictions.transform.dense");
     tensors.masked.norm = norm("cls.predictions.transform.LayerNorm");
-    tensors.masked.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias")};
+    tensors.masked.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias"), config.hidden_size,
+                              config.vocab_size};
   }
   if (config.head == HeadType::pretraining) tensors.pooled.next_sentence = linear("cls.seq_relationship");
   if (config.head == HeadType::classification) {

@@ -4,20 +4,31 @@
 
 #include <vector>
 
+#include "kernels/types.h"
 #include "lib/model/config.h"
 #include "lib/model/network/layout.h"
 
 namespace bigbird {
 
-// Linear weights are [out, in]; bias is null where the layer has none.
+// As parameters or as gradients, whichever of the two an operation asks for.
 struct LinearTensors {
-  float* weight = nullptr;
-  float* bias = nullptr;
+  float* weight = nullptr;  // [out, in]
+  float* bias = nullptr;    // null where the layer has none
+  kernels::Index in = 0;
+  kernels::Index out = 0;
+
+  operator kernels::Linear() const { return {weight, bias, in, out}; }
+  operator kernels::LinearGradients() const { return {weight, bias}; }
 };
 
 struct NormTensors {
   float* weight = nullptr;
   float* bias = nullptr;
+  float epsilon = 0.0f;
+  kernels::Index width = 0;
+
+  operator kernels::Norm() const { return {weight, bias, epsilon, width}; }
+  operator kernels::NormGradients() const { return {weight, bias}; }
 };
 
 struct EmbeddingTensors {

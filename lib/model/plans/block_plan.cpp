@@ -33,7 +33,7 @@ std::vector<std::int32_t> itc_row(std::int64_t i, std::int64_t n,
     return keys;
   }
   const auto& drawn = random[static_cast<std::size_t>(i - 1)];
-  // Rows 1 and n-2 have a global block inside their window: it is listed once (specification 1.1).
+  // Rows 1 and n-2 have a global block inside their window: it is listed once (docs/specification.md 1.1).
   push(0);
   for (std::int64_t block = i - 1; block <= i + 1; ++block) {
     if (block != 0 && block != n - 1) push(block);

@@ -1,5 +1,6 @@
-// Block plans: which key blocks each query block sees, per head, for one layer and one length (specification
-// 1). One generator serves every pattern; the result is a list per row, repeats kept, and its transpose.
+// Block plans: which key blocks each query block sees, per head, for one layer and one length
+// (docs/specification.md 1). One generator serves every pattern; the result is a list per row, repeats kept,
+// and its transpose.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ using RandomBlocks = std::vector<std::vector<std::vector<std::int32_t>>>;
 RandomBlocks random_blocks(std::int64_t blocks, std::int64_t block_size, std::int64_t heads,
                            std::int64_t random_per_row, std::uint32_t seed, RandomMode mode,
                            std::int64_t max_position_embeddings);
-// The two paths themselves, for golden tests: "old" (specification 1.5, drawn for max_length tokens) and
-// "plan" (1.6). draws, when not null, receives the number of 32-bit draws.
+// The two paths themselves, for golden tests: "old" (docs/specification.md 1.5, drawn for max_length tokens)
+// and "plan" (docs/specification.md 1.6). draws, when not null, receives the number of 32-bit draws.
 RandomBlocks random_blocks_old(std::int64_t blocks, std::int64_t block_size, std::int64_t heads,
                                std::int64_t random_per_row, std::uint32_t seed, std::int64_t max_length,
                                std::uint64_t* draws = nullptr);
@@ -56,7 +57,7 @@ RandomBlocks random_blocks_for(AttentionPattern pattern, std::int64_t blocks, st
                                std::int64_t heads, std::int64_t random_per_row, std::uint32_t seed,
                                RandomMode mode, std::int64_t max_position_embeddings);
 
-// Key blocks of every row (specification 1.1 for ITC), repeats kept.
+// Key blocks of every row (docs/specification.md 1.1 for ITC), repeats kept.
 std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPattern pattern,
                                                                  std::int64_t blocks, std::int64_t heads,
                                                                  const RandomBlocks& random);

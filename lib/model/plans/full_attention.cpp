@@ -11,7 +11,7 @@ namespace {
 
 // max_encoder_length up to which google-research/bigbird takes full attention.
 constexpr std::int64_t google_full_tokens = 512;
-// Rows 1 and n - 2 of the BigBird pattern must be two rows (specification 1.1).
+// Rows 1 and n - 2 of the BigBird pattern must be two rows (docs/specification.md 1.1).
 constexpr std::int64_t least_blocks = 4;
 
 // What keeps the published code from drawing a plan; empty when it draws one. Layer and further heads do not

@@ -1,5 +1,5 @@
-// When a sequence takes full attention although the model's pattern is sparse (specification 1.3): decided
-// for every sequence of every call, never sticky.
+// When a sequence takes full attention although the model's pattern is sparse (docs/specification.md 1.3):
+// decided for every sequence of every call, whatever ran before it.
 #pragma once
 
 #include <cstdint>

@@ -130,8 +130,7 @@ PlanTable PlanTable::from_layouts(std::int64_t block_size,
           if (*value == 1) lists[head][row].push_back(static_cast<std::int32_t>(block));
           if (*value == 0 || *value == 1) continue;
           throw_bad_input(
-              fmt::format("{}: the layout of layer {} holds {} at head {} row {} column {}, not 0 "
-                          "or 1",
+              fmt::format("{}: the layout of layer {} holds {} at head {} row {} column {}, not 0 or 1",
                           where, layers.size() - 1, *value, head, row, block),
               layout_hint);
         }

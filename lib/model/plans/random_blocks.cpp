@@ -1,4 +1,4 @@
-// The published random-block plans, drawn exactly as the published code draws them (specification 1.4
+// The published random-block plans, drawn exactly as the published code draws them (docs/specification.md 1.4
 // to 1.7).
 #include <fmt/format.h>
 
@@ -45,8 +45,7 @@ Blocks old_plan_candidates(std::int64_t i, std::int64_t total, std::int64_t last
   throw_bad_input(fmt::format("no attention plan for {} blocks with {} random blocks a row: {}", blocks,
                               random_per_row, why),
                   fmt::format("{} blocks or more always work for {} random blocks; use fewer random blocks, "
-                              "a smaller block size or "
-                              "full attention for shorter sequences",
+                              "a smaller block size or full attention for shorter sequences",
                               2 * random_per_row + 6, random_per_row));
 }
 
@@ -95,8 +94,8 @@ RandomBlocks random_blocks_old(std::int64_t blocks, std::int64_t block_size, std
   }
   NumpyLegacyRandom rng(seed);
   RandomBlocks plan(static_cast<std::size_t>(heads));
-  for (auto& head :
-       plan) {  // heads are the outer loop, and every row is drawn, also those past the sequence's end
+  // Heads are the outer loop, and every row is drawn, also those past the sequence's end.
+  for (auto& head : plan) {
     for (std::int64_t row = 1; row <= total - 2; ++row) {
       Blocks list = old_plan_candidates(row, total, last);
       rng.permute(list);

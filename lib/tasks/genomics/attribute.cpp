@@ -1,20 +1,13 @@
 // Gradient x input at the token embeddings, spread over bases; see attribute.h.
 #include "lib/tasks/genomics/attribute.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
-#include "lib/core/cancel.h"
-#include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/network/layout.h"
-#include "lib/tasks/sequence_runner.h"
-#include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 namespace {
@@ -22,16 +15,37 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
 
-std::vector<float> scaled_words(const LoadedModel& loaded) {
-  const ParameterLayout layout(loaded.config);
-  const auto first = loaded.parameters.begin() + static_cast<std::ptrdiff_t>(layout.offset(word_table));
-  const auto count = static_cast<std::ptrdiff_t>(loaded.config.vocab_size * loaded.config.hidden_size);
-  std::vector<float> words(first, first + count);
-  if (loaded.config.rescale_embeddings) {
-    const float scale = std::sqrt(static_cast<float>(loaded.config.hidden_size));
+std::vector<float> scaled_words(const SequenceRunner& runner) {
+  std::vector<float> words = runner.parameter(word_table);
+  if (runner.config().rescale_embeddings) {
+    const float scale = std::sqrt(static_cast<float>(runner.config().hidden_size));
     for (float& value : words) value *= scale;
   }
   return words;
+}
+
+// The sums of logits that the outputs are.
+std::vector<std::vector<float>> logit_weights(const FinetunedModel& model,
+                                              const std::vector<std::size_t>& outputs) {
+  const auto labels = static_cast<std::size_t>(model.config().num_labels);
+  std::vector<std::vector<float>> weights;
+  for (const std::size_t output : outputs) {
+    std::vector<float>& one = weights.emplace_back(labels, 0.0F);
+    if (model.profiles().size() == 1 && labels == 2) {
+      one = {-1.0F, 1.0F};
+    } else {
+      one[output] = 1.0F;
+    }
+  }
+  return weights;
+}
+
+SequenceRunnerOptions runner_options(const FinetunedModel& model, const std::vector<std::size_t>& outputs,
+                                     const BatchSize& batch) {
+  SequenceRunnerOptions options;
+  options.batch = batch;
+  options.derive = logit_weights(model, outputs);
+  return options;
 }
 
 // Moved as little as it takes for [begin, end) to lie inside, then into the contig.
@@ -43,56 +57,41 @@ std::int64_t place_window(std::int64_t window_begin, std::int64_t length, std::i
 
 }  // namespace
 
-BaseAttributor::BaseAttributor(const std::string& model_folder, kernels::Backend& backend) {
-  LoadedModel loaded = load_model(model_folder, LoadOptions{});
-  const ModelConfig& config = loaded.config;
-  if (config.head != HeadType::classification) {
-    throw_bad_input(
-        fmt::format("{}: the model's head is {}, no classifier", model_folder, name_of(config.head)),
-        "take a model of `bigbird promoter finetune` or `bigbird chromatin finetune`");
-  }
-  tokenizer_ = load_tokenizer(model_folder);
-  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer_->vocab_size()), tokenizer_->digest(),
-                         model_folder, model_folder);
-  if (!tokenizer_->is_dna()) {
-    throw_bad_input(model_folder + ": its tokenizer is for text, not for DNA", "take a model that reads DNA");
-  }
-  profiles_ = classifier_profiles(model_folder, config);
-  window_ = read_model_window(model_folder);
-  words_ = scaled_words(loaded);
-  const std::int64_t most = most_tokens(config), block = config.block_size;
-  const std::int64_t longest = std::max((most + block - 1) / block * block, config.input_length);
-  ModelOptions training;
-  training.training = true;
-  model_ = std::make_unique<Model>(backend, config, BatchLimits{longest, 1, 0, longest}, training);
-  model_->set_parameters(loaded.parameters);
-}
+BaseAttributor::BaseAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs,
+                               const BatchSize& batch, kernels::Backend& backend)
+    : outputs_(outputs.size()),
+      runner_(model.folder(), runner_options(model, outputs, batch), backend),
+      words_(scaled_words(runner_)) {}
 
-std::vector<double> BaseAttributor::attribute(const std::string& sequence, std::size_t output, bool& cut) {
-  const ModelConfig& config = model_->config();
+void BaseAttributor::add(const std::string& sequence, std::function<void(const BaseAttributions&)> done) {
+  const ModelConfig& config = runner_.config();
+  const Tokenizer& tokenizer = runner_.tokenizer();
   std::vector<std::uint32_t> tokens, starts;
-  tokenizer_->encode(sequence, tokens, &starts);
+  tokenizer.encode(sequence, tokens, &starts);
   starts.push_back(static_cast<std::uint32_t>(sequence.size()));
   const auto room = static_cast<std::size_t>(most_tokens(config) - 2);
-  cut = tokens.size() > room;
+  const bool cut = tokens.size() > room;
   if (cut) tokens.resize(room);
+  std::vector<std::int32_t> ids = with_cls_and_sep(tokens, tokenizer, config, "sequence");
+  runner_.add(std::move(ids), {},
+              [this, sequence, tokens, starts, cut, done = std::move(done)](const SequenceResult& result) {
+                BaseAttributions attributions;
+                attributions.cut = cut;
+                for (const std::span<const float> gradient : result.input_gradients)
+                  attributions.values.push_back(spread(sequence, tokens, starts, gradient));
+                done(attributions);
+              });
+}
 
-  batch_.clear();
-  batch_.append(with_cls_and_sep(tokens, *tokenizer_, config, "sequence"), {}, config.block_size,
-                static_cast<std::int32_t>(config.pad_token_id), config.input_length);
-  model_->forward(batch_, {});
-  std::vector<float> weights(static_cast<std::size_t>(config.num_labels), 0.0F);
-  if (profiles_.size() == 1 && config.num_labels == 2) {
-    weights = {-1.0F, 1.0F};
-  } else {
-    weights[output] = 1.0F;
-  }
-  const std::vector<float> gradients = model_->input_gradients(weights);
-
-  const auto width = static_cast<std::size_t>(config.hidden_size);
+std::vector<double> BaseAttributor::spread(const std::string& sequence,
+                                           const std::vector<std::uint32_t>& tokens,
+                                           const std::vector<std::uint32_t>& starts,
+                                           std::span<const float> gradients) const {
+  const Tokenizer& tokenizer = runner_.tokenizer();
+  const auto width = static_cast<std::size_t>(runner_.config().hidden_size);
   std::vector<double> values(sequence.size(), none);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokenizer_->is_special(tokens[i])) continue;
+    if (tokenizer.is_special(tokens[i])) continue;
     const auto begin = sequence.begin() + starts[i], end = sequence.begin() + starts[i + 1];
     const auto bases = (end - begin) - std::count(begin, end, 'N');
     const float* gradient = gradients.data() + (i + 1) * width;  // [CLS] stands first
@@ -105,13 +104,6 @@ std::vector<double> BaseAttributor::attribute(const std::string& sequence, std::
     }
   }
   return values;
-}
-
-AttributionStrand parse_attribution_strand(const std::string& name) {
-  if (name == "both") return AttributionStrand::both;
-  if (name == "+") return AttributionStrand::plus;
-  if (name == "-") return AttributionStrand::minus;
-  throw_usage(fmt::format("there is no strand {}", name), "the strands are both, + and -");
 }
 
 std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_t contig_length,
@@ -139,41 +131,44 @@ std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_
 }
 
 Attribution attribute_region(BaseAttributor& model, Fasta& fasta, const Region& region,
-                             const ModelWindow& window, const std::vector<std::size_t>& outputs,
-                             AttributionStrand strand) {
+                             const ModelWindow& window, Strands strands) {
   const auto bases = static_cast<std::size_t>(region.end - region.begin);
   const std::string letters = fasta.fetch(region.contig, region.begin, region.end);
   Attribution result;
-  result.values.assign(outputs.size(), std::vector<double>(bases, 0.0));
+  result.values.assign(model.outputs(), std::vector<double>(bases, 0.0));
   result.n_bases = std::count(letters.begin(), letters.end(), 'N');
   const std::vector<AttributionTile> tiles =
       attribution_tiles(region, fasta.contigs()[region.contig].length, window);
   result.tiles = tiles.size();
-  const bool both = strand == AttributionStrand::both;
-  Progress progress("attribute", tiles.size() * outputs.size(), "windows");
+  const bool both = strands == Strands::both;
+  Progress progress("attribute", tiles.size() * (both ? 2 : 1), "windows");
   for (const AttributionTile& tile : tiles) {
     // Adds one strand's share to the bases of the tile.
     const auto add = [&](std::int64_t begin, std::int64_t end, bool minus) {
       const std::string forward = fasta.fetch(region.contig, begin, end);
       const auto unknown = static_cast<double>(std::count(forward.begin(), forward.end(), 'N'));
       result.n_share = std::max(result.n_share, unknown / static_cast<double>(forward.size()));
-      const std::string sequence = minus ? reverse_complement(forward) : forward;
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        throw_if_cancelled();
-        bool cut = false;
-        std::vector<double> values = model.attribute(sequence, outputs[k], cut);
-        if (minus) std::reverse(values.begin(), values.end());
-        for (std::int64_t base = tile.begin; base < tile.end; ++base) {
-          result.values[k][static_cast<std::size_t>(base - region.begin)] +=
-              values[static_cast<std::size_t>(base - begin)] / (both ? 2 : 1);
-        }
-      }
+      const auto length = static_cast<std::size_t>(end - begin);
+      const auto first = static_cast<std::size_t>(tile.begin - begin);
+      model.add(
+          minus ? reverse_complement(forward) : forward,
+          [&result, &progress, &region, tile, first, length, minus, both](const BaseAttributions& read) {
+            const auto start = static_cast<std::size_t>(tile.begin - region.begin);
+            const auto count = static_cast<std::size_t>(tile.end - tile.begin);
+            for (std::size_t k = 0; k < read.values.size(); ++k) {
+              for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t base = minus ? length - 1 - first - i : first + i;
+                result.values[k][start + i] += read.values[k][base] / (both ? 2 : 1);
+              }
+            }
+            progress.advance(1);
+          });
     };
-    if (strand != AttributionStrand::minus) add(tile.plus_begin, tile.plus_end, false);
-    if (strand != AttributionStrand::plus) add(tile.minus_begin, tile.minus_end, true);
-    progress.advance(outputs.size());
+    if (strands != Strands::reverse) add(tile.plus_begin, tile.plus_end, false);
+    if (strands != Strands::forward) add(tile.minus_begin, tile.minus_end, true);
   }
-  if (!outputs.empty()) {
+  model.finish();
+  if (model.outputs() > 0) {
     for (std::size_t base = 0; base < bases; ++base) {
       if (letters[base] != 'N' && std::isnan(result.values[0][base])) ++result.cut_bases;
     }

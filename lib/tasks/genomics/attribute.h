@@ -9,8 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,37 +18,44 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track_writer.h"
-#include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
-#include "lib/tasks/model_task.h"
-#include "lib/tokenization/tokenizer.h"
+#include "lib/tasks/finetuned_model.h"
+#include "lib/tasks/sequence_runner.h"
 
 namespace bigbird {
 
-// A model that is asked for its gradients, one sequence at a time.
-class BaseAttributor {
- public:
-  // Error{bad_input}: a folder without a classification head, or whose tokenizer is not for DNA.
-  BaseAttributor(const std::string& model_folder, kernels::Backend& backend);
-
-  // Two classes: one output, the logit of class 1 less that of class 0. Else a logit for each label.
-  const std::vector<Profile>& profiles() const { return profiles_; }
-  const std::optional<ModelWindow>& window() const { return window_; }
-  // A value for each base of `sequence` (A C G T N, upper case, read as it is); NaN for N, for bases of
-  // special pieces, and behind the last token that the model takes (`cut` says whether there are any).
-  std::vector<double> attribute(const std::string& sequence, std::size_t output, bool& cut);
-
- private:
-  std::unique_ptr<Tokenizer> tokenizer_;
-  std::vector<Profile> profiles_;
-  std::optional<ModelWindow> window_;
-  std::vector<float> words_;  // [V, C], times sqrt(C) where the model rescales
-  std::unique_ptr<Model> model_;
-  Batch batch_;
+// Values of one sequence.
+struct BaseAttributions {
+  // [outputs][bases]; NaN for N, for bases of special pieces, and behind the last token that the model takes.
+  std::vector<std::vector<double>> values;
+  bool cut = false;  // whether there are bases behind the last token
 };
 
-enum class AttributionStrand { both, plus, minus };
-AttributionStrand parse_attribution_strand(const std::string& name);  // both, + or -
+// A model that is asked for the gradients of some of its outputs, sequence by sequence. What comes out of a
+// sequence does not depend on its neighbours.
+class BaseAttributor {
+ public:
+  // `outputs`: of model.profiles(). Of two classes the one output is the logit of class 1 less that of class
+  // 0, else an output is the logit of its label. Memory for the largest batch is taken here.
+  BaseAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs, const BatchSize& batch,
+                 kernels::Backend& backend);
+
+  std::size_t outputs() const { return outputs_; }
+  // `sequence`: A C G T N, upper case, read as it is. `done` is called once, in the order of the calls of
+  // add, now or later.
+  void add(const std::string& sequence, std::function<void(const BaseAttributions&)> done);
+  // Runs what is queued; every `done` has been called afterwards.
+  void finish() { runner_.finish(); }
+
+ private:
+  // The values of one sequence's bases, from the gradients of [CLS], its tokens and [SEP].
+  std::vector<double> spread(const std::string& sequence, const std::vector<std::uint32_t>& tokens,
+                             const std::vector<std::uint32_t>& starts,
+                             std::span<const float> gradients) const;
+
+  std::size_t outputs_;
+  SequenceRunner runner_;
+  std::vector<float> words_;  // [V, C], times sqrt(C) where the model rescales
+};
 
 // Bases of the region that one window answers for, and the window on each strand; 0-based half-open on the
 // forward strand.
@@ -75,10 +82,9 @@ struct Attribution {
   std::int64_t cut_bases = 0;  // of the region, without N: behind the last token on some strand
 };
 
-// Means over the strands that are asked for.
+// Means over the strands that are asked for (not automatic).
 Attribution attribute_region(BaseAttributor& model, Fasta& fasta, const Region& region,
-                             const ModelWindow& window, const std::vector<std::size_t>& outputs,
-                             AttributionStrand strand);
+                             const ModelWindow& window, Strands strands);
 
 // Neighbouring bases with one value become one interval; bases without a value none.
 void write_attribution(TrackWriter& track, const Region& region, const std::vector<double>& values);

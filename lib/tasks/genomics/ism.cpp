@@ -27,31 +27,6 @@ namespace {
 constexpr std::size_t sequences_at_once = 256;  // tokenized together, by all threads
 constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
 
-ModelWindow window_of(const SequenceScorer& scorer, const IsmOptions& options) {
-  if (scorer.window()) {
-    if (options.window_length != 0 && options.window_length != scorer.window()->length) {
-      throw_usage(
-          fmt::format("{}: was trained on windows of {} bp", options.models.front(), scorer.window()->length),
-          "leave --window away");
-    }
-    return *scorer.window();
-  }
-  if (options.window_length < 1) {
-    throw_usage(options.models.front() + ": does not tell its window", "give --window BP as it was trained");
-  }
-  return {"", options.window_length, options.window_length / 2, 1};
-}
-
-bool is_promoter_model(const std::string& folder) {
-  const std::optional<ModelWindow> window = read_model_window(folder);
-  return window && window->task == "promoter";
-}
-
-IsmStrand strand_of(const IsmOptions& options) {
-  if (options.strand != IsmStrand::automatic) return options.strand;
-  return is_promoter_model(options.models.front()) ? IsmStrand::forward : IsmStrand::both;
-}
-
 class Mutagenesis {
  public:
   Mutagenesis(const IsmOptions& options, kernels::Backend& backend)
@@ -59,12 +34,11 @@ class Mutagenesis {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         region_(parse_region(options.region, names_)),
-        strand_(strand_of(options)),
-        scorer_({options.models, strand_ == IsmStrand::both, options.batch_tokens}, backend),
-        window_(window_of(scorer_, options)) {
+        scorer_({options.models, options.strands, options.batch}, backend),
+        window_(scorer_.model().window_of(options.window_length)) {
     if (options.value == IsmValue::log_fold_change && !scorer_.gives_probabilities()) {
       throw_usage(options.models.front() + ": its outputs are no probabilities, which have no odds",
-                  "take --value diff");
+                  "take the `value` diff");
     }
     PredictionColumns columns = select_profiles(scorer_.profiles(), options.profiles);
     result_.profiles = std::move(columns.profiles);
@@ -72,7 +46,7 @@ class Mutagenesis {
     result_.chrom = names_[region_.contig].name;
     result_.begin = region_.begin;
     result_.end = region_.end;
-    result_.strand = strand_;
+    result_.strands = scorer_.strands_read();
     result_.window_length = window_.length;
     result_.bases = fasta_.fetch(region_.contig, region_.begin, region_.end);
     result_.values.assign(result_.selected.size() * result_.bases.size() * 4, unknown);
@@ -113,7 +87,7 @@ class Mutagenesis {
                       "{:.3g} of N",
                       options_.region, result_.bases.size() - static_cast<std::size_t>(known), result_.n_rich,
                       options_.max_n),
-          "check the region and --max-n");
+          "check the region and `max_n`");
     }
     result_.digests = scorer_.digests();
     return std::move(result_);
@@ -123,7 +97,7 @@ class Mutagenesis {
   // Where a window begins whose target's centre is on `position`.
   std::int64_t window_begin(std::int64_t position) const {
     const std::int64_t before = window_.target_offset + window_.target_length / 2;
-    return position - (strand_ == IsmStrand::reverse ? window_.length - 1 - before : before);
+    return position - (scorer_.strands_read() == Strands::reverse ? window_.length - 1 - before : before);
   }
 
   void place() {
@@ -132,7 +106,7 @@ class Mutagenesis {
     if (options_.window == IsmWindow::region && !fits) {
       throw_bad_input(fmt::format("region {}: {} bp do not fit into the model's window of {} bp",
                                   options_.region, region_.end - region_.begin, window_.length),
-                      "take --window-at base, or a shorter region");
+                      "take `window_at` base, or a shorter region");
     }
     const bool base = options_.window == IsmWindow::base || !fits;
     result_.window = base ? IsmWindow::base : IsmWindow::region;
@@ -201,8 +175,7 @@ class Mutagenesis {
   }
 
   void add(const std::string& window, std::function<void(const SequenceScores&)> done) {
-    waiting_.emplace_back(strand_ == IsmStrand::reverse ? reverse_complement(window) : window,
-                          std::move(done));
+    waiting_.emplace_back(window, std::move(done));
     if (waiting_.size() == sequences_at_once) flush();
   }
 
@@ -227,7 +200,6 @@ class Mutagenesis {
   Fasta fasta_;
   ContigNames names_;
   Region region_;
-  IsmStrand strand_;
   SequenceScorer scorer_;
   ModelWindow window_;
   IsmResult result_;
@@ -243,21 +215,13 @@ IsmWindow parse_ism_window(const std::string& word) {
   if (word == "auto") return IsmWindow::automatic;
   if (word == "region") return IsmWindow::region;
   if (word == "base") return IsmWindow::base;
-  throw_usage("--window-at " + word + ": there is no such choice", "one of: auto, region, base");
-}
-
-IsmStrand parse_ism_strand(const std::string& word) {
-  if (word == "auto") return IsmStrand::automatic;
-  if (word == "+") return IsmStrand::forward;
-  if (word == "-") return IsmStrand::reverse;
-  if (word == "both") return IsmStrand::both;
-  throw_usage("--strand " + word + ": there is no such choice", "one of: auto, +, -, both");
+  throw_usage("`window_at` " + word + ": there is no such choice", "one of: auto, region, base");
 }
 
 IsmValue parse_ism_value(const std::string& word) {
   if (word == "diff") return IsmValue::difference;
   if (word == "lfc") return IsmValue::log_fold_change;
-  throw_usage("--value " + word + ": there is no such choice", "one of: diff, lfc");
+  throw_usage("`value` " + word + ": there is no such choice", "one of: diff, lfc");
 }
 
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {

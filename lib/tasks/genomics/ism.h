@@ -22,26 +22,24 @@ inline constexpr std::string_view ism_letters = "ACGT";  // the order of a matri
 // which must fit into it; REF is predicted once. base: one for each base, the target's centre on that base.
 // automatic: region where it fits, else base.
 enum class IsmWindow { automatic, region, base };
-// The strand that is read: forward, reverse (the window lies and is read as on the reverse strand), or both,
-// which reads the forward window and its reverse complement and averages their effects.
-enum class IsmStrand { automatic, forward, reverse, both };
 enum class IsmValue { difference, log_fold_change };
 
 IsmWindow parse_ism_window(const std::string& word);  // auto, region, base; Error{usage} else
-IsmStrand parse_ism_strand(const std::string& word);  // auto, +, -, both
 IsmValue parse_ism_value(const std::string& word);    // diff, lfc
 
 struct IsmOptions {
   std::vector<std::string> models;  // several: the mean of their predictions on each strand
   std::string fasta;
   std::string region;    // as users type it, 1-based and closed
-  std::string profiles;  // as select_profiles takes it (chromatin/predict_output.h); empty: all
+  std::string profiles;  // as select_profiles takes it; empty: all
   IsmWindow window = IsmWindow::automatic;
-  IsmStrand strand = IsmStrand::automatic;  // forward for promoter models, whose windows have a direction
+  // reverse: the window lies and is read as on the reverse strand; both: the forward window and its reverse
+  // complement are read, and their effects averaged.
+  Strands strands = Strands::automatic;
   IsmValue value = IsmValue::difference;
   std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
   double max_n = 0.1;              // windows with a larger share of N are not scored
-  std::int64_t batch_tokens = 8192;
+  BatchSize batch;
 };
 
 struct IsmResult {
@@ -55,8 +53,8 @@ struct IsmResult {
   // where a window was not scored.
   std::vector<float> values;
   IsmWindow window = IsmWindow::region;
-  IsmStrand strand = IsmStrand::both;
-  std::int64_t window_begin = 0;  // with IsmWindow::region
+  Strands strands = Strands::both;  // that were read
+  std::int64_t window_begin = 0;    // with IsmWindow::region
   std::int64_t window_length = 0;
   std::int64_t sequences = 0;  // predicted, by every model on every strand read
   std::int64_t n_rich = 0;     // bases whose window held too many N

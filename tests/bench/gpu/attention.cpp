@@ -57,18 +57,18 @@ void one_size(const Options& options, Report& report, const Shapes& shapes, Size
   const auto columns = [&](const Noise& matrix, Index part) {
     return kernels::Rows{matrix.values() + part * width, stride};
   };
-  const auto read = [](const kernels::Rows& rows) { return kernels::ConstRows{rows.data, rows.stride}; };
+  const auto inputs = [&](const Set& set) {
+    return kernels::QueryKeyValue{columns(set.qkv, 0), columns(set.qkv, 1), columns(set.qkv, 2)};
+  };
   const auto forward = [&](int i) {
     const Set& set = sets[i % 2];
-    backend.attention_forward(batch, read(columns(set.qkv, 0)), read(columns(set.qkv, 1)),
-                              read(columns(set.qkv, 2)), {set.out.values(), width}, set.log_sum_exp.floats());
+    backend.attention_forward(batch, inputs(set), {set.out.values(), width}, set.log_sum_exp.floats());
   };
   const auto backward = [&](int i) {
     const Set& set = sets[i % 2];
-    backend.attention_backward(batch, read(columns(set.qkv, 0)), read(columns(set.qkv, 1)),
-                               read(columns(set.qkv, 2)), {set.out.values(), width}, set.log_sum_exp.floats(),
-                               {set.dout.values(), width}, columns(set.gradients, 0),
-                               columns(set.gradients, 1), columns(set.gradients, 2));
+    backend.attention_backward(
+        batch, inputs(set), {set.out.values(), width}, set.log_sum_exp.floats(), {set.dout.values(), width},
+        {columns(set.gradients, 0), columns(set.gradients, 1), columns(set.gradients, 2)});
   };
 
   // One product of a listed pair of blocks, of all heads and sequences.

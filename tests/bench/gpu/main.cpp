@@ -2,9 +2,8 @@
 // tests/gpu/verify.sh, which sets them beside other programs' of the same run. Timed by the host's clock
 // between two moments when the device is idle, over milliseconds of recorded work; medians of many rounds.
 //
-//   bench_gpu [--device cuda[:N]|cpu] [--precision bf16|tf32|fp32] [--parts memory,attention,...] [--rounds
-//   N] [--tiny]
-//             [--json FILE]
+//   bench_gpu [--device cuda[:N]|cpu] [--precision bf16|tf32|fp32] [--parts memory,attention,...]
+//             [--rounds N] [--tiny] [--json FILE]
 //
 // Exit codes: 0; 1 when a part failed (the others ran); 2 usage; 77 when there is no such device.
 #include <cstdio>

@@ -35,6 +35,7 @@ void one_product(Bench& bench, const Product& product) {
   const auto x = [&](int i) { return i % 2 == 0 ? x0.values() : x1.values(); };
   const auto y = [&](int i) { return i % 2 == 0 ? y0.values() : y1.values(); };
   const auto activation = kernels::Activation::gelu_tanh;
+  const kernels::Linear layer{w, bias, k, n};
 
   const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const std::vector<Fact> facts{
@@ -44,18 +45,18 @@ void one_product(Bench& bench, const Product& product) {
   };
   add("forward", bench.recorded([&](int i) {
     if (gelu_behind)
-      backend.linear_gelu_forward(x(i), w, bias, wide.values(), y(i), m, n, k, activation);
+      backend.linear_gelu_forward(x(i), layer, activation, wide.values(), y(i), m);
     else
-      backend.linear_forward(x(i), w, bias, y(i), m, n, k);
+      backend.linear_forward(x(i), layer, y(i), m);
   }));
   add("backward to its input", bench.recorded([&](int i) {
     if (gelu_before)
-      backend.linear_backward_input_gelu(y(i), w, x(i), dx.values(), m, n, k, activation);
+      backend.linear_backward_input_gelu(y(i), layer, activation, x(i), dx.values(), m);
     else
-      backend.linear_backward_input(y(i), w, dx.values(), m, n, k, false);
+      backend.linear_backward_input(y(i), layer, dx.values(), m, false);
   }));
   add("backward to its weight", bench.recorded([&](int i) {
-    backend.linear_backward_weight(y(i), x(i), gradient.floats(), gradient.floats() + n * k, m, n, k);
+    backend.linear_backward_weight(y(i), x(i), layer, {gradient.floats(), gradient.floats() + n * k}, m);
   }));
 }
 

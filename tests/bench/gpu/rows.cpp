@@ -33,32 +33,30 @@ void elements(Bench& bench, const Shapes& shapes, Index tokens) {
   const Noise gamma(bench, width, fp32), beta(bench, width, fp32), dgamma(bench, width, fp32),
       dbeta(bench, width, fp32);
   const Noise mean(bench, tokens, fp32), rstd(bench, tokens, fp32, 0.1f, 1.0f);
+  const kernels::Norm norm{gamma.floats(), beta.floats(), 1e-12f, width};
+  const kernels::NormGradients gradients{dgamma.floats(), dbeta.floats()};
+  const kernels::NormState state{mean.floats(), rstd.floats()};
   const OnDevice<std::uint64_t> seed(bench, {11});
   const kernels::Dropout dropout{0.1f, seed.data(), 12};
   const double narrow =
       static_cast<double>(tokens * width) * static_cast<double>(kernels::size_of(bench.type()));
   const double wide = narrow / static_cast<double>(width) * static_cast<double>(inner);
 
-  bench.add("layernorm forward", "bigbird", bench.recorded([&](int i) {
-    backend.layernorm_forward(a(i), gamma.floats(), beta.floats(), 1e-12f, y.values(), mean.floats(),
-                              rstd.floats(), tokens, width);
-  }),
+  bench.add("layernorm forward", "bigbird",
+            bench.recorded([&](int i) { backend.layernorm_forward(a(i), norm, y.values(), state, tokens); }),
             0, 2 * narrow);
   bench.add("layernorm backward", "bigbird", bench.recorded([&](int i) {
-    backend.layernorm_backward(a(i), b.values(), gamma.floats(), mean.floats(), rstd.floats(), y.values(),
-                               false, dgamma.floats(), dbeta.floats(), tokens, width);
+    backend.layernorm_backward({a(i), b.values(), state, y.values(), tokens}, norm, gradients, false);
   }),
             0, 3 * narrow);
   bench.add("dropout, add, layernorm forward", "bigbird", bench.recorded([&](int i) {
-    backend.dropout_add_layernorm_forward(a(i), b.values(), dropout, sum.values(), gamma.floats(),
-                                          beta.floats(), 1e-12f, y.values(), mean.floats(), rstd.floats(),
-                                          tokens, width);
+    backend.dropout_add_layernorm_forward({a(i), b.values(), sum.values(), dropout}, norm, y.values(), state,
+                                          tokens);
   }),
             0, 4 * narrow);
   bench.add("layernorm, dropout backward", "bigbird", bench.recorded([&](int i) {
-    backend.layernorm_backward_dropout(a(i), b.values(), gamma.floats(), mean.floats(), rstd.floats(),
-                                       sum.values(), y.values(), dropout, dgamma.floats(), dbeta.floats(),
-                                       tokens, width);
+    backend.layernorm_backward_dropout({a(i), b.values(), state, sum.values(), tokens}, norm, gradients,
+                                       dropout, y.values());
   }),
             0, 4 * narrow);
   bench.add("dropout and add", "bigbird", bench.recorded([&](int i) {
@@ -92,8 +90,8 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
   // Read once for the maximum and the sum, once for the gradient, and written: two reads where a row fits in
   // no cache, one where it does.
   bench.add("cross entropy, in place", "bigbird", bench.recorded([&](int) {
-    backend.cross_entropy(logits.values(), taught.data(), losses.floats(), predictions.data(),
-                          logits.values(), scale.data(), masked, vocabulary);
+    backend.cross_entropy({logits.values(), masked, vocabulary}, taught.data(), losses.floats(),
+                          predictions.data(), {logits.values(), scale.data()});
   }),
             0, 2 * element * static_cast<double>(masked * vocabulary));
 
@@ -108,16 +106,17 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
   const Noise dword(bench, vocabulary * width, fp32), dtype(bench, 2 * width, fp32),
       dposition(bench, 4096 * width, fp32);
   const Noise y(bench, tokens * width, bench.type());
+  const kernels::EmbeddingIndices indices{device_ids.data(), device_types.data(), device_positions.data(),
+                                          tokens};
+  const kernels::EmbeddingTables tables{
+      word.floats(), type.floats(), position.floats(), 1.0f, width, vocabulary, 2, 4096};
   const double rows = static_cast<double>(tokens * width);
-  bench.add("embedding forward", "bigbird", bench.recorded([&](int) {
-    backend.embedding_forward(device_ids.data(), device_types.data(), device_positions.data(), word.floats(),
-                              type.floats(), position.floats(), 1.0f, y.values(), tokens, width);
-  }),
-            0, rows * 4.0 * element);
+  bench.add("embedding forward", "bigbird",
+            bench.recorded([&](int) { backend.embedding_forward(indices, tables, y.values()); }), 0,
+            rows * 4.0 * element);
   bench.add("embedding backward", "bigbird", bench.recorded([&](int) {
-    backend.embedding_backward(y.values(), device_ids.data(), device_types.data(), device_positions.data(),
-                               1.0f, dword.floats(), dtype.floats(), dposition.floats(), tokens, width,
-                               vocabulary, 2, 4096);
+    backend.embedding_backward(y.values(), indices, tables,
+                               {dword.floats(), dtype.floats(), dposition.floats()});
   }),
             0, rows * (element + 16.0));
 }
@@ -132,7 +131,7 @@ void optimizer(Bench& bench, Index count) {
   step.learning_rate = 1e-4f;
   step.weight_decay = 0.01f;
   bench.add("adamw", "bigbird", bench.waiting([&](int) {
-    backend.adamw(p.floats(), g.floats(), m.floats(), v.floats(), runs, 2, step);
+    backend.adamw({p.floats(), g.floats(), m.floats(), v.floats()}, runs, step);
     backend.synchronize();
   }),
             0, 28.0 * static_cast<double>(count) + p.copy_bytes());

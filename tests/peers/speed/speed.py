@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -103,6 +102,13 @@ class Peer:
         save_file({"hidden": self.torch.cat(rows)}, path)
 
 
+def peak_gigabytes():
+    """Of this process. Not getrusage's ru_maxrss: a process inherits that from the one that started it."""
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / 1e9
+
+
 def serve(kind, folder, source, work, precision, threads):
     peer = Peer(kind, folder, source, work, precision, int(threads))
     print(json.dumps({"ready": kind}), flush=True)
@@ -114,8 +120,7 @@ def serve(kind, folder, source, work, precision, threads):
         cpu, start = time.process_time(), time.perf_counter()
         peer.run()
         wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-        print(json.dumps({"wall": wall, "cpu": cpu, "peak_gb": peak}), flush=True)
+        print(json.dumps({"wall": wall, "cpu": cpu, "peak_gb": peak_gigabytes()}), flush=True)
 
 
 class Process:

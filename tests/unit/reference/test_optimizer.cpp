@@ -40,8 +40,7 @@ TEST(ReferenceAdamW, MomentsCarryOverToTheSecondUpdate) {
   const AdamWOptions options{AdamWVariant::torch, 0.5, 0.75, 0.25, 0.0};
   adamw_update(options, 1.0, {2.0}, p, state);
   adamw_update(options, 1.0, {-4.0}, p, state);
-  // m: 1, then 0.5 - 2 = -1.5; v: 1, then 0.75 + 4 = 4.75; corrections 1 - 0.25 = 0.75 and 1 - 0.5625 =
-  // 0.4375.
+  // m: 1, then 0.5 - 2 = -1.5; v: 1, then 0.75 + 4 = 4.75; corrections by 0.75 = 1 - 0.25 and by 0.4375.
   EXPECT_NEAR(p[0], -2.0 / 2.25 + (1.5 / 0.75) / (std::sqrt(4.75 / 0.4375) + 0.25), 1e-12);
 }
 

@@ -73,7 +73,7 @@ class Scorer : public ::testing::Test {
 TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
   const std::vector<std::string> sequences = {random_bases(1, 100), random_bases(2, 60),
                                               random_bases(3, 100)};
-  const auto all = score({{model("a"), model("b")}, true, 8192}, sequences);
+  const auto all = score({{model("a"), model("b")}, Strands::both, {8192}}, sequences);
   ASSERT_EQ(all.size(), 3U);
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     std::size_t place = 0;
@@ -91,12 +91,13 @@ TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
 TEST_F(Scorer, NothingDependsOnTheBatch) {
   std::vector<std::string> sequences;
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
-  EXPECT_EQ(score({{model("a")}, true, 128}, sequences), score({{model("a")}, true, 128 * 7}, sequences));
+  EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences),
+            score({{model("a")}, Strands::both, {128 * 7}}, sequences));
 }
 
 TEST_F(Scorer, MeansAreOverModelsThenStrands) {
-  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4,
-                                      0.5, 0.6, 0.7, 0.8};  // 2 models, 2 strands, 2 outputs
+  // 2 models, 2 strands, 2 outputs.
+  const std::vector<double> values = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
   const SequenceScores scores{values, 2, 2};
   EXPECT_EQ(scores.models(), 2U);
   EXPECT_DOUBLE_EQ(scores.at(1, 0, 1), 0.6);
@@ -112,7 +113,7 @@ TEST_F(Scorer, TwoClassesAreOneProbability) {
   promoter.window = {"promoter", 100, 60, 1};
   testing::write_tiny_classifier(folder / "promoter", promoter);
   const std::string bases = random_bases(4, 100);
-  const auto all = score({{model("promoter")}, false, 8192}, {bases});
+  const auto all = score({{model("promoter")}, Strands::forward, {8192}}, {bases});
   const std::vector<float> two = logits("promoter", bases);
   ASSERT_EQ(all.at(0).size(), 1U);
   const double positive = std::exp(static_cast<double>(two[1])),
@@ -121,7 +122,7 @@ TEST_F(Scorer, TwoClassesAreOneProbability) {
 }
 
 TEST_F(Scorer, AWindowWithTooManyTokensSaysSo) {
-  SequenceScorer scorer({{model("a")}, true, 8192}, *backend);
+  SequenceScorer scorer({{model("a")}, Strands::both, {8192}}, *backend);
   EXPECT_FALSE(scorer.encode(random_bases(5, 100)).cut);
   EXPECT_TRUE(scorer.encode(random_bases(5, 1000)).cut);
 }
@@ -131,14 +132,14 @@ TEST_F(Scorer, ModelsThatDoNotBelongTogetherAreRefused) {
   other.profiles[2].name = "HepG2|DNase";
   testing::write_tiny_classifier(folder / "names", other);
   EXPECT_EQ(message_of([&] {
-              SequenceScorer({{model("a"), model("names")}, true, 8192}, *backend);
+              SequenceScorer({{model("a"), model("names")}, Strands::both, {8192}}, *backend);
             }),
             model("names") + ": its profiles are not those of " + model("a"));
   other = {};
   other.window.length = 120;
   testing::write_tiny_classifier(folder / "window", other);
   EXPECT_EQ(message_of([&] {
-              SequenceScorer({{model("a"), model("window")}, true, 8192}, *backend);
+              SequenceScorer({{model("a"), model("window")}, Strands::both, {8192}}, *backend);
             }),
             model("window") + ": its window and target are not those of " + model("a"));
 }

@@ -2,6 +2,7 @@
 // force.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -57,6 +58,49 @@ TEST_F(Evaluation, BitsPerBaseAreTheBitsOfMaskedTokensOverTheirBases) {
   EXPECT_DOUBLE_EQ(result.bits_per_base(), result.sums.mlm_loss / std::log(2.0) / static_cast<double>(bases));
   // A fresh model guesses among 26 pieces.
   EXPECT_NEAR(result.mlm_loss(), std::log(26.0), 0.3);
+}
+
+// The row of the largest value in each of `rows` rows.
+std::vector<std::int32_t> largest(const std::vector<float>& values, std::size_t rows) {
+  const auto width = static_cast<std::ptrdiff_t>(values.size() / rows);
+  std::vector<std::int32_t> result;
+  for (auto row = values.begin(); row != values.end(); row += width) {
+    result.push_back(static_cast<std::int32_t>(std::max_element(row, row + width) - row));
+  }
+  return result;
+}
+
+TEST_F(Evaluation, WhatIsCorrectIsCountedAnswerByAnswer) {
+  ModelConfig config = tiny_config();
+  config.initializer_range = 0.5;  // answers that differ
+  Model model(*backend_, config, batches_.limits(4), {});
+  model.set_parameters(initial_parameters(model.layout(), config, 3));
+  std::int64_t masked = 0, masked_correct = 0, pairs = 0, pairs_correct = 0, second_answers = 0;
+  for (std::uint64_t piece = 0; piece < batches_.sampler().size(); ++piece) {
+    Batch batch;
+    batches_.append_piece(piece, batch, nullptr);
+    model.forward(batch, {});
+    const auto tokens = largest(model.masked_logits(), batch.masked_labels.size());
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      masked += 1;
+      masked_correct += tokens[i] == batch.masked_labels[i] ? 1 : 0;
+    }
+    const std::int32_t answer = largest(model.sequence_logits(), 1)[0];
+    pairs += 1;
+    pairs_correct += answer == batch.sequence_labels[0] ? 1 : 0;
+    second_answers += answer;
+  }
+  EvaluationOptions options;
+  options.batch = 4;
+  const LossSums sums = evaluate_pretraining(model, batches_, *tokenizer_, options).sums;
+  EXPECT_EQ(sums.mlm_count, masked);
+  EXPECT_EQ(sums.mlm_correct, masked_correct);
+  EXPECT_EQ(sums.sequence_count, pairs);
+  EXPECT_EQ(sums.sequence_correct, pairs_correct);
+  EXPECT_GT(masked_correct, 0);
+  EXPECT_GT(pairs_correct, 0);
+  EXPECT_LT(pairs_correct, pairs);
+  EXPECT_GT(second_answers, 0);
 }
 
 TEST_F(Evaluation, AChoiceOfSamplesIsSeededAndOfTheSizeAskedFor) {

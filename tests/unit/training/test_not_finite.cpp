@@ -26,7 +26,7 @@ class NotFinite : public TrainingTest {
         parameters_(initial_parameters(model_.layout(), config_, 1)) {
     trainer_.steps = 5;
     trainer_.schedule = {ScheduleForm::google, 1e-3, 0, 5};
-    trainer_.sequence_name = "nsp";
+    trainer_.columns.sequence = "nsp";
     trainer_.debug_nan = true;
     trainer_.extras.tokenizer_folder = path("tokenizer");
   }
@@ -111,7 +111,7 @@ TEST_F(NotFinite, TheStateAfterTheLastWholeStepIsSavedBesideTheOthers) {
   const Error error = failure();
   EXPECT_NE(error.message().find("step 2: "), std::string::npos) << error.message();
   EXPECT_NE(error.message().find("checkpoint-1"), std::string::npos) << error.message();
-  EXPECT_NE(error.hint().find("--debug-nan"), std::string::npos) << error.hint();
+  EXPECT_NE(error.hint().find("`debug_nan`"), std::string::npos) << error.hint();
   const TrainState state = read_train_state(path("run") + "/checkpoint-1");
   EXPECT_EQ(state.step, 1u);
   EXPECT_EQ(state.device, "cpu");

@@ -31,7 +31,7 @@ TEST_F(Pretraining, OneBatchIsLearntByHeart) {
   TrainerOptions trainer;
   trainer.steps = 200;
   trainer.schedule = {ScheduleForm::google, 3e-3, 20, 200};
-  trainer.sequence_name = "nsp";
+  trainer.columns.sequence = "nsp";
   trainer.extras.tokenizer_folder = path("tokenizer");
   const RunFolder run(path("run"), RunStart::fresh);
   const TrainingSummary summary =
@@ -167,7 +167,8 @@ TEST_F(Pretraining, ResumeRefusesOtherOptionsAndNamesThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.message().find("--lr was 0.001, is 0.002"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("`learning_rate` was 0.001, is 0.002"), std::string::npos)
+        << error.message();
     EXPECT_NE(error.message().find("hidden_dropout_prob was 0.1, is 0.2"), std::string::npos)
         << error.message();
   }
@@ -214,8 +215,8 @@ TEST_F(Pretraining, TooLittleMemoryNamesSizesThatFit) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_NE(error.hint().find("--accumulate"), std::string::npos) << error.hint();
-    EXPECT_NE(error.hint().find("--grad-checkpoint"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("`accumulate`"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("`grad_checkpoint`"), std::string::npos) << error.hint();
   }
   set_log_sink({});
   EXPECT_FALSE(fs::exists(path("run")));

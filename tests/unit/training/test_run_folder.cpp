@@ -37,8 +37,8 @@ TEST(RunFolder, AFreshRunTakesOnlyAnEmptyFolder) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::bad_input);
     EXPECT_NE(error.message().find("holds a run"), std::string::npos);
-    EXPECT_NE(error.hint().find("--resume"), std::string::npos);
-    EXPECT_NE(error.hint().find("--force"), std::string::npos);
+    EXPECT_NE(error.hint().find("`resume`"), std::string::npos);
+    EXPECT_NE(error.hint().find("`force`"), std::string::npos);
   }
 }
 
@@ -94,7 +94,7 @@ TEST(RunFolder, TrainerStateIsReadBackAndDamageIsNamed) {
   const TrainState state = read_train_state(run.checkpoint(10));
   EXPECT_EQ(state.step, 10u);
   EXPECT_EQ(state.valid_loss, 3.25);
-  EXPECT_EQ(state.options.at("--lr"), "0.1");
+  EXPECT_EQ(state.options.at("learning_rate"), "0.1");
   write_text(run.checkpoint(10) + "/trainer_state.json", "{\"global_step\": 10}");
   try {
     read_train_state(run.checkpoint(10));
@@ -105,17 +105,33 @@ TEST(RunFolder, TrainerStateIsReadBackAndDamageIsNamed) {
   }
 }
 
+// The options of 0.1.0's first runs, as they were typed.
+TEST(RunFolder, OptionsOfEarlierVersionsAreReadAsFields) {
+  const TemporaryFolder folder;
+  write_text(folder / "trainer_state.json",
+             "{\"global_step\": 1, \"tokens\": 1, \"seconds\": 1, \"valid_loss\": null, \"options\": "
+             "{\"--lr\": \"0.1\", \"--weight-decay\": \"0.5\", \"--train (two-part documents)\": \"7\", "
+             "\"--no-nsp\": \"true\", \"model.attention_type\": \"a--b\"}}");
+  const std::map<std::string, std::string> expected = {{"learning_rate", "0.1"},
+                                                       {"weight_decay", "0.5"},
+                                                       {"train (two-part documents)", "7"},
+                                                       {"no_nsp", "true"},
+                                                       {"model.attention_type", "a--b"}};
+  EXPECT_EQ(read_train_state(folder.path().string()).options, expected);
+}
+
 TEST(RunFolder, OtherOptionsAreRefusedByName) {
-  EXPECT_NO_THROW(require_same_options("c", {{"--lr", "1"}}, {{"--lr", "1"}}));
+  EXPECT_NO_THROW(require_same_options("c", {{"seed", "1"}}, {{"seed", "1"}}));
   try {
-    require_same_options("c", {{"--lr", "1"}, {"--seed", "1"}, {"--batch", "4"}},
-                         {{"--lr", "2"}, {"--seed", "1"}, {"--batch", "8"}});
+    require_same_options(
+        "c", {{"seed", "1"}, {"batch", "4"}, {"data (windows)", "7"}, {"model.head", "x"}, {"init", "a"}},
+        {{"seed", "1"}, {"batch", "8"}, {"data (windows)", "9"}, {"model.head", "y"}, {"length", "3"}});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.message().find("--lr was 1, is 2"), std::string::npos);
-    EXPECT_NE(error.message().find("--batch was 4, is 8"), std::string::npos);
-    EXPECT_EQ(error.message().find("--seed"), std::string::npos);
+    EXPECT_EQ(error.message(),
+              "c: cannot go on with other options: `batch` was 4, is 8; `data` (windows) was 7, is 9; "
+              "`length` was not set, is 3; model.head was x, is y; `init` was a, is not set");
   }
 }
 

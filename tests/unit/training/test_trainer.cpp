@@ -59,9 +59,7 @@ class MultiLabelTraining : public TrainingTest {
     options.steps = 3;
     options.schedule = {ScheduleForm::huggingface, 1e-3, 0, 4};
     options.task_name = "labels";
-    options.sequence_name = "labels";
-    options.sequence_accuracy = false;
-    options.mlm_columns = false;
+    options.columns = {false, "labels", false};
     train(model, optimizer, LabelledSequences(config, most), RunFolder(path(name), RunStart::fresh), options,
           {});
     std::vector<double> values;

@@ -13,6 +13,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/data/chunk.h"
+#include "lib/tasks/find_file.h"
 #include "lib/tasks/genomics/chromatin/bins.h"
 
 namespace bigbird {
@@ -24,7 +25,7 @@ constexpr std::int64_t bins_per_stretch = 8192;
 constexpr std::int64_t bases_per_piece = 1 << 22;
 
 constexpr const char* reason_short_contig = "contig shorter than the window";
-constexpr const char* reason_keep = "labels not wanted by --keep";
+constexpr const char* reason_keep = "labels that the rule keep does not want";
 constexpr const char* reason_blacklist = "blacklist";
 constexpr const char* reason_n = "too many N";
 
@@ -57,7 +58,7 @@ class Builder {
                                   comments());
     open_genome();
     if (splits_.regions(Split::test).empty() && splits_.regions(Split::valid).empty())
-      log_warning("no side for validation or test is asked for (--test, --valid, --splits)");
+      log_warning("no side for validation or test is asked for (`test`, `valid`, `preset`)");
     read_inputs();
     Progress progress("chromatin build", static_cast<std::uint64_t>(summary_.grid), "bins");
     for (const std::size_t contig : chosen_) {
@@ -70,7 +71,7 @@ class Builder {
       progress.advance(static_cast<std::uint64_t>(whole));
     }
     summarize(writer);
-    writer.commit(reference(), facts());
+    writer.commit(path_from_folder(reference(), options_.output), facts());
     return summary_;
   }
 
@@ -86,7 +87,7 @@ class Builder {
   }
 
   void drop(const char* reason, std::int64_t bins) {
-    if (bins > 0) summary_.dropped[reason] += bins;
+    summary_.dropped.add(reason, static_cast<std::uint64_t>(bins));
   }
 
   void open_genome() {
@@ -241,13 +242,11 @@ class Builder {
         summary_.without_positives.push_back(fmt::format("{} {}", k, tracks_[k].profile.name));
     }
     if (summary_.bins > 0) return;
-    std::string reasons;
-    for (const auto& [reason, count] : summary_.dropped)
-      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", reason, count);
     throw_bad_input(
-        fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid, reasons),
-        "check that peaks and genome are of the same assembly, and the rules --keep, --blacklist, "
-        "--max-n and --window");
+        fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid,
+                    summary_.dropped.text(": ")),
+        "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
+        "`max_n`, `left` and `right`");
   }
 
   std::string facts() const {
@@ -268,7 +267,8 @@ class Builder {
                       {"gap", options_.gap ? nlohmann::ordered_json(*options_.gap) : "windows apart"},
                       {"bins_moved_to_none", summary_.moved}};
     json["grid_bins"] = summary_.grid;
-    json["dropped"] = summary_.dropped;
+    json["dropped"] = nlohmann::ordered_json::object();
+    for (const auto& [reason, count] : summary_.dropped) json["dropped"][reason] = count;
     json["peak_lines"] = {{"read", summary_.peaks.lines},
                           {"empty", summary_.peaks.empty},
                           {"clipped", summary_.peaks.clipped},
@@ -299,14 +299,14 @@ void check_options(const ChromatinBuildOptions& options) {
   const auto refuse = [](const std::string& what, const char* hint) {
     throw_usage("chromatin build: " + what, hint);
   };
-  if (options.bin < 1 || options.bin > most) refuse(fmt::format("--bin {}", options.bin), "1 to 10M bases");
+  if (options.bin < 1 || options.bin > most) refuse(fmt::format("`bin` {}", options.bin), "1 to 10M bases");
   if (options.left < 0 || options.right < 0 || options.left > most || options.right > most) {
     refuse(fmt::format("{} bases before and {} behind a bin of {}", options.left, options.right, options.bin),
            "a window holds its bin, with 0 to 10M bases on each side");
   }
-  if (options.gap && *options.gap < 0) refuse(fmt::format("--gap {}", *options.gap), "0 or more bases");
+  if (options.gap && *options.gap < 0) refuse(fmt::format("`gap` {}", *options.gap), "0 or more bases");
   if (options.max_n && !(*options.max_n >= 0 && *options.max_n <= 1)) {
-    refuse(fmt::format("--max-n {}", *options.max_n), "a share between 0 and 1");
+    refuse(fmt::format("`max_n` {}", *options.max_n), "a share between 0 and 1");
   }
 }
 

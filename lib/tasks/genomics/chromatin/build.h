@@ -12,6 +12,7 @@
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/genomics/chromatin/peaks.h"
 #include "lib/tasks/genomics/chromatin/splits.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
@@ -37,11 +38,11 @@ struct ChromatinBuildOptions {
 
 struct ChromatinBuildSummary {
   std::size_t profiles = 0;
-  std::int64_t grid = 0;                        // whole bins on the chosen contigs
-  std::int64_t bins = 0;                        // kept
-  std::map<std::string, std::int64_t> dropped;  // by reason; with `bins` they add up to `grid`
-  std::map<std::string, std::int64_t> sides;    // bins by split
-  std::int64_t moved = 0;                       // to split none, by the gap
+  std::int64_t grid = 0;                      // whole bins on the chosen contigs
+  std::int64_t bins = 0;                      // kept
+  ReasonCounts dropped;                       // bins; with `bins` they add up to `grid`
+  std::map<std::string, std::int64_t> sides;  // bins by split
+  std::int64_t moved = 0;                     // to split none, by the gap
   IntervalCounts peaks;
   std::uint64_t elsewhere = 0;                 // intervals, merged by track, on contigs that were not chosen
   std::vector<std::string> without_positives;  // "index name" of the profiles that no kept bin has

@@ -11,6 +11,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/genome/bed.h"
+#include "lib/tasks/find_file.h"
 
 namespace bigbird {
 namespace {
@@ -61,13 +62,8 @@ Manifest read_manifest(const std::string& folder) {
 
 std::string reference_path(const std::string& folder, const std::string& fasta) {
   if (!fasta.empty()) return fasta;
-  const std::string reference = read_manifest(folder).reference;
-  if (file_exists(folder + "/" + reference)) return folder + "/" + reference;
-  if (!file_exists(reference)) {
-    throw_bad_input(fmt::format("{}/manifest.json: the genome {} is not there", folder, reference),
-                    "say where it is: -f FASTA (paths in the manifest are those of the build)");
-  }
-  return reference;
+  return find_beside(read_manifest(folder).reference, folder, folder + "/manifest.json",
+                     "say where the genome of the data set is: `fasta_ref`");
 }
 
 std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& manifest, const Fasta& fasta) {

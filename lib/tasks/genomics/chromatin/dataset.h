@@ -1,16 +1,15 @@
 // The folder of `chromatin build` and `chromatin import-deepsea`:
 //
-//   bins.bed.gz    BED4, a line per bin: chrom start end split (train, valid, test, none); in genome order,
-//   or
-//                  in the order of the samples that were imported
-//   labels.npy     uint8 [bins, ceil(profiles / 8)], a row per line of bins.bed.gz: label k is bit k % 8 (the
-//                  lowest first) of byte k / 8. numpy: unpackbits(load(F), axis=1, bitorder="little")
-//   profiles.tsv   #index name group, and counts of positives by split
-//   sequences.fa.gz (+ .fai, .gzi)   import-deepsea without a genome: one record per split, its samples end
-//                  to end; the bins of bins.bed.gz lie in it
-//   manifest.json  window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
-//   FASTA
-//                  to cut windows from: a file of this folder where there is one of that name, else a path
+//   bins.bed.gz      BED4, a line per bin: chrom start end split (train, valid, test, none); in genome order,
+//                    or in the order of the samples that were imported
+//   labels.npy       uint8 [bins, ceil(profiles / 8)], a row per line of bins.bed.gz: label k is bit k % 8
+//                    (the lowest first) of byte k / 8. NumPy: unpackbits(load(F), axis=1, bitorder="little")
+//   profiles.tsv     #index name group, and counts of positives by split
+//   sequences.fa.gz  (with .fai and .gzi) import-deepsea without a genome: one record per split, its samples
+//                    end to end; the bins of bins.bed.gz lie in it
+//   manifest.json    window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
+//                    FASTA to cut windows from: a path from this folder, or from the working folder
+//                    (find_file.h)
 //
 // Coordinates are 0-based half-open, on the forward strand.
 #pragma once
@@ -121,8 +120,8 @@ class ChromatinDatasetWriter {
   const std::array<std::uint64_t, split_count>& positives(std::size_t profile) const {
     return positives_[profile];
   }
-  // `reference`: the manifest's. `facts_json`: an object whose entries the manifest takes over after its own
-  // (rules, counts of what was dropped, provenance).
+  // `reference`: the manifest's, a path from the folder (path_from_folder). `facts_json`: an object whose
+  // entries the manifest takes over after its own (rules, counts of what was dropped, provenance).
   void commit(const std::string& reference, const std::string& facts_json);
 
  private:

@@ -53,8 +53,8 @@ class ChromatinLabels {
  public:
   // `path`: a folder of `chromatin build`, with the bins of `split` (all of them without it); or a .npy
   // matrix, uint8 or bool, a row per bin: one byte per profile, or packed as labels.npy of such a folder. A
-  // matrix alone has no split and no names; `columns`, how many profiles it is for, tells which of the two
-  // it is. Error naming the file: wrong widths, values other than 0 and 1, a split without bins.
+  // matrix alone has no split and no names; `columns`, how many profiles it is for, tells which of the two it
+  // is. Error naming the file: wrong widths, values other than 0 and 1, a split without bins.
   ChromatinLabels(const std::string& path, std::optional<Split> split, std::optional<std::size_t> columns);
 
   const std::string& path() const { return path_; }

@@ -14,19 +14,21 @@
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/tasks/finetuning.h"
 
 namespace bigbird {
 namespace {
 
 // The model to begin from, with a head for the profiles of the data.
-LoadedModel load_for(const ChromatinFinetuneOptions& options, const ChromatinDataset& data) {
-  const std::string& init = options.training.init;
+LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder& folder,
+                     const ChromatinDataset& data) {
+  const std::string& init = folder.path();
   const auto profiles = static_cast<std::int64_t>(data.profiles().size());
-  LoadedModel loaded = load_model(init, HeadType::classification, options.training.seed, profiles);
+  LoadedModel loaded = folder.load(HeadType::classification, options.seed, profiles);
   ModelConfig& config = loaded.config;
-  if (read_config(init + "/config.json").head == HeadType::classification) {
+  if (folder.config().head == HeadType::classification) {
     if (config.num_labels != profiles || config.problem_type != ProblemType::multi_label) {
       throw_bad_input(fmt::format("{}: a classifier of {} classes or profiles, and {} has {} profiles", init,
                                   config.num_labels, options.data, profiles),
@@ -48,7 +50,6 @@ LoadedModel load_for(const ChromatinFinetuneOptions& options, const ChromatinDat
   if (distinct.size() == data.profiles().size()) {
     for (const Profile& profile : data.profiles()) config.label_names.push_back(profile.name);
   }
-  if (options.training.dropout >= 0) config.hidden_dropout_prob = options.training.dropout;
   return loaded;
 }
 
@@ -57,7 +58,7 @@ std::vector<std::uint32_t> validation_rows(const ChromatinFinetuneOptions& optio
                                            const ChromatinDataset& data) {
   std::vector<std::uint32_t> rows = data.rows(Split::valid);
   if (options.valid_bins == 0 || rows.size() <= options.valid_bins) return rows;
-  const RandomPermutation order(options.training.seed, Purpose::finetune_sample, 1, rows.size());
+  const RandomPermutation order(options.seed, Purpose::finetune_sample, 1, rows.size());
   std::vector<std::uint32_t> chosen;
   for (std::uint64_t i = 0; i < options.valid_bins; ++i) {
     chosen.push_back(rows[static_cast<std::size_t>(order(i))]);
@@ -70,95 +71,84 @@ std::string window_text(const ModelWindow& window) {
   return fmt::format("{} bp, target {} bp at {}", window.length, window.target_length, window.target_offset);
 }
 
-std::string card(const ChromatinFinetuneOptions& options, const ModelConfig& config, const Schedule& schedule,
-                 const ChromatinDataset& data, std::size_t train_bins, const kernels::Backend& backend) {
-  const std::string rows = fmt::format(
-      "| data | {} bins, {} profiles (profiles.tsv) |\n| window | {} |\n| strands | {} |\n"
-      "| weight of positives | {:g} |\n",
-      train_bins, data.profiles().size(), window_text(data.window()), name_of(options.strands),
-      options.positive_weight);
-  return finetune_card(options.training, config, schedule, backend,
-                       "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin", rows) +
-         fmt::format(
-             "\nOutput k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin "
-             "predict -m FOLDER "
-             "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are "
-             "higher by about {:.2f}.\n",
-             options.positive_weight, std::log(options.positive_weight));
+ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelConfig& config,
+                         const Schedule& schedule, const ChromatinDataset& data, std::size_t train_bins,
+                         const kernels::Backend& backend) {
+  ModelCard card = finetune_card(
+      options, config, schedule, backend, "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin",
+      {{"data", fmt::format("{} bins, {} profiles (profiles.tsv)", train_bins, data.profiles().size())},
+       {"window", window_text(data.window())},
+       {"strands", name_of(options.strands)},
+       {"weight of positives", fmt::format("{:g}", options.positive_weight)}});
+  card.use = fmt::format(
+      "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m FOLDER "
+      "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are higher by "
+      "about {:.2f}.\n",
+      options.positive_weight, std::log(options.positive_weight));
+  return card;
 }
 
 }  // namespace
 
 TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kernels::Backend& backend) {
-  const FinetuneOptions& training = options.training;
-  check_numbers(training, "chromatin finetune");
+  check_run(options);
   if (!(options.positive_weight > 0.0 && options.positive_weight <= 1e6)) {
     throw_usage(
-        fmt::format("--positive-weight {}: must be above 0 and at most 1e6", options.positive_weight));
+        fmt::format("`positive_weight` {}: must be above 0 and at most 1e6", options.positive_weight));
   }
-  RunFolder::check(training.run, training.start);
   const ChromatinDataset data(options.data, options.fasta);
   std::vector<std::uint32_t> train_rows = data.rows(Split::train);
   if (train_rows.empty()) {
-    throw_bad_input(options.data + ": no bin is of the training split", "see bigbird chromatin build --help");
+    throw_bad_input(options.data + ": no bin is of the training split",
+                    "see `bigbird chromatin build --help`");
   }
-  LoadedModel loaded = load_for(options, data);
+  const ModelFolder init(options.init);
+  init.require(Alphabet::dna);
+  LoadedModel loaded = load_for(options, init, data);
   ModelConfig& config = loaded.config;
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(training.init);
-  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
-                         training.init, training.init);
-  if (!tokenizer->is_dna()) {
-    throw_bad_input(training.init + ": its tokenizer is for text, not for DNA",
-                    "take a model that reads DNA");
-  }
 
-  const ChromatinWindows windows(data, *tokenizer);
+  const ChromatinWindows windows(data, init.tokenizer());
   std::int64_t longest = 0;
-  if (training.length == 0) {
-    longest =
-        windows.longest_of_sample(train_rows, options.strands != StrandSampling::forward,
-                                  options.length_windows, config.max_position_embeddings, training.seed);
+  if (options.length == 0) {
+    longest = windows.longest_of_sample(train_rows, options.strands != StrandSampling::forward,
+                                        options.length_windows, config.max_position_embeddings, options.seed);
   }
-  config.input_length = input_length(training, config, longest);
+  config.input_length = input_length(options, config, longest);
   validate(config, "the options of the model");
 
   ChromatinTaskOptions task_options{options.strands, std::move(train_rows), validation_rows(options, data)};
   const std::size_t train_bins = task_options.train.size(), valid_bins = task_options.valid.size();
-  const ChromatinTask task(training, config, data, windows, std::move(task_options));
-  const Schedule schedule = finetune_schedule(training, task.samples());
-  log_info(fmt::format(
-      "{} profiles, {} training bins ({} samples an epoch), {} of {} validation bins, windows of {}",
-      data.profiles().size(), train_bins, task.samples(), valid_bins, data.rows(Split::valid).size(),
-      window_text(data.window())));
-  log_info(fmt::format(
-      "{} tokens a window{}; {} steps are {:.2f} epochs", config.input_length,
-      training.length == 0 ? fmt::format(" (the longest of {} random training windows has {})",
+  const ChromatinTask batches(options, config, data, windows, std::move(task_options));
+  log_info(fmt::format("{} profiles, {} training bins, {} of {} validation bins, windows of {}",
+                       data.profiles().size(), train_bins, valid_bins, data.rows(Split::valid).size(),
+                       window_text(data.window())));
+  log_info(fmt::format("{} tokens a window{}", config.input_length,
+                       options.length == 0
+                           ? fmt::format(" (the longest of {} random training windows has {})",
                                          std::min<std::uint64_t>(options.length_windows, train_bins), longest)
-                           : "",
-      schedule.total,
-      static_cast<double>(schedule.total * training.batch) / static_cast<double>(task.samples())));
+                           : ""));
 
-  TrainerOptions trainer;
-  trainer.task_name = "chromatin finetune";
-  trainer.sequence_name = "profile";
-  trainer.sequence_accuracy = false;
-  trainer.eval_every = valid_bins > 0 ? steps_between_validations(training, task.samples()) : 0;
-  trainer.identity = finetune_identity(training, config, schedule);
-  trainer.identity["--data (bins, training bins, profiles, window)"] =
+  TaskDescription task = describe_finetuning(options, loaded);
+  task.name = "chromatin finetune";
+  task.columns.sequence = "profile";
+  task.columns.sequence_accuracy = false;
+  task.samples = batches.samples();
+  task.validates = valid_bins > 0;
+  // of labels.npy, at the end
+  task.mapped_bytes = data.labels().rows() * ((data.labels().profiles() + 7) / 8);
+  task.identity["data (bins, training bins, profiles, window)"] =
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
-  trainer.identity["--strand"] = name_of(options.strands);
-  trainer.extras = {training.init, card(options, config, schedule, data, train_bins, backend),
-                    model_task_files(data.window(), data.profiles())};
+  task.identity["strand"] = name_of(options.strands);
+  task.extras.model_card = model_card(
+      describe_model(options, config, schedule_of(options, task.samples), data, train_bins, backend));
+  task.extras.files = model_task_files(data.window(), data.profiles());
 
-  // of labels.npy, at the end
-  const std::size_t mapped = data.labels().rows() * ((data.labels().profiles() + 7) / 8);
-  const TrainingSummary summary =
-      run_finetuning(training, loaded, schedule, std::move(trainer), task, mapped, backend);
-  if (task.cut() > 0) {
+  const TrainingSummary summary = run_training(batches, task, options, backend);
+  if (batches.cut() > 0) {
     log_warning(
         fmt::format("{} of {} training windows had more than {} tokens and were cut at their right end",
-                    task.cut(), task.seen(), config.input_length));
+                    batches.cut(), batches.seen(), config.input_length));
   }
   return summary;
 }

@@ -6,13 +6,15 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/chromatin/finetune_windows.h"
+#include "lib/training/run_options.h"
+#include "lib/training/trainer.h"
 
 namespace bigbird {
 
-struct ChromatinFinetuneOptions {
-  FinetuneOptions training;
+struct ChromatinFinetuneOptions : RunOptions {
+  ChromatinFinetuneOptions() : RunOptions(finetuning_defaults()) {}
+
   std::string data;   // folder of `chromatin build` or `chromatin import-deepsea`
   std::string fasta;  // instead of the genome that the folder names; may be empty
   double positive_weight = 8.0;

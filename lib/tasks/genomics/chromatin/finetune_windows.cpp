@@ -29,7 +29,7 @@ StrandSampling parse_strand_sampling(const std::string& name) {
   for (const auto& [strands, known] : strand_names) {
     if (name == known) return strands;
   }
-  throw_usage(fmt::format("--strand {}: there is no such choice", name), "one of: both, coin, forward");
+  throw_usage(fmt::format("`strand` {}: there is no such choice", name), "one of: both, coin, forward");
 }
 
 Fasta ChromatinWindows::take_fasta() const {
@@ -81,7 +81,7 @@ std::int64_t ChromatinWindows::longest_of_sample(std::span<const std::uint32_t> 
   return static_cast<std::int64_t>(longest);
 }
 
-ChromatinTask::ChromatinTask(const FinetuneOptions& options, const ModelConfig& config,
+ChromatinTask::ChromatinTask(const RunOptions& options, const ModelConfig& config,
                              const ChromatinDataset& data, const ChromatinWindows& windows,
                              ChromatinTaskOptions task)
     : options_(options), config_(config), data_(data), windows_(windows), task_(std::move(task)) {}

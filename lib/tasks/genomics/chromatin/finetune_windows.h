@@ -41,9 +41,9 @@ class ChromatinWindows {
       : data_(data), tokenizer_(tokenizer) {}
 
   struct Encoded {
-    std::vector<std::vector<std::int32_t>>
-        ids;  // with [CLS] and [SEP], cut at their right end to `most` tokens
-    std::size_t cut = 0;
+    // With [CLS] and [SEP], cut at their right end to `most` tokens.
+    std::vector<std::vector<std::int32_t>> ids;
+    std::size_t cut = 0;  // how many of them were cut
   };
   Encoded encode(std::span<const ChromatinSample> samples, std::int64_t most) const;
   // Tokens of the longest of `count` training windows (a random choice by seed), [CLS] and [SEP] included.
@@ -70,7 +70,7 @@ struct ChromatinTaskOptions {
 class ChromatinTask : public TrainingTask {
  public:
   // All but `task` are referred to and must outlive the object.
-  ChromatinTask(const FinetuneOptions& options, const ModelConfig& config, const ChromatinDataset& data,
+  ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
                 const ChromatinWindows& windows, ChromatinTaskOptions task);
   std::uint64_t samples() const;  // of an epoch
   std::vector<Batch> batches(std::uint64_t step) const override;
@@ -83,7 +83,7 @@ class ChromatinTask : public TrainingTask {
   ChromatinSample sample(const Draw& draw) const;
   Batch batch_of(std::span<const ChromatinSample> samples, std::size_t& cut) const;
 
-  const FinetuneOptions& options_;
+  const RunOptions& options_;
   const ModelConfig& config_;
   const ChromatinDataset& data_;
   const ChromatinWindows& windows_;

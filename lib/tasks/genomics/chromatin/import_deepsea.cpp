@@ -14,6 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/genome/fasta_writer.h"
+#include "lib/tasks/find_file.h"
 #include "lib/tasks/genomics/chromatin/deepsea_bins.h"
 #include "lib/tasks/genomics/chromatin/deepsea_matrix.h"
 
@@ -65,7 +66,7 @@ class Importer {
     if (sequences) sequences->close();
     summary_.bins = writer.bins();
     summary_.profiles = profiles_.size();
-    writer.commit(bins_ ? options_.fasta : sequence_file, facts());
+    writer.commit(bins_ ? path_from_folder(options_.fasta, options_.output) : sequence_file, facts());
     return summary_;
   }
 
@@ -152,8 +153,7 @@ class Importer {
       slab = slab / chunk * chunk;
     }
     log_info(fmt::format(
-        "{}: {} samples of {} bp, {} profiles ({}); slabs of {} samples, about {:.0f} MB of "
-        "memory",
+        "{}: {} samples of {} bp, {} profiles ({}); slabs of {} samples, about {:.0f} MB of memory",
         matrix.path(), matrix.samples(), positions_, matrix.profiles(), split_side_name(matrix.split()), slab,
         static_cast<double>(slab * each + matrix.resident_bytes()) / 1e6));
     return slab;

@@ -18,6 +18,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/tasks/find_file.h"
 
 namespace bigbird {
 namespace {
@@ -128,7 +129,8 @@ std::vector<PeakTrack> read_peak_list(const std::string& path) {
                       "a row for each track: name, group (TF, DHS, HM, or . for none), file");
     }
     if (row.profile.group.empty()) row.profile.group = ".";
-    if (row.file.front() != '/' && folder != ".") row.file = folder + "/" + row.file;
+    row.file = find_beside(row.file, folder, table.where(),
+                           "files of a list are looked for from the list's folder and the working folder");
     if (has_track && fields[track] != ".") row.track = fields[track];
     if (!seen.emplace(row.file, row.track).second) {
       throw_bad_input(fmt::format("{}: {}{}{} is listed twice", table.where(), row.file,

@@ -186,8 +186,7 @@ class TrackSink : public PredictionSink {
       return;
     }
     if (path == "-") {
-      throw_usage("-o -: several tracks go into a folder",
-                  "choose one profile (--profiles K), or give a folder");
+      throw_usage("-o -: several tracks go into a folder", "choose one of the `profiles`, or give a folder");
     }
     folder_.emplace(path);
     OutputStream out(folder_->file("tracks.tsv"));
@@ -251,7 +250,7 @@ std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, co
       break;
   }
   if (contigs.empty()) {
-    throw_usage("tracks need places in a genome", "give -f GENOME with -R BED, or --data DIR");
+    throw_usage("tracks need places in a genome", "give the genome with a BED, or a data set");
   }
   return std::make_unique<TrackSink>(
       path, format == PredictionFormat::bigwig ? TrackFormat::bigwig : TrackFormat::bedgraph, columns,

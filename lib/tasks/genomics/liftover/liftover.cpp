@@ -94,7 +94,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
       order.see(text);
       out.write(text);
     } else {
-      ++summary.reasons[reason];
+      summary.reasons.add(reason);
       if (unmapped) unmapped->write(fmt::format("#{}\n{}\n", reason, line));
     }
     if (summary.records % progress_step == 0) {
@@ -102,8 +102,8 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
       throw_if_cancelled();
     }
   }
-  const auto unknown = summary.reasons.find(lift_outcome_text(LiftOutcome::unknown_contig));
-  if (summary.records > 0 && unknown != summary.reasons.end() && unknown->second == summary.records) {
+  const std::uint64_t unknown = summary.reasons.count(lift_outcome_text(LiftOutcome::unknown_contig));
+  if (unknown > 0 && unknown == static_cast<std::uint64_t>(summary.records)) {
     throw_bad_input(fmt::format("{}: none of its contigs is in {}", options.input, options.chain),
                     fmt::format("the chain file lifts from {}, ...", chain.from()[0].name));
   }

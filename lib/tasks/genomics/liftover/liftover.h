@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/genomics/liftover/assembly.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
@@ -31,15 +31,15 @@ struct LiftoverSummary {
   LiftoverFormat format = LiftoverFormat::bed;
   std::int64_t records = 0;
   std::int64_t lifted = 0;
-  std::map<std::string, std::int64_t> reasons;  // of those that did not lift
+  ReasonCounts reasons;  // of those that did not lift
   bool in_order = true;  // the output's records ascend within each contig, which is in one piece
 };
 
 // A VCF is told by its first line (##fileformat=VCF, #CHROM) or, where that is none, by the suffix .vcf or
-// .vcf.gz; anything else is BED. Lines that hold no record go to the output as they are (for VCF see
-// vcf.h). In `unmapped` each record is as it was, after a line "#REASON". Outputs appear whole or
-// not at all. Errors: lines that do not parse, by file and line; an input or genome of another assembly than
-// the chain's; no record on a contig of the chain file.
+// .vcf.gz; anything else is BED. Lines that hold no record go to the output as they are (for VCF see vcf.h).
+// In `unmapped` each record is as it was, after a line "#REASON". Outputs appear whole or not at all. Errors:
+// lines that do not parse, by file and line; an input or genome of another assembly than the chain's; no
+// record on a contig of the chain file.
 LiftoverSummary lift_file(const LiftoverOptions& options);
 
 // One BED record. 3 to 9 columns: the interval, the strand, and the thick range, which becomes empty (start

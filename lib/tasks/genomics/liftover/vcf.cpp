@@ -16,8 +16,7 @@ namespace bigbird {
 namespace {
 
 constexpr const char* vcf_hint =
-    "VCF lines are tab-separated: CHROM POS ID REF ALT and, where there is more, "
-    "QUAL FILTER INFO";
+    "VCF lines are tab-separated: CHROM POS ID REF ALT and, where there is more, QUAL FILTER INFO";
 constexpr const char* flipped_reason = "Structural variant on a flipped strand";
 constexpr const char* ref_reason = "REF is not the new genome's";
 // How far an indel on the other strand is moved left; beyond it the record is right, only not leftmost.

@@ -182,13 +182,12 @@ class Builder {
   }
 
   void count_dropped() {
-    for (const DroppedTss& dropped : catalogue_.dropped) ++summary_.dropped[dropped.reason];
+    for (const DroppedTss& dropped : catalogue_.dropped) summary_.dropped.add(dropped.reason);
     summary_.promoters = static_cast<std::int64_t>(promoters_.size());
     if (!promoters_.empty()) return;
-    const auto most = std::max_element(summary_.dropped.begin(), summary_.dropped.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const std::string most = summary_.dropped.most_frequent();
     throw_bad_input(fmt::format("{}: none of its {} TSS gives a window; {} of them: {}", options_.tss,
-                                catalogue_.rows, most->second, most->first),
+                                catalogue_.rows, summary_.dropped.count(most), most),
                     "check that TSS and genome are of the same assembly, or choose a smaller --left and "
                     "--right (and --min-distance, for genomic negatives)");
   }

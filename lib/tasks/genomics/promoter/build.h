@@ -14,6 +14,7 @@
 #include "lib/tasks/genomics/promoter/negatives.h"
 #include "lib/tasks/genomics/promoter/negatives_genomic.h"
 #include "lib/tasks/genomics/promoter/split.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
@@ -45,10 +46,10 @@ struct GenomicNegativeSummary {
 };
 
 struct PromoterBuildSummary {
-  std::int64_t rows = 0;                        // in the TSS file
-  std::int64_t promoters = 0;                   // used; as many negatives
-  std::int64_t groups = 0;                      // of promoters that stay on one side together
-  std::map<std::string, std::int64_t> dropped;  // by reason
+  std::int64_t rows = 0;       // in the TSS file
+  std::int64_t promoters = 0;  // used; as many negatives
+  std::int64_t groups = 0;     // of promoters that stay on one side together
+  ReasonCounts dropped;        // rows
   GenomicNegativeSummary genomic;
   // One entry for each fold (one without folds): promoters on each side, and what the leak check found.
   std::vector<std::map<std::string, std::int64_t>> sides;
@@ -61,9 +62,9 @@ struct PromoterBuildSummary {
 // negative of a promoter is a function of the seed and of its place alone; a genomic one also of the other
 // promoters, which it avoids. A window that passes its contig's end or holds too many N is dropped and
 // counted; so is, when whole chromosomes are split, a promoter whose sequence stands on another chromosome
-// too. What was written is read back and must not leak (leaks.h). The folder appears whole or not at
-// all. Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a data
-// set that leaks.
+// too. What was written is read back and must not leak (leaks.h). The folder appears whole or not at all.
+// Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a data set
+// that leaks.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options);
 
 // manifest.json of such a folder.

@@ -56,12 +56,10 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
   json["joined"] = options.join;
   json["groups"] = summary.groups;
   json["seed"] = options.seed;
-  std::int64_t dropped = 0;
-  for (const auto& [reason, count] : summary.dropped) dropped += count;
   json["counts"] = {{"rows", summary.rows},
                     {"positives", summary.promoters},
                     {"negatives", summary.promoters},
-                    {"dropped", dropped}};
+                    {"dropped", summary.dropped.total()}};
   json["dropped"] = Json::object();
   for (const auto& [reason, count] : summary.dropped) json["dropped"][reason] = count;
   for (std::size_t fold = 0; fold < summary.sides.size(); ++fold) {

@@ -5,13 +5,15 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
+#include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
 
-struct PromoterFinetuneOptions : FinetuneOptions {
+struct PromoterFinetuneOptions : RunOptions {
+  PromoterFinetuneOptions() : RunOptions(finetuning_defaults()) {}
+
   // A folder with a train and a valid side (labelled_sequences.h), of `promoter build` or one's own; or,
   // instead, the sides themselves: `valid` may be left out.
   std::string data;

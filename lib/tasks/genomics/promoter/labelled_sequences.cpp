@@ -93,8 +93,7 @@ class TableWindows : public WindowReader {
       if (columns_[needed] != no_column) continue;
       throw_bad_input(
           fmt::format("{}: the header names no column '{}'", lines_.where(), names[needed]),
-          "the first line must name the columns, sequence and label among them, separated by tabs or "
-          "commas");
+          "the first line must name the columns, sequence and label among them, separated by tabs or commas");
     }
   }
 

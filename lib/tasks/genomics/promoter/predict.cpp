@@ -4,78 +4,92 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <deque>
 #include <utility>
 #include <vector>
 
+#include "kernels/parallel.h"
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/config_json.h"
-#include "lib/tasks/finetuning.h"
-#include "lib/tasks/window_classifier.h"
 
 namespace bigbird {
+namespace {
 
-PromoterPredictor::PromoterPredictor(const std::string& model_folder, std::int64_t micro_batch,
-                                     kernels::Backend& backend)
-    : micro_batch_(micro_batch) {
-  const ModelConfig stored = read_config(model_folder + "/config.json");
-  if (stored.head != HeadType::classification || stored.num_labels < 2 ||
-      stored.problem_type != ProblemType::single_label) {
-    throw_bad_input(model_folder + ": not a promoter classifier",
-                    "make one with `bigbird promoter finetune`");
-  }
-  LoadedModel loaded = load_model(model_folder, HeadType::classification, 0, stored.num_labels);
-  classes_ = static_cast<std::size_t>(stored.num_labels);
-  if (loaded.config.input_length == 0) loaded.config.input_length = loaded.config.max_position_embeddings;
-  tokenizer_ = load_tokenizer(model_folder);
-  check_tokenizer_agrees(loaded.config, static_cast<std::int64_t>(tokenizer_->vocab_size()),
-                         tokenizer_->digest(), model_folder, model_folder);
-  model_ = std::make_unique<Model>(backend, loaded.config, padded_limits(loaded.config, micro_batch),
-                                   ModelOptions{});
-  model_->set_parameters(loaded.parameters);
+constexpr std::size_t chunk_windows = 64;  // encoded at the same time by all threads
+
+struct EncodedWindow {
+  Window window;
+  bool scored = false;
+  EncodedSequence sequence;
+};
+
+}  // namespace
+
+void require_classes(const SequenceScorer& scorer) {
+  const FinetunedModel& model = scorer.model();
+  if (model.config().problem_type == ProblemType::single_label && model.config().num_labels >= 2) return;
+  throw_bad_input(model.path() + ": not a promoter classifier", "make one with `bigbird promoter finetune`");
 }
 
-std::int64_t PromoterPredictor::predict(
-    WindowReader& windows, double max_n,
-    const std::function<void(const Window&, std::span<const double>)>& row) {
-  const std::int64_t length = model_->config().input_length;
-  std::vector<Window> pending;
-  std::vector<ClassifiedSequence> sequences;  // of those that are scored
-  std::int64_t count = 0, shortened = 0, left_out = 0;
+std::size_t classes_of(const SequenceScorer& scorer) {
+  return static_cast<std::size_t>(scorer.model().config().num_labels);
+}
+
+std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, double max_n,
+                               const std::function<void(const Window&, std::span<const double>)>& row) {
+  std::int64_t count = 0, cut = 0, left_out = 0;
+  // All windows that have no row yet, in order; those that are scored get their scores in the same order.
+  std::deque<std::pair<Window, bool>> waiting;
   Progress progress("promoter predict", 0, "windows");
-  const auto flush = [&] {
-    const std::vector<double> probabilities = classify(*model_, sequences, micro_batch_);
-    std::span<const double> rest = probabilities;
-    for (const Window& one : pending) {
-      const bool scored = share_of_n(one.sequence) <= max_n;
-      row(one, rest.first(scored ? classes_ : 0));
-      rest = rest.subspan(scored ? classes_ : 0);
-      left_out += scored ? 0 : 1;
-    }
-    progress.advance(pending.size());
-    count += static_cast<std::int64_t>(pending.size());
-    pending.clear();
-    sequences.clear();
+  const auto give = [&](std::span<const double> probabilities) {
+    row(waiting.front().first, probabilities);
+    waiting.pop_front();
+    progress.advance(1);
   };
-  Window window;
-  while (windows.next(window)) {
-    if (share_of_n(window.sequence) <= max_n) {
-      ClassifiedSequence& sequence = sequences.emplace_back();
-      shortened += encode_window(*tokenizer_, window.sequence, length, sequence.ids) ? 1 : 0;
+  const auto give_unscored = [&] {
+    while (!waiting.empty() && !waiting.front().second) give({});
+  };
+  std::vector<double> probabilities(scorer.outputs());
+  const auto give_scored = [&](const SequenceScores& scores) {
+    give_unscored();
+    for (std::size_t output = 0; output < probabilities.size(); ++output)
+      probabilities[output] = scores.mean(output);
+    give(probabilities);
+    give_unscored();
+  };
+
+  std::vector<EncodedWindow> chunk(chunk_windows);
+  for (bool more = true; more;) {
+    throw_if_cancelled();
+    std::size_t size = 0;
+    while (size < chunk_windows && (more = windows.next(chunk[size].window))) ++size;
+    kernels::parallel_for(size, [&](std::size_t i) {
+      chunk[i].scored = share_of_n(chunk[i].window.sequence) <= max_n;
+      if (chunk[i].scored) chunk[i].sequence = scorer.encode(chunk[i].window.sequence);
+    });
+    for (std::size_t i = 0; i < size; ++i) {
+      EncodedWindow& one = chunk[i];
+      ++count;
+      left_out += one.scored ? 0 : 1;
+      cut += one.scored && one.sequence.cut ? 1 : 0;
+      waiting.emplace_back(std::move(one.window), one.scored);
+      if (one.scored) scorer.add(std::move(one.sequence), give_scored);
     }
-    pending.push_back(std::move(window));
-    if (static_cast<std::int64_t>(pending.size()) == micro_batch_) flush();
+    give_unscored();
   }
-  if (!pending.empty()) flush();
+  scorer.finish();
+  give_unscored();
   if (left_out > 0) {
     log_warning(fmt::format("{} of {} windows have a larger share of N than {} and were not scored", left_out,
                             count, max_n));
   }
-  if (shortened > 0) {
-    log_warning(fmt::format("{} of {} windows have more than {} tokens and were cut at their right end",
-                            shortened, count, length));
+  if (cut > 0) {
+    log_warning(
+        fmt::format("{} of {} windows have more tokens than the model takes and were cut at their "
+                    "right end",
+                    cut, count));
   }
   return count;
 }

@@ -82,7 +82,7 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, false, options.batch_tokens}, backend),
+        scorer_({options.models, Strands::forward, options.batch}, backend),
         finder_(options.threshold, options.merge_distance, options.step,
                 [this](const PromoterCall& call) { calls_.push_back(call); }) {
     choose_window();
@@ -95,7 +95,7 @@ class Scanner {
     for (const Region& region : regions_) total += count_positions(region, options_.step);
     if (total == 0) {
       throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
-                      "give longer regions or a smaller --step");
+                      "give longer regions or a smaller `step`");
     }
     Progress progress("promoter scan", static_cast<std::uint64_t>(total), "positions");
     const std::int64_t at_once =
@@ -118,7 +118,7 @@ class Scanner {
           fmt::format("none of the windows can be scored: {} pass the end of their contig, {} hold "
                       "too many N",
                       summary_.beyond_contig, summary_.n_rich),
-          "check the region, the window's size and --max-n");
+          "check the region, the window's size and `max_n`");
     }
     evaluate();
     close_outputs();
@@ -128,6 +128,8 @@ class Scanner {
  private:
   void choose_window() {
     const std::string& model = options_.models.front();
+    scorer_.model().require_task("promoter");
+    strands_ = scorer_.model().strands_of(options_.strands);
     if (scorer_.outputs() != 1 || !scorer_.gives_probabilities()) {
       throw_bad_input(
           fmt::format("{}: not a promoter classifier, it has {} outputs", model, scorer_.outputs()),
@@ -136,21 +138,17 @@ class Scanner {
     left_ = options_.left;
     right_ = options_.right;
     if (const std::optional<ModelWindow>& window = scorer_.window()) {
-      if (window->task != "promoter") {
-        throw_bad_input(fmt::format("{}: made for {}, not for promoters", model, window->task),
-                        "make a model with `bigbird promoter finetune`");
-      }
       const std::int64_t left = window->target_offset, right = window->length - left;
       if ((left_ >= 0 && left_ != left) || (right_ >= 0 && right_ != right)) {
         throw_usage(fmt::format("{}: was trained on windows of {} bp before the TSS and {} from it on", model,
                                 left, right),
-                    "leave --left and --right away");
+                    "leave `left` and `right` away");
       }
       left_ = left;
       right_ = right;
     }
     if (left_ < 0 || right_ < 1) {
-      throw_usage(model + ": does not tell its window", "give --left and --right as it was trained");
+      throw_usage(model + ": does not tell its window", "give `left` and `right` as it was trained");
     }
   }
 
@@ -226,7 +224,7 @@ class Scanner {
       scores->position = p;
       scores->end = std::min(p + options_.step, region.end);
       for (const std::size_t strand : {std::size_t{0}, std::size_t{1}}) {
-        if (!(strand == 0 ? options_.plus : options_.minus)) continue;
+        if (strands_ == (strand == 0 ? Strands::reverse : Strands::forward)) continue;
         const std::int64_t window = strand == 0 ? p - left_ : p - right_ + 1;
         if (window < 0 || window + length > contig_length) {
           ++summary_.beyond_contig;
@@ -331,7 +329,7 @@ class Scanner {
     json["windows_cut"] = summary_.cut;
     json["window"] = {{"left", left_}, {"right", right_}};
     json["step"] = options_.step;
-    json["strands"] = options_.plus && options_.minus ? "both" : options_.plus ? "+" : "-";
+    json["strands"] = name_of(strands_);
     json["max_n"] = options_.max_n;
     json["threshold"] = options_.threshold;
     json["merge_distance"] = options_.merge_distance;
@@ -354,6 +352,7 @@ class Scanner {
   std::vector<Region> regions_;
   SequenceScorer scorer_;
   CallFinder finder_;
+  Strands strands_ = Strands::both;
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;
   std::vector<KnownTss> known_;  // in the regions, ascending
@@ -366,22 +365,21 @@ class Scanner {
 };
 
 void check_options(const PromoterScanOptions& options) {
-  const auto refuse = [](const std::string& what) { throw_usage(what, "see bigbird promoter scan --help"); };
-  if (options.step < 1) refuse(fmt::format("--step {}: must be at least 1", options.step));
+  const auto refuse = [](const std::string& what) { throw_usage(what); };
+  if (options.step < 1) refuse(fmt::format("`step` {}: must be at least 1", options.step));
   if (options.merge_distance < 0)
-    refuse(fmt::format("--merge-distance {}: must not be negative", options.merge_distance));
-  if (options.within < 0) refuse(fmt::format("--within {}: must not be negative", options.within));
+    refuse(fmt::format("`merge_distance` {}: must not be negative", options.merge_distance));
+  if (options.within < 0) refuse(fmt::format("`within` {}: must not be negative", options.within));
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0))
-    refuse(fmt::format("--max-n {}: must lie between 0 and 1", options.max_n));
+    refuse(fmt::format("`max_n` {}: must lie between 0 and 1", options.max_n));
   if (!(options.threshold >= 0.0 && options.threshold <= 1.0)) {
-    refuse(fmt::format("--threshold {}: must lie between 0 and 1", options.threshold));
+    refuse(fmt::format("`threshold` {}: must lie between 0 and 1", options.threshold));
   }
-  if (!options.plus && !options.minus) refuse("no strand to score");
   for (const std::string& other : {options.calls, options.summary}) {
     if (!other.empty() && (other == options.output || (options.calls == options.summary)))
       refuse(other + ": is named for two outputs");
   }
-  if (options.per_strand && options.output == "-") refuse("--per-strand: needs a file, give --output");
+  if (options.per_strand && options.output == "-") refuse("`per_strand`: needs a file, give `output`");
 }
 
 }  // namespace

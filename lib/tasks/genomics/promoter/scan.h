@@ -11,6 +11,8 @@
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/promoter/scan_calls.h"
+#include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/strands.h"
 
 namespace bigbird {
 
@@ -22,10 +24,9 @@ struct PromoterScanOptions {
   std::int64_t step = 100;
   std::int64_t left = -1;  // of the window, where the model does not tell; negative: not given
   std::int64_t right = -1;
-  bool plus = true;  // strands that are scored
-  bool minus = true;
-  double max_n = 0.05;               // windows with a larger share of N are not scored
-  std::int64_t batch_tokens = 8192;  // run at once
+  Strands strands = Strands::both;  // that are scored, each by itself
+  double max_n = 0.05;              // windows with a larger share of N are not scored
+  BatchSize batch;                  // run at once
 
   std::string output = "-";  // bedGraph, or bigWig by its suffix
   bool per_strand = false;   // a track for each strand too: "NAME.plus.SUFFIX", "NAME.minus.SUFFIX"

@@ -11,6 +11,12 @@ constexpr char letters[] = "ACGT";
 constexpr std::size_t code_c = 1;
 constexpr std::size_t code_g = 2;
 constexpr int island_gc_percent = 66;
+// Outside of islands a CG is this many times rarer than its bases let expect: methylated CG decays to TG.
+constexpr std::uint64_t cg_depletion = 4;
+// Probabilities are in units of 1 / 65,536, so that 16 random bits draw a base.
+constexpr std::uint64_t probability_unit = 65536;
+
+using BaseWeights = std::array<std::uint64_t, 4>;  // of A, C, G, T
 
 std::string_view iupac_bases(char letter) {
   switch (letter) {
@@ -41,45 +47,63 @@ std::string_view iupac_bases(char letter) {
   }
 }
 
+std::size_t code_of(char base) {
+  return std::string_view(letters).find(base);
+}
+
+// What a model can learn beyond the GC share: how much each context prefers each base, 25 to 175 against a
+// mean of 100.
+std::vector<BaseWeights> draw_preferences(std::uint64_t seed, std::size_t contexts) {
+  CounterRng rng(seed, Purpose::simulate_genome, ~0ull);
+  std::vector<BaseWeights> preferences(contexts);
+  for (BaseWeights& weights : preferences) {
+    for (std::uint64_t& weight : weights) weight = 25 + rng.below(151);
+  }
+  return preferences;
+}
+
+// The preferences of one context in a class: with its GC share, and with its depletion of CG.
+BaseWeights class_weights(const BaseWeights& preference, std::size_t composition_class, bool after_c) {
+  const bool island = composition_class == island_class;
+  const auto gc_percent =
+      static_cast<std::uint64_t>(island ? island_gc_percent : isochore_gc_percent[composition_class]);
+  BaseWeights weights{};
+  for (std::size_t base = 0; base < 4; ++base) {
+    const bool is_gc = base == code_c || base == code_g;
+    weights[base] = preference[base] * (is_gc ? gc_percent : 100 - gc_percent);
+  }
+  if (after_c && !island) weights[code_g] /= cg_depletion;
+  return weights;
+}
+
 }  // namespace
 
 CompositionModel::CompositionModel(std::uint64_t seed) {
-  // Preferences of each context, 25 to 175 against a mean of 100: what a model can learn beyond the GC share.
-  CounterRng rng(seed, Purpose::simulate_genome, ~0ull);
-  std::vector<std::array<std::uint64_t, 4>> preference(contexts);
-  for (auto& row : preference) {
-    for (auto& weight : row) weight = 25 + rng.below(151);
-  }
-  for (std::size_t c = 0; c < composition_classes; ++c) {
-    const bool island = c == island_class;
-    const auto gc = static_cast<std::uint64_t>(island ? island_gc_percent : isochore_gc_percent[c]);
-    rows_[c].resize(contexts);
+  const std::vector<BaseWeights> preferences = draw_preferences(seed, contexts);
+  for (std::size_t composition_class = 0; composition_class < composition_classes; ++composition_class) {
+    rows_[composition_class].resize(contexts);
     for (std::size_t context = 0; context < contexts; ++context) {
-      std::array<std::uint64_t, 4> weight{};
-      std::uint64_t sum = 0;
-      for (std::size_t base = 0; base < 4; ++base) {
-        const bool is_gc = base == code_c || base == code_g;
-        weight[base] = preference[context][base] * (is_gc ? gc : 100 - gc);
-        if (!island && base == code_g && (context & 3) == code_c)
-          weight[base] /= 4;  // methylated CG decays to TG
-        sum += weight[base];
-      }
+      const bool after_c = (context & 3) == code_c;
+      const BaseWeights weights = class_weights(preferences[context], composition_class, after_c);
+      const std::uint64_t sum = weights[0] + weights[1] + weights[2] + weights[3];
       std::uint64_t below = 0;
       for (std::size_t base = 0; base < 3; ++base) {
-        below += weight[base];
-        rows_[c][context].below[base] = static_cast<std::uint32_t>(below * 65536 / sum);
+        below += weights[base];
+        rows_[composition_class][context].below[base] =
+            static_cast<std::uint32_t>(below * probability_unit / sum);
       }
     }
   }
 }
 
 void CompositionModel::fill(std::span<char> bases, std::size_t composition_class, std::uint64_t key) const {
+  constexpr std::size_t bases_of_draw = 8;  // 16 of its 128 bits each
   const std::vector<Row>& rows = rows_[composition_class];
   std::size_t context = static_cast<std::size_t>(key) % contexts;
   std::size_t at = 0;
   for (std::uint64_t counter = 0; at < bases.size(); ++counter) {
     const kernels::Philox4x32 draw = kernels::philox4x32(key, counter, composition_class);
-    for (std::size_t i = 0; i < 8 && at < bases.size(); ++i) {
+    for (std::size_t i = 0; i < bases_of_draw && at < bases.size(); ++i) {
       const std::uint32_t value = (draw.word[i >> 1] >> (16 * (i & 1))) & 0xffff;
       const auto& below = rows[context].below;
       const std::size_t base =
@@ -88,6 +112,13 @@ void CompositionModel::fill(std::span<char> bases, std::size_t composition_class
       context = ((context << 2) | base) % contexts;
     }
   }
+}
+
+std::size_t draw_by_percent(std::span<const std::int64_t> percents, CounterRng& rng) {
+  std::int64_t draw = rng.between(1, 100);
+  std::size_t chosen = 0;
+  while (draw > percents[chosen]) draw -= percents[chosen++];
+  return chosen;
 }
 
 std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng& rng) {
@@ -101,20 +132,22 @@ std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng
 }
 
 std::string diverge(std::string_view sequence, int per_mille, CounterRng& rng) {
+  // One draw a base: the low half says whether it changes, the high half how.
   const auto threshold = static_cast<std::uint32_t>(per_mille * 65536 / 1000);
+  constexpr std::uint32_t kinds = 20;  // 0 deletes, 1 inserts, the others substitute
   std::string copy;
   copy.reserve(sequence.size() + 16);
   for (const char base : sequence) {
     const std::uint32_t draw = rng.next_u32();
-    if ((draw & 0xffff) >= threshold) {
+    const bool changes = (draw & 0xffff) < threshold;
+    if (!changes) {
       copy.push_back(base);
       continue;
     }
-    const std::uint32_t kind = (draw >> 16) % 20;
-    const std::uint32_t which = (draw >> 16) / 20;
+    const std::uint32_t kind = (draw >> 16) % kinds;
+    const std::uint32_t which = (draw >> 16) / kinds;
     if (kind >= 2) {
-      const std::size_t code = base == 'A' ? 0 : base == 'C' ? 1 : base == 'G' ? 2 : 3;
-      copy.push_back(letters[(code + 1 + which % 3) % 4]);
+      copy.push_back(letters[(code_of(base) + 1 + which % 3) % 4]);
     } else if (kind == 1) {
       copy.push_back(base);
       copy.push_back(letters[which % 4]);

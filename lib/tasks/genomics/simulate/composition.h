@@ -37,6 +37,9 @@ class CompositionModel {
   std::array<std::vector<Row>, composition_classes> rows_;
 };
 
+// Which of several things, of which each is drawn in so many of a hundred cases; `percents` add up to 100.
+std::size_t draw_by_percent(std::span<const std::int64_t> percents, CounterRng& rng);
+
 // A random sequence for an IUPAC consensus ("YYANWYY"): each position is drawn among the bases its letter
 // allows, and with `noise_percent` among all four.
 std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng& rng);

@@ -11,8 +11,8 @@
 namespace bigbird {
 namespace {
 
-// How often each kind is chosen, in each isochore class from GC-poor to GC-rich (SINE, LINE, LTR, DNA).
-constexpr std::array<std::array<std::int64_t, 4>, 5> kind_weights = {
+// How often each RepeatKind is chosen, in its order, in each isochore class from GC-poor to GC-rich.
+constexpr std::array<std::array<std::int64_t, 4>, 5> kind_percents = {
     {{25, 45, 18, 12}, {35, 38, 16, 11}, {50, 27, 13, 10}, {62, 18, 11, 9}, {70, 12, 10, 8}}};
 // Mean unique stretch between two copies; with copies of about 450 bases this leaves 45 % repeats.
 constexpr std::int64_t mean_gap = 550;
@@ -23,17 +23,58 @@ void overwrite(std::span<char> bases, std::int64_t at, std::string_view text) {
               bases.begin() + static_cast<std::ptrdiff_t>(begin));
 }
 
-void scatter_tandem(std::span<char> bases, std::int64_t spacing, std::int64_t shortest_unit,
-                    std::int64_t longest_unit, std::int64_t shortest, std::int64_t longest, CounterRng& rng) {
+// Runs of a unit that is repeated end to end; lengths in bp.
+struct TandemRepeats {
+  std::int64_t mean_spacing;  // of their beginnings
+  std::int64_t shortest_unit, longest_unit;
+  std::int64_t shortest_run, longest_run;
+};
+constexpr TandemRepeats microsatellites = {4000, 1, 6, 20, 80};
+constexpr TandemRepeats minisatellites = {40'000, 10, 40, 100, 800};
+constexpr int tandem_gc_percent = 40;
+constexpr std::int64_t tandem_most_divergence = 50;  // per mille
+
+void scatter_tandem(std::span<char> bases, const TandemRepeats& kind, CounterRng& rng) {
   const auto length = static_cast<std::int64_t>(bases.size());
-  for (std::int64_t at = rng.between(0, 2 * spacing); at < length; at += 1 + rng.between(0, 2 * spacing)) {
-    const std::string unit =
-        draw_bases(static_cast<std::size_t>(rng.between(shortest_unit, longest_unit)), 40, rng);
-    const auto wanted = static_cast<std::size_t>(rng.between(shortest, longest));
+  const auto draw_spacing = [&] { return rng.between(0, 2 * kind.mean_spacing); };
+  for (std::int64_t at = draw_spacing(); at < length; at += 1 + draw_spacing()) {
+    const auto unit_length = static_cast<std::size_t>(rng.between(kind.shortest_unit, kind.longest_unit));
+    const std::string unit = draw_bases(unit_length, tandem_gc_percent, rng);
+    const auto run_length = static_cast<std::size_t>(rng.between(kind.shortest_run, kind.longest_run));
     std::string run;
-    while (run.size() < wanted) run += unit;
-    overwrite(bases, at, diverge(run, static_cast<int>(rng.between(0, 50)), rng));
+    while (run.size() < run_length) run += unit;
+    overwrite(bases, at, diverge(run, static_cast<int>(rng.between(0, tandem_most_divergence)), rng));
   }
+}
+
+// The stretch of a family's consensus that a copy keeps.
+struct KeptStretch {
+  std::int64_t begin, length;
+};
+
+KeptStretch draw_stretch(const RepeatFamily& family, CounterRng& rng) {
+  const auto full = static_cast<std::int64_t>(family.consensus.size());
+  if (family.kind == RepeatKind::line) {  // 3' ends, of a few hundred bases mostly
+    const std::int64_t length = std::min(full, rng.between(200, std::int64_t{600} << rng.below(3)));
+    return {full - length, length};
+  }
+  const bool whole = rng.below(4) != 0;
+  if (whole) return {0, full};
+  const std::int64_t length = rng.between(std::min<std::int64_t>(80, full), full);
+  return {rng.between(0, full - length), length};
+}
+
+// A copy of the family as it lies in the genome, on either strand.
+std::string draw_copy(const RepeatFamily& family, CounterRng& rng) {
+  const KeptStretch kept = draw_stretch(family, rng);
+  std::string copy =
+      family.consensus.substr(static_cast<std::size_t>(kept.begin), static_cast<std::size_t>(kept.length));
+  const bool has_tail = family.kind == RepeatKind::sine || family.kind == RepeatKind::line;
+  const bool keeps_end = kept.begin + kept.length == static_cast<std::int64_t>(family.consensus.size());
+  if (has_tail && keeps_end) copy.append(static_cast<std::size_t>(rng.between(8, 30)), 'A');
+  const std::int64_t divergence = rng.between(family.youngest_per_mille, family.oldest_per_mille);
+  copy = diverge(copy, static_cast<int>(divergence), rng);
+  return rng.below(2) == 0 ? copy : reverse_complement(copy);
 }
 
 }  // namespace
@@ -55,50 +96,29 @@ RepeatLibrary::RepeatLibrary(std::uint64_t seed) {
   families_.push_back({"DNA_b", RepeatKind::dna, draw_bases(340, 38, rng), 100, 200});
 }
 
-std::string RepeatLibrary::draw_copy(const RepeatFamily& family, CounterRng& rng) const {
-  const auto full = static_cast<std::int64_t>(family.consensus.size());
-  std::int64_t begin = 0;
-  std::int64_t length = full;
-  if (family.kind == RepeatKind::line) {
-    length = std::min(
-        full, rng.between(200, std::int64_t{600} << rng.below(3)));  // 3' ends of a few hundred bases mostly
-    begin = full - length;
-  } else if (rng.below(4) == 0) {
-    length = rng.between(std::min<std::int64_t>(80, full), full);
-    begin = rng.between(0, full - length);
+const RepeatFamily& RepeatLibrary::draw_family(std::size_t composition_class, CounterRng& rng) const {
+  const auto kind = static_cast<RepeatKind>(draw_by_percent(kind_percents[composition_class], rng));
+  std::vector<const RepeatFamily*> candidates;
+  for (const RepeatFamily& family : families_) {
+    if (family.kind == kind) candidates.push_back(&family);
   }
-  std::string copy =
-      family.consensus.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(length));
-  if ((family.kind == RepeatKind::sine || family.kind == RepeatKind::line) && begin + length == full) {
-    copy.append(static_cast<std::size_t>(rng.between(8, 30)), 'A');
-  }
-  copy =
-      diverge(copy, static_cast<int>(rng.between(family.youngest_per_mille, family.oldest_per_mille)), rng);
-  return rng.below(2) == 0 ? copy : reverse_complement(copy);
+  return *candidates[static_cast<std::size_t>(rng.below(candidates.size()))];
 }
 
 std::int64_t RepeatLibrary::scatter(std::span<char> bases, std::size_t composition_class,
                                     CounterRng& rng) const {
   const auto length = static_cast<std::int64_t>(bases.size());
-  const auto& weights = kind_weights[composition_class];
+  const auto draw_gap = [&] { return rng.between(0, 2 * mean_gap); };
   std::int64_t covered = 0;
-  std::int64_t at = rng.between(0, 2 * mean_gap);
-  while (at < length) {
-    std::int64_t draw = rng.between(1, 100);
-    std::size_t kind = 0;
-    while (draw > weights[kind]) draw -= weights[kind++];
-    std::vector<const RepeatFamily*> candidates;
-    for (const RepeatFamily& family : families_) {
-      if (static_cast<std::size_t>(family.kind) == kind) candidates.push_back(&family);
-    }
-    const std::string copy =
-        draw_copy(*candidates[static_cast<std::size_t>(rng.below(candidates.size()))], rng);
+  for (std::int64_t at = draw_gap(); at < length;) {
+    const std::string copy = draw_copy(draw_family(composition_class, rng), rng);
     overwrite(bases, at, copy);
-    covered += std::min(static_cast<std::int64_t>(copy.size()), length - at);
-    at += static_cast<std::int64_t>(copy.size()) + rng.between(0, 2 * mean_gap);
+    const auto copy_length = static_cast<std::int64_t>(copy.size());
+    covered += std::min(copy_length, length - at);
+    at += copy_length + draw_gap();
   }
-  scatter_tandem(bases, 4000, 1, 6, 20, 80, rng);
-  scatter_tandem(bases, 40'000, 10, 40, 100, 800, rng);
+  scatter_tandem(bases, microsatellites, rng);
+  scatter_tandem(bases, minisatellites, rng);
   return covered;
 }
 

@@ -36,7 +36,7 @@ class RepeatLibrary {
   std::int64_t scatter(std::span<char> bases, std::size_t composition_class, CounterRng& rng) const;
 
  private:
-  std::string draw_copy(const RepeatFamily& family, CounterRng& rng) const;
+  const RepeatFamily& draw_family(std::size_t composition_class, CounterRng& rng) const;
 
   std::vector<RepeatFamily> families_;
 };

@@ -51,89 +51,125 @@ void check_options(const SimulateOptions& options) {
   }
 }
 
-// Text outputs of the folder, all open while the chromosomes go by.
-struct AnnotationFiles {
-  AnnotationFiles(const AtomicFolder& folder, const SimulateOptions& options)
-      : promoters(folder.file("promoters.tss.bed")), variants(folder.file("variants.vcf.gz")) {
-    make_folders(folder.file("peaks"));
-    for (std::size_t track = 0; track < simulated_tracks; ++track) {
-      peaks[track] =
-          std::make_unique<OutputStream>(folder.file("peaks/" + track_name(track) + ".narrowPeak.gz"));
-    }
-    std::string head;
-    if (options.with_provenance) {
-      for (const std::string& line : provenance_lines(options.provenance)) head += "##" + line + "\n";
-    }
-    promoters.write(head);
-    for (auto& track : peaks) track->write(head);
-    variants.write("##fileformat=VCFv4.2\n" + head +
-                   "##FILTER=<ID=PASS,Description=\"All filters passed\">\n");
-    for (int i = 0; i < options.chromosomes; ++i) {
-      variants.write(
-          fmt::format("##contig=<ID={},length={}>\n", chromosome_name(i), chromosome_length(options, i)));
-    }
-    variants.write(
-        "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"Allele count\">\n"
-        "##INFO=<ID=AN,Number=1,Type=Integer,Description=\"Number of alleles\">\n"
-        "##INFO=<ID=AF,Number=A,Type=Float,Description=\"Allele frequency\">\n"
-        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n");
+// "##" lines that open a text output; empty without provenance.
+std::string provenance_head(const SimulateOptions& options) {
+  std::string head;
+  if (!options.with_provenance) return head;
+  for (const std::string& line : provenance_lines(options.provenance)) head += "##" + line + "\n";
+  return head;
+}
+
+std::string vcf_header(const SimulateOptions& options) {
+  std::string header = "##fileformat=VCFv4.2\n" + provenance_head(options) +
+                       "##FILTER=<ID=PASS,Description=\"All filters passed\">\n";
+  for (int i = 0; i < options.chromosomes; ++i) {
+    header += fmt::format("##contig=<ID={},length={}>\n", chromosome_name(i), chromosome_length(options, i));
   }
+  return header +
+         "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"Allele count\">\n"
+         "##INFO=<ID=AN,Number=1,Type=Integer,Description=\"Number of alleles\">\n"
+         "##INFO=<ID=AF,Number=A,Type=Float,Description=\"Allele frequency\">\n"
+         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+}
 
-  void close() {
-    promoters.close();
-    for (auto& track : peaks) track->close();
-    variants.close();
-  }
-
-  OutputStream promoters;
-  std::array<std::unique_ptr<OutputStream>, simulated_tracks> peaks;
-  OutputStream variants;
-};
-
-void write_promoters(AnnotationFiles& files, const std::string& chrom,
-                     const SimulatedChromosome& chromosome) {
+// BED6 rows; names as EPDnew gives them: SIM1G00012_1.
+std::string promoter_rows(const std::string& chrom, const SimulatedChromosome& chromosome) {
   std::string text;
   for (const SimulatedPromoter& promoter : chromosome.promoters) {
     text += fmt::format("{}\t{}\t{}\tSIM{}G{:05}_{}\t1\t{}\n", chrom, promoter.tss, promoter.tss + 1,
                         chrom.substr(3), promoter.gene + 1, promoter.rank, promoter.strand);
   }
-  files.promoters.write(text);
+  return text;
 }
 
-void write_peaks(AnnotationFiles& files, const std::string& chrom, const SimulatedChromosome& chromosome,
-                 SimulateSummary& summary) {
-  for (std::size_t track = 0; track < simulated_tracks; ++track) {
-    std::string text;
-    for (const SimulatedPeak& peak : chromosome.peaks[track]) {
-      text += fmt::format("{}\t{}\t{}\t{}_{}\t{}\t.\t{}.{}\t-1\t-1\t{}\n", chrom, peak.begin, peak.end,
-                          track_name(track), ++summary.peaks[track], peak.score, peak.score / 10,
-                          peak.score % 10, peak.summit);
-    }
-    files.peaks[track]->write(text);
+// narrowPeak rows; `number`: of the track's last peak so far.
+std::string peak_rows(const std::string& chrom, std::size_t track, const std::vector<SimulatedPeak>& peaks,
+                      std::int64_t number) {
+  std::string text;
+  for (const SimulatedPeak& peak : peaks) {
+    text +=
+        fmt::format("{}\t{}\t{}\t{}_{}\t{}\t.\t{}.{}\t-1\t-1\t{}\n", chrom, peak.begin, peak.end,
+                    track_name(track), ++number, peak.score, peak.score / 10, peak.score % 10, peak.summit);
   }
+  return text;
 }
 
-void write_variants(AnnotationFiles& files, const std::string& chrom,
-                    const std::vector<SimulatedVariant>& variants, SimulateSummary& summary) {
+std::string variant_rows(const std::string& chrom, const std::vector<SimulatedVariant>& variants) {
   std::string text;
   for (const SimulatedVariant& variant : variants) {
     std::string counts;
     std::string frequencies;
     for (const int count : variant.allele_counts) {
-      if (!counts.empty()) {
-        counts += ",";
-        frequencies += ",";
-      }
-      counts += std::to_string(count);
-      frequencies += fmt::format("{:.6f}", static_cast<double>(count) / simulated_allele_number);
+      const char* separator = counts.empty() ? "" : ",";
+      counts += fmt::format("{}{}", separator, count);
+      frequencies += fmt::format("{}{:.6f}", separator, static_cast<double>(count) / simulated_allele_number);
     }
     text += fmt::format("{}\t{}\t.\t{}\t{}\t100\tPASS\tAC={};AN={};AF={}\n", chrom, variant.position + 1,
                         variant.reference, variant.alternate, counts, simulated_allele_number, frequencies);
-    const bool deletion = variant.reference.size() > 1;
-    const bool insertion = !deletion && variant.alternate.size() > 1 && variant.alternate[1] != ',';
-    ++(deletion ? summary.deletions : insertion ? summary.insertions : summary.snvs);
   }
-  files.variants.write(text);
+  return text;
+}
+
+// The genome and its annotation, all open while the chromosomes go by.
+class GenomeFiles {
+ public:
+  GenomeFiles(const AtomicFolder& folder, const SimulateOptions& options)
+      : genome_(folder.file("genome.fa.gz")),
+        promoters_(folder.file("promoters.tss.bed")),
+        variants_(folder.file("variants.vcf.gz")) {
+    make_folders(folder.file("peaks"));
+    promoters_.write(provenance_head(options));
+    variants_.write(vcf_header(options));
+    for (std::size_t track = 0; track < simulated_tracks; ++track) {
+      peaks_[track] =
+          std::make_unique<OutputStream>(folder.file("peaks/" + track_name(track) + ".narrowPeak.gz"));
+      peaks_[track]->write(provenance_head(options));
+    }
+  }
+
+  // `so_far`: the counts of the chromosomes before.
+  void write(const std::string& chrom, const SimulatedChromosome& chromosome,
+             const std::vector<SimulatedVariant>& variants, const SimulateSummary& so_far) {
+    genome_.add(chrom, chromosome.bases);
+    promoters_.write(promoter_rows(chrom, chromosome));
+    for (std::size_t track = 0; track < simulated_tracks; ++track) {
+      peaks_[track]->write(peak_rows(chrom, track, chromosome.peaks[track], so_far.peaks[track]));
+    }
+    variants_.write(variant_rows(chrom, variants));
+  }
+
+  void close() {
+    genome_.close();
+    promoters_.close();
+    for (auto& track : peaks_) track->close();
+    variants_.close();
+  }
+
+ private:
+  FastaWriter genome_;
+  OutputStream promoters_;
+  std::array<std::unique_ptr<OutputStream>, simulated_tracks> peaks_;
+  OutputStream variants_;
+};
+
+void count(const SimulatedChromosome& chromosome, const std::vector<SimulatedVariant>& variants,
+           SimulateSummary& summary) {
+  summary.bases += static_cast<std::int64_t>(chromosome.bases.size());
+  summary.gap_bases += chromosome.gap_bases;
+  summary.repeat_bases += chromosome.repeat_bases;
+  summary.genes += chromosome.genes;
+  summary.promoters += static_cast<std::int64_t>(chromosome.promoters.size());
+  for (const SimulatedPromoter& promoter : chromosome.promoters) {
+    summary.tata_promoters += promoter.tata ? 1 : 0;
+  }
+  for (std::size_t track = 0; track < simulated_tracks; ++track) {
+    summary.peaks[track] += static_cast<std::int64_t>(chromosome.peaks[track].size());
+  }
+  for (const SimulatedVariant& variant : variants) {
+    summary.snvs += variant.kind == VariantKind::snv ? 1 : 0;
+    summary.insertions += variant.kind == VariantKind::insertion ? 1 : 0;
+    summary.deletions += variant.kind == VariantKind::deletion ? 1 : 0;
+  }
 }
 
 // The list that `chromatin build` takes.
@@ -178,30 +214,18 @@ SimulateSummary simulate_genome(const SimulateOptions& options) {
   const GenomeDesign design(options.seed, options.promoters_per_mb);
   SimulateSummary summary;
   {
-    FastaWriter genome(folder.file("genome.fa.gz"));
-    AnnotationFiles files(folder, options);
+    GenomeFiles files(folder, options);
     Progress progress("simulate", static_cast<std::uint64_t>(options.bases), "bp");
     for (int i = 0; i < options.chromosomes; ++i) {
       throw_if_cancelled();
-      const std::string chrom = chromosome_name(i);
+      const auto index = static_cast<std::uint64_t>(i);
       const SimulatedChromosome chromosome =
-          simulate_chromosome(design, static_cast<std::uint64_t>(i), chromosome_length(options, i));
-      genome.add(chrom, chromosome.bases);
-      write_promoters(files, chrom, chromosome);
-      write_peaks(files, chrom, chromosome, summary);
-      write_variants(files, chrom,
-                     simulate_variants(options.seed, static_cast<std::uint64_t>(i), chromosome.bases),
-                     summary);
-      summary.bases += static_cast<std::int64_t>(chromosome.bases.size());
-      summary.gap_bases += chromosome.gap_bases;
-      summary.repeat_bases += chromosome.repeat_bases;
-      summary.genes += chromosome.genes;
-      summary.promoters += static_cast<std::int64_t>(chromosome.promoters.size());
-      for (const SimulatedPromoter& promoter : chromosome.promoters)
-        summary.tata_promoters += promoter.tata ? 1 : 0;
+          simulate_chromosome(design, index, chromosome_length(options, i));
+      const std::vector<SimulatedVariant> variants = simulate_variants(options.seed, index, chromosome.bases);
+      files.write(chromosome_name(i), chromosome, variants, summary);
+      count(chromosome, variants, summary);
       progress.advance(chromosome.bases.size());
     }
-    genome.close();
     files.close();
   }
   build_vcf_index(folder.file("variants.vcf.gz"));

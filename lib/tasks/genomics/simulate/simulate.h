@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/simulate/sequence.h"
+#include "lib/tasks/genomics/simulate/chromosome.h"
 
 namespace bigbird {
 

@@ -8,7 +8,10 @@
 
 namespace bigbird {
 
+enum class VariantKind { snv, insertion, deletion };
+
 struct SimulatedVariant {
+  VariantKind kind = VariantKind::snv;
   std::int64_t position = 0;       // 0-based position of the first base of `reference`
   std::string reference;           // as in VCF: indels carry the base before them and are left-aligned
   std::string alternate;           // one allele, or two separated by a comma (SNVs only)

@@ -92,8 +92,7 @@ void BuildCheck::check_header() const {
     if (!found || contigs_[*found].length == contig.length) continue;
     log_warning_once(
         fmt::format("{}: its header gives {} {} bp, but {} of the genome has {}: the REF alleles decide "
-                    "whether they are of "
-                    "one assembly",
+                    "whether they are of one assembly",
                     path_, contig.name, contig.length, contigs_[*found].name, contigs_[*found].length));
     break;
   }

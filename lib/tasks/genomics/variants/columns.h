@@ -19,8 +19,8 @@ using ColumnValue = std::variant<float, std::int32_t, std::string>;
 
 class VariantColumns {
  public:
-  // `written`: profiles that get columns of their own; values_per_profile 5 when there is a background,
-  // else 4.
+  // `written`: profiles that get columns of their own; values_per_profile 5 when there is a background, else
+  // 4.
   VariantColumns(const std::vector<Profile>& profiles, const std::vector<ProfileGroup>& groups,
                  const std::vector<std::size_t>& written, std::size_t values_per_profile);
 

@@ -3,9 +3,20 @@
 
 #include "lib/core/cancel.h"
 #include "lib/tasks/genomics/variants/alleles.h"
-#include "lib/tasks/genomics/variants/parts.h"
 
 namespace bigbird {
+
+std::string records_digest(const std::vector<VcfRecord>& records) {
+  Sha256 hash;
+  std::string text;
+  for (const VcfRecord& record : records) {
+    text = record.chrom + '\t' + std::to_string(record.position) + '\t' + record.id + '\t' + record.ref;
+    for (const std::string& alt : record.alts) text += '\t' + alt;
+    text += '\t' + record.filter + '\n';
+    hash.update(text.data(), text.size());
+  }
+  return hash.finish();
+}
 
 VariantInput::VariantInput(const std::string& path, const std::vector<std::string>& regions,
                            const Fasta& fasta, const ContigNames& contigs, std::uint64_t chunk)

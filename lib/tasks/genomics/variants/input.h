@@ -14,6 +14,9 @@
 
 namespace bigbird {
 
+// sha256 of what identifies records: place, id, alleles and filter of each.
+std::string records_digest(const std::vector<VcfRecord>& records);
+
 class VariantInput {
  public:
   // `path`, `regions`: as VcfReader takes them. Error{bad_input} when the header speaks of another build than

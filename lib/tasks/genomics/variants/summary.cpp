@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -18,7 +18,34 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<unsigned, 6> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
                                                flag_edge_shifted, flag_trimmed, flag_cut};
 
+// Chunks as the summary holds them: [[rows, skipped rows], ...].
+Json chunks_json(const VariantShard& shard) {
+  Json chunks = Json::array();
+  for (std::size_t chunk = 0; chunk < shard.rows.size(); ++chunk) {
+    chunks.push_back({shard.rows[chunk], shard.skipped_rows[chunk]});
+  }
+  return chunks;
+}
+
+VariantShard read_shard(const Json& json) {
+  VariantShard shard;
+  shard.shard = {json.at("index").get<std::uint64_t>(), json.at("count").get<std::uint64_t>()};
+  for (const Json& chunk : json.at("chunks")) {
+    shard.rows.push_back(chunk.at(0).get<std::uint64_t>());
+    shard.skipped_rows.push_back(chunk.at(1).get<std::uint64_t>());
+  }
+  return shard;
+}
+
 }  // namespace
+
+std::vector<std::string> skip_reason_names() {
+  std::vector<std::string> names;
+  for (int reason = 1; reason <= static_cast<int>(SkipReason::filtered); ++reason) {
+    names.emplace_back(skip_reason_name(static_cast<SkipReason>(reason)));
+  }
+  return names;
+}
 
 void VariantTally::add(const VcfRecord& record, const std::vector<AlleleResult>& results) {
   ++records;
@@ -28,7 +55,7 @@ void VariantTally::add(const VcfRecord& record, const std::vector<AlleleResult>&
   }
   for (const AlleleResult& result : results) {
     if (result.reason != SkipReason::none) {
-      ++skipped[static_cast<std::size_t>(result.reason)];
+      skipped.add(skip_reason_name(result.reason));
       continue;
     }
     ++scored;
@@ -42,26 +69,11 @@ void VariantTally::add(const VariantTally& other) {
   records += other.records;
   alleles += other.alleles;
   scored += other.scored;
-  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) skipped[reason] += other.skipped[reason];
+  skipped.add(other.skipped);
   for (const auto& [name, count] : other.unknown_contigs) unknown_contigs[name] += count;
   for (const auto& [name, count] : other.flags) flags[name] += count;
   passes += other.passes;
   passes_asked += other.passes_asked;
-}
-
-SkipReason VariantTally::main_reason() const {
-  const auto most = std::max_element(skipped.begin(), skipped.end());
-  return *most == 0 ? SkipReason::none : static_cast<SkipReason>(most - skipped.begin());
-}
-
-std::string VariantTally::reasons_text() const {
-  std::string text;
-  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
-    if (skipped[reason] == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        skip_reason_name(static_cast<SkipReason>(reason)), skipped[reason]);
-  }
-  return text;
 }
 
 std::string summary_json(const VariantSummary& summary) {
@@ -70,13 +82,9 @@ std::string summary_json(const VariantSummary& summary) {
   json["records"] = tally.records;
   json["alleles"] = tally.alleles;
   json["scored"] = tally.scored;
-  json["skipped"] = tally.all_skipped();
+  json["skipped"] = tally.skipped.total();
   json["reasons"] = Json::object();
-  for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
-    if (tally.skipped[reason] > 0) {
-      json["reasons"][skip_reason_name(static_cast<SkipReason>(reason))] = tally.skipped[reason];
-    }
-  }
+  for (const auto& [reason, count] : tally.skipped) json["reasons"][reason] = count;
   json["unknown_contigs"] = tally.unknown_contigs;
   json["flags"] = tally.flags;
   json["forward_passes"] = {{"done", tally.passes}, {"saved", tally.passes_asked - tally.passes}};
@@ -86,8 +94,9 @@ std::string summary_json(const VariantSummary& summary) {
                    {"format", summary.format}};
   json["run"] = Json::parse(summary.run);
   if (summary.shard) {
-    json["shard"] = {
-        {"index", summary.shard->index}, {"count", summary.shard->count}, {"chunks", summary.shard->chunks}};
+    json["shard"] = {{"index", summary.shard->shard.index},
+                     {"count", summary.shard->shard.count},
+                     {"chunks", chunks_json(*summary.shard)}};
   }
   if (!summary.provenance.empty()) json["provenance"] = Json::parse(summary.provenance);
   return json.dump(2) + "\n";
@@ -101,9 +110,8 @@ VariantSummary read_variant_summary(const std::string& path) {
     tally.records = json.at("records").get<std::uint64_t>();
     tally.alleles = json.at("alleles").get<std::uint64_t>();
     tally.scored = json.at("scored").get<std::uint64_t>();
-    for (std::size_t reason = 0; reason < skip_reason_count; ++reason) {
-      tally.skipped[reason] =
-          json.at("reasons").value(skip_reason_name(static_cast<SkipReason>(reason)), std::uint64_t{0});
+    for (const auto& [reason, count] : json.at("reasons").items()) {
+      tally.skipped.add(reason, count.get<std::uint64_t>());
     }
     tally.unknown_contigs = json.at("unknown_contigs").get<std::map<std::string, std::uint64_t>>();
     tally.flags = json.at("flags").get<std::map<std::string, std::uint64_t>>();
@@ -116,14 +124,7 @@ VariantSummary read_variant_summary(const std::string& path) {
     summary.format = input.at("format").get<std::string>();
     summary.run = json.at("run").dump();
     if (json.contains("provenance")) summary.provenance = json.at("provenance").dump();
-    if (json.contains("shard")) {
-      VariantShard shard;
-      shard.index = json.at("shard").at("index").get<std::uint64_t>();
-      shard.count = json.at("shard").at("count").get<std::uint64_t>();
-      shard.chunks =
-          json.at("shard").at("chunks").get<std::vector<std::pair<std::uint64_t, std::uint64_t>>>();
-      summary.shard = shard;
-    }
+    if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, error.what()));
   }

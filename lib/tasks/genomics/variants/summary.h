@@ -2,27 +2,28 @@
 // read again where shards are merged.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/io/genome/vcf.h"
+#include "lib/tasks/chunks.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
+#include "lib/tasks/reason_counts.h"
 
 namespace bigbird {
 
-inline constexpr std::size_t skip_reason_count = static_cast<std::size_t>(SkipReason::filtered) + 1;
+// The names of all SkipReasons but none, in their order: that in which they are told.
+std::vector<std::string> skip_reason_names();
 
 struct VariantTally {
   std::uint64_t records = 0;
   std::uint64_t alleles = 0;  // a record without ALT counts as one
   std::uint64_t scored = 0;
-  std::array<std::uint64_t, skip_reason_count> skipped{};
+  ReasonCounts skipped{skip_reason_names()};             // alleles; with `scored` they add up to `alleles`
   std::map<std::string, std::uint64_t> unknown_contigs;  // records
   std::map<std::string, std::uint64_t> flags;            // scored alleles
   std::uint64_t passes = 0;                              // of a model over a window
@@ -30,19 +31,13 @@ struct VariantTally {
 
   void add(const VcfRecord& record, const std::vector<AlleleResult>& alleles);
   void add(const VariantTally& other);
-  std::uint64_t all_skipped() const { return alleles - scored; }
-  // The reason of most skipped alleles; none when nothing was skipped.
-  SkipReason main_reason() const;
-  // "ref_mismatch 12, symbolic 3"; empty when nothing was skipped.
-  std::string reasons_text() const;
 };
 
-// Which chunks of the input a run took: those whose number, divided by `count`, leaves index - 1.
+// What a shard wrote, chunk by chunk of those that it took.
 struct VariantShard {
-  std::uint64_t index = 1;
-  std::uint64_t count = 1;
-  // For each of its chunks, in order: rows of the tables, rows of skipped.tsv.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> chunks;
+  Shard shard;
+  std::vector<std::uint64_t> rows;          // of the tables and matrices: alleles
+  std::vector<std::uint64_t> skipped_rows;  // of skipped.tsv
 };
 
 struct VariantSummary {

@@ -75,7 +75,7 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
   const auto layers = attention_runs(config, plans, batch, true, &seed, 0);
   ASSERT_EQ(layers.size(), 2u);
   std::set<kernels::Index> places;
-  std::set<std::uint64_t> streams;
+  std::set<std::uint64_t> sites;
   for (const auto& runs : layers) {
     ASSERT_EQ(runs.size(), 3u);
     EXPECT_EQ(runs[1].first_row(), 40);
@@ -90,12 +90,12 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
         EXPECT_EQ(call.token_offsets[2], 16);
         EXPECT_EQ(call.lengths[1], 5);
         EXPECT_EQ(call.dropout_seed, &seed);
-        streams.insert(call.dropout_stream);
+        sites.insert(call.dropout_site);
       }
     }
   }
   EXPECT_EQ(places, (std::set<kernels::Index>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(streams.size(), 2u);
+  EXPECT_EQ(sites.size(), 2u);
 }
 
 TEST(AttentionRuns, PlacesAreLimitedByWhatCanBeMixed) {

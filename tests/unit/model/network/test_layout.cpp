@@ -13,7 +13,7 @@ namespace {
 
 TEST(Layout, CountsOfTheBaseModelMatchThePublishedOnes) {
   ModelConfig config;
-  EXPECT_EQ(ParameterLayout(config).count(), 128'112'824);  // specification 2.2
+  EXPECT_EQ(ParameterLayout(config).count(), 128'112'824);  // docs/specification.md 2.2
   config.vocab_size = 32000;
   EXPECT_EQ(ParameterLayout(config).count(), 113'995'522);
 }

@@ -160,7 +160,7 @@ TEST_F(ModelBehaviour, DropoutFollowsItsSeedAndIsOffOutsideTraining) {
   EXPECT_EQ(hidden(false, 1), hidden(false, 2));
 }
 
-// Full attention drops probabilities, sparse attention never does (specification 1.1).
+// Full attention drops probabilities, sparse attention never does (docs/specification.md 1.1).
 TEST_F(ModelBehaviour, AttentionProbabilitiesAreDroppedInFullAttentionOnly) {
   ModelConfig config = dropout_config(Body::postnorm, HeadType::pretraining);
   config.hidden_dropout_prob = 0.0;

@@ -26,6 +26,17 @@ std::string random_bases(std::size_t count, std::uint64_t seed) {
 class Attribute : public ::testing::Test {
  protected:
   void make(const testing::TinyClassifier& shape) { testing::write_tiny_classifier(model_, shape); }
+  // One sequence by itself, one output.
+  std::vector<double> attribute(const std::string& sequence, std::size_t output, bool& cut) {
+    BaseAttributor attributor(FinetunedModel(model_), {output}, {1}, *backend_);
+    std::vector<double> values;
+    attributor.add(sequence, [&](const BaseAttributions& read) {
+      values = read.values.at(0);
+      cut = read.cut;
+    });
+    attributor.finish();
+    return values;
+  }
   // The model as it runs elsewhere, with the word table's row of one token stretched.
   class Stretched {
    public:
@@ -63,9 +74,8 @@ class Attribute : public ::testing::Test {
   };
   // The sum of the values of a token's bases is the derivative of the logit when its vector is stretched.
   void expect_derivatives(const std::string& sequence, std::size_t output) {
-    BaseAttributor attributor(model_, *backend_);
     bool cut = true;
-    const std::vector<double> values = attributor.attribute(sequence, output, cut);
+    const std::vector<double> values = attribute(sequence, output, cut);
     EXPECT_FALSE(cut);
     ASSERT_EQ(values.size(), sequence.size());
     const auto tokenizer = load_tokenizer(model_);
@@ -118,21 +128,22 @@ TEST_F(Attribute, StrandsAreReadSeparatelyAndAveraged) {
   const std::string path = folder_ / "genome.fa";
   testing::write_text(path, ">chr1\n" + genome + "\n");
   Fasta fasta(path);
-  BaseAttributor model(model_, *backend_);
+  const FinetunedModel model(model_);
+  BaseAttributor attributor(model, {1}, {1}, *backend_);
   const Region region{0, 140, 160};
-  const auto values = [&](AttributionStrand strand) {
-    return attribute_region(model, fasta, region, *model.window(), {1}, strand);
+  const auto values = [&](Strands strands) {
+    return attribute_region(attributor, fasta, region, *model.window(), strands);
   };
-  const Attribution plus = values(AttributionStrand::plus), minus = values(AttributionStrand::minus),
-                    both = values(AttributionStrand::both);
+  const Attribution plus = values(Strands::forward), minus = values(Strands::reverse),
+                    both = values(Strands::both);
   EXPECT_EQ(both.tiles, 1u);
   EXPECT_EQ(both.n_bases, 5);
   EXPECT_EQ(both.cut_bases, 0);
   EXPECT_DOUBLE_EQ(both.n_share, 0.05);
   // The target (40..60 of 100) lies over the region: the window is 100..200.
   bool cut = false;
-  const std::vector<double> forward = model.attribute(genome.substr(100, 100), 1, cut);
-  const std::vector<double> reverse = model.attribute(reverse_complement(genome.substr(100, 100)), 1, cut);
+  const std::vector<double> forward = attribute(genome.substr(100, 100), 1, cut);
+  const std::vector<double> reverse = attribute(reverse_complement(genome.substr(100, 100)), 1, cut);
   for (std::size_t i = 0; i < 20; ++i) {
     if (i >= 10 && i < 15) {
       EXPECT_TRUE(std::isnan(both.values[0][i])) << "N has no value";
@@ -148,19 +159,42 @@ TEST_F(Attribute, BasesBehindTheLastTokenHaveNoValue) {
   testing::TinyClassifier shape;
   shape.input_length = 32;
   make(shape);
-  BaseAttributor model(model_, *backend_);
   bool cut = false;
-  const std::vector<double> values = model.attribute(random_bases(100, 7), 0, cut);
+  const std::vector<double> values = attribute(random_bases(100, 7), 0, cut);
   EXPECT_TRUE(cut);
   EXPECT_FALSE(std::isnan(values[20]));
   EXPECT_TRUE(std::isnan(values[99]));
   const std::string path = folder_ / "genome.fa";
   testing::write_text(path, ">chr1\n" + random_bases(100, 7) + "\n");
   Fasta fasta(path);
-  const Attribution region =
-      attribute_region(model, fasta, {0, 0, 100}, *model.window(), {0, 2}, AttributionStrand::both);
+  const FinetunedModel model(model_);
+  BaseAttributor attributor(model, {0, 2}, {1}, *backend_);
+  const Attribution region = attribute_region(attributor, fasta, {0, 0, 100}, *model.window(), Strands::both);
   EXPECT_GT(region.cut_bases, 20);
   EXPECT_EQ(region.values.size(), 2u);
+}
+
+// Sequences that are run together, and several outputs of one pass, change no bit of a sequence's values.
+TEST_F(Attribute, NothingDependsOnTheBatch) {
+  make({});
+  const FinetunedModel model(model_);
+  const auto values = [&](const std::vector<std::size_t>& outputs, std::int64_t batch_tokens) {
+    BaseAttributor attributor(model, outputs, {batch_tokens}, *backend_);
+    std::vector<std::vector<double>> all;
+    for (std::uint64_t seed = 10; seed < 15; ++seed) {
+      attributor.add(random_bases(30 + 5 * seed, seed), [&](const BaseAttributions& read) {
+        all.insert(all.end(), read.values.begin(), read.values.end());
+      });
+    }
+    attributor.finish();
+    return all;
+  };
+  const std::vector<std::vector<double>> alone = values({2, 0}, 1), together = values({2, 0}, 100000),
+                                         second = values({0}, 300);
+  ASSERT_EQ(alone.size(), 10u);
+  EXPECT_EQ(alone, together);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(second[i], alone[2 * i + 1]);
+  EXPECT_NE(alone[0], alone[1]);
 }
 
 TEST_F(Attribute, RefusesModelsWithoutLogits) {
@@ -171,7 +205,7 @@ TEST_F(Attribute, RefusesModelsWithoutLogits) {
   ASSERT_NE(text.find(head), std::string::npos);
   text.replace(text.find(head), head.size(), "BigBirdForMaskedLM");
   testing::write_text(config, text);
-  EXPECT_TRUE(testing::error_of([&] { BaseAttributor model(model_, *backend_); }));
+  EXPECT_TRUE(testing::error_of([&] { FinetunedModel model(model_); }));
 }
 
 TEST(AttributionTiles, TheTargetLiesOverTheTile) {

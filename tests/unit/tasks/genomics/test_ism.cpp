@@ -62,7 +62,8 @@ class Ism : public ::testing::Test {
     // Loaded once for each choice of models and strands.
     std::unique_ptr<SequenceScorer>& scorer = scorers_[{options.models, both}];
     if (!scorer)
-      scorer = std::make_unique<SequenceScorer>(ScorerOptions{options.models, both, 8192}, *backend_);
+      scorer = std::make_unique<SequenceScorer>(
+          ScorerOptions{options.models, both ? Strands::both : Strands::forward, {}}, *backend_);
     std::string mutated = window;
     mutated[at] = letter;
     std::vector<std::vector<double>> values;
@@ -89,7 +90,7 @@ TEST_F(Ism, OneWindowForARegionThatFits) {
   IsmOptions asked = options("chr1:201-207");
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.window, IsmWindow::region);
-  EXPECT_EQ(result.strand, IsmStrand::both);
+  EXPECT_EQ(result.strands, Strands::both);
   EXPECT_EQ(result.window_begin, 153) << "base 203, the middle of 200-207, is base 50 of the window";
   EXPECT_EQ(result.bases, genome_.substr(200, 7));
   EXPECT_EQ(result.sequences, 1 + 3 * 6) << "the N has no substitutions";
@@ -151,7 +152,7 @@ TEST_F(Ism, ARegionLongerThanTheWindowTakesAWindowForEachBase) {
 
 TEST_F(Ism, TheReverseStrandIsReadFromItsOwnWindow) {
   IsmOptions asked = options("chr1:201-203");
-  asked.strand = IsmStrand::reverse;
+  asked.strands = Strands::reverse;
   const IsmResult result = mutate_region(asked, *backend_);
   // The middle base, 201, is base 50 of the window as it is read on the reverse strand.
   EXPECT_EQ(result.window_begin, 201 - 49);
@@ -173,7 +174,7 @@ TEST_F(Ism, PromoterModelsReadTheForwardStrandAlone) {
   IsmOptions asked = options("chr1:201-203");
   asked.models = {(folder_ / "promoter").string()};
   const IsmResult result = mutate_region(asked, *backend_);
-  EXPECT_EQ(result.strand, IsmStrand::forward);
+  EXPECT_EQ(result.strands, Strands::forward);
   EXPECT_EQ(result.window_begin, 201 - 60);
   EXPECT_EQ(result.values.size(), 12u);
 }
@@ -188,7 +189,7 @@ TEST_F(Ism, ModelsAreAveragedAndBatchesDoNotMatter) {
   const std::string window = genome_.substr(151, 100);
   const std::size_t letter = result.bases[0] == 'A' ? 1 : 0;
   EXPECT_NEAR(result.at(0, 0)[letter], direct(asked, true, window, 49, ism_letters[letter], 0), 1e-7);
-  asked.batch_tokens = 1;
+  asked.batch.tokens = 1;
   EXPECT_EQ(mutate_region(asked, *backend_).values, result.values);
 }
 

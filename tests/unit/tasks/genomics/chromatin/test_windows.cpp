@@ -61,7 +61,7 @@ class ChromatinModelData : public ::testing::Test {
         options_, config_, *data_, windows, {strands, data_->rows(Split::train), data_->rows(Split::valid)}};
   }
   SequenceScorer scorer(std::int64_t batch_tokens = 1024) {
-    return {{{(folder_ / "model").string()}, true, batch_tokens}, *backend_};
+    return {{{(folder_ / "model").string()}, Strands::both, {batch_tokens}}, *backend_};
   }
 
   testing::TemporaryFolder folder_;
@@ -69,7 +69,7 @@ class ChromatinModelData : public ::testing::Test {
   std::string chr1_;
   std::optional<ChromatinDataset> data_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  FinetuneOptions options_;
+  RunOptions options_;
   ModelConfig config_;
   std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
 };

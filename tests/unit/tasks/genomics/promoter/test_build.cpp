@@ -94,8 +94,8 @@ TEST_F(PromoterBuild, CountsWindowsThatLeaveTheContigOrHoldN) {
   write_tss({{500, '+'}, {1000, '-'}, {2000, '+'}, {100, '+'}, {29950, '+'}, {3100, '+'}, {29990, '-'}});
   const auto summary = build_promoters(options_);
   EXPECT_EQ(summary.promoters, 3);
-  EXPECT_EQ(summary.dropped.at("window beyond its contig"), 3);
-  EXPECT_EQ(summary.dropped.at("too many N"), 1);
+  EXPECT_EQ(summary.dropped.count("window beyond its contig"), 3u);
+  EXPECT_EQ(summary.dropped.count("too many N"), 1u);
   const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
   EXPECT_EQ(manifest.at("counts").at("rows"), 7);
   EXPECT_EQ(manifest.at("counts").at("positives"), 3);

@@ -1,0 +1,41 @@
+// Options of the verbs that run a model on sequences; see scoring_options.h.
+#include "apps/scoring_options.h"
+
+namespace bigbird::apps {
+
+void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
+  CLI::App& app = verb.app();
+  const char* hidden = "";
+  if (defaults.strands) {
+    strands_ = name_of(*defaults.strands);
+    CLI::Option* strands =
+        app.add_option(
+               "--strands", strands_,
+               "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
+               "of promoters, both for others")
+            ->type_name("STRANDS");
+    app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
+  }
+  if (!defaults.profiles.empty()) {
+    CLI::Option* profiles =
+        app.add_option(
+               "--profiles", profiles_,
+               "Outputs of the model: numbers, ranges or names as in 0,5,10-19, or all, or none; without it " +
+                   defaults.profiles)
+            ->type_name("LIST");
+    app.add_option("--profile", profiles_)->group(hidden)->excludes(profiles);
+  }
+  batch_.tokens = defaults.batch_tokens;
+  CLI::Option* tokens =
+      app.add_option("--batch-tokens", batch_.tokens,
+                     "Tokens run at once, at least one whole sequence; the results do not depend on it")
+          ->transform(count_suffix())
+          ->check(CLI::Range(1, 1 << 30))
+          ->type_name("COUNT");
+  if (defaults.group) tokens->group(*defaults.group);
+  if (!defaults.had_batch) return;
+  app.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group(hidden)->excludes(tokens);
+  verb.leave_out_of_provenance("--batch");
+}
+
+}  // namespace bigbird::apps

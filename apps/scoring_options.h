@@ -1,0 +1,42 @@
+// What the verbs that run a model on sequences ask in the same words: --strands, --profiles and
+// --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are accepted and
+// not shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/command_line.h"
+#include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/strands.h"
+
+namespace bigbird::apps {
+
+// Which of them a verb takes, and what it does without them.
+struct ScoringDefaults {
+  std::optional<Strands> strands = {};  // not given: no --strands
+  std::string profiles = {};  // which ones are taken without --profiles, in words; empty: no --profiles
+  std::int64_t batch_tokens = 8192;
+  bool had_batch = false;                 // whether the verb had --batch, in windows
+  std::optional<std::string> group = {};  // heading of --batch-tokens, instead of the usual one
+};
+
+// Bound to the options by add(); read after parsing.
+class ScoringOptions {
+ public:
+  void add(Verb& verb, const ScoringDefaults& defaults);
+
+  // Error{usage} for a word that is no choice.
+  Strands strands() const { return parse_strands(strands_); }
+  // As lib/tasks/select_profiles.h takes it; empty when not given.
+  const std::string& profiles() const { return profiles_; }
+  const BatchSize& batch() const { return batch_; }
+
+ private:
+  std::string strands_;
+  std::string profiles_;
+  BatchSize batch_;
+};
+
+}  // namespace bigbird::apps

@@ -1,0 +1,154 @@
+// See model_card.h.
+#include "lib/model/folder/model_card.h"
+
+#include <fmt/format.h>
+
+#include "lib/model/plans/full_attention.h"
+#include "lib/model/plans/plan_table.h"
+
+namespace bigbird {
+namespace {
+
+const char* class_of(HeadType head) {
+  switch (head) {
+    case HeadType::encoder:
+      return "BigBirdModel";
+    case HeadType::pretraining:
+      return "BigBirdForPreTraining";
+    case HeadType::masked_lm:
+      return "BigBirdForMaskedLM";
+    case HeadType::classification:
+      return "BigBirdForSequenceClassification";
+    case HeadType::question_answering:
+      return "BigBirdForQuestionAnswering";
+  }
+  return "BigBirdModel";
+}
+
+std::string norm_line(const ModelConfig& config) {
+  std::string line = config.norm_type == NormType::postnorm ? "after every branch (post-LN)"
+                                                            : "before every branch (pre-LN)";
+  if (config.norm_type == NormType::prenorm) line += config.final_norm ? ", and after the last layer" : "";
+  if (config.embedding_norm == EmbeddingNorm::none) return line + "; none of the embeddings";
+  return line + "; of the embeddings " +
+         (config.embedding_norm == EmbeddingNorm::after_dropout ? "after dropout" : "before dropout");
+}
+
+std::string huggingface_text(const ModelConfig& config, const WriteOptions& written) {
+  if (written.dialect == Dialect::gena) {
+    return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
+           "AIRI-Institute/GENA_LM. `bigbird` reads it as it stands.\n";
+  }
+  if (!is_huggingface_architecture(config)) {
+    return "The transformers library has no class for this architecture (its big_bird is post-LN with "
+           "learned positions), and refuses the folder by its model_type.\n";
+  }
+  std::string text = fmt::format(
+      "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "
+      "{0}.from_pretrained(\"FOLDER\")\n```\n",
+      class_of(config.head));
+  if (config.attention == AttentionPattern::full) return text;
+  if (config.attention != AttentionPattern::bigbird) {
+    return text + fmt::format("\ntransformers knows the bigbird pattern only, not {}: its outputs differ.\n",
+                              name_of(config.attention));
+  }
+  switch (config.random_mode) {
+    case RandomMode::hf_train:
+    case RandomMode::hf_eval:
+      return text +
+             fmt::format("\nIts outputs equal this program's in {} mode.\n",
+                         config.random_mode == RandomMode::hf_train ? "train (without dropout)" : "eval");
+    case RandomMode::google:
+    case RandomMode::none:
+    case RandomMode::file:
+      return text +
+             fmt::format(
+                 "\nWhat it does not reproduce: random blocks. In eval mode transformers takes block 0 "
+                 "instead of each of them; this model was made for random_mode {0}. `bigbird forward "
+                 "--random-mode hf-eval` computes what transformers does.\n",
+                 name_of(config.random_mode));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string attention_line(const ModelConfig& config) {
+  if (config.attention == AttentionPattern::full) return "full";
+  std::string line = fmt::format("{}, blocks of {} tokens", name_of(config.attention), config.block_size);
+  if (config.attention != AttentionPattern::window) {
+    line += config.random_mode == RandomMode::file
+                ? fmt::format(", every list from attention_plan.json (up to {} tokens)",
+                              config.plan == nullptr ? 0 : config.plan->blocks() * config.block_size)
+                : fmt::format(", {} random, random_mode {}", config.num_random_blocks,
+                              name_of(config.random_mode));
+  }
+  return line;
+}
+
+std::string full_attention_line(const ModelConfig& config) {
+  if (config.attention == AttentionPattern::full) return "always";
+  // The lengths, in blocks, as ranges.
+  std::string ranges;
+  const std::int64_t longest = config.max_position_embeddings / config.block_size;
+  for (std::int64_t blocks = 1; blocks <= longest; ++blocks) {
+    if (full_attention_reason(config, blocks).empty()) continue;
+    const std::int64_t first = blocks;
+    while (blocks < longest && !full_attention_reason(config, blocks + 1).empty()) ++blocks;
+    ranges += fmt::format("{}{} to {} tokens", ranges.empty() ? "" : ", ",
+                          (first - 1) * config.block_size + 1, blocks * config.block_size);
+  }
+  return ranges.empty() ? "never" : ranges;
+}
+
+std::string model_card(const ModelCard& card) {
+  std::string text = "---\nlibrary_name: transformers\ntags: [bigbird";
+  for (const std::string& tag : card.tags) text += ", " + tag;
+  text += "]\n---\n# " + card.title + "\n\n";
+  if (!card.about.empty()) text += card.about + "\n";
+  text += "| " + card.table + " | |\n|---|---|\n";
+  for (const auto& [what, value] : card.rows) text += fmt::format("| {} | {} |\n", what, value);
+  if (!card.origin.empty()) text += "\n" + card.origin;
+  if (!card.command.empty()) text += "\n```\n" + card.command + "\n```\n";
+  if (!card.use.empty()) text += "\n" + card.use;
+  return text;
+}
+
+ModelCard converted_card(const ModelConfig& config, const Conversion& conversion) {
+  const ParameterLayout layout(config);
+  ModelCard card;
+  card.title = "BigBird encoder";
+  card.table = "model";
+  const auto row = [&](const std::string& what, const std::string& value) {
+    card.rows.emplace_back(what, value);
+  };
+  row("head", name_of(config.head));
+  row("parameters",
+      fmt::format("{}, stored as {}", layout.count(), tensor_type_name(conversion.written.type)));
+  row("layers, width, heads, inner width",
+      fmt::format("{}, {}, {}, {}", config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
+                  config.intermediate_size));
+  row("attention", attention_line(config));
+  row("full attention", full_attention_line(config));
+  row("positions", config.position_type == PositionType::rotary
+                       ? fmt::format("rotary, the first {} of {} dimensions of a head", config.rotary_dim,
+                                     config.head_size())
+                       : fmt::format("learned, {}", config.max_position_embeddings));
+  row("LayerNorm", norm_line(config));
+  row("activation", config.activation == Activation::gelu_erf ? "gelu (erf)" : "gelu (tanh form)");
+  row("vocabulary", fmt::format("{} pieces", config.vocab_size));
+  if (!conversion.tokenizer.empty()) row("tokenizer", conversion.tokenizer);
+  row("padded length", config.input_length > 0 ? fmt::format("{} tokens", config.input_length)
+                                               : "the next multiple of the block size");
+  card.origin = fmt::format("## Where it comes from\n\nConverted from `{}`:\n\n", conversion.source);
+  for (const std::string& file : conversion.source_files) card.origin += "- " + file + "\n";
+  for (const std::string& note : conversion.notes) card.origin += "- " + note + "\n";
+  card.command = conversion.command;
+  card.use =
+      "## How to load it\n\nIn bigbird: `bigbird check FOLDER`, `bigbird info FOLDER`, `bigbird forward -m "
+      "FOLDER -i IN.safetensors -o OUT.safetensors`.\n\n" +
+      huggingface_text(config, conversion.written);
+  return card;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,80 @@
+// Opening and checking of model folders; see model_folder.h.
+#include "lib/model/folder/model_folder.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/weights/weight_files.h"
+#include "lib/model/folder/config_json.h"
+
+namespace bigbird {
+
+std::string name_of(Alphabet alphabet) {
+  return alphabet == Alphabet::dna ? "DNA" : "text";
+}
+
+ModelFolder::ModelFolder(std::string path) : path_(std::move(path)) {
+  if (!folder_exists(path_)) {
+    throw_bad_input(path_ + ": no such model folder",
+                    "a model folder holds config.json and model.safetensors");
+  }
+  config_ = read_config(path_ + "/config.json");
+}
+
+bool ModelFolder::has_tokenizer() const {
+  return !tokenizer_files(path_).empty();
+}
+
+const Tokenizer& ModelFolder::tokenizer() const {
+  if (tokenizer_ == nullptr) {
+    std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(path_);
+    check_tokenizer_agrees(config_, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
+                           path_, path_);
+    tokenizer_ = std::move(tokenizer);
+  }
+  return *tokenizer_;
+}
+
+Alphabet ModelFolder::alphabet() const {
+  return tokenizer().is_dna() ? Alphabet::dna : Alphabet::text;
+}
+
+void ModelFolder::require(Alphabet wanted) const {
+  const Alphabet found = alphabet();
+  if (found == wanted) return;
+  throw_bad_input(
+      fmt::format("{}: its tokenizer is for {}, not for {}", path_, name_of(found), name_of(wanted)),
+      fmt::format("take a model that reads {}", name_of(wanted)));
+}
+
+void ModelFolder::require_classifier() const {
+  if (config_.head == HeadType::classification) return;
+  throw_bad_input(fmt::format("{}: the model's head is {}, no classifier", path_, name_of(config_.head)),
+                  "make one with `bigbird promoter finetune` or `bigbird chromatin finetune`");
+}
+
+void ModelFolder::require_masked_token_head() const {
+  if (config_.has_mlm()) return;
+  throw_bad_input(
+      fmt::format("{}: the model has no masked-token head, its head is {}", path_, name_of(config_.head)),
+      "take a pretrained model, such as run/final of bigbird pretrain");
+}
+
+LoadedModel ModelFolder::load(const LoadOptions& options) const {
+  return load_model(path_, options);
+}
+
+LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t num_labels) const {
+  return load_model(path_, head, seed, num_labels);
+}
+
+const std::string& ModelFolder::weights_digest() const {
+  if (weights_digest_.empty()) weights_digest_ = bigbird::weights_digest(path_);
+  return weights_digest_;
+}
+
+}  // namespace bigbird

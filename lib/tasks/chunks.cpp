@@ -1,0 +1,102 @@
+// Shards and finished chunks; see chunks.h. The file of a chunk: magic, digest of its input (64 letters), the
+// bytes that were saved, FNV-1a of all that.
+#include "lib/tasks/chunks.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <system_error>
+
+#include "lib/core/error.h"
+#include "lib/core/hash.h"
+#include "lib/io/files/file.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::string_view magic = "bigbird finished chunk 1\n";
+constexpr std::uint64_t most_shards = 100'000;
+
+// The number that all of `text` is; 0 where it is none.
+std::uint64_t whole_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
+}
+
+}  // namespace
+
+Shard parse_shard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const Shard shard{whole_number(text.substr(0, slash)), whole_number(text.substr(slash + 1))};
+    if (shard.index >= 1 && shard.index <= shard.count && shard.count <= most_shards) return shard;
+  }
+  throw_usage(fmt::format("`shard` {}: no shard", text), "I/N with I from 1 to N: 2/10");
+}
+
+FinishedChunks::FinishedChunks(const std::string& folder, const std::string& identity, Restart restart)
+    : folder_(folder), identity_(identity), resumed_(restart == Restart::resume) {
+  if (folder_is_empty(folder_)) return;
+  switch (restart) {
+    case Restart::refuse:
+      throw_usage(folder_ + ": finished parts of a run that did not end",
+                  "`resume` goes on from them, `force` begins anew");
+    case Restart::resume:
+      if (!file_exists(identity_path()) || read_file(identity_path()) != identity) {
+        throw_bad_input(folder_ + ": finished parts of another run (another model, input, genome or options)",
+                        "give the options of that run, or `force` to begin anew");
+      }
+      made_ = true;
+      return;
+    case Restart::force:
+      remove_folder(folder_);
+  }
+}
+
+std::string FinishedChunks::path(std::uint64_t chunk) const {
+  return fmt::format("{}/chunk-{:08}", folder_, chunk);
+}
+
+std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string_view input_digest) const {
+  if (!resumed_ || !file_exists(path(chunk))) return std::nullopt;
+  const std::string stored = read_file(path(chunk));
+  std::string_view bytes = stored;
+  std::uint64_t checksum = 0;
+  bool whole = bytes.size() >= magic.size() + input_digest.size() + sizeof checksum;
+  if (whole) {
+    std::memcpy(&checksum, bytes.data() + bytes.size() - sizeof checksum, sizeof checksum);
+    bytes.remove_suffix(sizeof checksum);
+    whole = bytes.starts_with(magic) && checksum == fnv1a_64(bytes);
+  }
+  if (!whole) throw_bad_input(path(chunk) + ": the part is damaged", "remove it and resume again");
+  bytes.remove_prefix(magic.size());
+  if (!bytes.starts_with(input_digest)) {
+    throw_bad_input(path(chunk) + ": the part is of other records than the input's",
+                    "resume with the same input, or begin anew with `force`");
+  }
+  bytes.remove_prefix(input_digest.size());
+  return std::string(bytes);
+}
+
+void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes) {
+  if (!keeps()) return;
+  if (!made_) {
+    make_folders(folder_);
+    write_text_atomic(identity_path(), identity_);
+    made_ = true;
+  }
+  std::string stored(magic);
+  stored.append(input_digest).append(bytes);
+  const std::uint64_t checksum = fnv1a_64(stored);
+  stored.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+  write_text_atomic(path(chunk), stored);
+}
+
+void FinishedChunks::remove() const {
+  if (keeps()) remove_folder(folder_);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,81 @@
+// Work on a long input, cut into numbered chunks: a shard takes every N-th of them, so that N machines share
+// an input whose length nobody knows, and finished ones are kept on disk until the output is whole, so that a
+// run that was stopped goes on where it stood. (merge_shards.h puts the outputs of shards together.)
+//
+//   FinishedChunks finished(output + ".parts", identity, options.resume ? Restart::resume : Restart::refuse);
+//   for (std::uint64_t chunk = 0; input.next(records); ++chunk) {
+//     if (!options.shard.takes(chunk)) continue;
+//     const std::string digest = records_digest(records);
+//     Scores scores;
+//     if (const auto bytes = finished.load(chunk, digest)) {
+//       scores = from_bytes(*bytes);
+//     } else {
+//       scores = score(records);
+//       finished.save(chunk, digest, to_bytes(scores));
+//     }
+//     output.write(records, scores);
+//   }
+//   output.close();
+//   finished.remove();
+//
+// chunk_bytes.h has what to_bytes and from_bytes are made of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bigbird {
+
+// One of `count` runs that share an input: it takes the chunks whose number, divided by `count`, leaves
+// index - 1.
+struct Shard {
+  std::uint64_t index = 1;
+  std::uint64_t count = 1;
+
+  bool takes(std::uint64_t chunk) const { return chunk % count == index - 1; }
+  bool is_whole_run() const { return count == 1; }
+};
+
+// "2/10" is the second of ten. Error{usage} for anything else than I/N with 1 <= I <= N <= 100,000.
+Shard parse_shard(std::string_view text);
+
+// What to do with the finished chunks of an earlier run.
+enum class Restart {
+  refuse,  // Error{usage} that says how to go on
+  resume,  // take them
+  force    // remove them
+};
+
+// The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for
+// chunk 12. Every file appears whole or not at all. The folder is made by the first save().
+class FinishedChunks {
+ public:
+  // Keeps nothing: for outputs that cannot be resumed.
+  FinishedChunks() = default;
+  // `identity`: everything that the chunks depend on, as text. With Restart::resume the identity that lies in
+  // the folder must be the same: Error{bad_input}.
+  FinishedChunks(const std::string& folder, const std::string& identity, Restart restart);
+
+  // Whether save() keeps anything.
+  bool keeps() const { return !folder_.empty(); }
+  // What was saved for a chunk, when the run is a resumed one and has it. `input_digest`: 64 letters that
+  // stand for the chunk's input. Error{bad_input} when the file is damaged or was made from another input.
+  std::optional<std::string> load(std::uint64_t chunk, std::string_view input_digest) const;
+  void save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes);
+  // Where a chunk lies, to name it in an error.
+  std::string path(std::uint64_t chunk) const;
+  // The output is whole: nothing is kept any longer.
+  void remove() const;
+
+ private:
+  std::string identity_path() const { return folder_ + "/run.json"; }
+
+  std::string folder_;  // empty: keeps nothing
+  std::string identity_;
+  bool resumed_ = false;
+  bool made_ = false;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,65 @@
+// The files of a run over variants; see outputs.h.
+#include "lib/tasks/genomics/variants/outputs.h"
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
+
+namespace bigbird {
+
+std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output) {
+  if (!report.empty()) return report;
+  return output == "-" ? "" : variant_prefix(format, output);
+}
+
+// A row for each allele that was not scored.
+class VariantOutputs::SkippedTable {
+ public:
+  SkippedTable(const std::string& path, const std::vector<std::string>& comments)
+      : out_(path), table_(out_, {"chrom", "pos", "id", "ref", "alt", "reason"}, comments) {}
+
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) {
+    for (std::size_t allele = 0; allele < alleles.size(); ++allele) {
+      if (alleles[allele].reason == SkipReason::none) continue;
+      std::vector<std::string> fields = allele_fields(record, allele);
+      fields.emplace_back(skip_reason_name(alleles[allele].reason));
+      table_.row(fields);
+      ++rows_;
+    }
+  }
+  std::uint64_t rows() const { return rows_; }
+  void close() { out_.close(); }
+
+ private:
+  OutputStream out_;
+  TsvWriter table_;
+  std::uint64_t rows_ = 0;
+};
+
+VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::string& report,
+                               const VcfReader& reader, const std::vector<Contig>& contigs,
+                               const VariantColumns& columns)
+    : report_(report), scores_(make_variant_writer(options, reader, contigs, columns)) {
+  if (!report_.empty()) {
+    skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
+  }
+}
+
+VariantOutputs::~VariantOutputs() = default;
+
+void VariantOutputs::write(const VcfRecord& record, const std::vector<AlleleResult>& alleles) {
+  scores_->write(record, alleles);
+  if (skipped_) skipped_->write(record, alleles);
+}
+
+void VariantOutputs::close(const VariantSummary& summary, Scores scores) {
+  if (scores == Scores::keep) scores_->close();
+  if (!skipped_) return;
+  if (skipped_->rows() != summary.tally.skipped.total()) {
+    throw_runtime("the counts of skipped alleles disagree");
+  }
+  skipped_->close();
+  write_text_atomic(report_ + ".summary.json", summary_json(summary));
+}
+
+}  // namespace bigbird

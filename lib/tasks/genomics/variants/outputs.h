@@ -1,0 +1,40 @@
+// All files that a run over variants writes: the scores, the alleles that have none, and the counts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/tasks/genomics/variants/score_writers.h"
+#include "lib/tasks/genomics/variants/summary.h"
+
+namespace bigbird {
+
+// What the names of skipped.tsv and summary.json begin with: `report`, or where it is empty the prefix of the
+// scores; empty (these files are not written) when they go to stdout.
+std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output);
+
+class VariantOutputs {
+ public:
+  // Opens all of them. `report`: of report_prefix(). The references live as long as the outputs.
+  VariantOutputs(const VariantWriterOptions& options, const std::string& report, const VcfReader& reader,
+                 const std::vector<Contig>& contigs, const VariantColumns& columns);
+  ~VariantOutputs();
+
+  // A record with what became of its alleles, in its order.
+  void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles);
+
+  enum class Scores { keep, discard };
+  // Puts the files in their places, or all but the scores. Without it nothing is left behind.
+  void close(const VariantSummary& summary, Scores scores);
+
+ private:
+  class SkippedTable;
+
+  std::string report_;
+  std::unique_ptr<VariantWriter> scores_;
+  std::unique_ptr<SkippedTable> skipped_;  // null without a report
+};
+
+}  // namespace bigbird

@@ -1,0 +1,174 @@
+// Outputs of shards put together; see merge_shards.h.
+#include "lib/tasks/merge_shards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string_view>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/npy_matrix.h"
+
+namespace bigbird {
+namespace {
+
+// Letters of a list of missing shards, about.
+constexpr std::size_t longest_list = 60;
+constexpr const char* run_again = "run the shards again, all with the same options";
+
+void check_same_run(const ShardFacts& first, const ShardFacts& other) {
+  const auto refuse = [&](const std::string& why) {
+    throw_bad_input(fmt::format("{} and {}: {}", first.output, other.output, why), run_again);
+  };
+  if (first.shard.count != other.shard.count) refuse("numbers of shards differ");
+  if (first.same.size() != other.same.size()) throw_runtime("shards of different kinds are compared");
+  for (std::size_t i = 0; i < first.same.size(); ++i) {
+    if (first.same[i].second != other.same[i].second) refuse(first.same[i].first);
+  }
+}
+
+// "##" lines and the line of names; where there is none, the first row.
+std::string read_head(LineReader& table) {
+  std::string head;
+  std::string_view line;
+  while (table.next(line)) {
+    (head += line) += '\n';
+    if (!line.starts_with("##")) break;
+  }
+  return head;
+}
+
+void for_each_chunk_of(const std::vector<ChunkedTable>& shards,
+                       const std::function<void(std::size_t, std::size_t)>& take) {
+  std::vector<std::size_t> chunks_of;
+  std::vector<std::string> names;
+  for (const ChunkedTable& shard : shards) {
+    chunks_of.push_back(shard.rows.size());
+    names.push_back(shard.path);
+  }
+  for_each_chunk_in_turn(chunks_of, names, take);
+}
+
+}  // namespace
+
+std::vector<std::size_t> order_of_shards(const std::vector<ShardFacts>& shards) {
+  if (shards.empty()) throw_usage("no shard is given");
+  const std::uint64_t count = shards.front().shard.count;
+  std::map<std::uint64_t, std::size_t> by_index;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    check_same_run(shards.front(), shards[i]);
+    if (!by_index.emplace(shards[i].shard.index, i).second) {
+      throw_bad_input(
+          fmt::format("{}: shard {} of {} is given twice", shards[i].output, shards[i].shard.index, count),
+          "give each shard once");
+    }
+  }
+  std::vector<std::size_t> order;
+  std::string missing;
+  for (std::uint64_t index = 1; index <= count; ++index) {
+    const auto found = by_index.find(index);
+    if (found == by_index.end()) {
+      if (missing.size() > longest_list) {
+        missing += " ...";
+        break;
+      }
+      missing += (missing.empty() ? "" : ", ") + std::to_string(index);
+    } else {
+      order.push_back(found->second);
+    }
+  }
+  if (!missing.empty() || order.size() != shards.size()) {
+    throw_bad_input(fmt::format("the shards are not complete: of {}, {} {} missing", count, missing,
+                                missing.find(',') == std::string::npos ? "is" : "are"),
+                    "give the outputs of all shards");
+  }
+  return order;
+}
+
+void for_each_chunk_in_turn(const std::vector<std::size_t>& chunks_of, const std::vector<std::string>& names,
+                            const std::function<void(std::size_t, std::size_t)>& take) {
+  const std::size_t chunks = std::accumulate(chunks_of.begin(), chunks_of.end(), std::size_t{0});
+  for (std::size_t i = 0; i < chunks; ++i) {
+    throw_if_cancelled();
+    const std::size_t shard = i % chunks_of.size();
+    const std::size_t chunk = i / chunks_of.size();
+    if (chunk >= chunks_of[shard]) {
+      throw_bad_input(names[shard] + ": has too few chunks for the input", run_again);
+    }
+    take(shard, chunk);
+  }
+}
+
+void refuse_other_length(const std::string& path, const std::string& what) {
+  throw_bad_input(fmt::format("{}: has {} than its summary says", path, what), "run this shard again");
+}
+
+void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output) {
+  OutputStream out(output);
+  std::vector<std::unique_ptr<LineReader>> tables;
+  std::string head;
+  for (const ChunkedTable& shard : shards) {
+    tables.push_back(std::make_unique<LineReader>(shard.path));
+    const std::string head_here = read_head(*tables.back());
+    if (tables.size() == 1) head = head_here;
+    if (head_here != head) {
+      throw_bad_input(fmt::format("{} and {}: their headers differ", shards.front().path, shard.path),
+                      run_again);
+    }
+  }
+  out.write(head);
+  std::uint64_t number = 0;
+  std::string_view line;
+  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
+      if (!tables[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
+      if (numbers == RowNumbers::anew) {
+        out.write(std::to_string(number++));
+        line.remove_prefix(std::min(line.find('\t'), line.size()));
+      }
+      out.write(line);
+      out.write("\n");
+    }
+  });
+  for (const auto& table : tables) {
+    if (table->next(line)) refuse_other_length(table->path(), "more rows");
+  }
+  out.close();
+}
+
+void merge_matrices(const std::vector<ChunkedTable>& shards, const std::string& output) {
+  std::vector<NpyMatrix> matrices;
+  for (const ChunkedTable& shard : shards) matrices.emplace_back(shard.path);
+  const std::size_t columns = matrices.front().columns();
+  FloatRowsWriter out(output, static_cast<std::int64_t>(columns), {});
+  std::vector<std::size_t> rows_taken(shards.size(), 0);
+  std::vector<float> values;
+  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+    const NpyMatrix& matrix = matrices[shard];
+    const std::size_t begin = rows_taken[shard];
+    const std::size_t end = begin + shards[shard].rows[chunk];
+    if (end > matrix.rows() || matrix.columns() != columns) {
+      refuse_other_length(matrix.path(), "fewer rows or other columns");
+    }
+    values.clear();
+    for (std::size_t row = begin; row < end; ++row) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        values.push_back(static_cast<float>(matrix.number(row, column)));
+      }
+    }
+    out.write(values);
+    rows_taken[shard] = end;
+  });
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    if (rows_taken[shard] != matrices[shard].rows()) refuse_other_length(matrices[shard].path(), "more rows");
+  }
+  out.commit();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,105 @@
+// The options of a training run; see run_options.h.
+#include "lib/training/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+double steps_per_epoch(const RunOptions& options, std::uint64_t samples) {
+  return static_cast<double>(samples) / static_cast<double>(options.batch);
+}
+
+void require_between(const char* field, double value, double least, double below) {
+  if (!(value >= least && value < below)) {
+    throw_usage(fmt::format("`{}` {}: must lie between {} and {}", field, value, least, below));
+  }
+}
+
+void require_not_negative(const char* field, double value) {
+  if (!(value >= 0.0 && std::isfinite(value))) {
+    throw_usage(fmt::format("`{}` {}: must not be negative", field, value));
+  }
+}
+
+}  // namespace
+
+RunOptions pretraining_defaults() {
+  RunOptions options;
+  options.length = 4096;
+  options.batch = 256;
+  options.steps = 1000000;
+  options.save_every = 1000;
+  options.eval_every = 1000;
+  return options;
+}
+
+RunOptions finetuning_defaults() {
+  RunOptions options;
+  options.length = 0;
+  options.batch = 32;
+  options.epochs = 3;
+  options.save_every = 500;
+  options.validate_each_epoch = true;
+  return options;
+}
+
+void check_options(const RunOptions& options) {
+  if (options.batch == 0) throw_usage("`batch` 0: must be at least 1", "the usual values are 32 to 256");
+  if (options.accumulate == 0 || options.accumulate > options.batch) {
+    throw_usage(fmt::format("`accumulate` {}: must lie between 1 and the batch of {} sequences",
+                            options.accumulate, options.batch),
+                "`batch` is the whole batch of one update; `accumulate` cuts it into parts");
+  }
+  if (options.steps == 0 && options.epochs == 0.0) {
+    throw_usage("`steps` 0 and `epochs` 0: the run has no update");
+  }
+  if (options.steps == 0 && !(options.epochs > 0.0 && options.epochs < 1e6)) {
+    throw_usage(fmt::format("`epochs` {}: must be above 0", options.epochs));
+  }
+  if (options.steps > 0) schedule_of(options, 0);  // a warm-up that is too long, before long work
+  if (!(options.learning_rate > 0.0 && options.learning_rate < 1.0)) {
+    throw_usage(fmt::format("`learning_rate` {}: must lie between 0 and 1", options.learning_rate),
+                "the usual value is 1e-4");
+  }
+  if (options.dropout >= 0.0 || std::isnan(options.dropout)) {
+    require_between("dropout", options.dropout, 0.0, 1.0);
+  }
+  require_between("beta1", options.optimizer.beta1, 0.0, 1.0);
+  require_between("beta2", options.optimizer.beta2, 0.0, 1.0);
+  require_not_negative("epsilon", options.optimizer.epsilon);
+  require_not_negative("weight_decay", options.optimizer.weight_decay);
+  require_not_negative("clip_norm", options.optimizer.clip_norm);
+}
+
+std::int64_t micro_batch(const RunOptions& options) {
+  return static_cast<std::int64_t>((options.batch + options.accumulate - 1) / options.accumulate);
+}
+
+Schedule schedule_of(const RunOptions& options, std::uint64_t samples) {
+  Schedule schedule{options.schedule, options.learning_rate, 0, options.steps};
+  if (schedule.total == 0) {
+    schedule.total =
+        static_cast<std::uint64_t>(std::ceil(options.epochs * steps_per_epoch(options, samples)));
+  }
+  schedule.warmup = options.warmup.value_or(default_warmup(schedule.total));
+  if (schedule.warmup > schedule.total) {
+    throw_usage(
+        fmt::format("`warmup` {}: longer than the {} steps of the run", schedule.warmup, schedule.total),
+        "leave it out for 10 % of the steps");
+  }
+  return schedule;
+}
+
+std::uint64_t steps_between_validations(const RunOptions& options, std::uint64_t samples) {
+  if (options.eval_every > 0 || !options.validate_each_epoch) return options.eval_every;
+  return std::max<std::uint64_t>(1,
+                                 static_cast<std::uint64_t>(std::llround(steps_per_epoch(options, samples))));
+}
+
+}  // namespace bigbird

@@ -1,0 +1,72 @@
+// What a training run can be told, whatever it trains. Each default stands once: here where pretraining and
+// fine-tuning share it, else in pretraining_defaults() and finetuning_defaults().
+//
+// The device, the precision of its products and whether its sums have a fixed order are no fields: they come
+// with the kernels::Backend that the run is given.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/training/optimizer.h"
+#include "lib/training/run_folder.h"
+#include "lib/training/schedule.h"
+
+namespace bigbird {
+
+struct RunOptions {
+  std::string run;   // folder to write
+  std::string init;  // model folder to begin from; empty, where the task allows it: a fresh model
+
+  // What an update sees.
+  std::int64_t length = 0;       // most tokens of a sample, special ones included; 0: chosen from the data
+  std::uint64_t batch = 0;       // sequences of one update,
+  std::uint64_t accumulate = 1;  // run in so many micro-batches of ceil(batch / accumulate) sequences
+  std::uint64_t steps = 0;       // updates; 0: as many as `epochs` take
+  double epochs = 0;             // passes over the training samples, when steps is 0
+  std::uint64_t seed = 1;        // of the order, the masks, the dropout and the initial weights
+  double dropout = -1;           // of the hidden states; negative: the model's own
+
+  // What it does to the weights.
+  double learning_rate = 1e-4;          // the highest
+  std::optional<std::uint64_t> warmup;  // updates; default_warmup(steps) when not given
+  ScheduleForm schedule = ScheduleForm::google;
+  OptimizerOptions optimizer;
+
+  // How it is computed.
+  bool grad_checkpoint = false;  // activations are recomputed in backward
+  std::size_t memory_limit = 0;  // bytes of the memory the model lives in; 0: what is left of it
+  bool debug_nan = false;        // a NaN or infinity is searched for and its layer named
+
+  // What is kept on the way.
+  RunStart start = RunStart::fresh;
+  std::uint64_t save_every = 0;      // updates between checkpoints; 0: the last and, when stopped, the newest
+  std::uint64_t eval_every = 0;      // updates between validations; 0: what the next line says
+  bool validate_each_epoch = false;  // once an epoch, else never
+  std::uint64_t keep_last = 2;       // newest checkpoints; 0: all
+  std::uint64_t keep_best = 1;       // of lowest validation loss, beside them
+
+  std::string config_toml;            // becomes RUN/config.toml
+  std::string command;                // for the model card; empty: left out
+  std::vector<std::string> comments;  // provenance lines of metrics.tsv and valid.tsv
+};
+
+RunOptions pretraining_defaults();
+RunOptions finetuning_defaults();
+
+// Error{usage} naming the field that is out of range.
+void check_options(const RunOptions& options);
+
+// Sequences of the largest micro-batch.
+std::int64_t micro_batch(const RunOptions& options);
+
+// Of a run over `samples` an epoch. Error{usage} for a warm-up that is longer than the run.
+Schedule schedule_of(const RunOptions& options, std::uint64_t samples);
+
+// Updates between validations of a run over `samples` an epoch; 0: never.
+std::uint64_t steps_between_validations(const RunOptions& options, std::uint64_t samples);
+
+}  // namespace bigbird

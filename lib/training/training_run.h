@@ -1,0 +1,63 @@
+// A training run from its options to RUN/final, whatever it trains: memory planned, the run folder opened,
+// the model begun or gone on with, and the loop (trainer.h). Pretraining and every fine-tuning task come
+// through here.
+//
+// A new task opens its data, says what it is in a TaskDescription, makes batches in a TrainingTask, and calls
+//
+//   check_run(options);                                       // first: the data may take long to read
+//   const Schedule schedule = schedule_of(options, samples);  // where its model card speaks of it
+//   return run_training(task, description, options, backend);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/config.h"
+#include "lib/model/network/model.h"
+#include "lib/training/run_folder.h"
+#include "lib/training/run_options.h"
+#include "lib/training/trainer.h"
+
+namespace bigbird {
+
+// What a run has to know of its task beside the batches.
+struct TaskDescription {
+  std::string name;  // "promoter finetune": of the progress
+  LossColumns columns;
+
+  // The model: valid, but for its dropout, which RunOptions::dropout may replace. The weights are asked for
+  // once the memory is planned, and only by a run that begins.
+  ModelConfig config;
+  std::function<std::vector<float>()> initial_parameters;
+
+  std::uint64_t samples = 0;  // training samples of an epoch
+  bool validates = false;     // TrainingTask::validate() gives losses
+
+  // The largest batch of so many sequences of at most so many tokens; and the tokens of the longest sample.
+  std::function<BatchLimits(std::int64_t sequences, std::int64_t length)> limits;
+  std::int64_t length = 0;
+  // A shorter `length` may be proposed where the memory is too small.
+  bool may_be_shorter = false;
+  std::size_t mapped_bytes = 0;  // of files that the run will have mapped and touched at its end
+
+  // Options of the task that decide the weights, and what names its data, as text: they must be the same when
+  // a run goes on. Keys are fields, with a remark in brackets where the value is not the field's: "data
+  // (training windows)".
+  std::map<std::string, std::string> identity;
+  FolderExtras extras;
+};
+
+// Error{usage} for options out of range, Error{bad_input} for a folder that may not be written.
+void check_run(const RunOptions& options);
+
+// Runs the training, or goes on with it. Errors: {usage} options out of range or other than those of the run
+// that is resumed; {environment} too little memory, naming sizes that fit; and as run_folder.h and trainer.h.
+TrainingSummary run_training(const TrainingTask& task, const TaskDescription& description,
+                             const RunOptions& options, kernels::Backend& backend);
+
+}  // namespace bigbird

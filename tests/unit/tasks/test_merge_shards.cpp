@@ -1,0 +1,129 @@
+// Outputs of shards put together: their order, what must agree, and rows that are too many or too few.
+#include "lib/tasks/merge_shards.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "lib/core/error.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/npy_matrix.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+void expect_refused(const std::string& words, const std::function<void()>& action) {
+  try {
+    action();
+    ADD_FAILURE() << "no error: " << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_NE(error.message().find(words), std::string::npos) << error.message();
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+ShardFacts facts(const std::string& output, std::uint64_t index, std::uint64_t count,
+                 const std::string& model = "m") {
+  return {output, {index, count}, {{"models differ", model}}};
+}
+
+TEST(OrderOfShards, IsThatOfTheirNumbers) {
+  EXPECT_EQ(order_of_shards({facts("c", 3, 3), facts("a", 1, 3), facts("b", 2, 3)}),
+            (std::vector<std::size_t>{1, 2, 0}));
+  EXPECT_EQ(order_of_shards({facts("only", 1, 1)}), std::vector<std::size_t>{0});
+}
+
+TEST(OrderOfShards, RefusesWhatIsNotAWholeRun) {
+  EXPECT_THROW(order_of_shards({}), Error);
+  expect_refused("of 3, 2 is missing", [] { order_of_shards({facts("a", 1, 3), facts("c", 3, 3)}); });
+  expect_refused("of 4, 1, 4 are missing", [] { order_of_shards({facts("b", 2, 4), facts("c", 3, 4)}); });
+  expect_refused("b: shard 1 of 2 is given twice", [] {
+    order_of_shards({facts("a", 1, 2), facts("b", 1, 2)});
+  });
+  expect_refused("a and b: numbers of shards differ", [] {
+    order_of_shards({facts("a", 1, 2), facts("b", 2, 3)});
+  });
+  expect_refused("a and b: models differ", [] {
+    order_of_shards({facts("a", 1, 2), facts("b", 2, 2, "other")});
+  });
+  expect_refused("missing", [] { order_of_shards({facts("a", 1, 1000000)}); });
+  expect_refused("not complete", [] {
+    order_of_shards({facts("a", 5, 2), facts("b", 1, 2), facts("c", 2, 2)});
+  });
+}
+
+TEST(ChunksInTurn, GoRoundTheShards) {
+  std::vector<std::pair<std::size_t, std::size_t>> seen;
+  const auto take = [&](std::size_t shard, std::size_t chunk) { seen.emplace_back(shard, chunk); };
+  for_each_chunk_in_turn({2, 2, 1}, {"a", "b", "c"}, take);
+  EXPECT_EQ(seen, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}}));
+  expect_refused("b: has too few chunks", [&] { for_each_chunk_in_turn({3, 1}, {"a", "b"}, take); });
+  expect_refused("a: has too few chunks", [&] { for_each_chunk_in_turn({0, 1}, {"a", "b"}, take); });
+}
+
+class MergeFiles : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string table(const std::string& name, const std::string& text) const {
+    testing::write_text(path(name), text);
+    return path(name);
+  }
+  std::string matrix(const std::string& name, std::int64_t columns, const std::vector<float>& values) const {
+    FloatRowsWriter writer(path(name), columns, {});
+    writer.write(values);
+    writer.commit();
+    return path(name);
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(MergeFiles, RowsOfTablesStandInTheOrderOfTheInput) {
+  const std::string head = "##made by a run\n#row\tname\n";
+  const std::vector<ChunkedTable> shards = {
+      {table("one.tsv", head + "0\ta\n1\tb\n2\te\n"), {2, 1}},
+      {table("two.tsv", head + "0\tc\n"), {1, 0}},
+      {table("three.tsv", head + "0\td\n"), {1}},
+  };
+  merge_tables(shards, RowNumbers::anew, path("merged.tsv"));
+  EXPECT_EQ(testing::read_text(path("merged.tsv")), head + "0\ta\n1\tb\n2\tc\n3\td\n4\te\n");
+  merge_tables(shards, RowNumbers::keep, path("kept.tsv"));
+  EXPECT_EQ(testing::read_text(path("kept.tsv")), head + "0\ta\n1\tb\n0\tc\n0\td\n2\te\n");
+}
+
+TEST_F(MergeFiles, TablesThatDisagreeWithTheirCountsAreRefused) {
+  const std::string one = table("one.tsv", "#name\na\nb\n");
+  const std::string two = table("two.tsv", "#name\nc\n");
+  const auto merge = [&](const std::vector<ChunkedTable>& shards) {
+    return [this, shards] { merge_tables(shards, RowNumbers::keep, path("never.tsv")); };
+  };
+  expect_refused(two + ": has fewer rows", merge({{one, {2}}, {two, {2}}}));
+  expect_refused(one + ": has more rows", merge({{one, {1}}, {two, {1}}}));
+  expect_refused("their headers differ", merge({{one, {2}}, {table("other.tsv", "#id\nc\n"), {1}}}));
+  EXPECT_FALSE(std::filesystem::exists(path("never.tsv")));
+}
+
+TEST_F(MergeFiles, RowsOfMatricesToo) {
+  const std::string one = matrix("one.npy", 2, {1, 2, 3, 4, 9, 10});
+  const std::string two = matrix("two.npy", 2, {5, 6, 7, 8});
+  merge_matrices({{one, {2, 1}}, {two, {2}}}, path("merged.npy"));
+  const NpyMatrix merged(path("merged.npy"));
+  ASSERT_EQ(merged.rows(), 5u);
+  ASSERT_EQ(merged.columns(), 2u);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(merged.number(i / 2, i % 2), static_cast<double>(i + 1));
+  expect_refused(two + ": has fewer rows", [&] {
+    merge_matrices({{one, {3}}, {two, {3}}}, path("never.npy"));
+  });
+  expect_refused(one + ": has more rows", [&] {
+    merge_matrices({{one, {2}}, {two, {2}}}, path("never.npy"));
+  });
+  const std::string wide = matrix("wide.npy", 3, {1, 2, 3});
+  expect_refused(wide, [&] { merge_matrices({{one, {3}}, {wide, {1}}}, path("never.npy")); });
+  EXPECT_FALSE(std::filesystem::exists(path("never.npy")));
+}
+
+}  // namespace
+}  // namespace bigbird

@@ -1,0 +1,97 @@
+// The classifier's batches and its validation: what is correct, counted answer by answer.
+#include "lib/tasks/window_classifier.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/core/rng.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/tasks/finetuning.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_classifier.h"
+
+namespace bigbird {
+namespace {
+
+class WindowClassifier : public ::testing::Test {
+ protected:
+  WindowClassifier() {
+    testing::TinyClassifier shape;
+    shape.problem = ProblemType::single_label;
+    shape.labels = 3;
+    testing::write_tiny_classifier(folder_ / "model", shape);
+    loaded_ = load_model((folder_ / "model").string(), LoadOptions{});
+    CounterRng rng(1, Purpose::test, 0);
+    for (int i = 0; i < 40; ++i) {
+      ClassifiedSequence& sequence = sequences_.emplace_back();
+      for (std::int64_t t = rng.between(4, 60); t > 0; --t) {
+        sequence.ids.push_back(static_cast<std::int32_t>(rng.between(5, 25)));
+      }
+      sequence.label = static_cast<std::int32_t>(rng.below(3));
+    }
+    options_.batch = 7;
+    options_.accumulate = 3;  // 3 + 3 + 1
+  }
+
+  testing::TemporaryFolder folder_;
+  LoadedModel loaded_;
+  std::vector<ClassifiedSequence> sequences_;
+  const std::vector<ClassifiedSequence> none_;
+  RunOptions options_;
+  std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
+};
+
+TEST_F(WindowClassifier, ValidationCountsTheClassesThatAreRight) {
+  Model model(*backend_, loaded_.config, padded_limits(loaded_.config, 3), {});
+  model.set_parameters(loaded_.parameters);
+  std::int64_t correct = 0;
+  std::set<std::ptrdiff_t> answers;
+  for (const ClassifiedSequence& sequence : sequences_) {
+    Batch one;
+    one.append(sequence.ids, {}, loaded_.config.block_size, 0, loaded_.config.input_length);
+    model.forward(one, {});
+    const std::vector<float> logits = model.sequence_logits();
+    const std::ptrdiff_t answer = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    correct += answer == sequence.label ? 1 : 0;
+    answers.insert(answer);
+  }
+  const ClassificationTask task(options_, loaded_.config, none_, sequences_);
+  const std::optional<LossSums> sums = task.validate(model);
+  ASSERT_TRUE(sums.has_value());
+  EXPECT_EQ(sums->sequence_count, 40);
+  EXPECT_EQ(sums->sequence_correct, correct);
+  EXPECT_EQ(sums->mlm_count, 0);
+  EXPECT_GT(correct, 0);
+  EXPECT_LT(correct, 40);
+  EXPECT_GT(answers.size(), 1u);
+  EXPECT_FALSE(ClassificationTask(options_, loaded_.config, sequences_, none_).validate(model).has_value());
+}
+
+TEST_F(WindowClassifier, BatchesAreTheDrawsOfTheUpdateInParts) {
+  const ClassificationTask task(options_, loaded_.config, sequences_, none_);
+  for (const std::uint64_t step : {0u, 5u, 6u}) {
+    const std::vector<Batch> parts = task.batches(step);
+    ASSERT_EQ(parts.size(), 3u);
+    const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
+    std::size_t draw = 0;
+    for (const Batch& part : parts) {
+      EXPECT_EQ(part.sequences(), draw < 6 ? 3 : 1);
+      ASSERT_EQ(part.sequence_labels.size(), part.lengths.size());
+      for (std::size_t s = 0; s < part.lengths.size(); ++s, ++draw) {
+        const ClassifiedSequence& expected = sequences_[static_cast<std::size_t>(draws[draw].sample)];
+        const auto first = part.ids.begin() + part.token_offsets[s];
+        EXPECT_EQ(std::vector<std::int32_t>(first, first + part.lengths[s]), expected.ids);
+        EXPECT_EQ(part.sequence_labels[s], expected.label);
+        EXPECT_EQ(part.token_offsets[s + 1] - part.token_offsets[s], loaded_.config.input_length);
+      }
+    }
+    EXPECT_EQ(draw, 7u);
+  }
+}
+
+}  // namespace
+}  // namespace bigbird
