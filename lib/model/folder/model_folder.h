@@ -1,6 +1,6 @@
-// A model folder, opened and checked in one place: config.json, the tokenizer that lies beside it, the weights and
-// their digest. Whatever runs a model or goes on training one begins here. What a task keeps in the folder too
-// (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
+// A model folder, opened and checked in one place: config.json, the tokenizer that lies beside it, the
+// weights and their digest. Whatever runs a model or goes on training one begins here. What a task keeps in
+// the folder too (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class ModelFolder {
   const ModelConfig& config() const { return config_; }
 
   bool has_tokenizer() const;
-  // Read at the first call, and held against the config. Error{bad_input}: there is none, it cannot be read, or it
-  // has another vocabulary than the model.
+  // Read at the first call, and held against the config. Error{bad_input}: there is none, it cannot be read,
+  // or it has another vocabulary than the model.
   const Tokenizer& tokenizer() const;
   Alphabet alphabet() const;
 

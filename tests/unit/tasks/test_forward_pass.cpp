@@ -65,9 +65,9 @@ class ExactCall : public ::testing::Test {
     write_safetensors(folder / "in.safetensors", tensors);
   }
 
-  SafetensorsFile run(const ExactCallOptions& options) {
-    const std::int64_t real = run_exact_call(*backend, folder.path(), folder / "in.safetensors",
-                                             folder / "out.safetensors", options, {});
+  SafetensorsFile run(const ForwardPassOptions& options) {
+    const std::int64_t real = run_forward_pass(*backend, folder.path(), folder / "in.safetensors",
+                                               folder / "out.safetensors", options, {});
     EXPECT_EQ(real, 48 + 37);
     return SafetensorsFile(folder / "out.safetensors");
   }
