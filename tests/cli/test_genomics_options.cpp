@@ -95,6 +95,37 @@ TEST_F(GenomicsOptions, PromoterPredictionsLeaveOutWindowsRichInN) {
   EXPECT_EQ(left_out("0.29"), 12);
 }
 
+// What a model says of the strand - is what it says of the reverse complement.
+TEST_F(GenomicsOptions, PromotersAreReadOnTheStrandThatIsTyped) {
+  std::string forward = "sequence\tlabel\n", reverse = forward;
+  for (int i = 0; i < 6; ++i) {
+    const std::string sequence = bases().substr(static_cast<std::size_t>(300 * i), 100);
+    const std::string label = "\t" + std::to_string(i % 2) + "\n";
+    forward += sequence + label;
+    reverse += reverse_complement(sequence) + label;
+  }
+  write_text(path("forward.tsv"), forward);
+  write_text(path("reverse.tsv"), reverse);
+  const auto run = [&](const char* verb, const char* data, const std::vector<std::string>& more) {
+    const std::vector<std::string> words = {
+        "promoter", verb, "-m", path("promoter"), "--data", path(data), "--no-provenance"};
+    return must(with(words, more)).out;
+  };
+  for (const char* verb : {"predict", "evaluate"}) {
+    const std::string plus = run(verb, "forward.tsv", {"--strands", "+"});
+    EXPECT_EQ(run(verb, "forward.tsv", {"--batch-tokens", "64"}), plus) << verb;
+    EXPECT_EQ(run(verb, "reverse.tsv", {"--strands", "-"}), plus) << verb;
+  }
+  EXPECT_NE(run("predict", "forward.tsv", {"--strands", "-"}), run("predict", "forward.tsv", {}));
+  for (const char* strand : {"+", "-"}) {
+    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "-r", "chr1:1001-1500",
+          "--step", "10", "--strands", strand, "--summary", path("strand.json")});
+    const auto summary = nlohmann::json::parse(file("strand.json"));
+    EXPECT_EQ(summary.at("strands"), strand);
+    EXPECT_EQ(summary.at("windows_scored"), 50);
+  }
+}
+
 TEST_F(GenomicsOptions, ThresholdPartsTheClasses) {
   write_text(path("scored.tsv"), "#id\tlabel\tscore\na\t1\t0.9\nb\t1\t0.4\nc\t0\t0.6\nd\t0\t0.1\n");
   const auto counts = [&](const char* threshold) {
@@ -276,7 +307,7 @@ TEST_F(GenomicsOptions, IsmReadsTheStrandThatIsTyped) {
   const auto ism = [&](const char* genome, const char* region, const char* strand) {
     std::map<std::string, std::string> values;
     const RunResult run =
-        must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strand", strand});
+        must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strands", strand});
     EXPECT_NE(run.out.find(std::string("##ism_strand=") + strand + "\n"), std::string::npos) << run.out;
     for (const Row& row : read_table(run.out)) values[row.at("pos") + row.at("alt")] = row.at("2:K562|DNase");
     return values;
@@ -309,7 +340,7 @@ TEST_F(GenomicsOptions, IsmLeavesOutWindowsRichInN) {
 TEST_F(GenomicsOptions, StrandsOfAnAttributionAverageToBoth) {
   const auto track = [&](const char* strand) {
     return values_of_track(must({"attribute", "-m", path("chromatin"), "-f", path("genome.fa"), "-r",
-                                 "chr1:1001-1020", "--profile", "1", "--strand", strand, "--no-provenance"})
+                                 "chr1:1001-1020", "--profiles", "1", "--strands", strand, "--no-provenance"})
                                .out);
   };
   const auto plus = track("+"), minus = track("-"), both = track("both");
@@ -321,6 +352,11 @@ TEST_F(GenomicsOptions, StrandsOfAnAttributionAverageToBoth) {
     apart += std::abs(plus[at] - minus[at]);
   }
   EXPECT_GT(apart, 1e-4);
+  const auto at_once =
+      values_of_track(must({"attribute", "-m", path("chromatin"), "-f", path("genome.fa"), "-r",
+                            "chr1:1001-1020", "--profiles", "1", "--batch-tokens", "2K"})
+                          .out);
+  for (std::size_t at = 1000; at < 1020; ++at) EXPECT_NEAR(at_once[at], both[at], 1e-6) << at;
 }
 
 // Two bins of 300 bases, A alone and C alone, each on both strands, with three profiles.
