@@ -1,5 +1,6 @@
 // bigbird variants and variants background: every rule that an option sets, by what it does to single
 // alleles; the same rules in both verbs.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -158,6 +159,19 @@ TEST_F(VariantsOptions, ProfilesChooseColumnsAndNoScore) {
   EXPECT_EQ(none[0].at("diff"), all[0].at("diff"));
 }
 
+TEST_F(VariantsOptions, BothStrandsAreTheMeanOfEach) {
+  const auto plus = scores(always(), {"--strands", "+"})[0];
+  const auto minus = scores(always(), {"--strands", "-"})[0];
+  const auto both = scores(always())[0];
+  for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc"}) {
+    const double one = std::stod(plus.at(column)), other = std::stod(minus.at(column));
+    EXPECT_NEAR(std::stod(both.at(column)), (one + other) / 2,
+                1e-5 * (std::abs(one) + std::abs(other)) + 1e-6)
+        << column;
+    EXPECT_NE(one, other) << column;
+  }
+}
+
 TEST_F(VariantsOptions, AShardHoldsEveryNthChunk) {
   std::vector<std::string> input = split(file("in.vcf"), '\n');
   std::erase_if(input, [](const std::string& text) { return text.starts_with("#"); });
@@ -264,6 +278,7 @@ TEST_F(VariantsOptions, TheBackgroundFollowsTheSameRules) {
       {{"--edge", "skip", "--shifts", "3", "--shift-step", "20"}, 3},
       {{"--anchor", "bin"}, 4},
       {{"--batch-tokens", "100"}, 4},
+      {{"--strands", "+"}, 4},
   };
   for (const auto& [options, expected] : cases) {
     std::string text;
