@@ -1,5 +1,5 @@
-// Options of the verbs that make data and models, each by its effect: simulate, chunk, train-bpe, attention, convert, evaluate,
-// liftover; and the options of all verbs that no other test passes.
+// Options of the verbs that make data and models, each by its effect: simulate, chunk, train-bpe, attention,
+// convert, evaluate, liftover; and the options of all verbs that no other test passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

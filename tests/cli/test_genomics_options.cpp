@@ -1,4 +1,5 @@
-// Options of the promoter, chromatin, ism and attribute verbs, each by its effect on models of random weights and small genomes.
+// Options of the promoter, chromatin, ism and attribute verbs, each by its effect on models of random weights
+// and small genomes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +16,8 @@ namespace {
 
 using Row = std::map<std::string, std::string>;
 
-// A genome of one contig whose bases 2000 to 2100 are N, and a promoter model that reads 60 bases before a TSS and 40 from it on.
+// A genome of one contig whose bases 2000 to 2100 are N, and a promoter model that reads 60 bases before a
+// TSS and 40 from it on.
 class GenomicsOptions : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

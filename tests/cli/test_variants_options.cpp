@@ -1,5 +1,5 @@
-// bigbird variants and variants background: every rule that an option sets, by what it does to single alleles; the same rules
-// in both verbs.
+// bigbird variants and variants background: every rule that an option sets, by what it does to single
+// alleles; the same rules in both verbs.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -32,7 +32,8 @@ class VariantsOptions : public VariantsFixture {
     for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc", "diff", "lfc", "tf_diff"})
       EXPECT_EQ(one.at(column), two.at(column)) << column;
   }
-  // A VCF sorted, compressed and indexed by bcftools, which takes what is no record of one of its contigs away.
+  // A VCF sorted, compressed and indexed by bcftools, which takes what is no record of one of its contigs
+  // away.
   static std::string indexed(const std::string& records, const std::string& name) {
     write_text(path("plain.vcf"), header() + records);
     const std::string out = path(name);
@@ -67,7 +68,8 @@ TEST_F(VariantsOptions, EdgeSaysWhatBecomesOfAWindowBeyondItsContig) {
 
 TEST_F(VariantsOptions, RefMismatchSaysWhatBecomesOfARefThatTheGenomeDoesNotHave) {
   const std::string base = reference("chr1", 1050);
-  // A REF that is neither the genome's nor ALT's; one whose ALT is the genome's; and the latter the right way round.
+  // A REF that is neither the genome's nor ALT's; one whose ALT is the genome's; and the latter the right way
+  // round.
   const std::string records = line("chr1", 1050, other(base), other(base, 2)) +
                               line("chr1", 1050, other(base), base) + line("chr1", 1050, base, other(base));
   const auto skip = scores(records, {"--ref-mismatch", "skip"});

@@ -100,7 +100,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
   std::vector<std::uint32_t> train_rows = data.rows(Split::train);
   if (train_rows.empty()) {
     throw_bad_input(options.data + ": no bin is of the training split",
-                    "see `bigbird chromatin build --help`");
+                    "bigbird chromatin build says which bins are for training");
   }
   const ModelFolder init(options.init);
   init.require(Alphabet::dna);
