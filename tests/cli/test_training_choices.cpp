@@ -1,5 +1,5 @@
-// Choices of a training run beside those of the optimizer (test_training_options.cpp): how it is computed, how long it goes on,
-// what it validates with, and which model pretrain builds.
+// Choices of a training run beside those of the optimizer (test_training_options.cpp): how it is computed, how
+// long it goes on, what it validates with, and which model pretrain builds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
