@@ -1,4 +1,4 @@
-// Fuzzes the reader of the tensors of a pytorch_model.bin (the container is made here). Seeds: seeds/torch_tensors.
+// Fuzzes the reader of the tensors of a pytorch_model.bin. Seeds: seeds/torch_tensors.
 #include "tests/fuzz/entry_torch_tensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
