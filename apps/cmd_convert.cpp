@@ -1,11 +1,15 @@
 // bigbird convert: a model folder of any kind that is read, written as one of ours.
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
@@ -18,12 +22,8 @@
 namespace bigbird::apps {
 namespace {
 
-TensorType parse_dtype(const std::string& name) {
-  if (name == "fp32") return TensorType::f32;
-  if (name == "bf16") return TensorType::bf16;
-  if (name == "fp16") return TensorType::f16;
-  throw_usage("'" + name + "' is no type that weights are written in", "one of: fp32, bf16, fp16");
-}
+constexpr std::array<std::pair<TensorType, const char*>, 3> weight_type_names{
+    {{TensorType::f32, "fp32"}, {TensorType::bf16, "bf16"}, {TensorType::f16, "fp16"}}};
 
 // One line about the tokenizer that is copied; the digest goes into the config. A tokenizer that this program
 // cannot read is copied as it is.
@@ -75,7 +75,7 @@ int cmd_convert(int argc, char** argv) {
   stop_anywhere(true);
   load.seed = verb.seed();
   WriteOptions write;
-  write.type = parse_dtype(dtype);
+  write.type = parse_name(weight_type_names, dtype, "type that weights are written in");
   write.dialect = parse_written_dialect(dialect);
 
   AtomicFolder folder(to, verb.force());

@@ -55,13 +55,13 @@ class Table {
   // `known`: whether another token than [MASK] stood there.
   void write(const Sequence& sequence, const std::vector<FilledMask>& filled, bool known) {
     for (const FilledMask& mask : filled) {
-      const std::string actual = known ? printable(tokenizer_.piece(sequence.tokens[mask.token])) : ".";
+      const std::string actual = known ? escape_controls(tokenizer_.piece(sequence.tokens[mask.token])) : ".";
       for (std::size_t rank = 0; rank < mask.guesses.size(); ++rank) {
         const Guess& guess = mask.guesses[rank];
         table_.row({sequence.name, std::to_string(sequence.begin_of(mask.token)),
                     std::to_string(sequence.end_of(mask.token)), actual,
                     known ? fmt::format("{:.6g}", mask.actual_probability) : ".", std::to_string(rank + 1),
-                    printable(tokenizer_.piece(guess.id)), fmt::format("{:.6g}", guess.probability)});
+                    escape_controls(tokenizer_.piece(guess.id)), fmt::format("{:.6g}", guess.probability)});
       }
     }
   }

@@ -1,4 +1,4 @@
-// bigbird forward: one exact call of a model on given token ids, everything written out.
+// bigbird forward: one forward pass of a model on given token ids, everything written out.
 #include "apps/command_line.h"
 #include "apps/random_mode_options.h"
 #include "apps/verbs.h"
@@ -18,7 +18,7 @@ int cmd_forward(int argc, char** argv) {
        "bigbird forward -m model -i batch.safetensors -o result.safetensors --hidden-states --gradients"});
   std::string model, input, output;
   RandomModeOptions random_mode;
-  ExactCallOptions options;
+  ForwardPassOptions options;
   verb.app().add_option("-m,--model", model, "Model folder")->required();
   verb.app()
       .add_option("-i,--input", input,
@@ -54,7 +54,7 @@ int cmd_forward(int argc, char** argv) {
     }
     metadata["provenance"] = provenance_json(provenance);
   }
-  const std::int64_t tokens = run_exact_call(*backend, model, input, output, options, metadata);
+  const std::int64_t tokens = run_forward_pass(*backend, model, input, output, options, metadata);
   verb.set_throughput(static_cast<double>(tokens), "tokens");
   return 0;
 }

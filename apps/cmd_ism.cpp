@@ -123,7 +123,7 @@ int cmd_ism(int argc, char** argv) {
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
-  options.window = parse_ism_window(window);
+  options.window_at = parse_ism_window(window);
   options.strands = scoring.strands();
   options.profiles = scoring.profiles();
   options.batch = scoring.batch();

@@ -1,18 +1,23 @@
 // `bigbird tokenize`: sentences to ids, as shards for training or printed.
 #include <fmt/format.h>
 
-#include <map>
+#include <array>
+#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/data/tokenize.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
 namespace {
+
+constexpr std::array<std::pair<PrintFormat, const char*>, 3> print_names{
+    {{PrintFormat::ids, "ids"}, {PrintFormat::pieces, "pieces"}, {PrintFormat::bed, "bed"}}};
 
 Provenance provenance_of(const Verb& verb, const SourceOptions& source, const std::string& folder,
                          const Tokenizer& tokenizer) {
@@ -81,10 +86,8 @@ int cmd_tokenize(int argc, char** argv) {
     if (verb.provenance()) provenance = provenance_of(verb, source, folder, *tokenizer);
     summary = tokenize_to_shards(source, *tokenizer, output, tokens_per_shard, provenance);
   } else {
-    const std::map<std::string, PrintFormat> formats{
-        {"ids", PrintFormat::ids}, {"pieces", PrintFormat::pieces}, {"bed", PrintFormat::bed}};
     OutputStream out("-");
-    summary = print_tokens(source, *tokenizer, formats.at(print), out);
+    summary = print_tokens(source, *tokenizer, parse_name(print_names, print, "form to print"), out);
     out.close();
   }
   const char* unit = source.dna ? "bp" : "bytes";

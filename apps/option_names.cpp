@@ -9,14 +9,39 @@
 namespace bigbird::apps {
 namespace {
 
-// Settings whose option is not their own name with dashes. The first row whose option the verb has is taken.
+// Settings whose option is not their own name with dashes: the first row whose option the verb has is taken.
+// An option may come with the value that means the setting.
 struct OptionName {
   std::string_view setting;
   std::string_view option;
 };
 constexpr OptionName option_names[] = {
-    {"fasta", "-f"},  {"learning_rate", "--lr"}, {"model", "-m"},  {"models", "-m"},
-    {"output", "-o"}, {"preset", "--splits"},    {"region", "-r"}, {"regions", "-R"},
+    {"anchor_bin", "--anchor bin"},
+    {"chain", "--lift"},
+    {"documents", "-d"},
+    {"fasta", "-f"},
+    {"files", "--mat"},
+    {"format", "-O"},
+    {"format", "--print"},
+    {"learning_rate", "--lr"},
+    {"model", "-m"},
+    {"models", "-m"},
+    {"output", "-o"},
+    {"plan_file", "--plan"},
+    {"preset", "--splits"},
+    {"region", "-r"},
+    {"regions", "-R"},
+    {"sample_bases", "--sample-bp"},
+    {"window_length", "--window"},
+    {"windows", "-R"},
+};
+
+// Settings of one or two verbs, whose names stand beside them in every text ("bigbird check with
+// `write_digest` ..."): options whatever verb runs.
+constexpr OptionName options_of_named_verbs[] = {
+    {"allow_missing", "--allow-missing"},
+    {"allow_nan", "--allow-nan"},
+    {"write_digest", "--write-digest"},
 };
 
 struct RunningVerb {
@@ -38,8 +63,11 @@ bool is_setting(std::string_view word) {
 
 std::string option_of(std::string_view setting, const std::vector<std::string>& options) {
   const auto has = [&](std::string_view option) {
-    return std::find(options.begin(), options.end(), option) != options.end();
+    return std::find(options.begin(), options.end(), option.substr(0, option.find(' '))) != options.end();
   };
+  for (const OptionName& row : options_of_named_verbs) {
+    if (row.setting == setting) return std::string(row.option);
+  }
   for (const OptionName& row : option_names) {
     if (row.setting == setting && has(row.option)) return std::string(row.option);
   }

@@ -9,9 +9,9 @@
 namespace bigbird::apps {
 
 // The text for a user of a verb that takes these options, written as they are typed ("--lr", "-f"). Each word
-// in backticks becomes the option it is known by; where the verb has no such option, and for settings of
-// another kind, the bare word stays, without the backticks. What is in backticks and is no snake_case word
-// ("`bigbird check`"), or is the program's own name, stands as it is.
+// in backticks becomes the option it is known by: by the table in option_names.cpp, else its own name with
+// dashes. Where the verb has no such option the bare word stays, without the backticks. What is in backticks
+// and is no snake_case word ("`bigbird check`"), or is the program's own name, stands as it is.
 std::string name_options(const std::string& text, const std::vector<std::string>& options);
 
 // The verb that runs, for the functions below; until it is set they leave everything as it is.

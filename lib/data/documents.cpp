@@ -24,7 +24,7 @@ std::int64_t Document::bases() const {
 
 void check_recipe(const DocumentRecipe& recipe) {
   const auto check = [](bool good, const char* what) {
-    if (!good) throw_usage(std::string("chunk: ") + what, "see bigbird chunk --help for the ranges");
+    if (!good) throw_usage(what);
   };
   check(recipe.passes >= 1 && recipe.passes <= 1'000'000, "the number of passes must be from 1 to 1,000,000");
   check(recipe.max_start >= 0, "the largest start must not be negative");

@@ -17,8 +17,8 @@ PretrainSampler::PretrainSampler(const TokenShards& shards, const SpecialIds& sp
       options_(options),
       budget_(options.length - (options.pairs ? 3 : 2)) {
   if (budget_ < 2) {
-    throw_usage(fmt::format("--length {}: no room for two tokens beside the special ones", options.length),
-                "use at least one block, such as --length 64");
+    throw_usage(fmt::format("`length` {}: no room for two tokens beside the special ones", options.length),
+                "use at least one block, such as `length` 64");
   }
   for (std::uint64_t document = 0; document < shards.document_count(); ++document) cut_document(document);
   pieces_.shrink_to_fit();
@@ -28,7 +28,7 @@ PretrainSampler::PretrainSampler(const TokenShards& shards, const SpecialIds& sp
   if (options.pairs && documents_.size() < 2) {
     throw_bad_input(fmt::format("{}: {} document; a random next sentence needs another one", shards.prefix(),
                                 documents_.size()),
-                    "tokenize more documents, or leave next-sentence prediction out with --no-nsp");
+                    "tokenize more documents, or leave next-sentence prediction out with `no_nsp`");
   }
 }
 

@@ -52,7 +52,7 @@ class BedSource final : public GenomeSource {
     if (!bed_.next(record_)) return false;
     if (blocks_ && record_.columns < 12) {
       throw_bad_input(fmt::format("{}: {} columns; documents are BED12", bed_.where(), record_.columns),
-                      "make them with bigbird chunk, or give windows with -R");
+                      "make them with bigbird chunk, or give windows with `windows`");
     }
     document = {};
     document.contig = names_.require(record_.chrom, bed_.where());
@@ -140,11 +140,12 @@ std::unique_ptr<DocumentSource> open_source(const SourceOptions& options) {
   const bool genome = !options.fasta.empty();
   const int beds = (options.documents.empty() ? 0 : 1) + (options.windows.empty() ? 0 : 1);
   if (!options.text.empty()) {
-    if (genome || beds != 0) throw_usage("--text stands alone", "leave out the FASTA and the BED");
+    if (genome || beds != 0) throw_usage("`text` stands alone", "leave out the FASTA and the BED");
     return std::make_unique<TextSource>(options.text, options.dna);
   }
-  if (!genome) throw_usage("no input", "give a FASTA with -f, or --text FILE");
-  if (beds > 1) throw_usage("documents and windows exclude each other", "give -d or -R, not both");
+  if (!genome) throw_usage("no input", "give a FASTA with `fasta`, or `text` FILE");
+  if (beds > 1)
+    throw_usage("documents and windows exclude each other", "give `documents` or `windows`, not both");
   if (!options.documents.empty()) return std::make_unique<BedSource>(options.fasta, options.documents, true);
   if (!options.windows.empty()) return std::make_unique<BedSource>(options.fasta, options.windows, false);
   return std::make_unique<RecordSource>(options.fasta);

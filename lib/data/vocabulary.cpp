@@ -215,7 +215,7 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
   if (sample.text().find_first_of("ACGT") == std::string::npos) {
     throw_bad_input(
         sample.base_count() == 0 ? "the sample holds no bases" : "the sample holds nothing but N",
-        "choose documents with sequence in them (bigbird chunk --max-n), or a larger --sample-bp");
+        "choose documents with sequence (bigbird chunk drops those of N), or a larger `sample_bases`");
   }
   if (source->iupac_replaced() != 0) {
     log_info(fmt::format("{} IUPAC letters other than A C G T N were read as N", source->iupac_replaced()));
@@ -226,7 +226,7 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
 VocabularySummary train_vocabulary(const VocabularyOptions& options) {
   const std::uint32_t fixed = special_pieces + static_cast<std::uint32_t>(dna_alphabet.size());
   if (options.vocab_size <= fixed) {
-    throw_usage(fmt::format("--vocab-size {}: {} pieces are taken by special pieces and letters",
+    throw_usage(fmt::format("`vocab_size` {}: {} pieces are taken by special pieces and letters",
                             options.vocab_size, fixed),
                 "the default is 32000");
   }

@@ -76,7 +76,7 @@ class WindowPooler {
           const std::span<const float> values = vector(token);
           out.insert(out.end(), values.begin(), values.end());
           tell(encoded, encoded.begin_of(token), encoded.end_of(token),
-               printable(tokenizer_.piece(encoded.tokens[token])));
+               escape_controls(tokenizer_.piece(encoded.tokens[token])));
         }
         break;
       case Pooling::Kind::bin: {
@@ -133,7 +133,7 @@ Embedder::Embedder(const ModelFolder& folder, const Pooling& pooling, const Batc
     : pooling_(pooling), runner_(folder, {.batch = batch, .masked_tokens = 0, .hidden = true}, backend) {
   if (pooling.kind == Pooling::Kind::bin && !tokenizer().is_dna()) {
     throw_usage("`pool` bin:N counts bases, and the tokenizer of " + folder.path() + " is not one of DNA",
-                "take the pooling token");
+                "take `pool` token");
   }
 }
 
@@ -149,8 +149,7 @@ std::int64_t Embedder::run(WindowReader& windows, FloatRowsWriter& out,
     encoded->length = static_cast<std::int64_t>(window.sequence.size());
     tokenizer().encode_with_special_pieces(window.sequence, encoded->tokens, &encoded->offsets);
     if (encoded->tokens.empty() && pooling_.kind != Pooling::Kind::cls) {
-      throw_bad_input(window.id + ": holds no tokens",
-                      "leave the empty sequence out, or take the pooling cls");
+      throw_bad_input(window.id + ": holds no tokens", "leave the empty sequence out, or take `pool` cls");
     }
     std::vector<std::int32_t> ids =
         with_cls_and_sep(encoded->tokens, tokenizer(), runner_.config(), window.id);

@@ -90,7 +90,7 @@ class Reader {
     }
   }
 
-  ExactInput take() { return std::move(in_); }
+  ForwardInput take() { return std::move(in_); }
 
  private:
   enum class Ignored { refused, allowed };  // whether -100 may stand for "no label"
@@ -263,12 +263,12 @@ class Reader {
 
   SafetensorsFile file_;
   const ModelConfig& config_;
-  ExactInput in_;
+  ForwardInput in_;
 };
 
 }  // namespace
 
-ExactInput read_exact_input(const std::string& path, const ModelConfig& config) {
+ForwardInput read_forward_input(const std::string& path, const ModelConfig& config) {
   return Reader(path, config).take();
 }
 

@@ -1,4 +1,4 @@
-// The input file of an exact call (forward_pass.h), read with checks that name the tensor and the place.
+// The input file of a forward pass (forward_pass.h), read with checks that name the tensor and the place.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bigbird {
 
-struct ExactInput {
+struct ForwardInput {
   std::int64_t sequences = 0;  // B
   std::int64_t tokens = 0;     // T as given
   std::int64_t padded = 0;     // T rounded up to whole blocks
@@ -20,6 +20,6 @@ struct ExactInput {
   ProblemType problem_type = ProblemType::single_label;
 };
 
-ExactInput read_exact_input(const std::string& path, const ModelConfig& config);
+ForwardInput read_forward_input(const std::string& path, const ModelConfig& config);
 
 }  // namespace bigbird

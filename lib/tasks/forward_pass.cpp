@@ -41,7 +41,7 @@ class Answer {
 };
 
 // Drops the rows that were added to fill the last block: (B * padded, C) -> (B * T, C).
-std::vector<float> cut_padding(const ExactInput& in, const std::vector<float>& rows, std::int64_t width) {
+std::vector<float> cut_padding(const ForwardInput& in, const std::vector<float>& rows, std::int64_t width) {
   std::vector<float> cut;
   cut.reserve(static_cast<std::size_t>(in.sequences * in.tokens * width));
   for (std::int64_t s = 0; s < in.sequences; ++s) {
@@ -51,7 +51,7 @@ std::vector<float> cut_padding(const ExactInput& in, const std::vector<float>& r
   return cut;
 }
 
-void add_head_outputs(Answer& answer, const Model& model, const ExactInput& in) {
+void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in) {
   const ModelConfig& config = model.config();
   const Shape pooled{in.sequences, config.hidden_size};
   const Shape words{in.sequences, in.tokens, config.vocab_size};
@@ -88,15 +88,16 @@ void add_gradients(Answer& answer, Model& model) {
 
 }  // namespace
 
-std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_folder,
-                            const std::string& input, const std::string& output,
-                            const ExactCallOptions& options, std::map<std::string, std::string> metadata) {
+std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& model_folder,
+                              const std::string& input, const std::string& output,
+                              const ForwardPassOptions& options,
+                              std::map<std::string, std::string> metadata) {
   LoadedModel loaded = ModelFolder(model_folder).load();  // with the head that it has
   ModelConfig& config = loaded.config;
   if (options.random_mode) config.random_mode = *options.random_mode;
   if (options.plan != nullptr) config.plan = options.plan;
   validate(config, model_folder);
-  const ExactInput in = read_exact_input(input, config);
+  const ForwardInput in = read_forward_input(input, config);
   config.problem_type = in.problem_type;
 
   const BatchLimits limits{in.batch.tokens(), in.batch.sequences(),

@@ -1,5 +1,6 @@
-// One exact call of a model on given ids, from a safetensors file to a safetensors file: every hidden state,
-// logit, loss and gradient, for comparison with other programs and to build on. Dropout is off.
+// One forward pass of a model on given ids, from a safetensors file to a safetensors file: every hidden
+// state, logit, loss and (by the backward pass) gradient, for comparison with other programs and to build on.
+// Dropout is off.
 #pragma once
 
 #include <map>
@@ -12,7 +13,7 @@
 
 namespace bigbird {
 
-struct ExactCallOptions {
+struct ForwardPassOptions {
   bool hidden_states = false;  // also hidden_states.<l>, l = 0 (embeddings) .. L
   bool gradients = false;      // also grad.<Hugging Face name> of every parameter; needs labels
   std::optional<RandomMode> random_mode = {};  // instead of the one in config.json
@@ -43,8 +44,8 @@ struct ExactCallOptions {
 //
 // metadata goes into the header of the output. Returns the number of tokens, padding not counted. Throws
 // Error{bad_input} naming the file, the tensor and the place of what is wrong.
-std::int64_t run_exact_call(kernels::Backend& backend, const std::string& model_folder,
-                            const std::string& input, const std::string& output,
-                            const ExactCallOptions& options, std::map<std::string, std::string> metadata);
+std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& model_folder,
+                              const std::string& input, const std::string& output,
+                              const ForwardPassOptions& options, std::map<std::string, std::string> metadata);
 
 }  // namespace bigbird

@@ -1,30 +1,28 @@
 // Words for strands; see strands.h.
 #include "lib/tasks/strands.h"
 
-#include "lib/core/error.h"
+#include <array>
+#include <utility>
+
+#include "lib/core/names.h"
 
 namespace bigbird {
+namespace {
+// The first name of each is the one that is written.
+constexpr std::array<std::pair<Strands, const char*>, 6> strand_names{{{Strands::automatic, "auto"},
+                                                                       {Strands::both, "both"},
+                                                                       {Strands::forward, "+"},
+                                                                       {Strands::forward, "forward"},
+                                                                       {Strands::reverse, "-"},
+                                                                       {Strands::reverse, "reverse"}}};
+}  // namespace
 
 Strands parse_strands(const std::string& word) {
-  if (word == "auto") return Strands::automatic;
-  if (word == "both") return Strands::both;
-  if (word == "+" || word == "forward") return Strands::forward;
-  if (word == "-" || word == "reverse") return Strands::reverse;
-  throw_usage("`strands` " + word + ": there is no such choice", "one of: auto, both, +, -");
+  return parse_name(strand_names, word, "choice of strands");
 }
 
 std::string name_of(Strands strands) {
-  switch (strands) {
-    case Strands::automatic:
-      return "auto";
-    case Strands::both:
-      return "both";
-    case Strands::forward:
-      return "+";
-    case Strands::reverse:
-      break;
-  }
-  return "-";
+  return find_name(strand_names, strands);
 }
 
 }  // namespace bigbird

@@ -15,7 +15,7 @@ void BpeSample::add(std::string_view sentence) {
 std::unique_ptr<BpeTrainer> make_bpe_trainer(const std::string& name) {
   if (name == "exact") return make_exact_bpe_trainer();
   if (name == "sentencepiece") return make_sentencepiece_bpe_trainer();
-  throw_usage("unknown trainer '" + name + "'", "use --trainer exact or --trainer sentencepiece");
+  throw_usage("`trainer` " + name + ": there is no such trainer", "one of: exact, sentencepiece");
 }
 
 }  // namespace bigbird

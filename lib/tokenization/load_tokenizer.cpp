@@ -40,7 +40,7 @@ class SpecialPieces {
     for (const std::string& name : names) {
       if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
     }
-    throw_bad_input(where_ + ": the model has no piece " + printable(names.front()) + " (" + key + ")",
+    throw_bad_input(where_ + ": the model has no piece " + escape_controls(names.front()) + " (" + key + ")",
                     std::string("name the model's special pieces in ") + config_file + " beside it");
   }
   std::uint32_t pad() const { return find("pad_token", {"[PAD]", "<pad>"}); }
@@ -77,7 +77,7 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const std::string& folder, const s
   }
   const SpecialIds special{pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
   return model.is_dna_bpe() ? make_dna_tokenizer(model, special, bytes)
-                            : make_library_tokenizer(model, special, bytes, path);
+                            : make_sentencepiece_tokenizer(model, special, bytes, path);
 }
 
 std::unique_ptr<Tokenizer> load_json(const std::string& folder, const std::string& path) {

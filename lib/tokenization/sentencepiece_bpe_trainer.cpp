@@ -102,8 +102,8 @@ class SentencePieceBpeTrainer final : public BpeTrainer {
   std::vector<std::string> train(const BpeSample& sample, const BpeTrainingOptions& options) const override {
     if (options.max_piece_length == 0 || options.max_piece_length > longest_piece) {
       throw_usage(
-          "--trainer sentencepiece needs --max-piece-length between 1 and " + std::to_string(longest_piece),
-          "give --max-piece-length, or use --trainer exact");
+          "`trainer` sentencepiece needs `max_piece_length` between 1 and " + std::to_string(longest_piece),
+          "give `max_piece_length`, or use `trainer` exact");
     }
     const auto letters =
         static_cast<std::size_t>(std::count_if(dna_alphabet.begin(), dna_alphabet.end(), [&](char letter) {
@@ -144,7 +144,7 @@ class SentencePieceBpeTrainer final : public BpeTrainer {
       const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &lines, &bytes);
       if (!status.ok()) {
         throw_runtime("the SentencePiece library could not train: " + status.ToString(),
-                      "try --trainer exact");
+                      "try `trainer` exact");
       }
     }
     throw_if_cancelled();

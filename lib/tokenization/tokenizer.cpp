@@ -55,7 +55,7 @@ void Tokenizer::encode_with_special_pieces(std::string_view text, std::vector<st
   });
 }
 
-std::string printable(std::string_view piece) {
+std::string escape_controls(std::string_view piece) {
   std::string text;
   for (const char byte : piece) {
     const auto value = static_cast<unsigned char>(byte);

@@ -92,8 +92,9 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 // file, `where` its name for messages. The first needs model.is_dna_bpe().
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
-std::unique_ptr<Tokenizer> make_library_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
-                                                  const std::string& bytes, const std::string& where);
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
+                                                        const SpecialIds& special, const std::string& bytes,
+                                                        const std::string& where);
 std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                const std::string& bytes);
 
@@ -102,6 +103,6 @@ std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, 
 std::vector<std::string> tokenizer_files(const std::string& folder);
 
 // A piece for one field of a table or one line of a message: control characters as \n, \t or \x1b.
-std::string printable(std::string_view piece);
+std::string escape_controls(std::string_view piece);
 
 }  // namespace bigbird

@@ -41,10 +41,10 @@ class Reader {
 
  private:
   [[noreturn]] void damaged(const std::string& what) const {
-    throw_bad_input(where_ + ": " + printable(what), damaged_hint);
+    throw_bad_input(where_ + ": " + escape_controls(what), damaged_hint);
   }
   [[noreturn]] void not_understood(const std::string& what) const {
-    throw_bad_input(where_ + ": " + printable(what) + " is not understood", kind_hint);
+    throw_bad_input(where_ + ": " + escape_controls(what) + " is not understood", kind_hint);
   }
 
   // Fields, each with its type checked; `owner` names the object in messages.

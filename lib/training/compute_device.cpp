@@ -1,18 +1,22 @@
 // Names of precisions; see compute_device.h.
 #include "lib/training/compute_device.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lib/core/names.h"
+
 namespace bigbird {
+namespace {
+constexpr std::array<std::pair<kernels::Precision, const char*>, 3> precision_names{
+    {{kernels::Precision::fp32, "fp32"},
+     {kernels::Precision::tf32, "tf32"},
+     {kernels::Precision::bf16, "bf16"}}};
+}  // namespace
 
 std::string name_of(kernels::Precision precision) {
-  switch (precision) {
-    case kernels::Precision::fp32:
-      return "fp32";
-    case kernels::Precision::tf32:
-      return "tf32";
-    case kernels::Precision::bf16:
-      return "bf16";
-  }
-  return {};
+  return find_name(precision_names, precision);
 }
 
 }  // namespace bigbird

@@ -3,20 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <utility>
 
-#include "lib/core/error.h"
+#include "lib/core/names.h"
 
 namespace bigbird {
+namespace {
+constexpr std::array<std::pair<OptimizerVariant, const char*>, 2> variant_names{
+    {{OptimizerVariant::google, "google"}, {OptimizerVariant::torch, "torch"}}};
+}  // namespace
 
 std::string name_of(OptimizerVariant variant) {
-  return variant == OptimizerVariant::google ? "google" : "torch";
+  return find_name(variant_names, variant);
 }
 
 OptimizerVariant parse_optimizer_variant(const std::string& name) {
-  if (name == "google") return OptimizerVariant::google;
-  if (name == "torch") return OptimizerVariant::torch;
-  throw_usage("unknown optimizer '" + name + "'", "one of: google, torch");
+  return parse_name(variant_names, name, "form of AdamW");
 }
 
 std::map<std::string, std::string> update_identity(const Schedule& schedule,

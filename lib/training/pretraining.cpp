@@ -141,7 +141,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   card.use =
       "Use: `bigbird evaluate -m FOLDER --data SHARDS`, `bigbird forward -m FOLDER ...`; the weights carry "
       "the names of Hugging Face's BigBirdForPreTraining. Random blocks are seeded by the layer, in training "
-      "and in use; Hugging Face's evaluation mode uses none (`--random-mode hf-eval` reproduces it).\n";
+      "and in use; Hugging Face's evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;
 }
 

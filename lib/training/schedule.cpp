@@ -2,19 +2,23 @@
 #include "lib/training/schedule.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
-#include "lib/core/error.h"
+#include "lib/core/names.h"
 
 namespace bigbird {
+namespace {
+constexpr std::array<std::pair<ScheduleForm, const char*>, 2> form_names{
+    {{ScheduleForm::google, "google"}, {ScheduleForm::huggingface, "huggingface"}}};
+}  // namespace
 
 std::string name_of(ScheduleForm form) {
-  return form == ScheduleForm::google ? "google" : "huggingface";
+  return find_name(form_names, form);
 }
 
 ScheduleForm parse_schedule_form(const std::string& name) {
-  if (name == "google") return ScheduleForm::google;
-  if (name == "huggingface") return ScheduleForm::huggingface;
-  throw_usage("unknown schedule '" + name + "'", "one of: google, huggingface");
+  return parse_name(form_names, name, "schedule");
 }
 
 double Schedule::rate(std::uint64_t step) const {

@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   };
   measure(*tokenizer, 1, "own");
   measure(*tokenizer, 2, "own");
-  measure(*make_library_tokenizer(model, {}, bytes, "model"), 1, "SentencePiece");
+  measure(*make_sentencepiece_tokenizer(model, {}, bytes, "model"), 1, "SentencePiece");
   return 0;
 }
 

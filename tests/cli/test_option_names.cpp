@@ -22,8 +22,17 @@ TEST(OptionNames, ExceptionsStandInATable) {
   EXPECT_EQ(name_options("`learning_rate` 2: must lie between 0 and 1", {"--lr"}),
             "--lr 2: must lie between 0 and 1");
   EXPECT_EQ(name_options("give `fasta`", {"--fasta-ref", "-f"}), "give -f");
-  // The row counts only where the verb has its option.
+  // With a value; and the option without it does not do.
+  EXPECT_EQ(name_options("`anchor_bin`: no", {"--anchor"}), "--anchor bin: no");
+  EXPECT_EQ(name_options("`anchor_bin`: no", {"--anchor bin"}), "anchor_bin: no");
+  // Rows of one setting, each for the verbs that have its option.
+  EXPECT_EQ(name_options("`format` tsv", {"--print", "--format"}), "--print tsv");
+  EXPECT_EQ(name_options("`format` tsv", {"--format"}), "--format tsv");
   EXPECT_EQ(name_options("give `fasta`", {"--fasta"}), "give --fasta");
+}
+
+TEST(OptionNames, AnOptionOfAnotherVerbStandsBesideItsName) {
+  EXPECT_EQ(name_options("bigbird check with `write_digest`", {"--lr"}), "bigbird check with --write-digest");
 }
 
 TEST(OptionNames, WithoutSuchAnOptionTheBareWordStays) {

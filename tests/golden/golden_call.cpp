@@ -63,12 +63,12 @@ GoldenCall::GoldenCall(const std::filesystem::path& file) : golden_(file) {
 void GoldenCall::run(const std::string& model_folder, RandomMode mode) {
   copy_inputs(golden_, folder_ / "in.safetensors");
   const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
-  ExactCallOptions options;
+  ForwardPassOptions options;
   options.hidden_states = golden_.has("out.hidden_states.0");
   options.gradients = golden_.has("out.loss");
   options.random_mode = mode;
-  run_exact_call(*backend, model_folder, folder_ / "in.safetensors", folder_ / "out.safetensors", options,
-                 {});
+  run_forward_pass(*backend, model_folder, folder_ / "in.safetensors", folder_ / "out.safetensors", options,
+                   {});
 }
 
 double GoldenCall::compare_outputs() const {

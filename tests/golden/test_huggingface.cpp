@@ -1,4 +1,4 @@
-// One exact call per file of tests/golden/huggingface: hidden states, logits, losses and the gradient of
+// One forward pass per file of tests/golden/huggingface: hidden states, logits, losses and the gradient of
 // every parameter against Hugging Face's BigBird in float64; and the same from folders that save_pretrained
 // wrote. tests/peers/make_golden.py made the files.
 #include <gtest/gtest.h>

@@ -137,6 +137,17 @@ TEST(Policy, TheLibraryNeitherPrintsNorEndsTheProcess) {
   expect_good("apps/x.cpp", "std::cerr << 1;");
 }
 
+TEST(Policy, TheLibraryKnowsNoCommandLine) {
+  expect_bad("lib/data/x.cpp", "throw_usage(\"--lr 2: must lie between 0 and 1\");");
+  expect_bad("lib/data/x.cpp", "const char* hint = \"run it with \" + name + \" --force\";");
+  expect_bad("lib/data/x.cpp", "const char* text = R\"(see bigbird --help)\";");
+  expect_good("lib/data/x.cpp", "throw_usage(\"`learning_rate` 2: must lie between 0 and 1\");");
+  expect_good("lib/data/x.cpp", "if (--left == 0) f(\"a -- b\", \"|---|\");  // unlike --help");
+  expect_good("lib/data/x.cpp", "f(\"a\", --left, \"b\");");
+  expect_good("apps/x.cpp", "throw_usage(\"--lr 2: must lie between 0 and 1\");");
+  expect_good("lib/training/run_folder.cpp", "if (name == \"--lr\") return \"learning_rate\";");
+}
+
 TEST(Policy, RandomNumbersAndThreadsHaveOneSource) {
   expect_bad("lib/data/x.cpp", "std::mt19937 generator(1);");
   expect_bad("apps/x.cpp", "const int r = rand();");

@@ -45,7 +45,8 @@ void parse_header(const std::string& path, const char* begin, const char* end, c
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = value.get<std::string>();
-      if (!names.insert(name).second) fail(path, fmt::format("tensor {} is listed twice", printable(name)));
+      if (!names.insert(name).second)
+        fail(path, fmt::format("tensor {} is listed twice", one_line_name(name)));
       return true;
     }
     take(name, value);
@@ -67,7 +68,7 @@ std::uint64_t whole_number(const Json& value, const std::string& path, const std
 
 TensorInfo parse_tensor(const std::string& path, const std::string& key, const Json& entry,
                         std::uint64_t data_size) {
-  const std::string name = printable(key);
+  const std::string name = one_line_name(key);
   const bool complete = entry.is_object() && entry.size() == 3 && entry.contains("dtype") &&
                         entry.contains("shape") && entry.contains("data_offsets") &&
                         entry["dtype"].is_string() && entry["shape"].is_array() &&
@@ -77,7 +78,7 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   info.name = key;
   const auto dtype = entry["dtype"].get<std::string>();
   const std::optional<TensorType> type = find_tensor_type(dtype);
-  if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, printable(dtype)));
+  if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, one_line_name(dtype)));
   info.type = *type;
   if (entry["shape"].size() > most_axes) {
     fail(path, fmt::format("tensor {}: a shape of {} axes", name, entry["shape"].size()));
@@ -141,7 +142,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorInfo& tensor = tensors_[i];
     if (tensor.begin != reached) {
-      fail(path, fmt::format("tensor {}: {}", printable(tensor.name),
+      fail(path, fmt::format("tensor {}: {}", one_line_name(tensor.name),
                              tensor.begin < reached ? "its bytes overlap another tensor's"
                                                     : "unused bytes lie before it"));
     }
@@ -158,7 +159,7 @@ bool SafetensorsFile::has(const std::string& name) const {
 const TensorInfo& SafetensorsFile::info(const std::string& name) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
-    throw_bad_input(fmt::format("{}: no tensor named {}", path(), printable(name)),
+    throw_bad_input(fmt::format("{}: no tensor named {}", path(), one_line_name(name)),
                     "check that the file belongs to a model of this kind");
   }
   return tensors_[found->second];
@@ -173,7 +174,7 @@ std::span<const float> SafetensorsFile::float_view(const std::string& name) cons
   const std::span<const std::byte> data = bytes(name);
   const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % alignof(float) == 0;
   if (info(name).type != TensorType::f32 || !aligned) {
-    throw_bad_input(fmt::format("{}: tensor {} is not aligned F32 data", path(), printable(name)));
+    throw_bad_input(fmt::format("{}: tensor {} is not aligned F32 data", path(), one_line_name(name)));
   }
   return {reinterpret_cast<const float*>(data.data()), data.size() / sizeof(float)};
 }

@@ -125,7 +125,7 @@ void read_floats(const StoredTensor& tensor, std::span<float> out) {
   throw_if_cancelled_anywhere();
   if (tensor.elements() != static_cast<std::int64_t>(out.size())) {
     throw_bad_input(fmt::format("{}: tensor {} has {} values where {} are expected", tensor.file,
-                                printable(tensor.name), tensor.elements(), out.size()),
+                                one_line_name(tensor.name), tensor.elements(), out.size()),
                     "check that the weights belong to this configuration");
   }
   switch (tensor.type) {
@@ -154,7 +154,7 @@ void read_floats(const StoredTensor& tensor, std::span<float> out) {
       break;
   }
   throw_bad_input(fmt::format("{}: tensor {} holds {}, not floating-point numbers", tensor.file,
-                              printable(tensor.name), tensor_type_name(tensor.type)));
+                              one_line_name(tensor.name), tensor_type_name(tensor.type)));
 }
 
 std::vector<std::int64_t> read_integers(const StoredTensor& tensor) {
@@ -187,7 +187,7 @@ std::vector<std::int64_t> read_integers(const StoredTensor& tensor) {
       break;
   }
   throw_bad_input(fmt::format("{}: tensor {} holds {}, not whole numbers", tensor.file,
-                              printable(tensor.name), tensor_type_name(tensor.type)));
+                              one_line_name(tensor.name), tensor_type_name(tensor.type)));
 }
 
 float bfloat16_to_float(std::uint16_t bits) {
@@ -226,7 +226,7 @@ std::uint16_t float_to_float16(float value) {
   return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));  // 65520 and more: infinity
 }
 
-std::string printable(const std::string& text) {
+std::string one_line_name(const std::string& text) {
   std::string result = text.substr(0, 80);
   for (char& letter : result) {
     if (static_cast<unsigned char>(letter) < 32 || letter == 127) letter = '?';

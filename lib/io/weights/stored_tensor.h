@@ -48,7 +48,7 @@ float float16_to_float(std::uint16_t bits);
 std::uint16_t float_to_bfloat16(float value);
 std::uint16_t float_to_float16(float value);
 
-// A name from a file, kept short and printable, so that a message stays one line.
-std::string printable(const std::string& text);
+// A name from a file for a message: its first 80 bytes, control characters as ?, so that it stays one line.
+std::string one_line_name(const std::string& text);
 
 }  // namespace bigbird

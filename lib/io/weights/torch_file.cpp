@@ -20,7 +20,7 @@ ZipArchive open_archive(const std::string& path) {
       "convert it: python -c \"import torch, safetensors.torch as s; w = torch.load('{}', "
       "map_location='cpu', weights_only=True); s.save_file({{k: v.clone().contiguous() for k, v in "
       "w.items()}}, 'model.safetensors')\"",
-      printable(path));
+      one_line_name(path));
   if (start[0] == '\x80')
     throw_bad_input(path + ": written by PyTorch before 1.6, which is not read", convert);
   throw_bad_input(path + ": not a file of torch.save (no zip container)", convert);
@@ -52,7 +52,7 @@ constexpr std::int64_t most_stride = std::int64_t{1} << 48;
 
 // The last element lies inside of the storage; a tensor without elements begins there.
 void check_extent(const PickledTensor& tensor, const std::string& path) {
-  const std::string name = printable(tensor.name);
+  const std::string name = one_line_name(tensor.name);
   std::uint64_t elements = 1, last = tensor.offset;
   bool overflow = false;
   for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
@@ -89,16 +89,16 @@ TorchFile::TorchFile(const std::string& path) : archive_(open_archive(path)) {
                            std::min<std::size_t>(bytes.size(), 16));
     if (text != "little") {
       throw_bad_input(
-          fmt::format("{}: byte order '{}'; only little-endian files are read", path, printable(text)),
+          fmt::format("{}: byte order '{}'; only little-endian files are read", path, one_line_name(text)),
           "load and save it again on a little-endian machine");
     }
   }
   const ZipEntry& pickle = *archive_.find(folder + "/data.pkl");
   for (const PickledTensor& tensor : read_torch_pickle(archive_.checked_bytes(pickle), path)) {
-    const std::string name = printable(tensor.name);
+    const std::string name = one_line_name(tensor.name);
     const ZipEntry* storage = archive_.find(folder + "/data/" + tensor.storage);
     if (storage == nullptr)
-      fail(path, fmt::format("tensor {}: storage {} is missing", name, printable(tensor.storage)));
+      fail(path, fmt::format("tensor {}: storage {} is missing", name, one_line_name(tensor.storage)));
     const std::uint64_t size = tensor_type_size(tensor.type);
     if (storage->size % size != 0 || storage->size / size != tensor.storage_elements) {
       fail(path, fmt::format("tensor {}: {} bytes for a storage of {} {} elements", name, storage->size,

@@ -242,7 +242,7 @@ class Machine {
     bool known = full == ordered_dict || full == rebuild_tensor || full == rebuild_parameter;
     for (const StorageClass& storage : storage_classes) known = known || full == storage.name;
     if (!known) {
-      fail(fmt::format("the pickle asks for {}, and only tensors are read", printable(full)),
+      fail(fmt::format("the pickle asks for {}, and only tensors are read", one_line_name(full)),
            "no code of a file is run here; in Python: torch.save(model.state_dict(), FILE), or take a file "
            "that you trust");
     }
@@ -469,10 +469,10 @@ class Machine {
       const std::string& name = expect(dict.items[i], Kind::text, "a text as key").text;
       const Value& value = values_[dict.items[i + 1]];
       if (value.kind != Kind::tensor) {
-        fail(fmt::format("'{}' in the dictionary is no tensor", printable(name)),
+        fail(fmt::format("'{}' in the dictionary is no tensor", one_line_name(name)),
              "save the state dictionary alone: torch.save(model.state_dict(), FILE)");
       }
-      if (!names.insert(name).second) fail(fmt::format("tensor {} is listed twice", printable(name)));
+      if (!names.insert(name).second) fail(fmt::format("tensor {} is listed twice", one_line_name(name)));
       result.push_back(tensors_[static_cast<std::size_t>(value.number)]);
       result.back().name = name;
     }

@@ -57,7 +57,7 @@ std::string find_weights(const std::string& folder) {
                     is_flax ? "Flax" : "TensorFlow"),
         fmt::format("convert them: python -c \"from transformers import AutoModelForPreTraining as M; "
                     "M.from_pretrained('{}', {}=True).save_pretrained('converted')\"",
-                    printable(folder), is_flax ? "from_flax" : "from_tf"));
+                    one_line_name(folder), is_flax ? "from_flax" : "from_tf"));
   }
   if (present.size() > 1) {
     log_info_once(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],
@@ -94,7 +94,7 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
       fail_index(index, "the JSON holds too many objects");
     }
     if (event == Json::parse_event_t::key && depth == 2 && !names.insert(value.get<std::string>()).second) {
-      fail_index(index, fmt::format("{} is listed twice", printable(value.get<std::string>())));
+      fail_index(index, fmt::format("{} is listed twice", one_line_name(value.get<std::string>())));
     }
     if (event == Json::parse_event_t::object_end && depth == 1) names.clear();
     return true;
@@ -113,11 +113,12 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
   std::map<std::string, std::string> shards;
   for (const auto& [name, value] : json["weight_map"].items()) {
     if (!value.is_string())
-      fail_index(index, fmt::format("the shard of tensor {} is no text", printable(name)));
+      fail_index(index, fmt::format("the shard of tensor {} is no text", one_line_name(name)));
     const auto shard = value.get<std::string>();
     if (shard.empty() || shard == "." || shard == ".." ||
         shard.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-      fail_index(index, fmt::format("'{}' is not the name of a shard beside the index", printable(shard)));
+      fail_index(index,
+                 fmt::format("'{}' is not the name of a shard beside the index", one_line_name(shard)));
     }
     shards[name] = shard;
   }
@@ -154,7 +155,7 @@ void WeightFiles::open_file(const std::string& file) {
   files_.push_back(file);
   for (StoredTensor& tensor : found) {
     if (!by_name_.emplace(tensor.name, tensors_.size()).second) {
-      throw_bad_input(fmt::format("{}: tensor {} lies in {} as well", file, printable(tensor.name),
+      throw_bad_input(fmt::format("{}: tensor {} lies in {} as well", file, one_line_name(tensor.name),
                                   find(tensor.name)->file),
                       "every tensor belongs into one shard");
     }
@@ -169,21 +170,23 @@ void WeightFiles::open_index(const std::string& index) {
   for (const auto& [name, shard] : shard_of) shards.insert(shard);
   const std::string folder = parent_folder(index) + "/";
   for (const std::string& shard : shards) {
-    if (!file_exists(folder + shard)) fail_index(index, fmt::format("shard {} is missing", printable(shard)));
+    if (!file_exists(folder + shard))
+      fail_index(index, fmt::format("shard {} is missing", one_line_name(shard)));
     open_file(folder + shard);
   }
   for (const StoredTensor& tensor : tensors_) {
     const auto listed = shard_of.find(tensor.name);
     if (listed == shard_of.end() || folder + listed->second != tensor.file) {
-      fail_index(
-          index,
-          fmt::format("tensor {} lies in {}, and the index {}", printable(tensor.name), tensor.file,
-                      listed == shard_of.end() ? "does not list it" : "says " + printable(listed->second)));
+      fail_index(index, fmt::format("tensor {} lies in {}, and the index {}", one_line_name(tensor.name),
+                                    tensor.file,
+                                    listed == shard_of.end() ? "does not list it"
+                                                             : "says " + one_line_name(listed->second)));
     }
   }
   for (const auto& [name, shard] : shard_of) {
     if (find(name) == nullptr) {
-      fail_index(index, fmt::format("tensor {} is not in shard {}", printable(name), printable(shard)));
+      fail_index(index,
+                 fmt::format("tensor {} is not in shard {}", one_line_name(name), one_line_name(shard)));
     }
   }
 }

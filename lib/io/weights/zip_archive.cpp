@@ -103,7 +103,7 @@ void check_name(const std::string& name, const std::string& path) {
     escapes = escapes || name.compare(begin, end - begin, "..") == 0;
     begin = end + 1;
   }
-  if (escapes) fail(path, fmt::format("zip entry '{}' escapes from the container", printable(name)));
+  if (escapes) fail(path, fmt::format("zip entry '{}' escapes from the container", one_line_name(name)));
 }
 
 // The zip64 extra field holds those of size, stored size and header place that did not fit, in this order.
@@ -146,7 +146,7 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
                    file.u32(at + 24)};
     read_zip64(file, at + directory_size + name_size, extra_size, entry.size, stored_size, entry.header);
     check_name(entry.name, path);
-    const std::string name = printable(entry.name);
+    const std::string name = one_line_name(entry.name);
     if ((flags & encrypted_flag) != 0) fail(path, fmt::format("zip entry '{}' is encrypted", name));
     if (method != 0 || stored_size != entry.size) {
       fail(path, fmt::format("zip entry '{}' is compressed; torch.save never does this", name));
@@ -177,8 +177,8 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
   for (std::size_t i = 1; i < order.size(); ++i) {
     const ZipEntry &before = entries_[order[i - 1]], &after = entries_[order[i]];
     if (after.header < before.begin + before.size) {
-      fail(path,
-           fmt::format("zip entries '{}' and '{}' overlap", printable(before.name), printable(after.name)));
+      fail(path, fmt::format("zip entries '{}' and '{}' overlap", one_line_name(before.name),
+                             one_line_name(after.name)));
     }
   }
 }
@@ -195,7 +195,7 @@ std::span<const std::byte> ZipArchive::bytes(const ZipEntry& entry) const {
 std::span<const std::byte> ZipArchive::checked_bytes(const ZipEntry& entry) const {
   const std::span<const std::byte> data = bytes(entry);
   if (crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()) != entry.crc32) {
-    fail(path(), fmt::format("zip entry '{}' does not match its checksum", printable(entry.name)));
+    fail(path(), fmt::format("zip entry '{}' does not match its checksum", one_line_name(entry.name)));
   }
   return data;
 }

@@ -208,9 +208,13 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   return config;
 }
 
+std::string architecture_name(HeadType head) {
+  return find_name(architecture_names, head);
+}
+
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
   nlohmann::ordered_json json;
-  json["architectures"] = {find_name(architecture_names, config.head)};
+  json["architectures"] = {architecture_name(config.head)};
   json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
   json["vocab_size"] = config.vocab_size;
   json["hidden_size"] = config.hidden_size;

@@ -16,6 +16,8 @@ namespace bigbird {
 ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
 // The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
 ModelConfig parse_config(const std::string& text, const std::string& file);
+// The class of transformers that has this head: "BigBirdForMaskedLM".
+std::string architecture_name(HeadType head);
 // torch_dtype: of the tensors beside it, as PyTorch names it.
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.

@@ -6,14 +6,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {
+
+// First those that can be written.
+constexpr std::array<std::pair<Dialect, const char*>, 4> dialect_names{{{Dialect::huggingface, "hf"},
+                                                                        {Dialect::gena, "gena"},
+                                                                        {Dialect::bert, "bert"},
+                                                                        {Dialect::roberta, "roberta"}}};
 
 constexpr const char* position_table = "bert.embeddings.position_embeddings.weight";
 constexpr const char* type_table = "bert.embeddings.token_type_embeddings.weight";
@@ -66,23 +75,11 @@ std::vector<float> repeated_rows(const StoredTensor& tensor, std::int64_t first,
 }  // namespace
 
 std::string name_of(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::huggingface:
-      return "hf";
-    case Dialect::gena:
-      return "gena";
-    case Dialect::bert:
-      return "bert";
-    case Dialect::roberta:
-      return "roberta";
-  }
-  throw_runtime("a dialect without a name");
+  return find_name(dialect_names, dialect);
 }
 
 Dialect parse_written_dialect(const std::string& name) {
-  if (name == "hf") return Dialect::huggingface;
-  if (name == "gena") return Dialect::gena;
-  throw_usage(fmt::format("'{}' is no dialect that can be written", name), "one of: hf, gena");
+  return parse_name(std::span(dialect_names).first<2>(), name, "dialect that can be written");
 }
 
 std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const ModelConfig& config) {
@@ -104,14 +101,14 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
           fmt::format("{}: sparse attention, but no plan: neither attention_plan.json nor a layout of "
                       "layer {} in {}",
                       folder, layer, weights.path()),
-          "the blocks were drawn when the model was made; give them with --plan FILE (bigbird attention "
-          "--json shows the format)");
+          "the blocks were drawn when the model was made; give them with `plan_file` FILE (bigbird attention "
+          "writes the format)");
     }
     if (found->shape.size() != 3 || found->shape[0] != config.num_attention_heads ||
         found->shape[1] != found->shape[2] || (layer > 0 && found->shape[1] != blocks)) {
       throw_bad_input(
           fmt::format("{}: tensor {} has shape [{}], not [{} heads, blocks, blocks]", found->file,
-                      printable(found->name), fmt::join(found->shape, ", "), config.num_attention_heads),
+                      one_line_name(found->name), fmt::join(found->shape, ", "), config.num_attention_heads),
           "config.json and the weights must come from the same model");
     }
     blocks = found->shape[1];
@@ -188,9 +185,10 @@ void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config) 
       equal = std::abs(static_cast<double>(stored[i]) - angle) <= tolerance * angle;
     }
     if (!equal) {
-      throw_bad_input(fmt::format("{}: tensor {} are not the angles of rotary_dim {} and rotary_base {}",
-                                  tensor.file, printable(tensor.name), config.rotary_dim, config.rotary_base),
-                      "config.json and the weights must come from the same model");
+      throw_bad_input(
+          fmt::format("{}: tensor {} are not the angles of rotary_dim {} and rotary_base {}", tensor.file,
+                      one_line_name(tensor.name), config.rotary_dim, config.rotary_base),
+          "config.json and the weights must come from the same model");
     }
   }
 }

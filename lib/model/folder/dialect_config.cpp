@@ -58,7 +58,7 @@ Dialect dialect_of(const Json& json, const std::string& file) {
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
   if (type != "bert") {
-    throw_bad_input(fmt::format("{}: model_type {} is not read", file, printable(type)),
+    throw_bad_input(fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
                     "big_bird, GENA-LM's bert, and bert and roberta as a warm start are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
@@ -87,7 +87,7 @@ void translate_gena(Json& json, const std::string& file) {
   const bool prenorm = truth_of(json, "pre_layer_norm");
   const std::string positions = text_of(json, "position_embedding_type", "absolute");
   if (positions != "absolute" && positions != "rotary") {
-    throw_bad_input(fmt::format("{}: position_embedding_type {} is not read", file, printable(positions)),
+    throw_bad_input(fmt::format("{}: position_embedding_type {} is not read", file, one_line_name(positions)),
                     "absolute and rotary are");
   }
   Json own;
@@ -124,7 +124,7 @@ void translate_warm_start(Json& json, bool is_roberta, const std::string& file) 
   if (const std::string positions = text_of(json, "position_embedding_type", "absolute");
       positions != "absolute") {
     throw_bad_input(
-        fmt::format("{}: position_embedding_type {} cannot start a BigBird", file, printable(positions)),
+        fmt::format("{}: position_embedding_type {} cannot start a BigBird", file, one_line_name(positions)),
         "take a model with absolute positions");
   }
   const auto rows = json.find("max_position_embeddings");
@@ -206,13 +206,12 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   if (config.attention == AttentionPattern::full) return json.dump(2) + "\n";
   if (config.random_mode != RandomMode::file || config.attention != AttentionPattern::bigbird) {
     refuse("a plan that is drawn for every length",
-           "write it down for one: bigbird attention --length N --json PLAN.json, then convert --plan "
-           "PLAN.json");
+           "write it down for one length: bigbird attention writes a plan as JSON, and `plan_file` takes it");
   }
   if (config.plan->blocks() * config.block_size != config.max_position_embeddings) {
     refuse(fmt::format("a plan of {} tokens for {} positions", config.plan->blocks() * config.block_size,
                        config.max_position_embeddings),
-           "give a plan of that many positions with --plan");
+           "give a plan of that many positions with `plan_file`");
   }
   json["sparse_config_cls"] = "deepspeed.ops.sparse_attention:BigBirdSparsityConfig";
   json["sparse_attention"] = {{"num_heads", config.num_attention_heads},

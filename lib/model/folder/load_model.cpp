@@ -60,7 +60,7 @@ Stored by_layout_name(const WeightFiles& weights) {
     const auto [place, is_new] = stored.emplace(name, &tensor);
     if (!is_new) {
       throw_bad_input(fmt::format("{}: tensors {} and {} are the same part of the model", weights.path(),
-                                  printable(place->second->name), printable(tensor.name)),
+                                  one_line_name(place->second->name), one_line_name(tensor.name)),
                       "remove one of them");
     }
   }
@@ -149,7 +149,7 @@ class Loader {
                       missing.empty()
                           ? "config.json and the weights must come from the same model"
                           : "config.json and the weights must come from the same model; bigbird convert "
-                            "--allow-missing PATTERN starts what is missing from random values");
+                            "with `allow_missing` PATTERN starts what is missing from random values");
     }
     const bool said = model_.config.head != stored_head_;
     if (said) {
@@ -190,9 +190,9 @@ class Loader {
       index[axis] = rest % spec.shape[axis];
       rest /= spec.shape[axis];
     }
-    throw_bad_input(fmt::format("{}: tensor {} holds {} at [{}]", tensor.file, printable(tensor.name), *bad,
-                                fmt::join(index, ", ")),
-                    "such a model computes nothing of use; bigbird convert and check take --allow-nan");
+    throw_bad_input(fmt::format("{}: tensor {} holds {} at [{}]", tensor.file, one_line_name(tensor.name),
+                                *bad, fmt::join(index, ", ")),
+                    "such a model computes nothing of use; bigbird convert and check take `allow_nan`");
   }
 
   void check_tied(const ParameterLayout& layout) const {
@@ -207,8 +207,8 @@ class Loader {
       const float* loaded = model_.parameters.data() + spec->offset;
       if (tensor.elements() != spec->count ||
           std::memcmp(values.data(), loaded, values.size() * sizeof(float)) != 0) {
-        throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, printable(tensor.name),
-                                    printable(stored_.at(tied.equals)->name)),
+        throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, one_line_name(tensor.name),
+                                    one_line_name(stored_.at(tied.equals)->name)),
                         "BigBird ties the two; this file holds another kind of model");
       }
     }
@@ -223,7 +223,7 @@ class Loader {
         continue;
       const bool of_head =
           is_head_tensor(name) && (model_.config.head != stored_head_ || name.starts_with("bert.pooler."));
-      (of_head ? of_heads : unknown).push_back(printable(tensor.name));
+      (of_head ? of_heads : unknown).push_back(one_line_name(tensor.name));
     }
     if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
     if (!unknown.empty()) {

@@ -3,27 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "lib/model/folder/config_json.h"
 #include "lib/model/plans/full_attention.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {
-
-const char* class_of(HeadType head) {
-  switch (head) {
-    case HeadType::encoder:
-      return "BigBirdModel";
-    case HeadType::pretraining:
-      return "BigBirdForPreTraining";
-    case HeadType::masked_lm:
-      return "BigBirdForMaskedLM";
-    case HeadType::classification:
-      return "BigBirdForSequenceClassification";
-    case HeadType::question_answering:
-      return "BigBirdForQuestionAnswering";
-  }
-  return "BigBirdModel";
-}
 
 std::string norm_line(const ModelConfig& config) {
   std::string line = config.norm_type == NormType::postnorm ? "after every branch (post-LN)"
@@ -46,7 +31,7 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
   std::string text = fmt::format(
       "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "
       "{0}.from_pretrained(\"FOLDER\")\n```\n",
-      class_of(config.head));
+      architecture_name(config.head));
   if (config.attention == AttentionPattern::full) return text;
   if (config.attention != AttentionPattern::bigbird) {
     return text + fmt::format("\ntransformers knows the bigbird pattern only, not {}: its outputs differ.\n",
@@ -64,8 +49,8 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
       return text +
              fmt::format(
                  "\nWhat it does not reproduce: random blocks. In eval mode transformers takes block 0 "
-                 "instead of each of them; this model was made for random_mode {0}. `bigbird forward "
-                 "--random-mode hf-eval` computes what transformers does.\n",
+                 "instead of each of them; this model was made for random_mode {0}. bigbird computes "
+                 "what transformers does in random mode hf-eval.\n",
                  name_of(config.random_mode));
   }
   return text;

@@ -61,7 +61,7 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& c
 }
 
 [[noreturn]] void reject(const std::string& message) {
-  throw_bad_input(message, "bigbird check --write-digest MODEL writes a new one");
+  throw_bad_input(message, "bigbird check with `write_digest` writes a new one");
 }
 
 }  // namespace

@@ -27,53 +27,53 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 
 }  // namespace
 
-void attention_layer_forward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
+void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                              kernels::ConstValues input, const AttentionActivations& kept) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width();
-  const bool postnorm = call.config.norm_type == NormType::postnorm;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
-  rotary_turn(call, kept.turns, kept.qkv, false);
-  for (const AttentionRun& run : call.runs[static_cast<std::size_t>(layer)]) {
+  rotary_turn(pass, kept.turns, kept.qkv, false);
+  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
-        kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + call.config.num_attention_heads * first;
+        kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + pass.config.num_attention_heads * first;
     backend.attention_forward(run.call(), inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
                               log_sum_exp);
   }
   backend.linear_forward(kept.context, tensors.output, kept.sum, rows);
-  residual_forward(call, call.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
+  residual_forward(pass, pass.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
 
-void attention_layer_backward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
+void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                               const AttentionTensors& gradients, kernels::ConstValues input,
                               const AttentionActivations& kept, const BackwardWorkspace& work) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width();
-  const bool postnorm = call.config.norm_type == NormType::postnorm;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
   const kernels::Values dcontext = work.wide, dqkv = work.wide + rows * width;
 
   const kernels::ConstValues branch =
-      residual_backward(call, call.dropout(DropoutSite::attention_output, layer), tensors.norm,
+      residual_backward(pass, pass.dropout(DropoutSite::attention_output, layer), tensors.norm,
                         gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
   backend.linear_backward_weight(branch, kept.context, tensors.output, gradients.output, rows);
   backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
 
-  for (const AttentionRun& run : call.runs[static_cast<std::size_t>(layer)]) {
+  for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
     const kernels::Index first = run.first_row();
     backend.attention_backward(run.call(), inputs(kept.qkv, first, width),
                                part(kept.context, first, width, 0),
-                               kept.log_sum_exp + call.config.num_attention_heads * first,
+                               kept.log_sum_exp + pass.config.num_attention_heads * first,
                                part(dcontext, first, width, 0), parts(dqkv, first, width));
   }
 
-  rotary_turn(call, kept.turns, dqkv, true);
+  rotary_turn(pass, kept.turns, dqkv, true);
   backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, tensors.qkv, gradients.qkv, rows);
-  backend.linear_backward_input(dqkv, tensors.qkv, postnorm ? work.stream : work.branch, rows, postnorm);
+  backend.linear_backward_input(dqkv, tensors.qkv, postnorm ? work.gradient : work.branch, rows, postnorm);
   if (!postnorm) {
-    backend.layernorm_backward({work.branch, input, kept.norm_state, work.stream, rows}, tensors.norm,
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
                                gradients.norm, true);
   }
 }

@@ -3,18 +3,18 @@
 // in).
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
-void attention_layer_forward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
+void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                              kernels::ConstValues input, const AttentionActivations& kept);
-// work.stream holds the gradient of the output on entry and of the input on return; the rest of work is
+// work.gradient holds the gradient of the output on entry and of the input on return; the rest of work is
 // scratch.
-void attention_layer_backward(const Call& call, std::int64_t layer, const AttentionTensors& tensors,
+void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                               const AttentionTensors& gradients, kernels::ConstValues input,
                               const AttentionActivations& kept, const BackwardWorkspace& work);
 

@@ -24,12 +24,12 @@ kernels::EmbeddingTables tables_of(const ModelConfig& config, const EmbeddingTen
 
 // 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
 // padded rows influence nothing, so they repeat the last position.
-std::vector<std::int32_t> positions_of(const Call& call) {
+std::vector<std::int32_t> positions_of(const PassContext& pass) {
   std::vector<std::int32_t> positions;
-  positions.reserve(call.batch.ids.size());
-  const std::int64_t last = call.config.max_position_embeddings - 1;
-  for (std::size_t s = 0; s + 1 < call.batch.token_offsets.size(); ++s) {
-    const std::int64_t count = call.batch.token_offsets[s + 1] - call.batch.token_offsets[s];
+  positions.reserve(pass.batch.ids.size());
+  const std::int64_t last = pass.config.max_position_embeddings - 1;
+  for (std::size_t s = 0; s + 1 < pass.batch.token_offsets.size(); ++s) {
+    const std::int64_t count = pass.batch.token_offsets[s + 1] - pass.batch.token_offsets[s];
     for (std::int64_t i = 0; i < count; ++i)
       positions.push_back(static_cast<std::int32_t>(std::min(i, last)));
   }
@@ -39,37 +39,37 @@ std::vector<std::int32_t> positions_of(const Call& call) {
 // The ids, with -1 for the pad token where padding stands: it never teaches the pad token's row (padding_idx
 // in Hugging Face). Padding has a gradient at all only where a head looks at every position, as that for
 // questions may.
-std::vector<std::int32_t> taught_ids(const Call& call) {
-  std::vector<std::int32_t> ids = call.batch.ids;
-  for (std::size_t s = 0; s < call.batch.lengths.size(); ++s) {
-    std::replace(ids.begin() + call.batch.token_offsets[s] + call.batch.lengths[s],
-                 ids.begin() + call.batch.token_offsets[s + 1],
-                 static_cast<std::int32_t>(call.config.pad_token_id), -1);
+std::vector<std::int32_t> taught_ids(const PassContext& pass) {
+  std::vector<std::int32_t> ids = pass.batch.ids;
+  for (std::size_t s = 0; s < pass.batch.lengths.size(); ++s) {
+    std::replace(ids.begin() + pass.batch.token_offsets[s] + pass.batch.lengths[s],
+                 ids.begin() + pass.batch.token_offsets[s + 1],
+                 static_cast<std::int32_t>(pass.config.pad_token_id), -1);
   }
   return ids;
 }
 
 }  // namespace
 
-void embeddings_stage(const Call& call, const EmbeddingActivations& kept) {
+void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept) {
   const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
-    call.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
+    pass.backend.upload(to, from.data(), from.size() * sizeof(std::int32_t));
   };
-  upload(kept.ids, call.batch.ids);
-  upload(kept.types, call.batch.types);
-  upload(kept.positions, positions_of(call));
-  if (kept.taught != nullptr) upload(kept.taught, taught_ids(call));
+  upload(kept.ids, pass.batch.ids);
+  upload(kept.types, pass.batch.types);
+  upload(kept.positions, positions_of(pass));
+  if (kept.taught != nullptr) upload(kept.taught, taught_ids(pass));
 }
 
-void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
-                        kernels::Values output) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width();
-  const EmbeddingNorm norm = call.config.embedding_norm;
+void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
+                        const EmbeddingActivations& kept, kernels::Values output) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
-  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows}, tables_of(call.config, tensors),
+  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows}, tables_of(pass.config, tensors),
                             sum);
-  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);
   };
@@ -80,12 +80,13 @@ void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const
   if (norm == EmbeddingNorm::before_dropout) drop(output);
 }
 
-void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
-                         const EmbeddingActivations& kept, kernels::Values gradient) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width();
-  const EmbeddingNorm norm = call.config.embedding_norm;
-  const kernels::Dropout dropout = call.dropout(DropoutSite::embeddings, 0);
+void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
+                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
+                         kernels::Values gradient) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
+  const EmbeddingNorm norm = pass.config.embedding_norm;
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&] {
     if (dropout.probability > 0) backend.dropout(gradient, gradient, rows * width, dropout);
   };
@@ -96,7 +97,7 @@ void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, cons
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
   backend.embedding_backward(gradient, {kept.taught, kept.types, kept.positions, rows},
-                             tables_of(call.config, tensors),
+                             tables_of(pass.config, tensors),
                              {gradients.word, gradients.type, gradients.position});
 }
 

@@ -2,19 +2,20 @@
 // rotary positions), dropout, and a LayerNorm behind it, before it, or none (EmbeddingNorm).
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
 
 // Brings ids, types and positions of the batch to the device.
-void embeddings_stage(const Call& call, const EmbeddingActivations& kept);
+void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept);
 // Fills output [T, C].
-void embeddings_forward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingActivations& kept,
-                        kernels::Values output);
+void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
+                        const EmbeddingActivations& kept, kernels::Values output);
 // gradient [T, C] is that of the output; it is overwritten.
-void embeddings_backward(const Call& call, const EmbeddingTensors& tensors, const EmbeddingTensors& gradients,
-                         const EmbeddingActivations& kept, kernels::Values gradient);
+void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensors,
+                         const EmbeddingTensors& gradients, const EmbeddingActivations& kept,
+                         kernels::Values gradient);
 
 }  // namespace bigbird

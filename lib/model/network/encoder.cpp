@@ -9,68 +9,68 @@
 namespace bigbird {
 namespace {
 
-kernels::ConstValues attention_output(const Call& call, const LayerActivations& kept) {
-  return call.config.norm_type == NormType::postnorm ? kept.attention.norm : kept.attention.sum;
+kernels::ConstValues attention_output(const PassContext& pass, const LayerActivations& kept) {
+  return pass.config.norm_type == NormType::postnorm ? kept.attention.norm : kept.attention.sum;
 }
 
-void layer_forward(const Call& call, std::int64_t layer, const LayerTensors& tensors,
+void layer_forward(const PassContext& pass, std::int64_t layer, const LayerTensors& tensors,
                    kernels::ConstValues input, const LayerActivations& kept) {
-  attention_layer_forward(call, layer, tensors.attention, input, kept.attention);
-  feed_forward_forward(call, layer, tensors.feed_forward, attention_output(call, kept), kept.feed_forward);
+  attention_layer_forward(pass, layer, tensors.attention, input, kept.attention);
+  feed_forward_forward(pass, layer, tensors.feed_forward, attention_output(pass, kept), kept.feed_forward);
 }
 
-void layer_backward(const Call& call, std::int64_t layer, const LayerTensors& tensors,
+void layer_backward(const PassContext& pass, std::int64_t layer, const LayerTensors& tensors,
                     const LayerTensors& gradients, kernels::ConstValues input, const LayerActivations& kept,
                     const BackwardWorkspace& work) {
-  feed_forward_backward(call, layer, tensors.feed_forward, gradients.feed_forward,
-                        attention_output(call, kept), kept.feed_forward, work);
-  attention_layer_backward(call, layer, tensors.attention, gradients.attention, input, kept.attention, work);
+  feed_forward_backward(pass, layer, tensors.feed_forward, gradients.feed_forward,
+                        attention_output(pass, kept), kept.feed_forward, work);
+  attention_layer_backward(pass, layer, tensors.attention, gradients.attention, input, kept.attention, work);
 }
 
 }  // namespace
 
-void encoder_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
+void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
                      const std::function<void(std::int64_t, const std::vector<float>&)>& on_state) {
   const std::size_t layers = tensors.layers.size();
   const auto report = [&](std::size_t state, kernels::ConstValues values) {
     if (!on_state) return;
-    std::vector<float> host(static_cast<std::size_t>(call.tokens() * call.width()));
-    call.backend.download_values(host.data(), values, call.tokens() * call.width());
+    std::vector<float> host(static_cast<std::size_t>(pass.tokens() * pass.width()));
+    pass.backend.download_values(host.data(), values, pass.tokens() * pass.width());
     on_state(static_cast<std::int64_t>(state), host);
   };
 
-  embeddings_forward(call, tensors.embeddings, kept.embeddings, kept.states[0]);
+  embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
   report(0, kept.states[0]);
   for (std::size_t layer = 0; layer < layers; ++layer) {
     throw_if_cancelled_anywhere();
-    layer_forward(call, static_cast<std::int64_t>(layer), tensors.layers[layer], kept.states[layer],
+    layer_forward(pass, static_cast<std::int64_t>(layer), tensors.layers[layer], kept.states[layer],
                   kept.layers[layer]);
     report(layer + 1, kept.states[layer + 1]);
   }
-  if (call.config.has_final_norm()) {
-    call.backend.layernorm_forward(kept.states[layers], tensors.final_norm, kept.final_norm,
-                                   kept.final_norm_state, call.tokens());
+  if (pass.config.has_final_norm()) {
+    pass.backend.layernorm_forward(kept.states[layers], tensors.final_norm, kept.final_norm,
+                                   kept.final_norm_state, pass.tokens());
   }
 }
 
-void encoder_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
+void encoder_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
                       const Activations& kept, bool grad_checkpoint) {
   const std::size_t layers = tensors.layers.size();
   const BackwardWorkspace& work = kept.workspace;
-  if (call.config.has_final_norm()) {
-    call.backend.layernorm_backward(
-        {work.stream, kept.states[layers], kept.final_norm_state, work.stream, call.tokens()},
+  if (pass.config.has_final_norm()) {
+    pass.backend.layernorm_backward(
+        {work.gradient, kept.states[layers], kept.final_norm_state, work.gradient, pass.tokens()},
         tensors.final_norm, gradients.final_norm, false);
   }
   for (std::size_t i = layers; i-- > 0;) {
     throw_if_cancelled_anywhere();
     const std::int64_t layer = static_cast<std::int64_t>(i);
     if (grad_checkpoint && i + 1 < layers) {
-      layer_forward(call, layer, tensors.layers[i], kept.states[i], kept.layers[i]);
+      layer_forward(pass, layer, tensors.layers[i], kept.states[i], kept.layers[i]);
     }
-    layer_backward(call, layer, tensors.layers[i], gradients.layers[i], kept.states[i], kept.layers[i], work);
+    layer_backward(pass, layer, tensors.layers[i], gradients.layers[i], kept.states[i], kept.layers[i], work);
   }
-  embeddings_backward(call, tensors.embeddings, gradients.embeddings, kept.embeddings, work.stream);
+  embeddings_backward(pass, tensors.embeddings, gradients.embeddings, kept.embeddings, work.gradient);
 }
 
 }  // namespace bigbird

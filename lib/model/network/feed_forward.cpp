@@ -5,37 +5,38 @@
 
 namespace bigbird {
 
-void feed_forward_forward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
+void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                           kernels::ConstValues input, const FeedForwardActivations& kept) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens();
-  const bool postnorm = call.config.norm_type == NormType::postnorm;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
-  backend.linear_gelu_forward(postnorm ? input : kept.norm, tensors.inner, call.config.activation, kept.pre,
+  backend.linear_gelu_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation, kept.pre,
                               kept.inner, rows);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
-  residual_forward(call, call.dropout(DropoutSite::feed_forward_output, layer), tensors.norm, input,
+  residual_forward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
 
-void feed_forward_backward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
+void feed_forward_backward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                            const FeedForwardTensors& gradients, kernels::ConstValues input,
                            const FeedForwardActivations& kept, const BackwardWorkspace& work) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens();
-  const bool postnorm = call.config.norm_type == NormType::postnorm;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens();
+  const bool postnorm = pass.config.norm_type == NormType::postnorm;
   const kernels::Values dinner = work.wide;
 
   const kernels::ConstValues branch =
-      residual_backward(call, call.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
+      residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
                         gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
   backend.linear_backward_weight(branch, kept.inner, tensors.output, gradients.output, rows);
-  backend.linear_backward_input_gelu(branch, tensors.output, call.config.activation, kept.pre, dinner, rows);
+  backend.linear_backward_input_gelu(branch, tensors.output, pass.config.activation, kept.pre, dinner, rows);
 
   backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
-  backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.stream : work.branch, rows, postnorm);
+  backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,
+                                postnorm);
   if (!postnorm) {
-    backend.layernorm_backward({work.branch, input, kept.norm_state, work.stream, rows}, tensors.norm,
+    backend.layernorm_backward({work.branch, input, kept.norm_state, work.gradient, rows}, tensors.norm,
                                gradients.norm, true);
   }
 }

@@ -2,18 +2,18 @@
 // sum; pre-LN: on the way in).
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
 
 // input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
-void feed_forward_forward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
+void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                           kernels::ConstValues input, const FeedForwardActivations& kept);
-// work.stream holds the gradient of the output on entry and of the input on return; the rest of work is
+// work.gradient holds the gradient of the output on entry and of the input on return; the rest of work is
 // scratch.
-void feed_forward_backward(const Call& call, std::int64_t layer, const FeedForwardTensors& tensors,
+void feed_forward_backward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                            const FeedForwardTensors& gradients, kernels::ConstValues input,
                            const FeedForwardActivations& kept, const BackwardWorkspace& work);
 

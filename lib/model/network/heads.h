@@ -1,63 +1,63 @@
 // The output heads on the last hidden state (docs/specification.md 3), each as transformers computes it:
 // masked tokens, next sentence and the pooled first token, classification of sequences, spans that answer a
-// question. head_*() take the one that the config names; call.h says what the phases are.
+// question. head_*() take the one that the config names; pass.h says what the phases are.
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
 
 // Brings rows, labels and targets of the batch to the device.
-void head_stage(const Call& call, const Activations& kept);
+void head_stage(const PassContext& pass, const Activations& kept);
 // hidden [T, C] is the last hidden state. Losses are computed for the labels that the batch carries.
-void head_forward(const Call& call, const ModelTensors& tensors, const Activations& kept,
+void head_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
                   kernels::ConstValues hidden);
 // The losses and hits of a forward pass, read back and added up.
-void head_result(const Call& call, const Activations& kept, ForwardResult& result);
-// Adds to kept.workspace.stream, the gradient of the last hidden state, and to the parameter gradients. The
+void head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
+// Adds to kept.workspace.gradient, the gradient of the last hidden state, and to the parameter gradients. The
 // weights of the losses are kept.cells. Logits of masked tokens are turned into their gradients in place.
-void head_backward(const Call& call, const ModelTensors& tensors, const ModelTensors& gradients,
+void head_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
                    const Activations& kept);
 
 // BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
 // word table, on the masked rows only.
-void masked_head_stage(const Call& call, const MaskedActivations& kept);
-void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
-                         kernels::ConstValues hidden);
-void masked_head_result(const Call& call, const MaskedActivations& kept, ForwardResult& result);
-void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
+void masked_head_stage(const PassContext& pass, const MaskedActivations& kept);
+void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
+                         const MaskedActivations& kept, kernels::ConstValues hidden);
+void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result);
+void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
                           const MaskedHeadTensors& gradients, const Activations& kept);
 
 // tanh of a dense layer on the first token, and the other half of BigBirdForPreTraining on top of it.
-void pooler_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
+void pooler_forward(const PassContext& pass, const PooledHeadTensors& tensors, const Activations& kept,
                     kernels::ConstValues hidden);
-void next_sentence_head_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
-                                kernels::ConstValues hidden);
-void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tensors,
+void next_sentence_head_forward(const PassContext& pass, const PooledHeadTensors& tensors,
+                                const Activations& kept, kernels::ConstValues hidden);
+void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensors& tensors,
                                  const PooledHeadTensors& gradients, const Activations& kept);
 
 // BigBirdForSequenceClassification: first token (not pooled), dropout, dense, gelu, dropout, dense.
-void classification_head_forward(const Call& call, const ClassificationHeadTensors& tensors,
+void classification_head_forward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                  const Activations& kept, kernels::ConstValues hidden);
-void classification_head_backward(const Call& call, const ClassificationHeadTensors& tensors,
+void classification_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept);
 // The same from kept.sequence.dlogits, whatever they are the gradients of.
-void classification_logits_backward(const Call& call, const ClassificationHeadTensors& tensors,
+void classification_logits_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                     const ClassificationHeadTensors& gradients, const Activations& kept);
 
 // BigBirdForQuestionAnswering: a block LayerNorm(x + dropout(W2 gelu(W1 dropout(x)))) and one logit each for
 // the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without
 // position 0, get 1e6 less; a sequence without [SEP] has no question. The softmax runs over
 // Batch::given_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
-// an exact call, where Hugging Face lets it.
-void question_head_stage(const Call& call, const QuestionActivations& kept);
-void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
-                           kernels::ConstValues hidden);
-void question_head_result(const Call& call, const QuestionActivations& kept, ForwardResult& result);
-void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
+// a forward pass on given ids, where Hugging Face lets it.
+void question_head_stage(const PassContext& pass, const QuestionActivations& kept);
+void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
+                           const Activations& kept, kernels::ConstValues hidden);
+void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result);
+void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,
                             const QuestionHeadTensors& gradients, const Activations& kept);
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
 // transformers counts.

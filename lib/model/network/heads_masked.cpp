@@ -8,13 +8,13 @@
 namespace bigbird {
 namespace {
 
-// The masked rows, and the first of the others to make up Call::masked_rows: rows stay distinct, and with
-// their labels ignored they add zeros to every gradient.
-std::vector<std::int32_t> rows_of_call(const Call& call) {
-  const std::vector<std::int32_t>& masked = call.batch.masked_rows;
+// The masked rows, and the first of the others to make up PassContext::masked_rows: rows stay distinct, and
+// with their labels ignored they add zeros to every gradient.
+std::vector<std::int32_t> rows_of_pass(const PassContext& pass) {
+  const std::vector<std::int32_t>& masked = pass.batch.masked_rows;
   std::vector<std::int32_t> rows = masked;
   std::size_t next = 0;
-  for (std::int32_t row = 0; static_cast<std::int64_t>(rows.size()) < call.masked_rows; ++row) {
+  for (std::int32_t row = 0; static_cast<std::int64_t>(rows.size()) < pass.masked_rows; ++row) {
     if (next < masked.size() && masked[next] == row) {
       ++next;
     } else {
@@ -26,60 +26,60 @@ std::vector<std::int32_t> rows_of_call(const Call& call) {
 
 }  // namespace
 
-void masked_head_stage(const Call& call, const MaskedActivations& kept) {
-  const std::vector<std::int32_t> rows = rows_of_call(call);
-  call.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
-  if (call.batch.masked_labels.empty()) return;
-  std::vector<std::int32_t> labels = call.batch.masked_labels;
+void masked_head_stage(const PassContext& pass, const MaskedActivations& kept) {
+  const std::vector<std::int32_t> rows = rows_of_pass(pass);
+  pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
+  if (pass.batch.masked_labels.empty()) return;
+  std::vector<std::int32_t> labels = pass.batch.masked_labels;
   labels.resize(rows.size(), ignored_label);
-  call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+  pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
 }
 
-void masked_head_forward(const Call& call, const MaskedHeadTensors& tensors, const MaskedActivations& kept,
-                         kernels::ConstValues hidden) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.masked_rows;
+void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
+                         const MaskedActivations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.masked_rows;
   if (rows == 0) return;
-  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, call.width());
-  backend.linear_gelu_forward(kept.gathered, tensors.transform, call.config.activation, kept.transform_pre,
+  backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
+  backend.linear_gelu_forward(kept.gathered, tensors.transform, pass.config.activation, kept.transform_pre,
                               kept.transform, rows);
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(kept.norm, tensors.decoder, kept.logits, rows);
-  if (call.batch.masked_labels.empty()) return;
-  backend.cross_entropy({kept.logits, rows, call.config.vocab_size}, kept.labels, kept.losses,
+  if (pass.batch.masked_labels.empty()) return;
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses,
                         kept.predictions, {});
 }
 
-void masked_head_result(const Call& call, const MaskedActivations& kept, ForwardResult& result) {
-  if (call.batch.masked_labels.empty()) return;
-  LossSum sum = sum_losses(call.backend, kept.losses, kept.predictions, call.batch.masked_labels);
+void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result) {
+  if (pass.batch.masked_labels.empty()) return;
+  LossSum sum = sum_losses(pass.backend, kept.losses, kept.predictions, pass.batch.masked_labels);
   result.mlm_loss_sum = sum.loss;
   result.mlm_count = sum.count;
   result.mlm_correct = sum.correct;
   result.mlm_losses = std::move(sum.losses);
 }
 
-void masked_head_backward(const Call& call, const MaskedHeadTensors& tensors,
+void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
                           const MaskedHeadTensors& gradients, const Activations& activations) {
-  if (call.batch.masked_labels.empty()) return;
-  kernels::Backend& backend = call.backend;
+  if (pass.batch.masked_labels.empty()) return;
+  kernels::Backend& backend = pass.backend;
   const MaskedActivations& kept = activations.masked;
-  const kernels::Index rows = call.masked_rows, width = call.width();
+  const kernels::Index rows = pass.masked_rows, width = pass.width();
   // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
   const kernels::Values dtransform = activations.workspace.wide;
   const kernels::Values dgathered = dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;
-  backend.cross_entropy({kept.logits, rows, call.config.vocab_size}, kept.labels, kept.losses, nullptr,
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses, nullptr,
                         {dlogits, activations.cells.mlm_scale});
   backend.linear_backward_weight(dlogits, kept.norm, tensors.decoder, gradients.decoder, rows);
   backend.linear_backward_input(dlogits, tensors.decoder, dtransform, rows, false);
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
                              gradients.norm, false);
-  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, call.config.activation);
+  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, pass.config.activation);
   backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
   backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
-  backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.stream, rows, width);
+  backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.gradient, rows, width);
 }
 
 }  // namespace bigbird

@@ -4,33 +4,33 @@
 
 namespace bigbird {
 
-void pooler_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
+void pooler_forward(const PassContext& pass, const PooledHeadTensors& tensors, const Activations& kept,
                     kernels::ConstValues hidden) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index sequences = call.batch.sequences(), width = call.width();
-  gather_first_tokens(call, kept.sequence, hidden);
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
+  gather_first_tokens(pass, kept.sequence, hidden);
   backend.linear_forward(kept.sequence.gathered, tensors.pooler, kept.pooled.linear, sequences);
   backend.tanh_forward(kept.pooled.linear, kept.pooled.pooled, sequences * width);
 }
 
-void next_sentence_head_forward(const Call& call, const PooledHeadTensors& tensors, const Activations& kept,
-                                kernels::ConstValues hidden) {
-  kernels::Backend& backend = call.backend;
-  pooler_forward(call, tensors, kept, hidden);
+void next_sentence_head_forward(const PassContext& pass, const PooledHeadTensors& tensors,
+                                const Activations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  pooler_forward(pass, tensors, kept, hidden);
   backend.linear_forward(kept.pooled.pooled, tensors.next_sentence, kept.sequence.logits,
-                         call.batch.sequences());
-  sequence_loss_forward(call, kept.sequence, 2);
+                         pass.batch.sequences());
+  sequence_loss_forward(pass, kept.sequence, 2);
 }
 
-void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tensors,
+void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensors& tensors,
                                  const PooledHeadTensors& gradients, const Activations& kept) {
-  if (!has_sequence_loss(call)) return;
-  kernels::Backend& backend = call.backend;
-  const kernels::Index sequences = call.batch.sequences(), width = call.width();
+  if (!has_sequence_loss(pass)) return;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
   const kernels::Values dpooled = kept.workspace.wide;
   const kernels::Values dlinear = dpooled + sequences * width;
 
-  sequence_loss_backward(call, kept.sequence, 2, kept.cells.sequence_scale);
+  sequence_loss_backward(pass, kept.sequence, 2, kept.cells.sequence_scale);
   const kernels::ConstValues dlogits = kept.sequence.dlogits;
   backend.linear_backward_weight(dlogits, kept.pooled.pooled, tensors.next_sentence, gradients.next_sentence,
                                  sequences);
@@ -40,7 +40,7 @@ void next_sentence_head_backward(const Call& call, const PooledHeadTensors& tens
                                  sequences);
   const kernels::Values dfirst = dpooled;
   backend.linear_backward_input(dlinear, tensors.pooler, dfirst, sequences, false);
-  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.stream, sequences, width);
+  backend.scatter_add_rows(dfirst, kept.sequence.rows, kept.workspace.gradient, sequences, width);
 }
 
 }  // namespace bigbird

@@ -12,13 +12,13 @@ namespace {
 // Taken off the logits of the question.
 constexpr float question_penalty = 1e6f;
 
-std::vector<float> penalties(const Call& call) {
-  const Batch& batch = call.batch;
+std::vector<float> penalties(const PassContext& pass) {
+  const Batch& batch = pass.batch;
   std::vector<float> values(batch.ids.size(), 0.0f);
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s];
     const std::int64_t length =
-        question_length(batch.ids.data() + first, batch.given_length(s), call.config.sep_token_id);
+        question_length(batch.ids.data() + first, batch.given_length(s), pass.config.sep_token_id);
     std::fill(values.begin() + first + 1, values.begin() + first + length, -question_penalty);
   }
   return values;
@@ -34,23 +34,24 @@ struct Side {
   std::size_t at;
 };
 
-std::array<Side, 2> sides(const Call& call, const QuestionActivations& kept, const Cells& cells) {
-  const Batch& batch = call.batch;
+std::array<Side, 2> sides(const PassContext& pass, const QuestionActivations& kept, const Cells& cells) {
+  const Batch& batch = pass.batch;
   return {Side{kept.start, kept.dstart, cells.start_scale, batch.start_positions, 0},
           Side{kept.end, kept.dend, cells.end_scale, batch.end_positions, batch.lengths.size()}};
 }
 
 // Cross entropy over the competing tokens of every sequence, and its gradient when it is wanted.
-void cross_entropies(const Call& call, const QuestionActivations& kept, const Side& side, bool gradient) {
-  const Batch& batch = call.batch;
+void cross_entropies(const PassContext& pass, const QuestionActivations& kept, const Side& side,
+                     bool gradient) {
+  const Batch& batch = pass.batch;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], competing = batch.given_length(s);
     const kernels::Values dlogits = gradient ? side.dlogits + first : nullptr;
-    call.backend.cross_entropy({side.logits + first, 1, competing}, kept.labels + side.at + s,
+    pass.backend.cross_entropy({side.logits + first, 1, competing}, kept.labels + side.at + s,
                                kept.losses + side.at + s, nullptr, {dlogits, side.scale});
     if (!gradient) continue;
     const std::int64_t rest = batch.token_offsets[s + 1] - first - competing;
-    call.backend.zero((dlogits + competing).data(),
+    pass.backend.zero((dlogits + competing).data(),
                       static_cast<std::size_t>(rest) * kernels::size_of(dlogits.type()));
   }
 }
@@ -67,26 +68,26 @@ std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::
   return separator == ids + length ? 1 : separator - ids + 1;
 }
 
-void question_head_stage(const Call& call, const QuestionActivations& kept) {
-  const Batch& batch = call.batch;
-  const std::vector<float> penalty = penalties(call);
-  call.backend.upload(kept.penalty, penalty.data(), penalty.size() * sizeof(float));
+void question_head_stage(const PassContext& pass, const QuestionActivations& kept) {
+  const Batch& batch = pass.batch;
+  const std::vector<float> penalty = penalties(pass);
+  pass.backend.upload(kept.penalty, penalty.data(), penalty.size() * sizeof(float));
   std::vector<std::int32_t> labels = batch.start_positions;
   labels.insert(labels.end(), batch.end_positions.begin(), batch.end_positions.end());
-  call.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+  pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
 }
 
-void question_head_forward(const Call& call, const QuestionHeadTensors& tensors, const Activations& kept,
-                           kernels::ConstValues hidden) {
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens();
+void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
+                           const Activations& kept, kernels::ConstValues hidden) {
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
-  backend.dropout(hidden, head.input, rows * call.width(), call.dropout(DropoutSite::question_input, 0));
-  backend.linear_gelu_forward(head.input, tensors.block.inner, call.config.activation, block.pre, block.inner,
+  backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
+  backend.linear_gelu_forward(head.input, tensors.block.inner, pass.config.activation, block.pre, block.inner,
                               rows);
   backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
-  const kernels::Dropout dropout = call.dropout(DropoutSite::question_output, 0);
+  const kernels::Dropout dropout = pass.dropout(DropoutSite::question_output, 0);
   backend.dropout_add_layernorm_forward({block.sum, hidden, block.sum, dropout}, tensors.block.norm,
                                         block.norm, block.norm_state, rows);
 
@@ -96,32 +97,32 @@ void question_head_forward(const Call& call, const QuestionHeadTensors& tensors,
   backend.add(head.penalty, head.start, rows);
   backend.add(head.penalty, head.end, rows);
 
-  if (call.batch.start_positions.empty()) return;
-  for (const Side& side : sides(call, head, kept.cells)) cross_entropies(call, head, side, false);
+  if (pass.batch.start_positions.empty()) return;
+  for (const Side& side : sides(pass, head, kept.cells)) cross_entropies(pass, head, side, false);
 }
 
-void question_head_result(const Call& call, const QuestionActivations& kept, ForwardResult& result) {
-  const Batch& batch = call.batch;
+void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result) {
+  const Batch& batch = pass.batch;
   if (batch.start_positions.empty()) return;
-  const LossSum start = sum_losses(call.backend, kept.losses, nullptr, batch.start_positions);
-  const LossSum end = sum_losses(call.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions);
+  const LossSum start = sum_losses(pass.backend, kept.losses, nullptr, batch.start_positions);
+  const LossSum end = sum_losses(pass.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions);
   result.start_loss_sum = start.loss;
   result.start_count = start.count;
   result.end_loss_sum = end.loss;
   result.end_count = end.count;
 }
 
-void question_head_backward(const Call& call, const QuestionHeadTensors& tensors,
+void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,
                             const QuestionHeadTensors& gradients, const Activations& kept) {
-  if (call.batch.start_positions.empty()) return;
-  kernels::Backend& backend = call.backend;
-  const kernels::Index rows = call.tokens(), width = call.width();
+  if (pass.batch.start_positions.empty()) return;
+  kernels::Backend& backend = pass.backend;
+  const kernels::Index rows = pass.tokens(), width = pass.width();
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
-  const kernels::Values stream = kept.workspace.stream, branch = kept.workspace.branch,
+  const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,
                         dinner = kept.workspace.wide;
 
-  for (const Side& side : sides(call, head, kept.cells)) cross_entropies(call, head, side, true);
+  for (const Side& side : sides(pass, head, kept.cells)) cross_entropies(pass, head, side, true);
   const LinearTensors start = output_of_side(tensors.output, 0), end = output_of_side(tensors.output, 1);
   backend.linear_backward_weight(head.dstart, block.norm, start, output_of_side(gradients.output, 0), rows);
   backend.linear_backward_weight(head.dend, block.norm, end, output_of_side(gradients.output, 1), rows);
@@ -131,15 +132,15 @@ void question_head_backward(const Call& call, const QuestionHeadTensors& tensors
   // From the sum the gradient goes to the residual as it is, and into the block.
   backend.layernorm_backward({branch, block.sum, block.norm_state, branch, rows}, tensors.block.norm,
                              gradients.block.norm, false);
-  backend.add(branch, stream, rows * width);
-  backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_output, 0));
+  backend.add(branch, gradient, rows * width);
+  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_output, 0));
   backend.linear_backward_weight(branch, block.inner, tensors.block.output, gradients.block.output, rows);
-  backend.linear_backward_input_gelu(branch, tensors.block.output, call.config.activation, block.pre, dinner,
+  backend.linear_backward_input_gelu(branch, tensors.block.output, pass.config.activation, block.pre, dinner,
                                      rows);
   backend.linear_backward_weight(dinner, head.input, tensors.block.inner, gradients.block.inner, rows);
   backend.linear_backward_input(dinner, tensors.block.inner, branch, rows, false);
-  backend.dropout(branch, branch, rows * width, call.dropout(DropoutSite::question_input, 0));
-  backend.add(branch, stream, rows * width);
+  backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_input, 0));
+  backend.add(branch, gradient, rows * width);
 }
 
 }  // namespace bigbird

@@ -13,10 +13,10 @@
 namespace bigbird {
 namespace {
 
-// Values drawn from one stream; part of what a seed means, so it never changes.
+// Values drawn from one random stream; part of what a seed means, so it never changes.
 constexpr std::int64_t init_chunk = 65536;
 
-// FNV-1a: a tensor's stream depends on its name, not on its place in the table.
+// FNV-1a: a tensor's random stream depends on its name, not on its place in the table.
 std::uint64_t hash_name(const std::string& name) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   for (const char letter : name) {
@@ -117,10 +117,10 @@ std::vector<float> initial_parameters(const ParameterLayout& layout, const Model
       for (std::int64_t i = 0; i < spec.count; ++i) target[i] = 1.0f;
     }
     if (spec.init != Init::normal) continue;
-    const std::uint64_t stream = hash_name(spec.name);
+    const std::uint64_t random_stream = hash_name(spec.name);
     const std::int64_t chunks = (spec.count + init_chunk - 1) / init_chunk;
     kernels::parallel_for(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
-      CounterRng rng(seed, Purpose::parameter_init, stream + chunk);
+      CounterRng rng(seed, Purpose::parameter_init, random_stream + chunk);
       const std::int64_t begin = static_cast<std::int64_t>(chunk) * init_chunk;
       const std::int64_t end = std::min(begin + init_chunk, spec.count);
       for (std::int64_t i = begin; i < end; ++i) {

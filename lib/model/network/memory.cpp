@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "lib/model/network/attention_runs.h"
-#include "lib/model/network/call.h"
 #include "lib/model/network/layout.h"
+#include "lib/model/network/pass_context.h"
 
 namespace bigbird {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 // Rows of whole cache lines on every device.
 constexpr std::size_t alignment = 256;
 
-// Everything that is needed to lay out one call, so that the parts below read as tables.
+// Everything that is needed to lay out one pass, so that the parts below read as tables.
 struct Planner {
   Arena& arena;
   const ModelConfig& config;
@@ -165,7 +165,7 @@ void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequen
 
 void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool training,
                 const kernels::Backend& backend) {
-  const std::int64_t masked = masked_rows_of_call(backend, limits.masked_tokens, limits.tokens);
+  const std::int64_t masked = masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens);
   const std::int64_t sequences = limits.sequences;
   if (plan.config.uses_pooler()) {
     to.pooled.linear = plan.arena.values("heads", sequences * plan.width);
@@ -250,7 +250,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   plan_heads(plan, to, limits, options.training, backend);
   if (options.training) {
     const std::string what = "backward workspace";
-    to.workspace.stream = arena.values(what, plan.tokens * plan.width);
+    to.workspace.gradient = arena.values(what, plan.tokens * plan.width);
     to.workspace.branch = arena.values(what, plan.tokens * plan.width);
     to.workspace.wide = arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width));
   }

@@ -1,4 +1,4 @@
-// Activation memory, planned: every buffer of a call is a slice of one arena whose size follows from the
+// Activation memory, planned: every buffer of a pass is a slice of one arena whose size follows from the
 // batch limits. The plan that is printed and the pointers that are used come from the same walk over the same
 // table.
 #pragma once
@@ -79,7 +79,7 @@ struct EmbeddingActivations {
   NormState norm_state;
 };
 
-// Masked rows only: M of them, with what masked_rows_of_call() (call.h) adds.
+// Masked rows only: M of them, with what masked_rows_of_pass() (pass.h) adds.
 struct MaskedActivations {
   std::int32_t* rows = nullptr;         // [M]
   std::int32_t* labels = nullptr;       // [M]
@@ -129,12 +129,12 @@ struct SequenceActivations {
 
 // Gradients on their way down; training only.
 struct BackwardWorkspace {
-  kernels::Values stream;  // [T, C]: gradient of a layer's output, then of its input
-  kernels::Values branch;  // [T, C]
-  kernels::Values wide;    // [T, max(F, 4C)]
+  kernels::Values gradient;  // [T, C]: gradient of a layer's output, then of its input
+  kernels::Values branch;    // [T, C]
+  kernels::Values wide;      // [T, max(F, 4C)]
 };
 
-// What changes from call to call and is read on the device, so that recorded work can run again.
+// What changes from pass to pass and is read on the device, so that recorded work can run again.
 struct Cells {
   std::uint64_t* dropout_seed = nullptr;
   float* mlm_scale = nullptr;  // [4]: the weights of LossScale, in its order

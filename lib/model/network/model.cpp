@@ -1,4 +1,4 @@
-// The model: arenas on the device, the order of a call, and results back on the host; see model.h.
+// The model: arenas on the device, the order of a pass, and results back on the host; see model.h.
 #include "lib/model/network/model.h"
 
 #include <fmt/format.h>
@@ -8,11 +8,11 @@
 #include "lib/core/error.h"
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch_check.h"
-#include "lib/model/network/call.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/heads.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/rotary.h"
 #include "lib/model/network/tensors.h"
 
@@ -34,7 +34,7 @@ class DeviceMemory {
   std::byte* memory_;
 };
 
-// Numbers of models, for call_key().
+// Numbers of models, for pass_key().
 std::atomic<std::uint64_t> models_made{0};
 
 std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
@@ -84,22 +84,22 @@ struct Model::Impl {
 
   std::size_t parameter_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
 
-  Call call() {
+  PassContext pass() {
     const auto masked = static_cast<std::int64_t>(batch.masked_rows.size());
     return {backend,
             config,
             batch,
             runs,
-            masked_rows_of_call(backend, masked, batch.tokens()),
+            masked_rows_of_pass(backend, masked, batch.tokens()),
             dropout_on,
             held.activations.cells.dropout_seed};
   }
 
-  void stage(const Call& call, std::uint64_t dropout_seed) {
+  void stage(const PassContext& pass, std::uint64_t dropout_seed) {
     const Activations& kept = held.activations;
     backend.upload(kept.cells.dropout_seed, &dropout_seed, sizeof dropout_seed);
-    embeddings_stage(call, kept.embeddings);
-    head_stage(call, kept);
+    embeddings_stage(pass, kept.embeddings);
+    head_stage(pass, kept);
     for (const std::vector<AttentionRun>& layer : runs) {
       for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
     }
@@ -128,7 +128,7 @@ struct Model::Impl {
   ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
-  // The last call, for backward().
+  // The last pass, for backward().
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
   kernels::Index first_place = 0;
@@ -199,19 +199,19 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                kept.cells.dropout_seed, impl_->first_place);
-  const Call call = impl_->call();
-  impl_->stage(call, options.dropout_seed);
+  const PassContext pass = impl_->pass();
+  impl_->stage(pass, options.dropout_seed);
   const auto work = [&] {
-    encoder_forward(call, impl_->parameter_tensors, kept, options.hidden_state);
-    head_forward(call, impl_->parameter_tensors, kept, kept.last_hidden_state());
+    encoder_forward(pass, impl_->parameter_tensors, kept, options.hidden_state);
+    head_forward(pass, impl_->parameter_tensors, kept, kept.last_hidden_state());
   };
   if (options.hidden_state) {
     work();
   } else {
-    impl_->backend.repeat(call_key(call, impl_->number, Phase::forward), work);
+    impl_->backend.repeat(pass_key(pass, impl_->number, Phase::forward), work);
   }
   ForwardResult result;
-  head_result(call, kept, result);
+  head_result(pass, kept, result);
   impl_->backward_possible = impl_->options.training;
   return result;
 }
@@ -225,13 +225,13 @@ void Model::backward(const LossScale& scale) {
   const Activations& kept = impl_->held.activations;
   const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end};
   impl_->backend.upload(kept.cells.mlm_scale, scales, sizeof scales);
-  const Call call = impl_->call();
-  impl_->backend.repeat(call_key(call, impl_->number, Phase::backward), [&] {
-    const kernels::Values stream = kept.workspace.stream;
-    impl_->backend.zero(stream.data(), static_cast<std::size_t>(call.tokens() * call.width()) *
-                                           kernels::size_of(stream.type()));
-    head_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept);
-    encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+  const PassContext pass = impl_->pass();
+  impl_->backend.repeat(pass_key(pass, impl_->number, Phase::backward), [&] {
+    const kernels::Values gradient = kept.workspace.gradient;
+    impl_->backend.zero(gradient.data(), static_cast<std::size_t>(pass.tokens() * pass.width()) *
+                                             kernels::size_of(gradient.type()));
+    head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept);
+    encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                      impl_->options.grad_checkpoint);
   });
 }
@@ -256,15 +256,15 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
     for (const float weight : weights) narrow.push_back(kernels::to_bf16(weight));
     backend.upload(dlogits.data(), narrow.data(), narrow.size() * sizeof(kernels::bf16));
   }
-  const Call call = impl_->call();
-  const kernels::Values stream = kept.workspace.stream;
-  const std::int64_t values = call.tokens() * call.width();
-  backend.zero(stream.data(), static_cast<std::size_t>(values) * kernels::size_of(stream.type()));
-  classification_logits_backward(call, impl_->parameter_tensors.classification,
+  const PassContext pass = impl_->pass();
+  const kernels::Values gradient = kept.workspace.gradient;
+  const std::int64_t values = pass.tokens() * pass.width();
+  backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
+  classification_logits_backward(pass, impl_->parameter_tensors.classification,
                                  impl_->gradient_tensors.classification, kept);
-  encoder_backward(call, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+  encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                    impl_->options.grad_checkpoint);
-  return impl_->download(stream, values);
+  return impl_->download(gradient, values);
 }
 
 std::vector<float> Model::last_hidden_state() const {

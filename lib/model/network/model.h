@@ -47,7 +47,7 @@ std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchL
 
 struct ForwardOptions {
   bool training = false;  // dropout on
-  // Key of every dropout mask of this call; a function of (seed, step, micro-batch).
+  // Key of every dropout mask of this pass; a function of (seed, step, micro-batch).
   std::uint64_t dropout_seed = 0;
   // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF
   // hidden_states.

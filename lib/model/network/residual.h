@@ -2,8 +2,8 @@
 // it leaves it.
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
 namespace bigbird {
@@ -16,13 +16,13 @@ struct ResidualActivations {
 };
 
 // kept.sum holds what the branch gives on entry.
-void residual_forward(const Call& call, const kernels::Dropout& dropout, const NormTensors& tensors,
+void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
                       kernels::ConstValues input, const ResidualActivations& kept);
 
-// work.stream holds the gradient of the branch's end on entry: of LayerNorm(sum) in post-LN, of the sum
+// work.gradient holds the gradient of the branch's end on entry: of LayerNorm(sum) in post-LN, of the sum
 // itself in pre-LN. On return it is the gradient of the sum, which goes to the residual as it is; what goes
-// into the branch (through its dropout) is returned: work.branch, or work.stream without dropout.
-kernels::ConstValues residual_backward(const Call& call, const kernels::Dropout& dropout,
+// into the branch (through its dropout) is returned: work.branch, or work.gradient without dropout.
+kernels::ConstValues residual_backward(const PassContext& pass, const kernels::Dropout& dropout,
                                        const NormTensors& tensors, const NormTensors& gradients,
                                        const ResidualActivations& kept, const BackwardWorkspace& work);
 

@@ -25,15 +25,15 @@ std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t position
   return turns;
 }
 
-void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back) {
-  if (call.config.position_type != PositionType::rotary) return;
+void rotary_turn(const PassContext& pass, const RotaryTurns& turns, kernels::Values qkv, bool back) {
+  if (pass.config.position_type != PositionType::rotary) return;
   kernels::Rotary rotary;
   rotary.positions = turns.positions;
   rotary.turns = turns.table;
-  rotary.heads = 2 * call.config.num_attention_heads;  // query and key lie side by side
-  rotary.head_size = call.config.head_size();
-  rotary.half = call.config.rotary_dim / 2;
-  call.backend.rotary_turn({qkv, 3 * call.width()}, rotary, call.tokens(), back);
+  rotary.heads = 2 * pass.config.num_attention_heads;  // query and key lie side by side
+  rotary.head_size = pass.config.head_size();
+  rotary.half = pass.config.rotary_dim / 2;
+  pass.backend.rotary_turn({qkv, 3 * pass.width()}, rotary, pass.tokens(), back);
 }
 
 }  // namespace bigbird

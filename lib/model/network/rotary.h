@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/pass_context.h"
 
 namespace bigbird {
 
@@ -17,6 +17,6 @@ std::vector<float> rotary_turns(const ModelConfig& config, std::int64_t position
 
 // Turns query and key of every head within qkv [T, 3C], or turns their gradients back. Nothing for absolute
 // positions.
-void rotary_turn(const Call& call, const RotaryTurns& turns, kernels::Values qkv, bool back);
+void rotary_turn(const PassContext& pass, const RotaryTurns& turns, kernels::Values qkv, bool back);
 
 }  // namespace bigbird

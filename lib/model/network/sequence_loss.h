@@ -1,28 +1,29 @@
 // What the heads with one answer per sequence share: the first token's row, and the loss on the answer.
 #pragma once
 
-#include "lib/model/network/call.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/model.h"
+#include "lib/model/network/pass_context.h"
 
 namespace bigbird {
 
 // Brings the first token's rows, and the labels or targets that the batch has, to the device.
-void sequence_stage(const Call& call, const SequenceActivations& kept);
+void sequence_stage(const PassContext& pass, const SequenceActivations& kept);
 // kept.gathered [B, C] = the rows of hidden at the first token of every sequence.
-void gather_first_tokens(const Call& call, const SequenceActivations& kept, kernels::ConstValues hidden);
+void gather_first_tokens(const PassContext& pass, const SequenceActivations& kept,
+                         kernels::ConstValues hidden);
 
 // The loss of kept.logits [B, classes] against what the batch gives: cross entropy of a label (next sentence,
 // and classification by a single label), binary cross entropy of every label, or squared error
 // (ModelConfig::problem_type). Means over all of [B, classes] in the last two, as in transformers; positives
 // weighted by ModelConfig::positive_weight do not change what the mean divides by.
-bool has_sequence_loss(const Call& call);
+bool has_sequence_loss(const PassContext& pass);
 // Nothing without labels.
-void sequence_loss_forward(const Call& call, const SequenceActivations& kept, kernels::Index classes);
-void sequence_result(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+void sequence_loss_forward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes);
+void sequence_result(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
                      ForwardResult& result);
 // Fills kept.dlogits. scale is a device pointer.
-void sequence_loss_backward(const Call& call, const SequenceActivations& kept, kernels::Index classes,
+void sequence_loss_backward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale);
 
 // Reads losses, and predictions unless they are null, back to the host and adds them up in order.

@@ -20,7 +20,7 @@ namespace {
 void check_plan(const ModelConfig& config, const std::string& where) {
   if (config.plan == nullptr) {
     throw_bad_input(fmt::format("{}: random_mode is file, but there is no plan", where),
-                    "give one as JSON (bigbird attention --json shows the format), or take another mode");
+                    "give one as JSON (bigbird attention writes the format), or take another mode");
   }
   if (config.attention != AttentionPattern::bigbird) {
     throw_bad_input(

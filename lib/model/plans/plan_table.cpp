@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* format_hint = "bigbird attention --json FILE writes a plan in the format that is read";
+constexpr const char* format_hint = "bigbird attention writes a plan as JSON in the format that is read";
 constexpr const char* layout_hint =
     "a DeepSpeed layout is a matrix of 0 and 1, blocks x blocks for every head";
 

@@ -1,5 +1,5 @@
 // An attention plan that was written down instead of drawn: the key blocks of every layer, head and query
-// block, from JSON as `bigbird attention --json` writes it, or from a DeepSpeed layout in a checkpoint.
+// block, from JSON as bigbird attention writes it, or from a DeepSpeed layout in a checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/core/progress.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
@@ -23,6 +25,11 @@
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<IsmWindow, const char*>, 3> window_names{
+    {{IsmWindow::automatic, "auto"}, {IsmWindow::region, "region"}, {IsmWindow::base, "base"}}};
+constexpr std::array<std::pair<IsmValue, const char*>, 2> value_names{
+    {{IsmValue::difference, "diff"}, {IsmValue::log_fold_change, "lfc"}}};
 
 constexpr std::size_t sequences_at_once = 256;  // tokenized together, by all threads
 constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
@@ -38,7 +45,7 @@ class Mutagenesis {
         window_(scorer_.model().window_of(options.window_length)) {
     if (options.value == IsmValue::log_fold_change && !scorer_.gives_probabilities()) {
       throw_usage(options.models.front() + ": its outputs are no probabilities, which have no odds",
-                  "take the `value` diff");
+                  "take `value` diff");
     }
     PredictionColumns columns = select_profiles(scorer_.profiles(), options.profiles);
     result_.profiles = std::move(columns.profiles);
@@ -103,12 +110,12 @@ class Mutagenesis {
   void place() {
     const std::int64_t begin = window_begin(region_.begin + (region_.end - region_.begin) / 2);
     const bool fits = begin <= region_.begin && region_.end <= begin + window_.length;
-    if (options_.window == IsmWindow::region && !fits) {
+    if (options_.window_at == IsmWindow::region && !fits) {
       throw_bad_input(fmt::format("region {}: {} bp do not fit into the model's window of {} bp",
                                   options_.region, region_.end - region_.begin, window_.length),
                       "take `window_at` base, or a shorter region");
     }
-    const bool base = options_.window == IsmWindow::base || !fits;
+    const bool base = options_.window_at == IsmWindow::base || !fits;
     result_.window = base ? IsmWindow::base : IsmWindow::region;
     result_.window_begin = begin;
   }
@@ -212,16 +219,11 @@ class Mutagenesis {
 }  // namespace
 
 IsmWindow parse_ism_window(const std::string& word) {
-  if (word == "auto") return IsmWindow::automatic;
-  if (word == "region") return IsmWindow::region;
-  if (word == "base") return IsmWindow::base;
-  throw_usage("`window_at` " + word + ": there is no such choice", "one of: auto, region, base");
+  return parse_name(window_names, word, "choice of windows");
 }
 
 IsmValue parse_ism_value(const std::string& word) {
-  if (word == "diff") return IsmValue::difference;
-  if (word == "lfc") return IsmValue::log_fold_change;
-  throw_usage("`value` " + word + ": there is no such choice", "one of: diff, lfc");
+  return parse_name(value_names, word, "value of a substitution");
 }
 
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {

@@ -32,13 +32,13 @@ struct IsmOptions {
   std::string fasta;
   std::string region;    // as users type it, 1-based and closed
   std::string profiles;  // as select_profiles takes it; empty: all
-  IsmWindow window = IsmWindow::automatic;
+  IsmWindow window_at = IsmWindow::automatic;
   // reverse: the window lies and is read as on the reverse strand; both: the forward window and its reverse
   // complement are read, and their effects averaged.
   Strands strands = Strands::automatic;
   IsmValue value = IsmValue::difference;
   std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
-  double max_n = 0.1;              // windows with a larger share of N are not scored
+  double max_n = 0.1;              // windows with a larger fraction of N are not scored
   BatchSize batch;
 };
 

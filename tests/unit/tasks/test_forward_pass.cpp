@@ -1,4 +1,4 @@
-// One exact call from file to file against the numbers of Hugging Face's BigBird (tests/golden/hf_tiny.json).
+// A forward pass from file to file against numbers of Hugging Face's BigBird (tests/golden/hf_tiny.json).
 #include "lib/tasks/forward_pass.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr double forward_tolerance = 1e-5;
 constexpr double gradient_tolerance = 1e-4;
 
-class ExactCall : public ::testing::Test {
+class ForwardPass : public ::testing::Test {
  protected:
   const json golden = json::parse(read_text(source_dir() / "tests/golden/hf_tiny.json"));
   const std::int64_t sequences = static_cast<std::int64_t>(golden.at("input_ids").size());
@@ -65,9 +65,9 @@ class ExactCall : public ::testing::Test {
     write_safetensors(folder / "in.safetensors", tensors);
   }
 
-  SafetensorsFile run(const ExactCallOptions& options) {
-    const std::int64_t real = run_exact_call(*backend, folder.path(), folder / "in.safetensors",
-                                             folder / "out.safetensors", options, {});
+  SafetensorsFile run(const ForwardPassOptions& options) {
+    const std::int64_t real = run_forward_pass(*backend, folder.path(), folder / "in.safetensors",
+                                               folder / "out.safetensors", options, {});
     EXPECT_EQ(real, 48 + 37);
     return SafetensorsFile(folder / "out.safetensors");
   }
@@ -79,7 +79,7 @@ class ExactCall : public ::testing::Test {
   }
 };
 
-TEST_F(ExactCall, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
+TEST_F(ForwardPass, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
   const auto parameters = golden.at("parameters").get<std::map<std::string, std::vector<double>>>();
   write_input({"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"});
   for (const json& expected : golden.at("runs")) {
@@ -131,7 +131,7 @@ TEST_F(ExactCall, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
   }
 }
 
-TEST_F(ExactCall, WithoutLabelsThereAreLogitsButNoLossAndNoGradients) {
+TEST_F(ForwardPass, WithoutLabelsThereAreLogitsButNoLossAndNoGradients) {
   json config = golden.at("config");
   config["architectures"] = {"BigBirdForPreTraining"};
   write_model(config, golden.at("parameters"));

@@ -61,7 +61,7 @@ BothTokenizers both(const std::vector<std::string>& learnt) {
   const std::string bytes = serialize_sentencepiece_model(make_dna_model(learnt, 0));
   const SentencePieceModel model = parse_sentencepiece_model(bytes, "model");
   EXPECT_TRUE(model.is_dna_bpe());
-  return {make_dna_tokenizer(model, {}, bytes), make_library_tokenizer(model, {}, bytes, "model")};
+  return {make_dna_tokenizer(model, {}, bytes), make_sentencepiece_tokenizer(model, {}, bytes, "model")};
 }
 
 std::vector<std::uint32_t> encode(const Tokenizer& tokenizer, std::string_view text) {

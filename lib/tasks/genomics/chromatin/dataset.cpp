@@ -4,18 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/find_file.h"
 
 namespace bigbird {
 namespace {
 
+constexpr std::array<std::pair<Split, const char*>, 4> split_names{
+    {{Split::none, "none"}, {Split::train, "train"}, {Split::valid, "valid"}, {Split::test, "test"}}};
 constexpr const char* folder_hint = "give a folder written by `bigbird chromatin build` or import-deepsea";
 
 struct Manifest {
@@ -63,7 +67,7 @@ Manifest read_manifest(const std::string& folder) {
 std::string reference_path(const std::string& folder, const std::string& fasta) {
   if (!fasta.empty()) return fasta;
   return find_beside(read_manifest(folder).reference, folder, folder + "/manifest.json",
-                     "say where the genome of the data set is: `fasta_ref`");
+                     "say where the genome of the data set is: `fasta`");
 }
 
 std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& manifest, const Fasta& fasta) {
@@ -84,7 +88,7 @@ std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& man
       if (built_on != manifest.contigs.end() && built_on->second != length) {
         throw_bad_input(fmt::format("{}: {} has {} bases there and {} in {}", path, name, built_on->second,
                                     length, fasta.path()),
-                        "give the genome that the data set was built on: -f FASTA");
+                        "give the genome that the data set was built on: `fasta` FASTA");
       }
       if (length < manifest.window.length) {
         throw_bad_input(fmt::format("{}: {} is shorter than the window of {} bases", reader.where(), name,
@@ -113,14 +117,11 @@ std::vector<ChromatinBin> read_bins(const std::string& path, const Manifest& man
 }  // namespace
 
 const char* split_side_name(Split split) {
-  constexpr std::array<const char*, split_count> words = {"none", "train", "valid", "test"};
-  return words[static_cast<std::size_t>(split)];
+  return find_name(split_names, split);
 }
 
 Split parse_split_side(std::string_view word, const std::string& where) {
-  for (const Split split : {Split::train, Split::valid, Split::test, Split::none}) {
-    if (word == split_side_name(split)) return split;
-  }
+  if (const auto side = find_value(split_names, word)) return *side;
   throw_bad_input(fmt::format("{}: not a side of a split: {}", where, word.substr(0, 40)),
                   "sides are train, valid, test and none");
 }

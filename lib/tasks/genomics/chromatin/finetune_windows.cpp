@@ -10,6 +10,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/core/rng.h"
 #include "lib/tasks/windows.h"
 
@@ -22,14 +23,11 @@ constexpr std::array<std::pair<StrandSampling, const char*>, 3> strand_names{
 }  // namespace
 
 std::string name_of(StrandSampling strands) {
-  return strand_names.at(static_cast<std::size_t>(strands)).second;
+  return find_name(strand_names, strands);
 }
 
 StrandSampling parse_strand_sampling(const std::string& name) {
-  for (const auto& [strands, known] : strand_names) {
-    if (name == known) return strands;
-  }
-  throw_usage(fmt::format("`strand` {}: there is no such choice", name), "one of: both, coin, forward");
+  return parse_name(strand_names, name, "choice of strands");
 }
 
 Fasta ChromatinWindows::take_fasta() const {

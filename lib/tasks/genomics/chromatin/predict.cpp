@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <utility>
 
@@ -11,12 +12,18 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/core/progress.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/windows.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<PredictionStatus, const char*>, 3> status_names{
+    {{PredictionStatus::scored, "scored"},
+     {PredictionStatus::too_many_n, "too_many_n"},
+     {PredictionStatus::short_contig, "short_contig"}}};
 
 constexpr std::size_t chunk_windows = 64;  // encoded at the same time by all threads
 
@@ -48,7 +55,7 @@ class FastaTargets : public PredictionTargets {
     if (window_ && length != window_->length) {
       throw_bad_input(fmt::format("{}: record {} has {} bases, the model reads windows of {}", path_,
                                   record_.id, length, window_->length),
-                      "cut the windows to this length, or give bins: -f GENOME -R BED");
+                      "cut the windows to this length, or give bins: `fasta` GENOME `regions` BED");
     }
     row = {};
     row.chrom = row.name = record_.id;
@@ -163,15 +170,7 @@ class DatasetTargets : public PredictionTargets {
 }  // namespace
 
 std::string name_of(PredictionStatus status) {
-  switch (status) {
-    case PredictionStatus::scored:
-      return "scored";
-    case PredictionStatus::too_many_n:
-      return "too_many_n";
-    case PredictionStatus::short_contig:
-      break;
-  }
-  return "short_contig";
+  return find_name(status_names, status);
 }
 
 std::unique_ptr<PredictionTargets> fasta_targets(const std::string& path,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/track_writer.h"
 #include "lib/io/tables/float_rows.h"
@@ -186,7 +187,8 @@ class TrackSink : public PredictionSink {
       return;
     }
     if (path == "-") {
-      throw_usage("-o -: several tracks go into a folder", "choose one of the `profiles`, or give a folder");
+      throw_usage("`output` -: several tracks go into a folder",
+                  "choose one profile (`profiles` K), or give a folder");
     }
     folder_.emplace(path);
     OutputStream out(folder_->file("tracks.tsv"));
@@ -219,17 +221,14 @@ void require_suffix(const std::string& path, std::initializer_list<const char*> 
   for (const char* suffix : suffixes) {
     if (has_suffix(path, suffix)) return;
   }
-  throw_usage(
-      fmt::format("-o {}: a path that ends in {} is needed for -O {}", path, *suffixes.begin(), format));
+  throw_usage(fmt::format("`output` {}: a path that ends in {} is needed for `format` {}", path,
+                          *suffixes.begin(), format));
 }
 
 }  // namespace
 
 PredictionFormat parse_prediction_format(const std::string& name) {
-  for (const auto& [format, known] : format_names) {
-    if (name == known) return format;
-  }
-  throw_usage(fmt::format("-O {}: there is no such format", name), "one of: tsv, npy, h5, bedgraph, bigwig");
+  return parse_name(format_names, name, "format of predictions");
 }
 
 std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, const std::string& path,
@@ -250,7 +249,7 @@ std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, co
       break;
   }
   if (contigs.empty()) {
-    throw_usage("tracks need places in a genome", "give the genome with a BED, or a data set");
+    throw_usage("tracks need places in a genome", "give `fasta` GENOME with `regions` BED, or `data` DIR");
   }
   return std::make_unique<TrackSink>(
       path, format == PredictionFormat::bigwig ? TrackFormat::bigwig : TrackFormat::bedgraph, columns,

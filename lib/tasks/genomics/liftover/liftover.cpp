@@ -56,7 +56,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
   bool more = lines.next(line);
   if (more && (line.starts_with("BCF\2") || line.starts_with("CRAM") || line.starts_with("BAM\1"))) {
     throw_bad_input(fmt::format("{}: is a binary file, not BED or VCF", options.input),
-                    "turn a BCF into text first: bcftools view IN.bcf | bigbird liftover --chain CHAIN -");
+                    "turn a BCF into text first, and read that from -: bcftools view IN.bcf");
   }
   const ChainFile chain(options.chain);
   LiftoverAssembly assembly(chain, options.fasta);

@@ -268,7 +268,7 @@ std::string VcfLifter::flip(Record& record, std::size_t contig, std::int64_t& be
     });
   };
   if (one_length || !share_last()) return {};
-  if (!assembly_.has_bases()) return "Anchor of an indel on a flipped strand needs the new genome (-f)";
+  if (!assembly_.has_bases()) return "Anchor of an indel on a flipped strand needs the new genome";
   for (int moves = 0; moves < most_moves && share_last(); ++moves) {
     const bool at_anchor = std::any_of(alleles.begin(), alleles.end(),
                                        [](const std::string* allele) { return allele->size() == 1; });

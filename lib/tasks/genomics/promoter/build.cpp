@@ -188,8 +188,8 @@ class Builder {
     const std::string most = summary_.dropped.most_frequent();
     throw_bad_input(fmt::format("{}: none of its {} TSS gives a window; {} of them: {}", options_.tss,
                                 catalogue_.rows, summary_.dropped.count(most), most),
-                    "check that TSS and genome are of the same assembly, or choose a smaller --left and "
-                    "--right (and --min-distance, for genomic negatives)");
+                    "check that TSS and genome are of the same assembly, or choose a smaller `left` and "
+                    "`right` (and `min_distance`, for genomic negatives)");
   }
 
   std::vector<std::vector<std::string>> split() {
@@ -307,7 +307,7 @@ class Builder {
       const std::string message =
           fmt::format("{}: {} leaks between its sides: {}", options_.output, where, report.text());
       if (!options_.allow_leaks) {
-        throw_bad_input(message, "leave --no-join away, or give --allow-leaks to write it all the same");
+        throw_bad_input(message, "leave `no_join` away, or give `allow_leaks` to write it all the same");
       }
       log_warning(message);
     }
@@ -327,20 +327,18 @@ void check_options(const PromoterBuildOptions& options) {
   const std::int64_t length = options.left + options.right;
   if (options.left < 0 || options.right < 1 || options.left > most || options.right > most || length < 20) {
     throw_usage(
-        fmt::format("promoter build: --left {} --right {} is no window of at least 20 bp", options.left,
-                    options.right),
-        "the window holds --left bases before the TSS and --right from it on, for instance 5000 and 3000");
+        fmt::format("`left` {} `right` {} is no window of at least 20 bp", options.left, options.right),
+        "the window holds `left` bases before the TSS and `right` from it on, for instance 5000 and 3000");
   }
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0)) {
     throw_usage(fmt::format("promoter build: {} is not a share of N", options.max_n),
-                "give --max-n from 0 to 1");
+                "give `max_n` from 0 to 1");
   }
   if (options.min_distance < 0 || options.min_distance > most || !(options.gc_tolerance >= 0.0) ||
       options.gc_tolerance > 1.0) {
-    throw_usage(
-        fmt::format("promoter build: --min-distance {} with --gc-tolerance {} is no rule for negatives",
-                    options.min_distance, options.gc_tolerance),
-        "give a distance in bp from 0 on, and a share from 0 to 1");
+    throw_usage(fmt::format("`min_distance` {} with `gc_tolerance` {} is no rule for negatives",
+                            options.min_distance, options.gc_tolerance),
+                "give a distance in bp from 0 on, and a share from 0 to 1");
   }
 }
 

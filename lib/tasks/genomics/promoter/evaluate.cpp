@@ -42,8 +42,8 @@ LabelledPredictions read_labelled_predictions(const std::string& path) {
     predictions.classes = columns.size();
   }
   if (!table.has_column("label") || columns.empty() || predictions.classes < 2) {
-    throw_bad_input(path + ": needs a `label` and a `score` column, or `label`, `p0`, `p1` ...",
-                    "labels come from `bigbird promoter predict --data`, which keeps those of the examples");
+    throw_bad_input(path + ": needs columns 'label' and 'score', or 'label', 'p0', 'p1' ...",
+                    "bigbird promoter predict keeps the labels of a data set");
   }
   for (const std::string& comment : table.comments()) {
     if (comment.starts_with(negatives_key)) predictions.negatives = comment.substr(negatives_key.size());

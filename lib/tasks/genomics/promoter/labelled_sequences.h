@@ -37,7 +37,7 @@ struct PromoterDataFacts {
   std::string negatives;              // their kind; empty: not known
   std::optional<ModelWindow> window;  // task "promoter", target the TSS
 };
-// Looks for manifest.json in the folder, or, for a fold of `--split kfold`, beside it. Error naming the file
+// Looks for manifest.json in the folder, or, for a fold of several, beside it. Error naming the file
 // when it is damaged.
 PromoterDataFacts read_promoter_facts(const std::string& folder);
 // The same of the folder that holds a file; nothing for the standard input.

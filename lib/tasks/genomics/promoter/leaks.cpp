@@ -4,16 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "lib/core/cancel.h"
 #include "lib/core/hash.h"
+#include "lib/core/names.h"
 #include "lib/io/genome/fasta.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<Leak, const char*>, 5> leak_names{
+    {{Leak::shared_promoter, "shared promoter"},
+     {Leak::parted_negative, "negative apart from its promoter"},
+     {Leak::equal_sequence, "equal sequence"},
+     {Leak::reverse_complement, "reverse complement"},
+     {Leak::overlapping_windows, "overlapping window"}}};
 
 constexpr std::string_view negative_suffix = ":negative";
 constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
@@ -47,19 +57,7 @@ class SideIndex {
 }  // namespace
 
 const char* leak_name(Leak leak) {
-  switch (leak) {
-    case Leak::shared_promoter:
-      return "shared promoter";
-    case Leak::parted_negative:
-      return "negative apart from its promoter";
-    case Leak::equal_sequence:
-      return "equal sequence";
-    case Leak::reverse_complement:
-      return "reverse complement";
-    case Leak::overlapping_windows:
-      return "overlapping window";
-  }
-  return "";
+  return find_name(leak_names, leak);
 }
 
 bool LeakReport::any() const {

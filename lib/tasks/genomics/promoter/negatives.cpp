@@ -8,9 +8,16 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<NegativeKind, const char*>, 4> kind_names{
+    {{NegativeKind::random, "random"},
+     {NegativeKind::permute, "permute"},
+     {NegativeKind::dinucleotide, "dinucleotide"},
+     {NegativeKind::genomic, "genomic"}}};
 
 constexpr std::string_view letters = "ACGTN";
 
@@ -54,26 +61,11 @@ bool reaches_root(const std::array<std::size_t, 5>& last_exit, const std::array<
 }  // namespace
 
 NegativeKind parse_negative_kind(std::string_view word) {
-  for (const NegativeKind kind :
-       {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
-    if (word == negative_kind_name(kind)) return kind;
-  }
-  throw_usage("negatives '" + std::string(word) + "' are not known",
-              "choose random, permute, dinucleotide or genomic");
+  return parse_name(kind_names, word, "kind of negatives");
 }
 
 const char* negative_kind_name(NegativeKind kind) {
-  switch (kind) {
-    case NegativeKind::random:
-      return "random";
-    case NegativeKind::permute:
-      return "permute";
-    case NegativeKind::dinucleotide:
-      return "dinucleotide";
-    case NegativeKind::genomic:
-      return "genomic";
-  }
-  return "";
+  return find_name(kind_names, kind);
 }
 
 std::string replace_blocks(std::string_view window, CounterRng& rng) {

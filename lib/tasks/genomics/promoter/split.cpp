@@ -4,41 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/core/rng.h"
 
 namespace bigbird {
 namespace {
 
-const char* unit_name(SplitUnit unit) {
-  switch (unit) {
-    case SplitUnit::promoter:
-      return "promoter";
-    case SplitUnit::gene:
-      return "gene";
-    case SplitUnit::chromosome:
-      return "chromosome";
-  }
-  return "";
-}
+constexpr std::array<std::pair<SplitUnit, const char*>, 3> unit_names{
+    {{SplitUnit::promoter, "promoter"}, {SplitUnit::gene, "gene"}, {SplitUnit::chromosome, "chromosome"}}};
 
 // The representative of a group in a union of groups.
 std::size_t find_root(std::vector<std::size_t>& parent, std::size_t at) {
   while (parent[at] != at) at = parent[at] = parent[parent[at]];
   return at;
-}
-
-std::optional<SplitUnit> parse_unit(std::string_view word) {
-  for (const SplitUnit unit : {SplitUnit::promoter, SplitUnit::gene, SplitUnit::chromosome}) {
-    if (word == unit_name(unit)) return unit;
-  }
-  return std::nullopt;
 }
 
 // Joins promoters with overlapping windows: in order of their begins, a window overlaps one before it when it
@@ -69,13 +56,13 @@ void join_overlaps(std::span<const PromoterPlace> places, const Join& join) {
 }  // namespace
 
 SplitPlan parse_split(std::string_view word) {
-  if (const auto unit = parse_unit(word)) return {*unit, 0};
+  if (const auto unit = find_value(unit_names, word)) return {*unit, 0};
   constexpr std::string_view kfold = "kfold:";
   if (word.starts_with(kfold)) {
     const std::string_view rest = word.substr(kfold.size());
     const std::string_view digits = rest.substr(0, rest.find(':'));
-    const auto unit =
-        digits.size() == rest.size() ? SplitUnit::promoter : parse_unit(rest.substr(digits.size() + 1));
+    const auto unit = digits.size() == rest.size() ? SplitUnit::promoter
+                                                   : find_value(unit_names, rest.substr(digits.size() + 1));
     int folds = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), folds);
     if (unit && error == std::errc() && end == digits.data() + digits.size() && folds >= 3 && folds <= 100) {
@@ -87,9 +74,9 @@ SplitPlan parse_split(std::string_view word) {
 }
 
 std::string split_name(const SplitPlan& plan) {
-  if (plan.folds == 0) return unit_name(plan.unit);
+  if (plan.folds == 0) return find_name(unit_names, plan.unit);
   const std::string folds = "kfold:" + std::to_string(plan.folds);
-  return plan.unit == SplitUnit::promoter ? folds : folds + ":" + unit_name(plan.unit);
+  return plan.unit == SplitUnit::promoter ? folds : folds + ":" + find_name(unit_names, plan.unit);
 }
 
 std::vector<std::size_t> group_promoters(std::span<const PromoterPlace> places, SplitUnit unit) {

@@ -40,7 +40,7 @@ void refuse_another_assembly(const TssReader& reader, const std::string& chrom, 
   throw_bad_input(
       fmt::format("{}: {}", reader.where(), clash),
       lifting ? "the chain file lifts from another assembly than the TSS are of: give the one that fits"
-              : "the TSS and the genome are of different assemblies: lift the TSS with --lift CHAIN");
+              : "the TSS and the genome are of different assemblies: lift the TSS with `chain` CHAIN");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ TssCatalogue read_tss(const std::string& path, const std::string& chain, const C
     const DroppedTss& first = catalogue.dropped.front();
     throw_bad_input(fmt::format("{}: none of its {} TSS can be used; the first, {} at {}:{}, is dropped: {}",
                                 path, catalogue.rows, first.id, first.chrom, first.tss, first.reason),
-                    "check that the TSS and the genome are of the same assembly, or lift with --lift CHAIN");
+                    "check that the TSS and the genome are of the same assembly, or lift with `chain` CHAIN");
   }
   if (!unknown.empty()) {
     log_warning(fmt::format("{}: TSS on {} contigs that the genome lacks are dropped ({} ...)", path,

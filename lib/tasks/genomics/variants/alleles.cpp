@@ -8,10 +8,33 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/tasks/genomics/variants/alleles_letters.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<SkipReason, const char*>, 16> reason_names{
+    {{SkipReason::none, "scored"},
+     {SkipReason::spanning_deletion, "spanning_deletion"},
+     {SkipReason::symbolic, "symbolic"},
+     {SkipReason::breakend, "breakend"},
+     {SkipReason::monomorphic, "monomorphic"},
+     {SkipReason::alt_is_ref, "alt_is_ref"},
+     {SkipReason::not_bases, "not_bases"},
+     {SkipReason::ambiguous_ref, "ambiguous_ref"},
+     {SkipReason::ambiguous_alt, "ambiguous_alt"},
+     {SkipReason::unknown_contig, "unknown_contig"},
+     {SkipReason::outside_contig, "outside_contig"},
+     {SkipReason::ref_mismatch, "ref_mismatch"},
+     {SkipReason::too_long, "too_long"},
+     {SkipReason::edge, "edge"},
+     {SkipReason::too_many_n, "too_many_n"},
+     {SkipReason::filtered, "filtered"}}};
+constexpr std::array<std::pair<RefMismatch, const char*>, 3> mismatch_names{
+    {{RefMismatch::skip, "skip"}, {RefMismatch::use, "use"}, {RefMismatch::swap, "swap"}}};
+constexpr std::array<std::pair<EdgeRule, const char*>, 3> edge_names{
+    {{EdgeRule::pad, "pad"}, {EdgeRule::shift, "shift"}, {EdgeRule::skip, "skip"}}};
 
 // A stretch that is read at once, because neighbouring records need nearly the same bases.
 constexpr std::int64_t cached_bases = 1 << 17;
@@ -55,56 +78,19 @@ std::string piece(const std::string& text, std::int64_t begin, std::int64_t size
 }  // namespace
 
 const char* skip_reason_name(SkipReason reason) {
-  switch (reason) {
-    case SkipReason::none:
-      return "scored";
-    case SkipReason::spanning_deletion:
-      return "spanning_deletion";
-    case SkipReason::symbolic:
-      return "symbolic";
-    case SkipReason::breakend:
-      return "breakend";
-    case SkipReason::monomorphic:
-      return "monomorphic";
-    case SkipReason::alt_is_ref:
-      return "alt_is_ref";
-    case SkipReason::not_bases:
-      return "not_bases";
-    case SkipReason::ambiguous_ref:
-      return "ambiguous_ref";
-    case SkipReason::ambiguous_alt:
-      return "ambiguous_alt";
-    case SkipReason::unknown_contig:
-      return "unknown_contig";
-    case SkipReason::outside_contig:
-      return "outside_contig";
-    case SkipReason::ref_mismatch:
-      return "ref_mismatch";
-    case SkipReason::too_long:
-      return "too_long";
-    case SkipReason::edge:
-      return "edge";
-    case SkipReason::too_many_n:
-      return "too_many_n";
-    case SkipReason::filtered:
-      return "filtered";
-  }
-  return "unknown";
+  return find_name(reason_names, reason);
+}
+
+const char* edge_rule_name(EdgeRule rule) {
+  return find_name(edge_names, rule);
 }
 
 RefMismatch parse_ref_mismatch(std::string_view word) {
-  if (word == "skip") return RefMismatch::skip;
-  if (word == "use") return RefMismatch::use;
-  if (word == "swap") return RefMismatch::swap;
-  throw_usage(fmt::format("\"{}\" is no rule for a REF that differs from the genome", word),
-              "give skip, use or swap");
+  return parse_name(mismatch_names, word, "rule for a REF that differs from the genome");
 }
 
 EdgeRule parse_edge_rule(std::string_view word) {
-  if (word == "pad") return EdgeRule::pad;
-  if (word == "shift") return EdgeRule::shift;
-  if (word == "skip") return EdgeRule::skip;
-  throw_usage(fmt::format("\"{}\" is no rule for the ends of contigs", word), "give pad, shift or skip");
+  return parse_name(edge_names, word, "rule for the ends of contigs");
 }
 
 std::string flags_text(unsigned flags) {

@@ -44,13 +44,14 @@ enum class RefMismatch {
 };
 // Where a window passes the end of its contig.
 enum class EdgeRule { pad, shift, skip };  // with N, moved inwards, not scored
+const char* edge_rule_name(EdgeRule rule);
 RefMismatch parse_ref_mismatch(std::string_view word);
 EdgeRule parse_edge_rule(std::string_view word);
 
 struct AlleleRules {
   RefMismatch ref_mismatch = RefMismatch::skip;
   EdgeRule edge = EdgeRule::pad;
-  double max_n = 0.1;       // largest share of N in the REF window
+  double max_n = 0.1;       // largest fraction of N in the REF window
   bool n_matches = false;   // N in REF matches any base
   bool pass_only = false;   // FILTER must be PASS or "."
   std::int64_t window = 0;  // bp

@@ -4,14 +4,19 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/alleles_letters.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<GenomeBuild, const char*>, 3> build_names{
+    {{GenomeBuild::unknown, "unknown"}, {GenomeBuild::grch37, "GRCh37"}, {GenomeBuild::grch38, "GRCh38"}}};
 
 // Longer REF alleles than this say no more about the build.
 constexpr std::size_t longest_compared = 200;
@@ -51,15 +56,7 @@ constexpr const char* wrong_build_hint =
 }  // namespace
 
 const char* genome_build_name(GenomeBuild build) {
-  switch (build) {
-    case GenomeBuild::grch37:
-      return "GRCh37";
-    case GenomeBuild::grch38:
-      return "GRCh38";
-    case GenomeBuild::unknown:
-      break;
-  }
-  return "unknown";
+  return find_name(build_names, build);
 }
 
 GenomeBuild build_of(const std::vector<Contig>& contigs, const std::vector<std::string>& hints) {

@@ -78,7 +78,7 @@ TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
     add(layer.feed_forward.norm, state);
   }
   add(kept.masked.logits, 20 * 37 * sizeof(float));
-  add(kept.workspace.stream, state);
+  add(kept.workspace.gradient, state);
   add(kept.workspace.branch, state);
   add(kept.workspace.wide, 4 * state);
   std::sort(extents.begin(), extents.end(),
@@ -123,7 +123,7 @@ TEST(ModelMemory, TheQuestionHeadHasPlaceOfItsOwn) {
       add(head.block.pre, inner);
       add(head.dstart, 128 * sizeof(float));
       add(head.dend, 128 * sizeof(float));
-      add(kept.workspace.stream, state);
+      add(kept.workspace.gradient, state);
       add(kept.workspace.branch, state);
       add(kept.workspace.wide, 4 * state);
     }

@@ -117,7 +117,7 @@ TEST_F(Ism, OneWindowForARegionThatFits) {
 
 TEST_F(Ism, AWindowForEachBase) {
   IsmOptions asked = options("chr1:201-203");
-  asked.window = IsmWindow::base;
+  asked.window_at = IsmWindow::base;
   asked.value = IsmValue::log_fold_change;
   asked.profiles = "2,0";
   const IsmResult result = mutate_region(asked, *backend_);
@@ -146,7 +146,7 @@ TEST_F(Ism, ARegionLongerThanTheWindowTakesAWindowForEachBase) {
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.window, IsmWindow::base);
   EXPECT_EQ(result.sequences, 4 * 6);
-  asked.window = IsmWindow::region;
+  asked.window_at = IsmWindow::region;
   expect_message(error_of([&] { mutate_region(asked, *backend_); }), "chr1:3-105", "do not fit");
 }
 
@@ -199,7 +199,7 @@ TEST_F(Ism, WindowsOfManyNHaveNoValues) {
   asked.fasta = (folder_ / "n.fa").string();
   expect_message(error_of([&] { mutate_region(asked, *backend_); }), "chr1:51-60", "10 have a window");
   asked.max_n = 0.4;
-  asked.window = IsmWindow::base;  // base 50 + i has 40 + i bases of N in its window
+  asked.window_at = IsmWindow::base;  // base 50 + i has 40 + i bases of N in its window
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.n_rich, 9);
   EXPECT_FALSE(std::isnan(result.at(0, 0)[0]));
@@ -216,7 +216,7 @@ TEST_F(Ism, BadRegionsAndChoices) {
   window.window_length = 50;
   expect_message(error_of([&] { mutate_region(window, *backend_); }), "model", "windows of 100 bp");
   for (const auto& error :
-       {error_of([] { parse_ism_value("x"); }), error_of([] { parse_ism_strand("x"); }),
+       {error_of([] { parse_ism_value("x"); }), error_of([] { parse_strands("x"); }),
         error_of([] { parse_ism_window("x"); }), error_of([] { check_ism_path("x.bed"); })}) {
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->kind(), ErrorKind::usage);

@@ -44,7 +44,7 @@ TEST(ChromatinOverlap, CountsBasesExactly) {
                                                                     {".", false},
                                                                     {"0.5x", false}}) {
     const auto error = error_of([&] { least_overlap(rule.first, 200, rule.second); });
-    expect_message(error, "--min-overlap", rule.first);
+    expect_message(error, "`min_overlap`", rule.first);
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->kind(), ErrorKind::usage);
   }
@@ -138,8 +138,8 @@ TEST(ChromatinKeep, RulesOverGroups) {
   EXPECT_TRUE(keeps("tf:2,hm", 8));
   EXPECT_FALSE(keeps("tf:2,hm", 3));
   EXPECT_TRUE(keeps("any:3", 7));
-  expect_bad_input(error_of([&] { KeepRule("other", profiles); }), "--keep other", "0 of the profiles");
-  expect_bad_input(error_of([&] { KeepRule("hm:2", profiles); }), "--keep hm:2", "1 of the profiles");
+  expect_bad_input(error_of([&] { KeepRule("other", profiles); }), "`keep` other", "0 of the profiles");
+  expect_bad_input(error_of([&] { KeepRule("hm:2", profiles); }), "`keep` hm:2", "1 of the profiles");
   for (const char* bad : {"", "tf:", "tf:x", "tf:0", "tf,,hm", "+tf"})
     EXPECT_EQ(error_of([&] { KeepRule(bad, profiles); })->kind(), ErrorKind::usage) << bad;
 }
@@ -171,8 +171,8 @@ TEST(ChromatinSides, WhatDoesNotFitIsRefused) {
     return error_of([&] { ChromatinSplits splits(options, genome); });
   };
   expect_bad_input(error({"", "chr1", "chr1:5-10", ""}), "chr1:5-10", "share bases");
-  expect_bad_input(error({"", "chr9", "", ""}), "--test", "chr9");
-  expect_bad_input(error({"", "", "chr1:1-100001", ""}), "--valid", "100000");
+  expect_bad_input(error({"", "chr9", "", ""}), "`test`", "chr9");
+  expect_bad_input(error({"", "", "chr1:1-100001", ""}), "`valid`", "100000");
   expect_bad_input(error({"deepsea", "", "", ""}), "deepsea", "1000 bases");
   EXPECT_EQ(error({"other", "", "", ""})->kind(), ErrorKind::usage);
   EXPECT_EQ(error({"deepsea", "chr1", "", ""})->kind(), ErrorKind::usage);

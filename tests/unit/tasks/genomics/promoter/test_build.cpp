@@ -185,7 +185,7 @@ TEST_F(PromoterBuild, OverlappingWindowsStayTogetherAndASplitThatPartsThemIsRefu
     FAIL() << "a split that leaks was accepted";
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("leaks between its sides"), std::string::npos) << error.message();
-    EXPECT_NE(error.hint().find("--allow-leaks"), std::string::npos);
+    EXPECT_NE(error.hint().find("`allow_leaks`"), std::string::npos);
   }
   EXPECT_FALSE(folder_exists(options_.output));
   options_.allow_leaks = true;

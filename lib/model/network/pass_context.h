@@ -1,7 +1,7 @@
-// One call of a model as its layers see it: the batch, the attention runs and the dropout masks. A call goes
-// through four phases. Staging brings to the device what the batch says; forward and backward only enqueue
-// operations, so that a device may record them and run them again for another batch of the same shape; the
-// results are downloaded at the end.
+// One pass of a batch through a model as its layers see it: the batch, the attention runs and the dropout
+// masks. A pass goes through four phases. Staging brings to the device what the batch says; forward and
+// backward only enqueue operations, so that a device may record them and run them again for another batch of
+// the same shape; the results are downloaded at the end.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace bigbird {
 // Rows that the head for masked tokens works on when the batch has `masked` of them. A device that records
 // calls gets a multiple of 64, as far as there are tokens, so that batches of one shape make the same calls:
 // what is added are other tokens, with labels that are ignored.
-std::int64_t masked_rows_of_call(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
+std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
-struct Call {
+struct PassContext {
   kernels::Backend& backend;
   const ModelConfig& config;
   const Batch& batch;                                  // host
   const std::vector<std::vector<AttentionRun>>& runs;  // [layer][run]
-  std::int64_t masked_rows = 0;                        // masked_rows_of_call()
+  std::int64_t masked_rows = 0;                        // masked_rows_of_pass()
   bool training = false;                               // dropout on
   const std::uint64_t* dropout_seed = nullptr;         // device
 
@@ -45,9 +45,9 @@ struct Call {
 
 enum class Phase : std::uint8_t { forward, backward };
 
-// For Backend::repeat(): equal for calls of one model that make the same operations with the same arguments.
+// For Backend::repeat(): equal for passes of one model that make the same operations with the same arguments.
 // What a batch holds does not count, its shape does: the block lists, and with them the runs, follow from the
 // lengths of the sequences with their padding. model is a number that no other model ever has.
-std::uint64_t call_key(const Call& call, std::uint64_t model, Phase phase);
+std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase);
 
 }  // namespace bigbird

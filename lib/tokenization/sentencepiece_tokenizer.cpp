@@ -10,10 +10,10 @@
 namespace bigbird {
 namespace {
 
-class LibraryTokenizer final : public Tokenizer {
+class SentencePieceTokenizer final : public Tokenizer {
  public:
-  LibraryTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
-                   const std::string& where)
+  SentencePieceTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
+                         const std::string& where)
       : Tokenizer(piece_table(model), special, sha256_bytes(bytes)) {
     const auto status = processor_.LoadFromSerializedProto(bytes);
     if (!status.ok()) {
@@ -52,9 +52,10 @@ class LibraryTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_library_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
-                                                  const std::string& bytes, const std::string& where) {
-  return std::make_unique<LibraryTokenizer>(model, special, bytes, where);
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
+                                                        const SpecialIds& special, const std::string& bytes,
+                                                        const std::string& where) {
+  return std::make_unique<SentencePieceTokenizer>(model, special, bytes, where);
 }
 
 }  // namespace bigbird

@@ -1,9 +1,9 @@
-// What a call is made of before it runs: the key under which devices record it, and the runs of attention.
+// What a pass is made of before it runs: the key under which devices record it, and the runs of attention.
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "lib/model/network/call.h"
+#include "lib/model/network/pass_context.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
@@ -16,7 +16,7 @@ class CallKeys : public ::testing::Test {
   std::uint64_t key(const Batch& batch, Phase phase = Phase::forward, bool training = true,
                     std::uint64_t model = 1) {
     const auto masked = static_cast<std::int64_t>(batch.masked_rows.size());
-    return call_key({*backend_, config_, batch, runs_, masked, training, nullptr}, model, phase);
+    return pass_key({*backend_, config_, batch, runs_, masked, training, nullptr}, model, phase);
   }
 
   const std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
@@ -82,15 +82,15 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
     EXPECT_EQ(runs[2].first_row(), 56);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const kernels::AttentionBatch call = runs[i].call();
-      places.insert(call.place);
-      EXPECT_EQ(call.sequences, i == 0 ? 1 : 2);
-      EXPECT_EQ(call.token_offsets[0], 0);
-      EXPECT_EQ(call.drop_probability > 0, i == 1);
+      places.insert(pass.place);
+      EXPECT_EQ(pass.sequences, i == 0 ? 1 : 2);
+      EXPECT_EQ(pass.token_offsets[0], 0);
+      EXPECT_EQ(pass.drop_probability > 0, i == 1);
       if (i == 1) {
-        EXPECT_EQ(call.token_offsets[2], 16);
-        EXPECT_EQ(call.lengths[1], 5);
-        EXPECT_EQ(call.dropout_seed, &seed);
-        sites.insert(call.dropout_site);
+        EXPECT_EQ(pass.token_offsets[2], 16);
+        EXPECT_EQ(pass.lengths[1], 5);
+        EXPECT_EQ(pass.dropout_seed, &seed);
+        sites.insert(pass.dropout_site);
       }
     }
   }

@@ -1,5 +1,5 @@
-// See call.h.
-#include "lib/model/network/call.h"
+// See pass_context.h.
+#include "lib/model/network/pass_context.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,21 +25,21 @@ class Key {
 
 }  // namespace
 
-std::int64_t masked_rows_of_call(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens) {
+std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens) {
   if (!backend.asynchronous()) return masked;
   constexpr std::int64_t unit = 64;
   return std::min((masked + unit - 1) / unit * unit, tokens);
 }
 
-std::uint64_t call_key(const Call& call, std::uint64_t model, Phase phase) {
-  const Batch& batch = call.batch;
+std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase) {
+  const Batch& batch = pass.batch;
   Key key;
   key.add(model);
   key.add(static_cast<std::uint64_t>(phase));
-  key.add(static_cast<std::uint64_t>(call.training));
+  key.add(static_cast<std::uint64_t>(pass.training));
   key.add(batch.sequences());
   for (const std::int64_t offset : batch.token_offsets) key.add(offset);
-  key.add(call.masked_rows);
+  key.add(pass.masked_rows);
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),
                          !batch.sequence_targets.empty(), !batch.start_positions.empty()};
   for (const bool given : labels) key.add(static_cast<std::uint64_t>(given));
