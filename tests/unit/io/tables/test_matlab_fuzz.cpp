@@ -1,4 +1,4 @@
-// A short fuzzing run over the seeds of tests/fuzz: nothing but an Error may come out of damaged MATLAB files.
+// A short fuzzing run over the seeds of tests/fuzz: nothing but an Error comes out of a damaged MATLAB file.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
