@@ -14,8 +14,8 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
-#include "lib/report/model_card.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -80,16 +80,16 @@ int cmd_convert(int argc, char** argv) {
 
   AtomicFolder folder(to, verb.force());
   LoadedModel model = load_model(from, load);
-  ModelCard card{from,        verb.provenance() ? verb.command() : "", {},
-                 model.notes, take_tokenizer(from, model.config),      write};
+  Conversion conversion{from,        verb.provenance() ? verb.command() : "", {},
+                        model.notes, take_tokenizer(from, model.config),      write};
   Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
   for (const std::string& file : model.files) {
     provenance.inputs.push_back({"weights", file, sha256_file(file)});
-    card.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
+    conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
   }
   if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
   write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, from,
-                    model_card(model.config, card), write);
+                    model_card(converted_card(model.config, conversion)), write);
   for (const std::string& name : model_task_file_names()) {
     const std::string file = from + "/" + name;
     if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));

@@ -120,10 +120,7 @@ int cmd_evaluate(int argc, char** argv) {
 
   const ModelFolder folder(options.model);
   const Tokenizer& tokenizer = folder.tokenizer();
-  LoadOptions load;
-  load.head = HeadType::pretraining;
-  load.seed = verb.seed();
-  const LoadedModel loaded = folder.load(load);
+  const LoadedModel loaded = folder.load(HeadType::pretraining, verb.seed());
   const TokenShards shards(options.data);
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
   if (options.length == 0) options.length = loaded.config.max_position_embeddings;

@@ -1,11 +1,8 @@
 // `bigbird variants`: scores of the alleles of a VCF, as annotated VCF, table or matrices.
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <memory>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
@@ -14,19 +11,9 @@
 #include "lib/core/error.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
-#include "lib/tasks/select_profiles.h"
 
 namespace bigbird::apps {
-namespace {
-
-// A list of profiles with the names in it as numbers, ascending; all, none and nothing stay as they are.
-std::string numbered(const std::string& list, const std::vector<Profile>& profiles) {
-  if (list.empty() || list == "all" || list == "none") return list;
-  const std::vector<std::size_t> selected = select_profiles(profiles, list).selected;
-  return fmt::format("{}", fmt::join(std::set<std::size_t>(selected.begin(), selected.end()), ","));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb(
@@ -63,6 +50,7 @@ int cmd_variants(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
+  options.profiles = shared.profiles();
   options.format = variant_format(type, options.output);
   if (resume && verb.force()) {
     throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");
@@ -71,7 +59,6 @@ int cmd_variants(int argc, char** argv) {
   if (!shard.empty()) options.shard = parse_shard(shard);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
-  options.profiles = numbered(shared.profiles(), scorer->profiles());
   if (verb.provenance()) {
     const Provenance provenance = shared.provenance(verb, *scorer);
     options.provenance = provenance_lines(provenance);

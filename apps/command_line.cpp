@@ -47,8 +47,8 @@ std::string shell_word(const std::string& word) {
 }
 
 // The command line without the options that say where the output goes or how it is made, not what is in it:
-// the same work leaves the same bytes whatever the file's name and the number of threads. `with_value`: options of the
-// verb that are left out too, with their values.
+// the same work leaves the same bytes whatever the file's name and the number of threads. `with_value`:
+// options of the verb that are left out too, with their values.
 std::string content_words(int argc, char** argv, std::vector<std::string> with_value) {
   for (const char* option :
        {"-o", "--output", "-@", "--threads", "--log", "--batch-tokens", "--shard", "--report"}) {

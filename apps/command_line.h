@@ -47,7 +47,8 @@ class Verb {
   void add_precision();         // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   void add_force();             // --force: an output folder that holds a run may be overwritten
-  // An option with a value that does not change the content here, though it does in other verbs: see command().
+  // An option with a value that does not change the content here, though it does in other verbs: see
+  // command().
   void leave_out_of_provenance(const std::string& option) { no_content_.push_back(option); }
 
   // argv as the verb sees it: argv[0] is the verb's last word. False when --help was asked for and printed.
@@ -63,8 +64,8 @@ class Verb {
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
-  // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the same
-  // bytes.
+  // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
+  // same bytes.
   const std::string& command() const { return command_; }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;

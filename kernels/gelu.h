@@ -1,6 +1,6 @@
 // Both forms of gelu (Hendrycks and Gimpel 2016) as inline host and device code. The tanh form ("gelu_new",
-// specification 2.1) is x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3): the second
-// way needs only one exp. The erf form is x times the normal distribution function.
+// docs/specification.md 2.1) is x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3): the
+// second way needs only one exp. The erf form is x times the normal distribution function.
 #pragma once
 
 #include <math.h>

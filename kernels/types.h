@@ -211,8 +211,8 @@ struct ResidualSum {
 // --- attention
 
 // Which key blocks each query block sees, for every head, at one length n. Host pointers. Lists keep repeats:
-// a key block that is listed twice counts twice in the softmax (specification 1.1). The transpose lists, for
-// every key block, the query blocks that name it (again with repeats), ascending.
+// a key block that is listed twice counts twice in the softmax (docs/specification.md 1.1). The transpose
+// lists, for every key block, the query blocks that name it (again with repeats), ascending.
 struct BlockPlanView {
   // Equal for equal lists only, and never used again for others: devices keep their copy of a plan by it.
   std::uint64_t identity = 0;
@@ -239,8 +239,8 @@ struct AttentionBatch {
   const Index* query_lengths = nullptr;         // host, [B]; null: lengths
   const BlockPlanView* const* plans = nullptr;  // host, [B]; plans of equal length are shared
   float scale = 1.0f;                           // 1 / sqrt(D), applied to the scores before the mask
-  // Dropout of probabilities: in full attention only, 0 on the sparse path (specification 1.1). The element
-  // of head h, query row t and key row u, both counted over the batch, is (h * T + t) * T + u.
+  // Dropout of probabilities: in full attention only, 0 on the sparse path (docs/specification.md 1.1). The
+  // element of head h, query row t and key row u, both counted over the batch, is (h * T + t) * T + u.
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
   std::uint64_t dropout_site = 0;

@@ -101,7 +101,7 @@ if [ -e "$out/genome/peaks/peaks.tsv" ]; then
   run bigbird variants -m "$out/chromatin-run/final" -f "$genome" "$out/genome/variants.vcf.gz" -r chr3:1-200000 \
     --background "$out/background.safetensors" -O z -o "$out/scored.vcf.gz"
   run bigbird ism -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100060 -o "$out/ism.tsv" --svg "$out/ism.svg"
-  run bigbird attribute -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100400 --profile 0 -o "$out/attribution.bedgraph"
+  run bigbird attribute -m "$out/chromatin-run/final" -f "$genome" -r chr3:100001-100400 --profiles 0 -o "$out/attribution.bedgraph"
   run bigbird promoter scan -m "$out/finetune/final" -f "$genome" -r chr3:1-200000 --step 50 -o "$out/scan.bw" \
     --calls "$out/calls.bed" --tss "$tss"
 fi

@@ -7,7 +7,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 packages_base=(g++ cmake make pkg-config libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev libgtest-dev
   nlohmann-json3-dev libfmt-dev libspdlog-dev libdnnl-dev libbigwig-dev libhdf5-dev libmatio-dev)
 # What the tests read outputs with (they skip, loudly, where it is not), and what builds them faster than make.
-packages_test=(bcftools samtools ninja-build)
+packages_test=(bcftools samtools tabix ninja-build)
 packages_lint=(clang clang-format clang-tidy libomp-dev)
 : "${may_install:=yes}" # a script may set it to "no" before it calls ensure_packages
 

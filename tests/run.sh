@@ -53,7 +53,7 @@ run_ctest() { # run_ctest PRESET CTEST_OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" "$@" >"$log" 2>&1 || status=$?
   # Of a suite that passes, the end is enough.
   if [ $status -ne 0 ]; then cat "$log"; else grep -E '^[0-9]+% tests passed|^Total Test time' "$log"; fi
-  [ ! -e tests/report_skips.sh ] || bash tests/report_skips.sh "$log" || status=1
+  bash tests/report_skips.sh "build/$preset/Testing/Temporary/LastTest.log" || status=1
   return $status
 }
 

@@ -1,5 +1,6 @@
-// The one exception type of the library: what went wrong, and what the user can do about it. In apps, and only there,
-// an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit status.
+// The one exception type of the library: what went wrong, and what the user can do about it. In apps, and
+// only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit
+// status.
 //
 // A snake_case word in backticks, in an Error as in a line of the log, is a setting, by its field
 // ("`learning_rate` 2: ..."): apps prints its option ("--lr 2: ...", apps/option_names.h). Else quote with '.
@@ -11,8 +12,8 @@
 
 namespace bigbird {
 
-// Exit statuses (docs/command-line.md 3.1): bad_input and runtime 1, usage 2, environment 3, interrupted 128 + signal.
-// To Error{usage} without a hint, apps adds where the verb's options are explained.
+// Exit statuses (docs/command-line.md 3.1): bad_input and runtime 1, usage 2, environment 3,
+// interrupted 128 + signal. To Error{usage} without a hint, apps adds where the verb's options are explained.
 enum class ErrorKind { bad_input, runtime, usage, environment, interrupted };
 
 class Error : public std::exception {

@@ -1,5 +1,6 @@
-// Numbers as bytes and back, for what a run keeps of a finished chunk (chunks.h): each number as it lies in memory,
-// vectors after their length. Such bytes are read by the machine that wrote them, and by no other program.
+// Numbers as bytes and back, for what a run keeps of a finished chunk (chunks.h): each number as it lies in
+// memory, vectors after their length. Such bytes are read by the machine that wrote them, and by no other
+// program.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class ChunkBytesWriter {
   std::string bytes_;
 };
 
-// Takes values off the front, in the order in which they were put. Error{bad_input} naming `path` where there are none
-// left; the text that `bytes` views outlives the reader.
+// Takes values off the front, in the order in which they were put. Error{bad_input} naming `path` where there
+// are none left; the text that `bytes` views outlives the reader.
 class ChunkBytesReader {
  public:
   ChunkBytesReader(std::string_view bytes, std::string path) : bytes_(bytes), path_(std::move(path)) {}

@@ -1,6 +1,6 @@
-// Work on a long input, cut into numbered chunks: a shard takes every N-th of them, so that N machines share an input
-// whose length nobody knows, and finished ones are kept on disk until the output is whole, so that a run that was
-// stopped goes on where it stood. (merge_shards.h puts the outputs of shards together.)
+// Work on a long input, cut into numbered chunks: a shard takes every N-th of them, so that N machines share
+// an input whose length nobody knows, and finished ones are kept on disk until the output is whole, so that a
+// run that was stopped goes on where it stood. (merge_shards.h puts the outputs of shards together.)
 //
 //   FinishedChunks finished(output + ".parts", identity, options.resume ? Restart::resume : Restart::refuse);
 //   for (std::uint64_t chunk = 0; input.next(records); ++chunk) {
@@ -28,7 +28,8 @@
 
 namespace bigbird {
 
-// One of `count` runs that share an input: it takes the chunks whose number, divided by `count`, leaves index - 1.
+// One of `count` runs that share an input: it takes the chunks whose number, divided by `count`, leaves
+// index - 1.
 struct Shard {
   std::uint64_t index = 1;
   std::uint64_t count = 1;
@@ -47,20 +48,20 @@ enum class Restart {
   force    // remove them
 };
 
-// The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for chunk 12.
-// Every file appears whole or not at all. The folder is made by the first save().
+// The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for
+// chunk 12. Every file appears whole or not at all. The folder is made by the first save().
 class FinishedChunks {
  public:
   // Keeps nothing: for outputs that cannot be resumed.
   FinishedChunks() = default;
-  // `identity`: everything that the chunks depend on, as text. With Restart::resume the identity that lies in the
-  // folder must be the same: Error{bad_input}.
+  // `identity`: everything that the chunks depend on, as text. With Restart::resume the identity that lies in
+  // the folder must be the same: Error{bad_input}.
   FinishedChunks(const std::string& folder, const std::string& identity, Restart restart);
 
   // Whether save() keeps anything.
   bool keeps() const { return !folder_.empty(); }
-  // What was saved for a chunk, when the run is a resumed one and has it. `input_digest`: 64 letters that stand for the
-  // chunk's input. Error{bad_input} when the file is damaged or was made from another input.
+  // What was saved for a chunk, when the run is a resumed one and has it. `input_digest`: 64 letters that
+  // stand for the chunk's input. Error{bad_input} when the file is damaged or was made from another input.
   std::optional<std::string> load(std::uint64_t chunk, std::string_view input_digest) const;
   void save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes);
   // Where a chunk lies, to name it in an error.

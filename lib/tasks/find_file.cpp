@@ -34,8 +34,8 @@ std::string find_beside(const std::string& path, const std::string& folder, cons
 
 std::string path_from_folder(const std::string& path, const std::string& folder) {
   if (is_absolute(path)) return path;
-  // Folders by their own names, not those of links to them: ".." leads out of the folder itself. The file keeps its
-  // name, because an index may lie beside a link to it.
+  // Folders by their own names, not those of links to them: ".." leads out of the folder itself. The file
+  // keeps its name, because an index may lie beside a link to it.
   std::error_code failed;
   const std::filesystem::path from = std::filesystem::weakly_canonical(folder, failed);
   if (failed) return path;

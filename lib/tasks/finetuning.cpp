@@ -65,19 +65,22 @@ TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel
   return task;
 }
 
-std::string finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
-                          const kernels::Backend& backend, const std::string& title, const std::string& tags,
-                          const std::string& data_rows) {
-  std::string card = fmt::format(
-      "---\nlibrary_name: transformers\ntags: [bigbird, dna, {}]\n---\n# {}\n\n| training | |\n|---|---|\n"
-      "| begun from | {} |\n",
-      tags, title, options.init);
-  card += data_rows;
-  card += fmt::format("| tokens of a window | {}, padded or cut at the right end |\n", config.input_length);
-  card += fmt::format("| batch, steps, rate | {}, {}, {:g} |\n| seed | {} |\n", options.batch, schedule.total,
-                      options.learning_rate, options.seed);
-  card += fmt::format("| computed on | {}, {} |\n", backend.name(), name_of(backend.precision()));
-  if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
+ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
+                        const kernels::Backend& backend, const std::string& title, const std::string& tag,
+                        const std::vector<std::pair<std::string, std::string>>& data_rows) {
+  ModelCard card;
+  card.tags = {"dna", tag};
+  card.title = title;
+  card.table = "training";
+  card.rows.emplace_back("begun from", options.init);
+  card.rows.insert(card.rows.end(), data_rows.begin(), data_rows.end());
+  card.rows.emplace_back("tokens of a window",
+                         fmt::format("{}, padded or cut at the right end", config.input_length));
+  card.rows.emplace_back("batch, steps, rate",
+                         fmt::format("{}, {}, {:g}", options.batch, schedule.total, options.learning_rate));
+  card.rows.emplace_back("seed", std::to_string(options.seed));
+  card.rows.emplace_back("computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision())));
+  card.command = options.command;
   return card;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/backend.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/model_card.h"
 #include "lib/model/network/model.h"
 #include "lib/training/run_options.h"
 #include "lib/training/training_run.h"
@@ -37,10 +38,10 @@ BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);
 // outlive the description.
 TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded);
 
-// The rows of a model card's table on how the model was made, and the command. `title`, `tags` and
-// `data_rows` ("| what | value |\n") are the task's.
-std::string finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
-                          const kernels::Backend& backend, const std::string& title, const std::string& tags,
-                          const std::string& data_rows);
+// How the model was made, as its card says it: the title, a tag of the task and the rows on its data are the task's,
+// and so is card.use, which is left empty.
+ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
+                        const kernels::Backend& backend, const std::string& title, const std::string& tag,
+                        const std::vector<std::pair<std::string, std::string>>& data_rows);
 
 }  // namespace bigbird

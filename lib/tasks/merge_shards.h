@@ -1,6 +1,6 @@
-// Putting the outputs of shards (chunks.h) together to the bytes that one run gives. Chunk c of the input lies in shard
-// c % N, so that the outputs are read in turn, chunk by chunk; how many rows each chunk has is what a shard writes down
-// beside its output.
+// Putting the outputs of shards (chunks.h) together to the bytes that one run gives. Chunk c of the input
+// lies in shard c % N, so that the outputs are read in turn, chunk by chunk; how many rows each chunk has is
+// what a shard writes down beside its output.
 //
 //   std::vector<ShardFacts> facts;        // a shard of each output, and what must be the same in all
 //   std::vector<ChunkedTable> tables;     // in the order of the shards
@@ -23,17 +23,19 @@ namespace bigbird {
 struct ShardFacts {
   std::string output;  // names it in errors
   Shard shard;
-  // What must be the same in all shards of a run, each with the words that say that it is not: {"models, genomes or
-  // options differ", "{...}"}.
+  // What must be the same in all shards of a run, each with the words that say that it is not: {"models,
+  // genomes or options differ", "{...}"}.
   std::vector<std::pair<std::string, std::string>> same;
 };
 
-// Which of `shards` is the first, the second ... of the run. Error{bad_input} naming the outputs: numbers of shards or
-// anything of `same` differ, a shard is given twice or is missing. Error{usage} for no shard at all.
+// Which of `shards` is the first, the second ... of the run. Error{bad_input} naming the outputs: numbers of
+// shards or anything of `same` differ, a shard is given twice or is missing. Error{usage} for no shard at
+// all.
 std::vector<std::size_t> order_of_shards(const std::vector<ShardFacts>& shards);
 
-// Calls take(shard, chunk of that shard) for all chunks of the input in order. `chunks_of`: how many each shard has;
-// `names`: of the shards, for the Error{bad_input} where one of them has too few chunks for its turns.
+// Calls take(shard, chunk of that shard) for all chunks of the input in order. `chunks_of`: how many each
+// shard has; `names`: of the shards, for the Error{bad_input} where one of them has too few chunks for its
+// turns.
 void for_each_chunk_in_turn(const std::vector<std::size_t>& chunks_of, const std::vector<std::string>& names,
                             const std::function<void(std::size_t shard, std::size_t chunk)>& take);
 
@@ -48,8 +50,9 @@ enum class RowNumbers {
   anew   // the first column is the row's number, counted from 0 over all shards
 };
 
-// Tab-separated tables in the order of the shards: the head of the first ("##" lines and the line of names), which must
-// be that of all, and the rows in order. Error{bad_input}: heads differ, fewer or more rows than `rows` says.
+// Tab-separated tables in the order of the shards: the head of the first ("##" lines and the line of names),
+// which must be that of all, and the rows in order. Error{bad_input}: heads differ, fewer or more rows than
+// `rows` says.
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output);
 
 // The same of .npy matrices of one width, written as float32.

@@ -21,11 +21,12 @@ class Softmax {
   double sum_ = 0;
 };
 
-// The outputs of a classification head that stand for something by themselves: a column for each label; of two
-// classes only class 1.
+// The outputs of a classification head that stand for something by themselves: a column for each label; of
+// two classes only class 1.
 std::size_t outputs_of(const ModelConfig& config);
-// Them, from the logits of one sequence [num_labels] into values [outputs_of]: the sigmoid of each label (multi_label),
-// the probability of class 1 (two classes), of every class (more), the number itself (regression).
+// Them, from the logits of one sequence [num_labels] into values [outputs_of]: the sigmoid of each label
+// (multi_label), the probability of class 1 (two classes), of every class (more), the number itself
+// (regression).
 void values_of_logits(std::span<const float> logits, ProblemType problem, std::span<double> values);
 
 }  // namespace bigbird

@@ -1,4 +1,5 @@
-// Counts under names; see reason_counts.h. There are a few reasons in a run, so that they are looked for one by one.
+// Counts under names; see reason_counts.h. There are a few reasons in a run, so that they are looked for one
+// by one.
 #include "lib/tasks/reason_counts.h"
 
 #include <fmt/format.h>

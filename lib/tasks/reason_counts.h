@@ -1,5 +1,5 @@
-// Counts under names: why records, bins or windows were left out. Every verb that leaves something out counts it
-// here, so that the order in which reasons are told, and the words of a summary, are the same everywhere.
+// Counts under names: why records, bins or windows were left out. Every verb that leaves something out counts
+// it here, so that the order in which reasons are told, and the words of a summary, are the same everywhere.
 //
 //   ReasonCounts dropped;
 //   dropped.add("too many N");
@@ -20,7 +20,8 @@ class ReasonCounts {
  public:
   using Entry = std::pair<std::string, std::uint64_t>;
 
-  // Reasons stand in the order of the alphabet (by bytes); with `order`, those come first and as they are listed there.
+  // Reasons stand in the order of the alphabet (by bytes); with `order`, those come first and as they are
+  // listed there.
   ReasonCounts() = default;
   explicit ReasonCounts(std::vector<std::string> order) : order_(std::move(order)) {}
 

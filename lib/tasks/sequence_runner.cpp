@@ -131,8 +131,8 @@ void SequenceRunner::run() {
   pending_masked_ = 0;
 }
 
-// Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run again for
-// the second and later ones.
+// Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run
+// again for the second and later ones.
 std::vector<std::vector<float>> SequenceRunner::derive() {
   std::vector<std::vector<float>> gradients;
   for (const std::vector<float>& one : options_.derive) {

@@ -1,6 +1,7 @@
-// Runs encoded sequences through a model in ragged batches: each is padded to config.input_length, or without one
-// only to its own multiple of the block size, so that what comes out of a sequence does not depend on its neighbours.
-// The one engine under every verb that runs a model on sequences: scores, attributions, vectors, masked tokens.
+// Runs encoded sequences through a model in ragged batches: each is padded to config.input_length, or without
+// one only to its own multiple of the block size, so that what comes out of a sequence does not depend on its
+// neighbours. The one engine under every verb that runs a model on sequences: scores, attributions, vectors,
+// masked tokens.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct SequenceResult {
   std::span<const float> hidden;           // [tokens, C], without padding; empty when not asked for
   std::span<const float> masked_logits;    // [masked, V] in the order of `masked`
   std::span<const float> sequence_logits;  // [num_labels]; empty when not asked for
-  // For each of options.derive the gradient with respect to the vector of each token (Model::input_gradients),
-  // [tokens, C] without padding.
+  // For each of options.derive the gradient with respect to the vector of each token
+  // (Model::input_gradients), [tokens, C] without padding.
   std::vector<std::span<const float>> input_gradients;
 };
 
@@ -46,15 +47,15 @@ struct SequenceRunnerOptions {
   std::int64_t masked_tokens = 0;  // most masked tokens of a batch; 0: no MLM logits
   bool hidden = false;             // whether results carry the hidden states
   bool sequence_logits = false;    // whether they carry the logits of a classification head
-  // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a pass of
-  // its own.
+  // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
+  // pass of its own.
   std::vector<std::vector<float>> derive = {};
 };
 
 class SequenceRunner {
  public:
-  // Memory for the largest batch is taken here. Error{bad_input} when the tokenizer does not agree with the model, or
-  // when masked tokens, logits or their gradients are asked for of a model without a head for them.
+  // Memory for the largest batch is taken here. Error{bad_input} when the tokenizer does not agree with the
+  // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
 
   const ModelConfig& config() const { return model_->config(); }

@@ -1,6 +1,6 @@
-// Probabilities of sequences under one or several fine-tuned models, on one or both strands, streamed in order: every
-// verb that predicts with a fine-tuned model stands on it. What comes out of a sequence is a function of the sequence
-// and the models alone: not of batch, threads or neighbours.
+// Probabilities of sequences under one or several fine-tuned models, on one or both strands, streamed in
+// order: every verb that predicts with a fine-tuned model stands on it. What comes out of a sequence is a
+// function of the sequence and the models alone: not of batch, threads or neighbours.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ struct ScorerOptions {
 
 // A sequence as every model will read it.
 struct EncodedSequence {
-  // [models * strands], strand fastest (of both 0 is as given, 1 the reverse complement): ids with [CLS] and [SEP].
+  // [models * strands], strand fastest (of both 0 is as given, 1 the reverse complement): ids with [CLS] and
+  // [SEP].
   std::vector<std::vector<std::int32_t>> ids;
   bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
 };

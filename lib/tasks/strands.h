@@ -5,8 +5,8 @@
 
 namespace bigbird {
 
-// forward: the window as it is given; reverse: its reverse complement; both: one and the other. automatic: forward
-// for models of promoters, whose windows have a direction, else both.
+// forward: the window as it is given; reverse: its reverse complement; both: one and the other. automatic:
+// forward for models of promoters, whose windows have a direction, else both.
 enum class Strands { automatic, both, forward, reverse };
 
 // "auto", "both", "+" or "forward", "-" or "reverse". Error{usage} for anything else.

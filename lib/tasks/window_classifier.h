@@ -1,5 +1,5 @@
-// Fine-tuning a classifier over token sequences: the task behind `promoter finetune`. What it has learned is run by
-// sequence_scorer.h.
+// Fine-tuning a classifier over token sequences: the task behind `promoter finetune`. What it has learned is
+// run by sequence_scorer.h.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 //
 //   unigram  p(t) = (count(t) + 1) / (N + V'), add-one over the V' ordinary (not special) pieces
 //   bigram   p(t | l) = (count(l, t) + k p(t)) / (count(l) + k), a Dirichlet prior around the unigram
-//            (MacKay and Peto 1995); l is the true token to the left, which the model may not see when that one
-//            is masked too. k is the one of 1, 10, ..., 10^6 with the best leave-one-out likelihood of the
-//            training bigrams.
+//            (MacKay and Peto 1995); l is the true token to the left, which the model may not see when that
+//            one is masked too. k is the one of 1, 10, ..., 10^6 with the best leave-one-out likelihood of
+//            the training bigrams.
 //
 // Bigrams are counted inside documents, across sentence boundaries, as the samples run; not across documents.
 #pragma once

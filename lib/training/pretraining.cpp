@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/model_card.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
@@ -113,34 +114,32 @@ std::size_t shard_bytes_touched(const PretrainOptions& options, std::uint64_t st
   return static_cast<std::size_t>(std::min(shards.token_bytes(), touches * mapped_at_once));
 }
 
-std::string model_card(const PretrainOptions& options, const ModelConfig& config, const Schedule& schedule,
-                       const TokenShards& train, const kernels::Backend& backend) {
+ModelCard describe_model(const PretrainOptions& options, const ModelConfig& config, const Schedule& schedule,
+                         const TokenShards& train, const kernels::Backend& backend) {
   std::string tasks =
       options.objective.mlm ? fmt::format("masked tokens ({:g})", options.objective.mask_probability) : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
-  std::string card =
-      "---\nlibrary_name: transformers\ntags: [bigbird, dna]\n---\n# BigBird encoder, pretrained by "
-      "bigbird\n\n";
-  card += fmt::format(
-      "{} layers, width {}, {} heads, {} attention with blocks of {} and {} random blocks, vocabulary "
-      "{}.\n\n",
+  ModelCard card;
+  card.tags = {"dna"};
+  card.title = "BigBird encoder, pretrained by bigbird";
+  card.about = fmt::format(
+      "{} layers, width {}, {} heads, {} attention with blocks of {} and {} random blocks, vocabulary {}.\n",
       config.num_hidden_layers, config.hidden_size, config.num_attention_heads, name_of(config.attention),
       config.block_size, config.num_random_blocks, config.vocab_size);
-  card += "| training | |\n|---|---|\n";
-  card += fmt::format("| tasks | {} |\n", tasks);
-  card += fmt::format("| data | {} documents, {} tokens |\n", train.document_count(), train.token_count());
-  card +=
-      fmt::format("| length, batch, steps | {}, {}, {} |\n", options.length, options.batch, schedule.total);
-  card +=
-      fmt::format("| optimizer | AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g} |\n",
-                  name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
-                  name_of(options.schedule), options.optimizer.weight_decay);
-  card += fmt::format("| computed on | {}, {} |\n", backend.name(), name_of(backend.precision()));
-  card += fmt::format("| seed | {} |\n", options.seed);
-  if (!options.init.empty()) card += "| begun from | " + options.init + " |\n";
-  if (!options.command.empty()) card += "\n```\n" + options.command + "\n```\n";
-  card +=
-      "\nUse: `bigbird evaluate -m FOLDER --data SHARDS`, `bigbird forward -m FOLDER ...`; the weights carry "
+  card.table = "training";
+  card.rows = {
+      {"tasks", tasks},
+      {"data", fmt::format("{} documents, {} tokens", train.document_count(), train.token_count())},
+      {"length, batch, steps", fmt::format("{}, {}, {}", options.length, options.batch, schedule.total)},
+      {"optimizer", fmt::format("AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g}",
+                                name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
+                                name_of(options.schedule), options.optimizer.weight_decay)},
+      {"computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision()))},
+      {"seed", std::to_string(options.seed)}};
+  if (!options.init.empty()) card.rows.emplace_back("begun from", options.init);
+  card.command = options.command;
+  card.use =
+      "Use: `bigbird evaluate -m FOLDER --data SHARDS`, `bigbird forward -m FOLDER ...`; the weights carry "
       "the names of Hugging Face's BigBirdForPreTraining. Random blocks are seeded by the layer, in training "
       "and in use; Hugging Face's evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;
@@ -183,7 +182,8 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   const Schedule schedule = schedule_of(options, task.samples);
   task.mapped_bytes = shard_bytes_touched(options, schedule.total, train_shards);
   task.identity = identity(options, train_shards);
-  task.extras = {options.tokenizer, model_card(options, config, schedule, train_shards, backend)};
+  task.extras = {options.tokenizer,
+                 model_card(describe_model(options, config, schedule, train_shards, backend))};
   const PretrainingTask batches(options, train_batches, valid_batches ? &*valid_batches : nullptr,
                                 *tokenizer);
   return run_training(batches, task, options, backend);

@@ -74,8 +74,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
 // The weights alone, as RUN/final: replaces what is there in one step.
 void save_final(const std::string& folder, const Model& model, const FolderExtras& extras);
 
-// Error{bad_input} naming the file when a field is missing. Earlier versions
-// wrote the options as they are typed ("--weight-decay"); they are read as fields.
+// Error{bad_input} naming the file when a field is missing. Earlier versions wrote the options as they are
+// typed ("--weight-decay"); they are read as fields.
 TrainState read_train_state(const std::string& checkpoint);
 // Weights and moments. Error{bad_input} naming the file and tensor when something does not fit the model.
 void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);

@@ -7,8 +7,9 @@
 namespace bigbird {
 
 enum class ScheduleForm {
-  // google-research/bigbird (optimization.py): decay counted from step 0, base * (1 - step / total). Where warm-up ends
-  // the rate therefore jumps, from base to base * (1 - warmup / total) (docs/specification.md 4.5).
+  // google-research/bigbird (optimization.py): decay counted from step 0, base * (1 - step / total). Where
+  // warm-up ends the rate therefore jumps, from base to base * (1 - warmup / total) (docs/specification.md
+  // 4.5).
   google,
   // transformers (get_linear_schedule_with_warmup): decay counted from the end of warm-up, base * (total -
   // step) / (total - warmup).
@@ -21,7 +22,7 @@ ScheduleForm parse_schedule_form(const std::string& name);
 
 struct Schedule {
   ScheduleForm form = ScheduleForm::google;
-  double base = 1e-4;        // the highest rate
+  double base = 0.0;         // the highest rate
   std::uint64_t warmup = 0;  // updates
   std::uint64_t total = 0;   // updates
 
@@ -30,8 +31,8 @@ struct Schedule {
   double rate(std::uint64_t step) const;
 };
 
-// min(10,000, 10 % of the steps): the paper's warm-up (appendix E.1; docs/specification.md 6.2), where the run is long
-// enough for it.
+// min(10,000, 10 % of the steps): the paper's warm-up (appendix E.1; docs/specification.md 6.2), where the
+// run is long enough for it.
 std::uint64_t default_warmup(std::uint64_t steps);
 
 }  // namespace bigbird

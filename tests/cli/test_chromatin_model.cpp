@@ -111,7 +111,8 @@ TEST_F(ChromatinModel, BytesDependOnNeitherThreadsNorBatch) {
   EXPECT_NE(one.err.find("with a larger share of N than 0.5"), std::string::npos) << one.err;
 }
 
-// A data set that was built with relative paths serves from any working folder, also after it moved with its genome.
+// A data set that was built with relative paths serves from any working folder, also after it moved with its
+// genome.
 TEST_F(ChromatinModel, TheDataSetIsUsedFromAnotherWorkingFolder) {
   const auto in_folder = [](const std::string& folder, const std::string& arguments) {
     return run_program(
@@ -124,7 +125,8 @@ TEST_F(ChromatinModel, TheDataSetIsUsedFromAnotherWorkingFolder) {
   };
   std::filesystem::create_directories(path("moved/elsewhere"));
   std::filesystem::copy(path("genome"), path("moved/genome"), std::filesystem::copy_options::recursive);
-  // The peaks of the list are named from the working folder here, in peaks.tsv of the simulator from the list's.
+  // The peaks of the list are named from the working folder here, in peaks.tsv of the simulator from the
+  // list's.
   std::filesystem::create_directories(path("moved/lists"));
   std::string list = read_text(path("genome/peaks/peaks.tsv"));
   for (std::size_t at = 0; (at = list.find(".narrowPeak", at)) != std::string::npos; ++at) {

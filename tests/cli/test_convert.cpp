@@ -1,6 +1,7 @@
 // convert, info and check as programs: what they write and say, and how they fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -112,7 +113,24 @@ TEST_F(ConvertTest, MissingTensorsAreNamedAndMayBeAllowed) {
   EXPECT_NE(refused.err.find("tensors are missing: cls.predictions.transform.dense.weight"),
             std::string::npos)
       << refused.err;
+  // They begin from random values of the seed.
+  const auto with_seed = [&](const std::string& seed) {
+    EXPECT_EQ(convert({"--allow-missing", "cls.*", "--force", "--seed", seed}).status, 0);
+    return load_model(path("to"), LoadOptions{}).parameters;
+  };
   EXPECT_EQ(convert({"--allow-missing", "cls.*"}).status, 0);
+  const std::vector<float> first = load_model(path("to"), LoadOptions{}).parameters;
+  EXPECT_EQ(first, with_seed("1"));
+  const std::vector<float> second = with_seed("2");
+  for (const TensorSpec& spec : layout.tensors()) {
+    const bool same = std::equal(first.begin() + spec.offset, first.begin() + spec.offset + spec.count,
+                                 second.begin() + spec.offset);
+    if (!spec.name.starts_with("cls.")) {
+      EXPECT_TRUE(same) << spec.name;
+    } else if (spec.name == "cls.predictions.transform.dense.weight") {
+      EXPECT_FALSE(same);
+    }
+  }
 }
 
 TEST_F(ConvertTest, TheGenaFormNeedsAPlanThatIsWrittenDown) {

@@ -1,5 +1,5 @@
 // The options of a training run, on every verb that trains: each reaches the field it names, with the default
-// that the help shows; decay and clipping do to the weights what their formulas say; accuracies are counted.
+// that the help shows; decay and clipping do to the weights what their formulas say.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -69,7 +69,7 @@ TEST_F(Variants, EveryNumberIsThatOfWindowsCutByHand) {
   ASSERT_EQ(rows.size(), 40u + 8 + 18);
   kernels::set_thread_count(1);  // sequences this small only wait for each other's threads
   const auto backend = kernels::make_cpu_backend();
-  SequenceScorer scorer({{path("model"), path("model2")}, true, 8192}, *backend);
+  SequenceScorer scorer({{path("model"), path("model2")}, Strands::both, {}}, *backend);
   int scored = 0;
   for (const auto& row : rows) {
     if (row.at("skip") != ".") continue;
@@ -277,8 +277,8 @@ TEST_F(Variants, WindowsOnTheGridAreSharedByTheVariantsOfABin) {
 }
 
 TEST_F(Variants, OneWrongThingIsOneLineAndAHint) {
-  refused(command({path("in.vcf"), "--shard", "3/2"}), 2, "--shard 3/2");
-  refused(command({path("in.vcf"), "--shard", "0/2"}), 2, "--shard 0/2");
+  refused(command({path("in.vcf"), "--shard", "3/2"}), 2, "3/2: no shard");
+  refused(command({path("in.vcf"), "--shard", "0/2"}), 2, "0/2: no shard");
   refused(command({path("in.vcf"), "--shifts", "2"}), 2, "odd");
   refused(command({path("in.vcf"), "--profiles", "0,7"}), 2, "profiles 0 to 2");
   refused(command({path("in.vcf"), "--profiles", "x"}), 2, "--profiles x");

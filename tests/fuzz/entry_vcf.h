@@ -17,9 +17,9 @@ namespace bigbird::fuzz {
 // Reads all records and writes them as text with a field added. With `again`, what was written is read, and
 // has as many records at the same places (a file that is synced: slow). An Error, in one line, is a right
 // answer. Returns whether all was read.
-inline bool vcf(const std::uint8_t* data, std::size_t size, bool again) {
+inline bool vcf(const std::uint8_t* data, std::size_t size, bool again, const char* suffix = ".vcf") {
   bool read = false;
-  with_file(".vcf", data, size, [&](const std::string& path) {
+  with_file(suffix, data, size, [&](const std::string& path) {
     const std::string copy = again ? path + ".copy" : "/dev/null";
     std::uint64_t places = 0;
     const auto count = [](std::uint64_t sum, const VcfRecord& record) {
@@ -56,6 +56,11 @@ inline bool vcf(const std::uint8_t* data, std::size_t size, bool again) {
     std::filesystem::remove(copy);
   });
   return read;
+}
+
+// The same for BCF as it is before compression, whose checksums would keep nearly all changes away.
+inline bool bcf(const std::uint8_t* data, std::size_t size) {
+  return vcf(data, size, false, ".bcf");
 }
 
 }  // namespace bigbird::fuzz

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -17,15 +16,9 @@
 #include "lib/io/weights/safetensors.h"
 #include "lib/io/weights/torch_pickle.h"
 #include "lib/io/weights/weight_files.h"
+#include "tests/fuzz/fuzz_file.h"
 
 namespace bigbird::fuzz {
-
-// A new file every time: cutting an old one to nothing makes some file systems write it out at once.
-inline void write_bytes(const std::string& path, const std::uint8_t* data, std::size_t size) {
-  std::filesystem::remove(path);
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-}
 
 // A folder of this process, with two small shards for an index to name.
 inline const std::string& weights_folder() {

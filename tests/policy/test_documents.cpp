@@ -28,8 +28,8 @@ std::set<std::string> known_verbs() {
   return verbs;
 }
 
-// Every command line that begins with `bigbird ` (in a block, fenced or indented, or after run or run_to FILE),
-// with continuation lines.
+// Every command line that begins with `bigbird ` (in a block, fenced or indented, or after run or run_to
+// FILE), with continuation lines.
 std::vector<TypedCommand> typed_commands(const std::string& text, const std::set<std::string>& verbs) {
   std::vector<TypedCommand> commands;
   std::string whole = text;

@@ -1,5 +1,4 @@
-// device.cuh on the processor: the same names, each checked. Included by device.cuh, never
-// by itself.
+// device.cuh on the processor: the same names, each checked. Included by device.cuh, never by itself.
 #pragma once
 
 // Kernels count in int, sizes of register arrays included, and g++ 12 warns of each such size.

@@ -54,7 +54,8 @@ void sync_folder(const std::string& path) {
   sync_path(path, O_RDONLY | O_DIRECTORY);
 }
 
-// The first temporary name that make(name) takes; make sets errno, and EEXIST means that another one is tried.
+// The first temporary name that make(name) takes; make sets errno, and EEXIST means that another one is
+// tried.
 template <typename Make>
 std::string new_at_free_name(const std::string& target, const char* kind, const Make& make) {
   constexpr int most_attempts = 10;

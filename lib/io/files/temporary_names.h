@@ -1,7 +1,9 @@
 // Private to lib/io: names of what is written beside its place until it is whole, and what ended processes
 // left under such names.
 //
-//   NAME.tmp.HOST-PID-START-RANDOM   a file        NAME.tmp-...   a folder        NAME.old-...   one set aside
+//   NAME.tmp.HOST-PID-START-RANDOM  a file
+//   NAME.tmp-...                    a folder
+//   NAME.old-...                    a folder set aside
 //
 // HOST stands for this start of this machine and this container (12 hexadecimal digits), PID and START for
 // the process (its number, and when it began: numbers are used again), RANDOM keeps two writers apart and

@@ -5,8 +5,9 @@
 namespace bigbird {
 
 std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const std::vector<Contig>&) {
-  throw_environment(path + ": this program was built without libBigWig",
-                    "write bedGraph, or build it where libBigWig is (on Debian: apt-get install libbigwig-dev)");
+  throw_environment(
+      path + ": this program was built without libBigWig",
+      "write bedGraph, or build it where libBigWig is (on Debian: apt-get install libbigwig-dev)");
 }
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// MATLAB files of versions 5 to 7, for matlab.h: matlab_version5.cpp reads them through matio; a program built without matio
-// has matlab_version5_absent.cpp, which says what to install.
+// MATLAB files of versions 5 to 7, for matlab.h: matlab_version5.cpp reads them through matio; a program
+// built without matio has matlab_version5_absent.cpp, which says what to install.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class MatlabVersion5 {
  public:
   virtual ~MatlabVersion5() = default;
   virtual const std::vector<MatlabArray>& arrays() const = 0;  // of any type, in the file's order
-  // All elements of an array of uint8, the first axis the fastest. Error{bad_input} naming file and variable: another
-  // type, extents that the file cannot hold, damaged or cut short.
+  // All elements of an array of uint8, the first axis the fastest. Error{bad_input} naming file and variable:
+  // another type, extents that the file cannot hold, damaged or cut short.
   virtual std::vector<std::uint8_t> read(const MatlabArray& array) = 0;
 };
 

@@ -92,7 +92,10 @@ NpyMatrix::NpyMatrix(const std::string& path) : file_(path) {
   } else if (type_name_ == "'|u1'" || type_name_ == "'|b1'") {
     type_ = Type::uint8;
   } else {
-    bad_header(path, fmt::format("values of type {} are not read", type_name_));
+    // Only what numpy writes there is repeated: a message is one line.
+    const bool plain = type_name_.size() < 20 && std::all_of(type_name_.begin(), type_name_.end(),
+                                                             [](char c) { return c >= ' ' && c <= '~'; });
+    bad_header(path, fmt::format("values of type {} are not read", plain ? type_name_ : "unknown"));
   }
   type_name_ = type_name_.substr(1, type_name_.size() - 2);
   const std::vector<std::size_t> shape = parse_shape(value_of(header, "shape", path), path);

@@ -68,6 +68,10 @@ LoadedModel ModelFolder::load(const LoadOptions& options) const {
   return load_model(path_, options);
 }
 
+LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t num_labels) const {
+  return load_model(path_, head, seed, num_labels);
+}
+
 const std::string& ModelFolder::weights_digest() const {
   if (weights_digest_.empty()) weights_digest_ = bigbird::weights_digest(path_);
   return weights_digest_;

@@ -1,8 +1,9 @@
-// A model folder, opened and checked in one place: config.json, the tokenizer that lies beside it, the weights and
-// their digest. Whatever runs a model or goes on training one begins here. What a task keeps in the folder too
-// (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
+// A model folder, opened and checked in one place: config.json, the tokenizer that lies beside it, the
+// weights and their digest. Whatever runs a model or goes on training one begins here. What a task keeps in
+// the folder too (window.json, profiles.tsv) is read by lib/tasks/finetuned_model.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,8 +29,8 @@ class ModelFolder {
   const ModelConfig& config() const { return config_; }
 
   bool has_tokenizer() const;
-  // Read at the first call, and held against the config. Error{bad_input}: there is none, it cannot be read, or it
-  // has another vocabulary than the model.
+  // Read at the first call, and held against the config. Error{bad_input}: there is none, it cannot be read,
+  // or it has another vocabulary than the model.
   const Tokenizer& tokenizer() const;
   Alphabet alphabet() const;
 
@@ -40,6 +41,8 @@ class ModelFolder {
 
   // The weights; errors as load_model (checkpoint.h). Without options the head is the stored one.
   LoadedModel load(const LoadOptions& options = {}) const;
+  // The same with this head; where another one is stored, its values are drawn from the seed.
+  LoadedModel load(HeadType head, std::uint64_t seed, std::int64_t num_labels = 2) const;
   // Of the weights, as weight_files.h says; computed at the first call.
   const std::string& weights_digest() const;
 

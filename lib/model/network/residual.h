@@ -1,5 +1,5 @@
-// Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where it
-// leaves it.
+// Where a branch of a layer (attention or feed-forward) joins the residual stream, and on the way back, where
+// it leaves it.
 #pragma once
 
 #include "lib/model/network/memory.h"

@@ -30,18 +30,18 @@ struct BaseAttributions {
   bool cut = false;  // whether there are bases behind the last token
 };
 
-// A model that is asked for the gradients of some of its outputs, sequence by sequence. What comes out of a sequence
-// does not depend on its neighbours.
+// A model that is asked for the gradients of some of its outputs, sequence by sequence. What comes out of a
+// sequence does not depend on its neighbours.
 class BaseAttributor {
  public:
-  // `outputs`: of model.profiles(). Of two classes the one output is the logit of class 1 less that of class 0, else
-  // an output is the logit of its label. Memory for the largest batch is taken here.
+  // `outputs`: of model.profiles(). Of two classes the one output is the logit of class 1 less that of class
+  // 0, else an output is the logit of its label. Memory for the largest batch is taken here.
   BaseAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs, const BatchSize& batch,
                  kernels::Backend& backend);
 
   std::size_t outputs() const { return outputs_; }
-  // `sequence`: A C G T N, upper case, read as it is. `done` is called once, in the order of the calls of add, now or
-  // later.
+  // `sequence`: A C G T N, upper case, read as it is. `done` is called once, in the order of the calls of
+  // add, now or later.
   void add(const std::string& sequence, std::function<void(const BaseAttributions&)> done);
   // Runs what is queued; every `done` has been called afterwards.
   void finish() { runner_.finish(); }

@@ -1,4 +1,5 @@
-// Model folders that must be refused, and what a fine-tuned model tells of itself: tokenizer, alphabet, head, window.
+// Model folders that must be refused, and what a fine-tuned model tells of itself: tokenizer, alphabet, head,
+// window.
 #include "lib/tasks/finetuned_model.h"
 
 #include <gtest/gtest.h>

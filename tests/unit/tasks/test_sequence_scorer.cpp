@@ -91,7 +91,8 @@ TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
 TEST_F(Scorer, NothingDependsOnTheBatch) {
   std::vector<std::string> sequences;
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
-  EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences), score({{model("a")}, Strands::both, {128 * 7}}, sequences));
+  EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences),
+            score({{model("a")}, Strands::both, {128 * 7}}, sequences));
 }
 
 TEST_F(Scorer, MeansAreOverModelsThenStrands) {

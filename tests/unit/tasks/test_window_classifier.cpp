@@ -48,14 +48,15 @@ class WindowClassifier : public ::testing::Test {
 TEST_F(WindowClassifier, ValidationCountsTheClassesThatAreRight) {
   Model model(*backend_, loaded_.config, padded_limits(loaded_.config, 3), {});
   model.set_parameters(loaded_.parameters);
-  const std::vector<double> probabilities = classify(model, sequences_, 3);
-  ASSERT_EQ(probabilities.size(), sequences_.size() * 3);
   std::int64_t correct = 0;
   std::set<std::ptrdiff_t> answers;
-  for (std::size_t i = 0; i < sequences_.size(); ++i) {
-    const auto row = probabilities.begin() + static_cast<std::ptrdiff_t>(3 * i);
-    const std::ptrdiff_t answer = std::max_element(row, row + 3) - row;
-    correct += answer == sequences_[i].label ? 1 : 0;
+  for (const ClassifiedSequence& sequence : sequences_) {
+    Batch one;
+    one.append(sequence.ids, {}, loaded_.config.block_size, 0, loaded_.config.input_length);
+    model.forward(one, {});
+    const std::vector<float> logits = model.sequence_logits();
+    const std::ptrdiff_t answer = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    correct += answer == sequence.label ? 1 : 0;
     answers.insert(answer);
   }
   const ClassificationTask task(options_, loaded_.config, none_, sequences_);

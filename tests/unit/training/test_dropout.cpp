@@ -1,5 +1,5 @@
-// Dropout: masks that differ between sites, layers, updates and micro-batches, and that are the same where nothing of
-// them differs.
+// Dropout: masks that differ between sites, layers, updates and micro-batches, and that are the same where
+// nothing of them differs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 // ---- Within a call: sites and layers
 
-// A pre-LN model whose embeddings are 1 and whose layers add 10 (attention) and 100 (feed-forward) to every element,
-// whatever comes in: with a dropout of one half a state says which of them were kept, twice each.
+// A pre-LN model whose embeddings are 1 and whose layers add 10 (attention) and 100 (feed-forward) to every
+// element, whatever comes in: with a dropout of one half a state says which of them were kept, twice each.
 class ConstantBranches : public ::testing::Test {
  protected:
   ConstantBranches() {
@@ -72,7 +72,8 @@ class ConstantBranches : public ::testing::Test {
   std::unique_ptr<kernels::Backend> backend_ = kernels::make_cpu_backend();
 };
 
-// The share of elements that two masks agree on: 1/2 for independent ones, with a standard deviation of 0.014.
+// The share of elements that two masks agree on: 1/2 for independent ones, with a standard deviation of
+// 0.014.
 double agreement(const std::vector<int>& a, const std::vector<int>& b) {
   double same = 0;
   for (std::size_t i = 0; i < a.size(); ++i) same += a[i] == b[i] ? 1 : 0;

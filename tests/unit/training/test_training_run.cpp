@@ -1,5 +1,5 @@
-// Whole runs from RunOptions to RUN/final against a plain loop in double: thirty updates with both optimizers and
-// both schedules, with warm-up, weight decay and clipping, in one part and in four.
+// Whole runs from RunOptions to RUN/final against a plain loop in double: thirty updates with both optimizers
+// and both schedules, with warm-up, weight decay and clipping, in one part and in four.
 #include "lib/training/training_run.h"
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::int64_t steps = 30;
 
-// Four sequences an update, other ones in every update. Their numbers of masked tokens differ, so that a mean over
-// micro-batches is not the mean over the update.
+// Four sequences an update, other ones in every update. Their numbers of masked tokens differ, so that a mean
+// over micro-batches is not the mean over the update.
 const std::vector<std::int64_t> lengths = {9, 30, 5, 14};
 
 std::uint64_t seed_of(std::uint64_t step) {

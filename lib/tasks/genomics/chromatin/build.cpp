@@ -245,8 +245,8 @@ class Builder {
     throw_bad_input(
         fmt::format("{}: none of the {} bins is kept ({})", options_.peaks, summary_.grid,
                     summary_.dropped.text(": ")),
-        "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, `max_n`, `left` and "
-        "`right`");
+        "check that peaks and genome are of the same assembly, and the rules `keep`, `blacklist`, "
+        "`max_n`, `left` and `right`");
   }
 
   std::string facts() const {

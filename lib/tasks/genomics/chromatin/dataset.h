@@ -8,7 +8,8 @@
 //   sequences.fa.gz  (with .fai and .gzi) import-deepsea without a genome: one record per split, its samples
 //                    end to end; the bins of bins.bed.gz lie in it
 //   manifest.json    window, rules, splits, counts, lengths of the contigs, provenance; "reference" is the
-//                    FASTA to cut windows from, a path from this folder or from the working folder (find_file.h)
+//                    FASTA to cut windows from: a path from this folder, or from the working folder
+//                    (find_file.h)
 //
 // Coordinates are 0-based half-open, on the forward strand.
 #pragma once
@@ -119,8 +120,8 @@ class ChromatinDatasetWriter {
   const std::array<std::uint64_t, split_count>& positives(std::size_t profile) const {
     return positives_[profile];
   }
-  // `reference`: the manifest's, a path from the folder (path_from_folder). `facts_json`: an object whose entries the manifest takes over after its own
-  // (rules, counts of what was dropped, provenance).
+  // `reference`: the manifest's, a path from the folder (path_from_folder). `facts_json`: an object whose
+  // entries the manifest takes over after its own (rules, counts of what was dropped, provenance).
   void commit(const std::string& reference, const std::string& facts_json);
 
  private:

@@ -14,7 +14,7 @@
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
 
@@ -22,12 +22,13 @@ namespace bigbird {
 namespace {
 
 // The model to begin from, with a head for the profiles of the data.
-LoadedModel load_for(const ChromatinFinetuneOptions& options, const ChromatinDataset& data) {
-  const std::string& init = options.init;
+LoadedModel load_for(const ChromatinFinetuneOptions& options, const ModelFolder& folder,
+                     const ChromatinDataset& data) {
+  const std::string& init = folder.path();
   const auto profiles = static_cast<std::int64_t>(data.profiles().size());
-  LoadedModel loaded = load_model(init, HeadType::classification, options.seed, profiles);
+  LoadedModel loaded = folder.load(HeadType::classification, options.seed, profiles);
   ModelConfig& config = loaded.config;
-  if (read_config(init + "/config.json").head == HeadType::classification) {
+  if (folder.config().head == HeadType::classification) {
     if (config.num_labels != profiles || config.problem_type != ProblemType::multi_label) {
       throw_bad_input(fmt::format("{}: a classifier of {} classes or profiles, and {} has {} profiles", init,
                                   config.num_labels, options.data, profiles),
@@ -70,20 +71,21 @@ std::string window_text(const ModelWindow& window) {
   return fmt::format("{} bp, target {} bp at {}", window.length, window.target_length, window.target_offset);
 }
 
-std::string card(const ChromatinFinetuneOptions& options, const ModelConfig& config, const Schedule& schedule,
-                 const ChromatinDataset& data, std::size_t train_bins, const kernels::Backend& backend) {
-  const std::string rows = fmt::format(
-      "| data | {} bins, {} profiles (profiles.tsv) |\n| window | {} |\n| strands | {} |\n"
-      "| weight of positives | {:g} |\n",
-      train_bins, data.profiles().size(), window_text(data.window()), name_of(options.strands),
-      options.positive_weight);
-  return finetune_card(options, config, schedule, backend,
-                       "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin", rows) +
-         fmt::format(
-             "\nOutput k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin "
-             "predict -m FOLDER ...`. The probabilities are not calibrated: with positives weighted by {:g} "
-             "their log odds are higher by about {:.2f}.\n",
-             options.positive_weight, std::log(options.positive_weight));
+ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelConfig& config,
+                         const Schedule& schedule, const ChromatinDataset& data, std::size_t train_bins,
+                         const kernels::Backend& backend) {
+  ModelCard card = finetune_card(
+      options, config, schedule, backend, "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin",
+      {{"data", fmt::format("{} bins, {} profiles (profiles.tsv)", train_bins, data.profiles().size())},
+       {"window", window_text(data.window())},
+       {"strands", name_of(options.strands)},
+       {"weight of positives", fmt::format("{:g}", options.positive_weight)}});
+  card.use = fmt::format(
+      "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m FOLDER "
+      "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are higher by "
+      "about {:.2f}.\n",
+      options.positive_weight, std::log(options.positive_weight));
+  return card;
 }
 
 }  // namespace
@@ -100,16 +102,12 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
     throw_bad_input(options.data + ": no bin is of the training split",
                     "bigbird chromatin build says which bins are for training");
   }
-  LoadedModel loaded = load_for(options, data);
+  const ModelFolder init(options.init);
+  init.require(Alphabet::dna);
+  LoadedModel loaded = load_for(options, init, data);
   ModelConfig& config = loaded.config;
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
-  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
-                         options.init, options.init);
-  if (!tokenizer->is_dna()) {
-    throw_bad_input(options.init + ": its tokenizer is for text, not for DNA", "take a model that reads DNA");
-  }
 
-  const ChromatinWindows windows(data, *tokenizer);
+  const ChromatinWindows windows(data, init.tokenizer());
   std::int64_t longest = 0;
   if (options.length == 0) {
     longest = windows.longest_of_sample(train_rows, options.strands != StrandSampling::forward,
@@ -142,8 +140,8 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
   task.identity["strand"] = name_of(options.strands);
-  task.extras.model_card =
-      card(options, config, schedule_of(options, task.samples), data, train_bins, backend);
+  task.extras.model_card = model_card(
+      describe_model(options, config, schedule_of(options, task.samples), data, train_bins, backend));
   task.extras.files = model_task_files(data.window(), data.profiles());
 
   const TrainingSummary summary = run_training(batches, task, options, backend);

@@ -21,8 +21,8 @@ struct PeakTrack {
 };
 
 // Table "#name group file" with an optional column "track" ("." for all of the file). A file is
-// relative to the list, or to the working folder (find_file.h). Errors name file and line: an empty name or file; a file (and track) listed twice; no
-// row; more than 65,535.
+// relative to the list, or to the working folder (find_file.h). Errors name file and line: an empty name or
+// file; a file (and track) listed twice; no row; more than 65,535.
 std::vector<PeakTrack> read_peak_list(const std::string& path);
 
 // 12 bytes, because a bundle of 919 tracks has tens of millions.

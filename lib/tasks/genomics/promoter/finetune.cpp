@@ -8,14 +8,12 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/promoter/leaks.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/window_classifier.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {
@@ -61,16 +59,17 @@ void say_shortened(const std::string& file, const EncodedWindows& windows, std::
                           file, windows.shortened, windows.sequences.size(), length));
 }
 
-std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                       const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
-                       const kernels::Backend& backend) {
-  std::string rows = fmt::format("| windows | {}; of classes 0, 1 ...: {} |\n", train.sequences.size(),
-                                 class_counts(train, config.num_labels));
-  if (!sides.facts.negatives.empty()) rows += fmt::format("| negatives | {} |\n", sides.facts.negatives);
-  std::string card = finetune_card(options, config, schedule, backend,
-                                   "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
-  card += config.num_labels == 2 ? "\nClass 1 is a promoter (or what the data called 1). " : "\n";
-  card +=
+ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConfig& config,
+                         const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
+                         const kernels::Backend& backend) {
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"windows", fmt::format("{}; of classes 0, 1 ...: {}", train.sequences.size(),
+                              class_counts(train, config.num_labels))}};
+  if (!sides.facts.negatives.empty()) rows.emplace_back("negatives", sides.facts.negatives);
+  ModelCard card = finetune_card(options, config, schedule, backend,
+                                 "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
+  if (config.num_labels == 2) card.use = "Class 1 is a promoter (or what the data called 1). ";
+  card.use +=
       "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
       "the classes in the training windows, not in a genome.\n";
   return card;
@@ -80,14 +79,15 @@ std::string model_card(const PromoterFinetuneOptions& options, const ModelConfig
 
 TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
   check_run(options);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.init);
+  const ModelFolder init(options.init);
+  const Tokenizer& tokenizer = init.tokenizer();
   const Sides sides = find_sides(options);
-  const ModelConfig stored = read_config(options.init + "/config.json");
+  const ModelConfig& stored = init.config();
   const std::int64_t most =
       options.length > 0 ? input_length(options, stored, 0) : stored.max_position_embeddings;
   LeakCheck leaks;
   const auto read = [&](const LabelledSource& source, const char* side, std::int64_t max_tokens) {
-    return encode_labelled_windows(*read_labelled_windows(source), source.path, *tokenizer, max_tokens,
+    return encode_labelled_windows(*read_labelled_windows(source), source.path, tokenizer, max_tokens,
                                    [&](const Window& window) { leaks.add(side, window); });
   };
   const EncodedWindows train_windows = read(sides.train, "train", most);
@@ -105,15 +105,13 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
     log_warning(fmt::format("training and validation examples are not independent: {}", report.text()));
   }
 
-  LoadedModel loaded = load_model(options.init, HeadType::classification, options.seed, classes);
+  LoadedModel loaded = init.load(HeadType::classification, options.seed, classes);
   ModelConfig& config = loaded.config;
   if (config.num_labels != classes) {
     throw_bad_input(fmt::format("{}: this classifier has {} classes, the examples have {}", options.init,
                                 config.num_labels, classes),
                     "begin from a pretrained model");
   }
-  check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
-                         options.init, options.init);
   config.input_length = length;
   validate(config, "the options of the model");
 
@@ -128,8 +126,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   task.samples = train_windows.sequences.size();
   task.validates = !valid_windows.sequences.empty();
   task.identity["data (training windows)"] = std::to_string(task.samples);
-  task.extras.model_card =
-      model_card(options, config, schedule_of(options, task.samples), train_windows, sides, backend);
+  task.extras.model_card = model_card(
+      describe_model(options, config, schedule_of(options, task.samples), train_windows, sides, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
   const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences);
   return run_training(batches, task, options, backend);

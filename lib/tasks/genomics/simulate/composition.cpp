@@ -51,8 +51,8 @@ std::size_t code_of(char base) {
   return std::string_view(letters).find(base);
 }
 
-// What a model can learn beyond the GC share: how much each context prefers each base, 25 to 175 against a mean
-// of 100.
+// What a model can learn beyond the GC share: how much each context prefers each base, 25 to 175 against a
+// mean of 100.
 std::vector<BaseWeights> draw_preferences(std::uint64_t seed, std::size_t contexts) {
   CounterRng rng(seed, Purpose::simulate_genome, ~0ull);
   std::vector<BaseWeights> preferences(contexts);

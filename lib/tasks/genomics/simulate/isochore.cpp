@@ -20,8 +20,8 @@ constexpr std::array<std::int64_t, 5> class_percents = {20, 32, 24, 15, 9};
 // Bases on each side of a distal site that its factors and peaks may need.
 constexpr std::int64_t distal_reach = 250;
 
-// Distances in bp between the TSS and the factors that bind there: the first behind the GC boxes, each in a stretch of
-// its own, so that none overwrites another.
+// Distances in bp between the TSS and the factors that bind there: the first behind the GC boxes, each in a
+// stretch of its own, so that none overwrites another.
 constexpr std::int64_t first_factor_distance = 165;
 constexpr std::int64_t factor_stretch = 25;
 // Bases from the first base of a factor's place to its last one, whatever the length of its motif.

@@ -18,9 +18,10 @@ struct IsochoreContent {
   std::int64_t repeat_bases = 0;
 };
 
-// Fills `bases` with background, repeats, CpG islands, distal factor sites and promoters; in one of six isochores an N
-// gap takes the place of the first of them. Promoters stand in slots of equal size, so that windows of -5,000..+3,000
-// around the TSS of neighbouring genes do not overlap at up to 100 promoters per Mb. `key` names the draw.
+// Fills `bases` with background, repeats, CpG islands, distal factor sites and promoters; in one of six
+// isochores an N gap takes the place of the first of them. Promoters stand in slots of equal size, so that
+// windows of -5,000..+3,000 around the TSS of neighbouring genes do not overlap at up to 100 promoters per
+// Mb. `key` names the draw.
 IsochoreContent make_isochore(const GenomeDesign& design, std::span<char> bases, std::uint64_t key);
 
 }  // namespace bigbird

@@ -1,4 +1,5 @@
-// Promoter elements of the simulator; see promoter.h. Offsets are counted on the sense strand from the TSS (0).
+// Promoter elements of the simulator; see promoter.h. Offsets are counted on the sense strand from the TSS
+// (0).
 #include "lib/tasks/genomics/simulate/promoter.h"
 
 #include <cstddef>

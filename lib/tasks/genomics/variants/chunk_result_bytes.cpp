@@ -1,5 +1,5 @@
-// Scores of a chunk as bytes; see chunk_result_bytes.h. The numbers of ChunkResult stand in the order of their
-// declaration.
+// Scores of a chunk as bytes; see chunk_result_bytes.h. The numbers of ChunkResult stand in the order of
+// their declaration.
 #include "lib/tasks/genomics/variants/chunk_result_bytes.h"
 
 #include "lib/tasks/chunk_bytes.h"

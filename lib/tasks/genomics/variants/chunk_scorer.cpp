@@ -67,16 +67,17 @@ void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optio
   rules.offset = windows.offset;
 }
 
-std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, std::size_t strands) {
+std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, Strands strands) {
   return fmt::format("window={} offset={} grid={} target={} shifts={} step={} edge={} strands={}",
                      rules.window, rules.offset, rules.grid, rules.target_offset, windows.shifts,
-                     windows.shifts > 1 ? windows.shift_step : 0, edge_rule_name(rules.edge), strands);
+                     windows.shifts > 1 ? windows.shift_step : 0, edge_rule_name(rules.edge),
+                     strands == Strands::both ? "2" : name_of(strands));
 }
 
 // One different sequence of the chunk.
 struct ChunkScorer::Window {
   std::string_view sequence;
-  std::vector<std::int32_t> tokens;  // first model, forward strand
+  std::vector<std::int32_t> tokens;  // first model, first strand that is read
   std::vector<double> values;        // [outputs, strands]
   bool cut = false;
   std::size_t uses = 0;               // by jobs that are not reduced yet

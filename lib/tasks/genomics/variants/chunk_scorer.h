@@ -33,8 +33,8 @@ struct VariantWindows {
 // its first half: 499 of DeepSEA's 1,000), or of a window whose length was given and is another than theirs.
 // Error{usage} without a length, for even shifts, for a grid without a target bin.
 void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model);
-// "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2": what makes scores comparable.
-std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, std::size_t strands);
+// "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2" (+ or - where one is read): what makes scores comparable.
+std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, Strands strands);
 
 // What is kept of one ALT. Numbers hold only where reason is none; n_share also where there is too much of
 // it.
@@ -42,7 +42,7 @@ struct AlleleResult {
   SkipReason reason = SkipReason::none;
   unsigned flags = 0;
   float n_share = 0;          // of the REF window; of shifted windows the largest
-  float token_share = 0;      // changed_token_share, forward strand, first model; mean over the shifts
+  float token_share = 0;      // changed_token_share, first strand read, first model; mean over the shifts
   float difference = 0;       // of the profile with the largest |logFC * diff|
   float log_fold_change = 0;  // of the same
   std::int32_t profile = -1;

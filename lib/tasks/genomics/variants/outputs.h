@@ -11,8 +11,8 @@
 
 namespace bigbird {
 
-// What the names of skipped.tsv and summary.json begin with: `report`, or where it is empty the prefix of the scores;
-// empty (these files are not written) when they go to stdout.
+// What the names of skipped.tsv and summary.json begin with: `report`, or where it is empty the prefix of the
+// scores; empty (these files are not written) when they go to stdout.
 std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output);
 
 class VariantOutputs {

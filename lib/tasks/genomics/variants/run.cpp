@@ -50,10 +50,11 @@ std::unique_ptr<VariantBackground> open_background(const std::string& path, cons
   return std::make_unique<VariantBackground>(path, context.scorer.outputs(), context.origin);
 }
 
-std::vector<std::size_t> choose_profiles(const VariantRunOptions& options, std::size_t profiles) {
+std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
+                                         const std::vector<Profile>& profiles) {
   const bool matrices = options.format == VariantFormat::npy || options.format == VariantFormat::h5;
   std::vector<std::size_t> written =
-      written_profiles(options.profiles, profiles, matrices ? profiles : few_profiles);
+      written_profiles(options.profiles, profiles, matrices ? profiles.size() : few_profiles);
   if (matrices && written.empty()) {
     throw_usage("`profiles` none leaves no matrix to write", "write a table (tsv), or name profiles");
   }
@@ -73,6 +74,7 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["models"] = context.scorer.digests();
   json["profiles"] = context.scorer.outputs();
   json["strands"] = context.scorer.strands();
+  if (context.scorer.strands() == 1) json["strand"] = name_of(context.scorer.strands_read());
   json["window"] = context.rules.window;
   json["offset"] = context.rules.offset;
   json["anchor"] = context.windows.anchor_bin ? "bin" : "variant";
@@ -127,7 +129,7 @@ class VariantRun {
       : options_(options),
         context_(options.scoring, scorer),
         backcontext_(open_background(options.background, context_)),
-        written_(choose_profiles(options, scorer.outputs())),
+        written_(choose_profiles(options, scorer.profiles())),
         chunk_scorer_(scorer, context_.fasta, context_.contigs,
                       {context_.rules, context_.windows, written_, true}, backcontext_.get()),
         columns_(scorer.profiles(), chunk_scorer_.groups(), written_, chunk_scorer_.values_per_profile()),

@@ -17,7 +17,7 @@ namespace bigbird {
 struct VariantRunOptions {
   VariantScoringOptions scoring;
   std::string background;  // file; empty for none
-  std::string profiles;    // "all", "none" or a list of indices ("0,5,10-19"); empty: all of at most 8
+  std::string profiles;    // as written_profiles takes them; empty: all of at most 8
   std::string output;      // "-": stdout
   VariantFormat format = VariantFormat::vcf;
   std::string report;  // as of report_prefix (outputs.h)

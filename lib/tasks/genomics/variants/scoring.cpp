@@ -23,7 +23,7 @@ ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceSco
       rules(options.rules),
       windows(options.windows) {
   place_windows(rules, windows, scorer.window());
-  origin = {joined(scorer.digests()), windows_text(rules, windows, scorer.strands())};
+  origin = {joined(scorer.digests()), windows_text(rules, windows, scorer.strands_read())};
 }
 
 void ScoringContext::count(const std::vector<VcfRecord>& records, const ChunkResult& result,

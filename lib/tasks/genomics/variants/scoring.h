@@ -1,4 +1,5 @@
-// What `variants` and `variants background` share: the genome, the windows on it, and the counts of what was scored.
+// What `variants` and `variants background` share: the genome, the windows on it, and the counts of what was
+// scored.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ struct ScoringContext {
   BackgroundOrigin origin;  // what a background must have been made with
 };
 
-// Why a run that scored nothing is an error, with a hint that goes by its most frequent reason; nothing when some
-// allele was scored, or there was none.
+// Why a run that scored nothing is an error, with a hint that goes by its most frequent reason; nothing when
+// some allele was scored, or there was none.
 std::optional<Error> why_nothing_was_scored(const VariantTally& tally, const std::string& input);
 
 }  // namespace bigbird

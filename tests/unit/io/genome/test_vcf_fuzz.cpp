@@ -7,6 +7,7 @@
 
 #include "tests/fuzz/entry_vcf.h"
 #include "tests/fuzz/mutations.h"
+#include "tests/fuzz/short_run.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -27,6 +28,11 @@ TEST(VcfFuzz, DamagedTextIsReadOrRefused) {
   std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + ".vcf");
   EXPECT_GT(read, 100);
   EXPECT_GT(refused, 100);
+}
+
+TEST(VcfFuzz, DamagedBcfIsReadOrRefused) {
+  fuzz::short_run("bcf", fuzz::bcf, 500);
+  std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + ".bcf");
 }
 
 }  // namespace

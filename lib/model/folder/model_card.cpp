@@ -1,5 +1,5 @@
 // See model_card.h.
-#include "lib/report/model_card.h"
+#include "lib/model/folder/model_card.h"
 
 #include <fmt/format.h>
 
@@ -86,15 +86,30 @@ std::string full_attention_line(const ModelConfig& config) {
   return ranges.empty() ? "never" : ranges;
 }
 
-std::string model_card(const ModelConfig& config, const ModelCard& card) {
+std::string model_card(const ModelCard& card) {
+  std::string text = "---\nlibrary_name: transformers\ntags: [bigbird";
+  for (const std::string& tag : card.tags) text += ", " + tag;
+  text += "]\n---\n# " + card.title + "\n\n";
+  if (!card.about.empty()) text += card.about + "\n";
+  text += "| " + card.table + " | |\n|---|---|\n";
+  for (const auto& [what, value] : card.rows) text += fmt::format("| {} | {} |\n", what, value);
+  if (!card.origin.empty()) text += "\n" + card.origin;
+  if (!card.command.empty()) text += "\n```\n" + card.command + "\n```\n";
+  if (!card.use.empty()) text += "\n" + card.use;
+  return text;
+}
+
+ModelCard converted_card(const ModelConfig& config, const Conversion& conversion) {
   const ParameterLayout layout(config);
-  std::string text =
-      "---\nlibrary_name: transformers\ntags: [bigbird]\n---\n# BigBird encoder\n\n| model | |\n|---|---|\n";
+  ModelCard card;
+  card.title = "BigBird encoder";
+  card.table = "model";
   const auto row = [&](const std::string& what, const std::string& value) {
-    text += fmt::format("| {} | {} |\n", what, value);
+    card.rows.emplace_back(what, value);
   };
   row("head", name_of(config.head));
-  row("parameters", fmt::format("{}, stored as {}", layout.count(), tensor_type_name(card.written.type)));
+  row("parameters",
+      fmt::format("{}, stored as {}", layout.count(), tensor_type_name(conversion.written.type)));
   row("layers, width, heads, inner width",
       fmt::format("{}, {}, {}, {}", config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
                   config.intermediate_size));
@@ -107,18 +122,18 @@ std::string model_card(const ModelConfig& config, const ModelCard& card) {
   row("LayerNorm", norm_line(config));
   row("activation", config.activation == Activation::gelu_erf ? "gelu (erf)" : "gelu (tanh form)");
   row("vocabulary", fmt::format("{} pieces", config.vocab_size));
-  if (!card.tokenizer.empty()) row("tokenizer", card.tokenizer);
+  if (!conversion.tokenizer.empty()) row("tokenizer", conversion.tokenizer);
   row("padded length", config.input_length > 0 ? fmt::format("{} tokens", config.input_length)
                                                : "the next multiple of the block size");
-  text += "\n## Where it comes from\n\n";
-  text += fmt::format("Converted from `{}`:\n\n", card.source);
-  for (const std::string& file : card.source_files) text += "- " + file + "\n";
-  for (const std::string& note : card.notes) text += "- " + note + "\n";
-  if (!card.command.empty()) text += "\n```\n" + card.command + "\n```\n";
-  text +=
-      "\n## How to load it\n\nIn bigbird: `bigbird check FOLDER`, `bigbird info FOLDER`, `bigbird forward -m "
-      "FOLDER -i IN.safetensors -o OUT.safetensors`.\n\n";
-  return text + huggingface_text(config, card.written);
+  card.origin = fmt::format("## Where it comes from\n\nConverted from `{}`:\n\n", conversion.source);
+  for (const std::string& file : conversion.source_files) card.origin += "- " + file + "\n";
+  for (const std::string& note : conversion.notes) card.origin += "- " + note + "\n";
+  card.command = conversion.command;
+  card.use =
+      "## How to load it\n\nIn bigbird: `bigbird check FOLDER`, `bigbird info FOLDER`, `bigbird forward -m "
+      "FOLDER -i IN.safetensors -o OUT.safetensors`.\n\n" +
+      huggingface_text(config, conversion.written);
+  return card;
 }
 
 }  // namespace bigbird

@@ -1,0 +1,42 @@
+// Short fuzzing runs over the seeds of tests/fuzz: nothing but an Error may come out of damaged tables.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/fuzz/entry_tables.h"
+#include "tests/fuzz/short_run.h"
+
+namespace bigbird {
+namespace {
+
+using fuzz::short_run;
+
+class TablesFuzz : public ::testing::Test {
+ protected:
+  static void TearDownTestSuite() {
+    for (const char* suffix : {".chain", ".npy", ".mat", ".h5"}) {
+      std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix);
+    }
+  }
+};
+
+TEST_F(TablesFuzz, DamagedChainsAreReadOrRefused) {
+  short_run("chain", fuzz::chain, 1000);
+}
+
+TEST_F(TablesFuzz, DamagedMatricesAreReadOrRefused) {
+  short_run("npy", fuzz::npy, 1000);
+}
+
+TEST_F(TablesFuzz, DamagedMatlabFilesAreReadOrRefused) {
+  short_run("matlab", fuzz::matlab, 300);
+}
+
+TEST_F(TablesFuzz, DamagedHdf5FilesAreReadOrRefused) {
+  short_run("hdf5", fuzz::hdf5, 300);
+}
+
+}  // namespace
+}  // namespace bigbird
