@@ -216,7 +216,7 @@ TEST_F(Ism, BadRegionsAndChoices) {
   window.window_length = 50;
   expect_message(error_of([&] { mutate_region(window, *backend_); }), "model", "windows of 100 bp");
   for (const auto& error :
-       {error_of([] { parse_ism_value("x"); }), error_of([] { parse_ism_strand("x"); }),
+       {error_of([] { parse_ism_value("x"); }), error_of([] { parse_strands("x"); }),
         error_of([] { parse_ism_window("x"); }), error_of([] { check_ism_path("x.bed"); })}) {
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->kind(), ErrorKind::usage);
