@@ -139,7 +139,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
   if (!options.init.empty()) card.rows.emplace_back("begun from", options.init);
   card.command = options.command;
   card.use =
-      "Use: `bigbird evaluate -m FOLDER --data SHARDS`, `bigbird forward -m FOLDER ...`; the weights carry "
+      "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry "
       "the names of Hugging Face's BigBirdForPreTraining. Random blocks are seeded by the layer, in training "
       "and in use; Hugging Face's evaluation mode uses none (random mode hf-eval reproduces it).\n";
   return card;

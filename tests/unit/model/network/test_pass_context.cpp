@@ -82,15 +82,15 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
     EXPECT_EQ(runs[2].first_row(), 56);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const kernels::AttentionBatch call = runs[i].call();
-      places.insert(pass.place);
-      EXPECT_EQ(pass.sequences, i == 0 ? 1 : 2);
-      EXPECT_EQ(pass.token_offsets[0], 0);
-      EXPECT_EQ(pass.drop_probability > 0, i == 1);
+      places.insert(call.place);
+      EXPECT_EQ(call.sequences, i == 0 ? 1 : 2);
+      EXPECT_EQ(call.token_offsets[0], 0);
+      EXPECT_EQ(call.drop_probability > 0, i == 1);
       if (i == 1) {
-        EXPECT_EQ(pass.token_offsets[2], 16);
-        EXPECT_EQ(pass.lengths[1], 5);
-        EXPECT_EQ(pass.dropout_seed, &seed);
-        sites.insert(pass.dropout_site);
+        EXPECT_EQ(call.token_offsets[2], 16);
+        EXPECT_EQ(call.lengths[1], 5);
+        EXPECT_EQ(call.dropout_seed, &seed);
+        sites.insert(call.dropout_site);
       }
     }
   }
