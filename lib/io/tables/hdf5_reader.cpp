@@ -65,7 +65,7 @@ struct Hdf5Reader::State {
     // The library reads past the end of an array in one piece that is shorter than its extents.
     const Hdf5Properties properties(H5Dget_create_plist(dataset.get()));
     const hsize_t held = H5Dget_storage_size(dataset.get());
-    const bool fixed = H5Tis_variable_str(stored.get()) == 0;  // a string takes more room than its pointer
+    const bool fixed = H5Tis_variable_str(stored.get()) <= 0;  // a string takes more room than its pointer
     if (!empty && H5Pget_layout(properties.get()) != H5D_CHUNKED && held != 0 &&
         (fixed ? held != bytes : held < bytes)) {
       fail(name,
