@@ -61,7 +61,7 @@ std::string BedLifter::lift(std::string_view line, const LineReader& lines, std:
   changed[1] = std::to_string(begin);
   changed[2] = std::to_string(end);
   if (record_.columns > 5 && lifted.reversed && record_.strand != '.')
-    changed[5] = record_.strand == '+' ? "-" : "+";
+    changed[5] = record_.strand == '+' ? '-' : '+';
   if (has_thick) {
     const bool kept = lifted.inner.has_value();
     changed[6] = std::to_string(kept ? lifted.inner->begin : begin);
