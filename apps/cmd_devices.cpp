@@ -14,12 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string as_table(const kernels::CudaStatus& cuda, const std::string& cpu) {
+std::string as_table(const kernels::CudaStatus& cuda, const std::string& cpu, const std::string& cpu_bf16) {
   std::string text;
   if (!cuda.versions.empty()) text += fmt::format("##cuda={}\n", cuda.versions);
   if (!cuda.why.empty())
     text += fmt::format("##{}={}\n", cuda.devices.empty() ? "no_cuda" : "left_out", cuda.why);
   if (!cuda.hint.empty()) text += fmt::format("##hint={}\n", cuda.hint);
+  text += fmt::format("##cpu_bf16={}\n", cpu_bf16);
   text += "#device\tname\tcompute_capability\tmultiprocessors\tmemory_bytes\tfree_bytes\n";
   text += fmt::format("cpu\t{}\t.\t.\t.\t.\n", cpu);
   for (const kernels::CudaDevice& device : cuda.devices) {
@@ -29,7 +30,7 @@ std::string as_table(const kernels::CudaStatus& cuda, const std::string& cpu) {
   return text;
 }
 
-Json as_json(const kernels::CudaStatus& cuda, const std::string& cpu) {
+Json as_json(const kernels::CudaStatus& cuda, const std::string& cpu, const std::string& cpu_bf16) {
   Json devices = Json::array();
   for (const kernels::CudaDevice& device : cuda.devices) {
     devices.push_back({{"device", fmt::format("cuda:{}", device.index)},
@@ -41,6 +42,7 @@ Json as_json(const kernels::CudaStatus& cuda, const std::string& cpu) {
   }
   const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
   return {{"cpu", cpu},
+          {"cpu_bf16", cpu_bf16},
           {"cuda",
            {{"built_in", cuda.built_in},
             {"versions", text(cuda.versions)},
@@ -61,8 +63,10 @@ int cmd_devices(int argc, char** argv) {
 
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
   const std::string cpu = kernels::make_cpu_backend()->details();
+  // What --precision bf16 would be here: how it multiplies, and why.
+  const std::string cpu_bf16 = kernels::make_cpu_backend(kernels::Precision::bf16)->details();
   OutputStream out("-");
-  out.write(json ? as_json(cuda, cpu).dump(2) + "\n" : as_table(cuda, cpu));
+  out.write(json ? as_json(cuda, cpu, cpu_bf16).dump(2) + "\n" : as_table(cuda, cpu, cpu_bf16));
   out.close();
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "kernels/cpu/bf16_choice.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/parallel.h"
@@ -55,8 +56,8 @@ CpuBackend::CpuBackend(const CpuOptions& options)
       use_onednn_(options.use_onednn && has_onednn()),
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
-      onednn_bf16_(precision_ == Precision::bf16 && amx_ == nullptr && use_onednn_ && onednn_has_bf16() &&
-                   std::string_view(level_.name) == "x86-64-v4") {}
+      onednn_bf16_(precision_ == Precision::bf16 && amx_ == nullptr && use_onednn_ &&
+                   bf16_choice(level_).by_instructions) {}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(options);
@@ -75,9 +76,10 @@ std::string CpuBackend::details() const {
   if (amx_ != nullptr) {
     products = bf16 ? "AMX bf16" : "AMX, fp32 as three bf16";
   } else if (onednn_bf16_) {
-    products = "oneDNN " + onednn_version() + " bf16";
+    products = "oneDNN " + onednn_version() + " bf16 (" + bf16_choice(level_).why + ")";
   } else if (bf16) {
-    products = "bf16 without its instructions (no faster than fp32)";
+    products = "bf16 without its instructions, no faster than fp32";
+    if (use_onednn_) products += " (" + bf16_choice(level_).why + ")";
   } else if (use_onednn_) {
     products = "oneDNN " + onednn_version();
   }

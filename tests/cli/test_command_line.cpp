@@ -223,7 +223,21 @@ TEST(CommandLine, DevicesListsTheCpuAndSaysWhyThereIsNothingElse) {
   EXPECT_EQ(json.status, 0) << json.err;
   const auto parsed = nlohmann::json::parse(json.out);
   EXPECT_TRUE(parsed.at("cpu").is_string());
+  EXPECT_TRUE(contains(result.out, "##cpu_bf16=" + parsed.at("cpu_bf16").get<std::string>() + "\n"))
+      << result.out;
   EXPECT_EQ(parsed.at("cuda").at("devices").empty(), contains(result.out, "##no_cuda="));
+}
+
+// Which of two ways bf16 takes is pinned where the processor has both.
+TEST(CommandLine, TheWayOfBf16IsSaidAndCanBeChosen) {
+  const std::string own = run_bigbird({"devices"}).out;
+  const bool both = contains(own, " bf16 (") || contains(own, "probed: ") || contains(own, "as measured");
+  if (!both) GTEST_SKIP() << "this processor has AMX, or no bf16 instructions";
+  const auto with = [](const std::string& way) {
+    return run_program({"env", "BIGBIRD_BF16=" + way, bigbird_binary(), "devices"}).out;
+  };
+  EXPECT_TRUE(contains(with("instructions"), " bf16 (BIGBIRD_BF16)")) << with("instructions");
+  EXPECT_TRUE(contains(with("floats"), "no faster than fp32 (BIGBIRD_BF16)")) << with("floats");
 }
 
 // The program is stopped when it has begun to write, however long a loaded machine takes to get there.

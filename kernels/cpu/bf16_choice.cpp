@@ -1,0 +1,121 @@
+// See bf16_choice.h.
+#include "kernels/cpu/bf16_choice.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "kernels/cpu/onednn_bf16.h"
+
+namespace bigbird::kernels {
+namespace {
+
+// A family is known when a forward pass was measured both ways on it (docs/speed.md).
+constexpr int zen_5 = 0x1a;
+
+// AMD's family; 0 for other makers.
+int amd_family() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0 || b != 0x68747541 || d != 0x69746e65 || c != 0x444d4163) return 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return 0;
+  const unsigned family = (a >> 8) & 0xf;
+  return static_cast<int>(family == 0xf ? family + ((a >> 20) & 0xff) : family);
+#else
+  return 0;
+#endif
+}
+
+template <typename T>
+class Aligned {
+ public:
+  explicit Aligned(Index bytes)
+      : data_(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 127) / 64 * 64))) {
+    if (data_ == nullptr) throw std::bad_alloc();
+    std::fill_n(static_cast<char*>(data_), bytes, '\0');
+  }
+  ~Aligned() { std::free(data_); }
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(const Aligned&) = delete;
+  T* get() const { return static_cast<T*>(data_); }
+
+ private:
+  void* data_;
+};
+
+template <typename Work>
+double least_seconds(const Work& work) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 4; ++round) {  // the first one warms up
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (round > 0) least = std::min(least, taken.count());
+  }
+  return least;
+}
+
+// How many times as fast the instructions are as rounded floats, on one product of the feed-forward layer of the base size.
+double gain_of_instructions(const Level& level) {
+  constexpr Index m = OnednnBf16Product::rows, n = 768, k = 3072;
+  const OnednnBf16Product product(n, k);
+  const Aligned<std::uint16_t> a(m * k * 2), b(n * k * 2);
+  const Aligned<std::byte> packed(product.packed_bytes());
+  const Aligned<std::byte> scratch(std::max(product.pack_scratch_bytes(), product.multiply_scratch_bytes()));
+  const Aligned<float> c(m * n * 4), left(m * k * 4), right(n * k * 4), own(level.gemm_scratch(n) * 4);
+  std::fill_n(left.get(), m * k, 0.5f);
+  std::fill_n(right.get(), n * k, 0.25f);
+  for (Index i = 0; i < n; ++i) level.round_to_bf16(right.get() + i * k, b.get() + i * k, k);
+  product.pack(b.get(), packed.get(), scratch.get());
+  const double instructions = least_seconds([&] {
+    for (Index i = 0; i < m; ++i) level.round_to_bf16(left.get() + i * k, a.get() + i * k, k);
+    product.multiply(a.get(), packed.get(), c.get(), scratch.get());
+  });
+  const Product floats{.m = m,
+                       .n = n,
+                       .k = k,
+                       .a = left.get(),
+                       .a_row = k,
+                       .a_column = 1,
+                       .b = right.get(),
+                       .b_row = 1,
+                       .b_column = k,
+                       .c = c.get(),
+                       .c_row = n,
+                       .round_to_bf16 = true};
+  return least_seconds([&] { level.gemm(floats, own.get()); }) / instructions;
+}
+
+Bf16Choice choose(const Level& level) {
+  if (!onednn_has_bf16() || std::string_view(level.name) != "x86-64-v4") {
+    return {false, "no bf16 instructions that oneDNN finds"};
+  }
+  if (const char* wanted = std::getenv("BIGBIRD_BF16"); wanted != nullptr) {
+    if (std::string_view(wanted) == "instructions") return {true, "BIGBIRD_BF16"};
+    if (std::string_view(wanted) == "floats") return {false, "BIGBIRD_BF16"};
+  }
+  if (amd_family() == zen_5) return {true, "AMD family 26, as measured"};
+  const double gain = gain_of_instructions(level);
+  char text[80];
+  std::snprintf(text, sizeof text, "probed: instructions %.1f times as fast as rounded floats", gain);
+  return {gain > 1.0, text};
+}
+
+}  // namespace
+
+const Bf16Choice& bf16_choice(const Level& level) {
+  static const Bf16Choice choice = choose(level);
+  return choice;
+}
+
+}  // namespace bigbird::kernels
