@@ -18,10 +18,9 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   }
   if (!defaults.profiles.empty()) {
     CLI::Option* profiles =
-        app.add_option(
-               "--profiles", profiles_,
-               "Outputs of the model: numbers, ranges or names as in 0,5,10-19, or all, or none; without it " +
-                   defaults.profiles)
+        app.add_option("--profiles", profiles_,
+                       "Outputs of the model: numbers, ranges, names (0,5,10-19), all or none; without it " +
+                           defaults.profiles)
             ->type_name("LIST");
     app.add_option("--profile", profiles_)->group(hidden)->excludes(profiles);
   }

@@ -195,9 +195,8 @@ struct Rotary {
 // values are scaled by 1 / (1 - probability): the same mask on every device. A probability of 0 copies.
 struct Dropout {
   float probability = 0.0f;
-  const std::uint64_t* seed =
-      nullptr;             // one number on the device, so that recorded work can run with another
-  std::uint64_t site = 0;  // different for any two places whose masks must differ
+  const std::uint64_t* seed = nullptr;  // one number on the device: recorded work runs with others
+  std::uint64_t site = 0;               // different for any two places whose masks must differ
 };
 
 // How a post-LN branch joins the residual stream: sum = residual + dropout(x).

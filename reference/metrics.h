@@ -23,7 +23,7 @@ double recall(const ConfusionTable& table);
 double f1(const ConfusionTable& table);
 double matthews_correlation(const ConfusionTable& table);
 
-// The share of (positive, negative) pairs that the scores put in the right order, a tie counting one half:
+// The fraction of (positive, negative) pairs that the scores put in the right order, a tie counting one half:
 // the rank sum with mean ranks. Undefined (no value) with one class only.
 std::optional<double> auroc(const std::vector<double>& scores, const std::vector<int>& labels);
 

@@ -1,6 +1,6 @@
-// Matrix products on the tile unit of x86 processors (AMX, bf16): 16 times the arithmetic of AVX-512. A float
-// goes in as one bf16 number (precision bf16) or as the sum of three, which hold all its 24 bits; the product
-// of two such sums is taken without the three smallest of its nine terms, which are below 2^-24 of it, so
+// GEMM on AMX, the tiles of x86 processors, in bf16: 16 times the arithmetic of AVX-512. A float goes in as
+// one bf16 number (precision bf16) or as the sum of three, which hold all its 24 bits; the product of two
+// such sums is taken without the three smallest of its nine terms, which are below 2^-24 of it, so
 // that sums of products are as exact as in fp32 (the idea of Henry, Tang and Heinecke 2019, "Leveraging the
 // bfloat16 artificial intelligence datatype for higher-precision computations"). Infinite operands give NaN,
 // and operands below about 1e-33 lose digits.

@@ -1,4 +1,4 @@
-// Finds out whether the tile unit can be used, and asks the operating system for it.
+// Finds out whether AMX can be used, and asks the operating system for it.
 #include <cstdlib>
 #include <string_view>
 

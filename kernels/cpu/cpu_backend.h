@@ -72,7 +72,7 @@ class CpuBackend final : public Backend {
   // The same in bf16 by oneDNN; a plain left matrix, c overwritten.
   template <typename After>
   void multiply_onednn_bf16(const Product& product, const After& after);
-  // The same on the tile unit.
+  // The same on AMX.
   template <typename After>
   void multiply_packed(const Product& product, const After& after);
 

@@ -1,4 +1,4 @@
-// Linear layers: the three matrix products, and bias and gelu on each tile while it is in the cache.
+// Linear layers: the three GEMMs, and bias and gelu on each tile while it is in the cache.
 #include <algorithm>
 #include <stdexcept>
 
@@ -28,7 +28,7 @@ TileSize tile_size(Index m, Index n) {
   return tile;
 }
 
-// Products on the tile unit. A slice of packed a (rows of one task by most_slice_steps of depth) and one
+// GEMM on AMX. A slice of packed a (rows of one task by most_slice_steps of depth) and one
 // packed group of b share the second-level cache; b is packed as a whole, or in runs of columns when it is
 // large.
 constexpr Index most_slice_steps = 24;
@@ -119,7 +119,7 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   });
 }
 
-// b is packed in runs of columns, as on the tile unit, and a run in pieces of whole products: one for most
+// b is packed in runs of columns, as on AMX, and a run in pieces of whole products: one for most
 // columns, one for what is left.
 template <typename After>
 void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {

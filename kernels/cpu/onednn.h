@@ -1,4 +1,4 @@
-// Matrix products through oneDNN, when it is compiled in.
+// GEMM through oneDNN, when it is compiled in.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// bf16 matrix products with fp32 sums through oneDNN, for processors that have AVX-512's bf16 instructions
+// bf16 GEMMs with fp32 sums through oneDNN, for processors that have AVX-512's bf16 instructions
 // and no tiles (those use amx.h). The block of rows has a fixed height, so that a row's result does not
 // depend on how many rows there are: oneDNN picks its kernel, and with it the order of sums, by the whole
 // shape.

@@ -1,4 +1,4 @@
-// Linear layers of the CUDA backend: matrix products with what follows them, fused where the library can.
+// Linear layers of the CUDA backend: GEMMs with what follows them, fused where the library can.
 #include <cstdint>
 
 #include "kernels/cuda/columns.h"

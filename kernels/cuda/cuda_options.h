@@ -1,5 +1,5 @@
-// The CUDA backend: all operations of backend.h on one device, on one stream. Plain C++; a program makes it
-// through kernels/devices.h, tests of the emulation make it here.
+// The CUDA backend: all operations of backend.h on one device, on one CUDA stream. Plain C++; a program
+// makes it through kernels/devices.h, tests of the emulation make it here.
 #pragma once
 
 #include <memory>

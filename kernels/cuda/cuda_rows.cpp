@@ -1,4 +1,4 @@
-// Everything of the CUDA backend that is neither a matrix product nor attention. What an operation needs of
+// Everything of the CUDA backend that is neither a GEMM nor attention. What an operation needs of
 // the backend is added here: its CUDA stream, its workspace, the working copies of the weights. The choice of
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
 // losses.cu, optimizer.cu).

@@ -19,28 +19,40 @@
 //   launch(Scale{x, count, 2.0f}, {.blocks = blocks_for(count, Scale::threads)}, stream);
 //
 // What a Thread can do (the same names in both headers):
-//   int index()  of the thread in its block      int lane(), warp()     index() % 32, index() / 32
-//   int block(), block_y()  of the block         int blocks(), blocks_y()  in the grid
-//   barrier()             all threads of the block; orders shared and global memory among them
-//   warp_barrier()        the 32 lanes of the warp; orders memory among them
-//   shuffle(v, lane), shuffle_xor(v, mask), shuffle_down(v, delta)   v: float, int, unsigned or double
-//   ballot(condition)     one bit per lane
-//   shared<T>(byte_offset, count)   a typed slice of the block's dynamic shared memory: Shared<T>. Slices
-//                         may overlap (a reused buffer)
-//   copy_async(to, i, from)   16 bytes from global `from` to shared to[i..], both 16-byte aligned. Arrives
-//                         at a wait_copies() of this thread; others see it after a barrier behind that
-//   copy_async(to, i, from, valid)   zeros instead when not valid (`from` is not read)
-//   commit_copies()       closes a group of this thread's copies
-//   wait_copies<N>()      until at most the N youngest groups are still on their way. Nothing may be on its
-//                         way when the thread returns
-//   mma_bf16(c, a, b), mma_tf32(c, a, b)   c += a b on a warp's fragments: c float[4], a uint32[4], b
-//                         uint32[2], laid out as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32)
-//   load_matrix_4(r, s, i)   ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8 matrix L / 8 (8
-//                         bf16, 16 bytes, aligned) and receives r[j] = elements 2 (L % 4), + 1 of row L / 4
-//                         of matrix j. All lanes read all rows: what lanes wrote needs a warp_barrier(). The
-//                         rows of a matrix lie in different banks (16-byte columns modulo 128 bytes)
-//   load_matrix_4_transposed(r, s, i)   the same with every 8x8 matrix transposed
-//   atomic_add(global, v) float; the order of additions is not defined
+//
+//   index()                   of the thread in its block
+//   lane(), warp()            index() % 32, index() / 32
+//   block(), block_y()        of the block in the grid
+//   blocks(), blocks_y()      of the grid
+//
+//   barrier()                 all threads of the block; orders shared and global memory among them
+//   warp_barrier()            the 32 lanes of the warp; orders memory among them
+//   shuffle(v, lane)          v of another lane; v: float, int, unsigned or double
+//   shuffle_xor(v, mask)      that of lane ^ mask
+//   shuffle_down(v, delta)    that of lane + delta
+//   ballot(condition)         one bit per lane
+//
+//   shared<T>(offset, count)  a typed slice of the block's dynamic shared memory, from byte `offset` on:
+//                             Shared<T>. Slices may overlap (a reused buffer)
+//   copy_async(to, i, from)   16 bytes from global `from` to shared to[i..], both 16-byte aligned. They
+//                             arrive at a wait_copies() of this thread; others see them after a barrier
+//                             behind that
+//   copy_async(to, i, from, valid)
+//                             zeros instead when not valid (`from` is not read)
+//   commit_copies()           closes a group of this thread's copies
+//   wait_copies<N>()          until at most the N youngest groups are still on their way. Nothing may be
+//                             on its way when the thread returns
+//
+//   mma_bf16(c, a, b)         c += a b on a warp's fragments: c float[4], a uint32[4], b uint32[2], laid
+//   mma_tf32(c, a, b)         out as PTX ISA "mma.m16n8k16" (bf16) and "mma.m16n8k8" (tf32)
+//   load_matrix_4(r, s, i)    ldmatrix.x4: lane L gives the place s[i] of row L % 8 of 8x8 matrix L / 8
+//                             (8 bf16, 16 bytes, aligned) and receives r[j] = elements 2 (L % 4), + 1 of
+//                             row L / 4 of matrix j. All lanes read all rows: what lanes wrote needs a
+//                             warp_barrier(). The rows of a matrix lie in different banks (16-byte
+//                             columns modulo 128 bytes)
+//   load_matrix_4_transposed(...)
+//                             the same with every 8x8 matrix transposed
+//   atomic_add(global, v)     v: float. The order of additions is not defined
 //
 // Shared<T>, T of an even number of bytes: s[i] is read by value (T x = s[i], never auto) and assigned: the
 // emulation watches each access, so there are no references to cells. s + n; s.template load<N>(i) and

@@ -18,7 +18,7 @@ class DeviceMemory {
   void reserve(std::size_t bytes);
   // 256-byte aligned; in the arena where it has room. Throws OutOfMemory (kernels/errors.h).
   void* allocate(std::size_t bytes);
-  // Memory of the arena may be given out again at once: work on it is ordered by the stream.
+  // Memory of the arena may be given out again at once: work on it is ordered by the CUDA stream.
   void release(void* memory) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Matrix products of the backend. gemm_cublaslt.cpp runs them through cuBLASLt, which is loaded at run time;
+// The GEMM of the backend. gemm_cublaslt.cpp runs them through cuBLASLt, which is loaded at run time;
 // emulation/gemm_emulation.cpp by plain loops (tests). All matrices are row-major, rows `stride` elements
 // apart.
 #pragma once

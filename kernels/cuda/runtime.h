@@ -1,4 +1,4 @@
-// What kernels and the backend need of the CUDA runtime: devices, memory, streams, events, graphs.
+// What kernels and the backend need of the CUDA runtime: devices, memory, CUDA streams, events, CUDA graphs.
 // Implemented by runtime.cu for the device and by emulation/runtime_emulation.cpp for tests. Plain C++: no
 // CUDA header.
 //
@@ -42,7 +42,7 @@ std::string driver_versions();
 void use_device(int index);
 std::size_t free_device_memory();
 
-// A queue of work, in order. Copies of the handle are the same stream.
+// A CUDA stream: a queue of work, in order. Copies of the handle are the same stream.
 struct Stream {
   void* handle = nullptr;
 };

@@ -24,7 +24,7 @@ struct ChunkOptions {
   // Under any naming, in this order; empty: 1-22, X, Y; "all": every contig.
   std::vector<std::string> chromosomes;
   std::string exclude_bed;      // empty: nothing is left out
-  double max_n_document = 1.0;  // shares of N, 0 to 1; below 1 the FASTA is read
+  double max_n_document = 1.0;  // fractions of N, 0 to 1; below 1 the FASTA is read
   double max_n_sentence = 1.0;
   bool reverse_complement = false;  // every document a second time, on the reverse strand, right after itself
   std::uint64_t seed = 1;
@@ -44,7 +44,7 @@ struct ChunkSummary {
 // depend on the options only, not on the number of threads. Blocks of a BED12 line are in ascending genomic
 // order on both strands: on strand - the sentences are read from the last block to the first, each
 // reverse-complemented. Errors: no chromosome to cut, unknown or repeated chromosomes, a BED none of whose
-// contigs is known, shares outside [0, 1], nothing left to write.
+// contigs is known, fractions outside [0, 1], nothing left to write.
 ChunkSummary chunk_genome(const ChunkOptions& options);
 
 // Indices of the contigs that a list of chromosomes means, as ChunkOptions says. `fasta` is for messages.

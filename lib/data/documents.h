@@ -66,9 +66,9 @@ class IntervalSet {
   std::vector<std::int64_t> before_;  // bases in the intervals before each one
 };
 
-// What is left out of the drawn documents. A sentence that touches an excluded base or whose share of N is
+// What is left out of the drawn documents. A sentence that touches an excluded base or whose fraction of N is
 // above max_n_sentence is dropped, and its document is cut there into the documents before and after; then
-// documents whose share of N is above max_n_document are dropped. Shares are in [0, 1].
+// documents whose fraction of N is above max_n_document are dropped. Fractions are in [0, 1].
 struct DocumentFilter {
   IntervalSet excluded;
   IntervalSet n_bases;

@@ -108,8 +108,8 @@ struct ModelConfig {
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
   // was trained with.
   std::int64_t input_length = 0;
-  // sha256 of the tokenizer the model was trained with (tokenization/tokenizer.h digest()); empty when
-  // unknown.
+  // SHA-256 of the tokenizer the model was trained with (digest() of lib/tokenization/tokenizer.h); empty
+  // when unknown.
   std::string tokenizer_digest;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }

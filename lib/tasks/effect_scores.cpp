@@ -1,4 +1,4 @@
-// Variant scores; see scores.h.
+// Variant scores; see effect_scores.h.
 #include "lib/tasks/effect_scores.h"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <system_error>
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
@@ -36,12 +35,11 @@ std::string path_from_folder(const std::string& path, const std::string& folder)
   if (is_absolute(path)) return path;
   // Folders by their own names, not those of links to them: ".." leads out of the folder itself. The file
   // keeps its name, because an index may lie beside a link to it.
-  std::error_code failed;
-  const std::filesystem::path from = std::filesystem::weakly_canonical(folder, failed);
-  if (failed) return path;
-  const std::filesystem::path there = std::filesystem::weakly_canonical(parent_folder(path), failed);
-  if (failed) return path;
-  return (there / std::filesystem::path(path).filename()).lexically_relative(from).string();
+  const auto canonical = [](const std::string& place) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(place));
+  };
+  const std::filesystem::path file = canonical(parent_folder(path)) / std::filesystem::path(path).filename();
+  return file.lexically_relative(canonical(folder)).string();
 }
 
 }  // namespace bigbird

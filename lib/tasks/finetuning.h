@@ -38,8 +38,8 @@ BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);
 // outlive the description.
 TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded);
 
-// How the model was made, as its card says it: the title, a tag of the task and the rows on its data are the task's,
-// and so is card.use, which is left empty.
+// How the model was made, as its card says it: the title, a tag of the task and the rows on its data are the
+// task's, and so is card.use, which is left empty.
 ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
                         const kernels::Backend& backend, const std::string& title, const std::string& tag,
                         const std::vector<std::pair<std::string, std::string>>& data_rows);

@@ -101,9 +101,9 @@ RankMetrics rank_metrics(std::span<double> positives, std::span<double> negative
   sort_scores(negatives);
   const double positive_count = static_cast<double>(positives.size());
   const double negative_count = static_cast<double>(negatives.size());
-  // AUROC is the share of (positive, negative) pairs in the right order, a tie counting half: the same number
-  // as mean ranks give. Walking up from the lowest score, "at or above this score" is what has not been
-  // passed yet.
+  // AUROC is the fraction of (positive, negative) pairs in the right order, a tie counting half: the same
+  // number as mean ranks give. Walking up from the lowest score, "at or above this score" is what has not
+  // been passed yet.
   double wins = 0;
   double precisions = 0;
   double positives_left = positive_count;

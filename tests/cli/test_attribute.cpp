@@ -39,11 +39,18 @@ TEST_F(AttributeCommand, WritesATrackOfTheRegion) {
     return attribute({"-r", "chr1:201-220", "--profile", "2", "--no-provenance", "-@", count}).out;
   };
   EXPECT_EQ(threads("1"), threads("2"));
+  const auto chosen = [&](const char* option, const char* profile, const char* batch_tokens) {
+    return attribute(
+               {"-r", "chr1:201-220", option, profile, "--no-provenance", "--batch-tokens", batch_tokens})
+        .out;
+  };
+  EXPECT_EQ(chosen("--profiles", "2", "1"), threads("1"));
+  EXPECT_EQ(chosen("--profiles", "K562|DNase", "10k"), threads("1"));
   EXPECT_EQ(threads("1").find("##"), std::string::npos);
 }
 
 TEST_F(AttributeCommand, LongRegionsSayThatTheyAreTiled) {
-  const auto done = attribute({"-r", "chr1:1-130", "--profile", "0,1", "-o", folder_ / "x.bedgraph"});
+  const auto done = attribute({"-r", "chr1:1-130", "--profiles", "0-1", "-o", folder_ / "x.bedgraph"});
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_NE(done.err.find("3 windows"), std::string::npos) << done.err;
   EXPECT_NE(testing::read_text(folder_ / "x.0.bedgraph").find("chr1\t"), std::string::npos);

@@ -167,6 +167,7 @@ TEST_F(ChromatinModel, TheSameModelTwiceIsTheSameEnsembleAndStrandsDiffer) {
   ASSERT_EQ(twice.status, 0) << twice.err;
   EXPECT_EQ(both.out, twice.out);
   EXPECT_NE(both.out, forward.out);
+  EXPECT_EQ(run_bigbird(predict({"-f", genome(), "-R", bins(), "--strands", "+"})).out, forward.out);
 }
 
 TEST_F(ChromatinModel, MatricesTracksAndEvaluationComeFromOneDataSet) {

@@ -1,5 +1,5 @@
-// Options of the verbs that make data and models, each by its effect: simulate, chunk, train-bpe, attention, convert, evaluate,
-// liftover; and the options of all verbs that no other test passes.
+// Options of the verbs that make data and models, each by its effect: simulate, chunk, train-bpe, attention,
+// convert, evaluate, liftover; and the options of all verbs that no other test passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,6 +68,7 @@ TEST_F(DataOptions, ChunkKeepsTheRecipeThatIsTyped) {
   int at_the_begin = 0;
   for (const BedRecord& record : read_bed(path("d.bed"))) {
     at_the_begin += record.begin == 0 ? 1 : 0;
+    if (record.end == 60000) continue;  // the contig's end cuts its last sentence and document
     EXPECT_GE(record.blocks.size(), 3u);
     EXPECT_LE(record.blocks.size(), 5u);
     for (const BedBlock& block : record.blocks) {

@@ -1,4 +1,5 @@
-// Options of the promoter, chromatin, ism and attribute verbs, each by its effect on models of random weights and small genomes.
+// Options of the promoter, chromatin, ism and attribute verbs, each by its effect on models of random weights
+// and small genomes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +16,8 @@ namespace {
 
 using Row = std::map<std::string, std::string>;
 
-// A genome of one contig whose bases 2000 to 2100 are N, and a promoter model that reads 60 bases before a TSS and 40 from it on.
+// A genome of one contig whose bases 2000 to 2100 are N, and a promoter model that reads 60 bases before a
+// TSS and 40 from it on.
 class GenomicsOptions : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -93,6 +95,37 @@ TEST_F(GenomicsOptions, PromoterPredictionsLeaveOutWindowsRichInN) {
   };
   EXPECT_EQ(left_out("0.3"), 3);
   EXPECT_EQ(left_out("0.29"), 12);
+}
+
+// What a model says of the strand - is what it says of the reverse complement.
+TEST_F(GenomicsOptions, PromotersAreReadOnTheStrandThatIsTyped) {
+  std::string forward = "sequence\tlabel\n", reverse = forward;
+  for (int i = 0; i < 6; ++i) {
+    const std::string sequence = bases().substr(static_cast<std::size_t>(300 * i), 100);
+    const std::string label = "\t" + std::to_string(i % 2) + "\n";
+    forward += sequence + label;
+    reverse += reverse_complement(sequence) + label;
+  }
+  write_text(path("forward.tsv"), forward);
+  write_text(path("reverse.tsv"), reverse);
+  const auto run = [&](const char* verb, const char* data, const std::vector<std::string>& more) {
+    const std::vector<std::string> words = {
+        "promoter", verb, "-m", path("promoter"), "--data", path(data), "--no-provenance"};
+    return must(with(words, more)).out;
+  };
+  for (const char* verb : {"predict", "evaluate"}) {
+    const std::string plus = run(verb, "forward.tsv", {"--strands", "+"});
+    EXPECT_EQ(run(verb, "forward.tsv", {"--batch-tokens", "64"}), plus) << verb;
+    EXPECT_EQ(run(verb, "reverse.tsv", {"--strands", "-"}), plus) << verb;
+  }
+  EXPECT_NE(run("predict", "forward.tsv", {"--strands", "-"}), run("predict", "forward.tsv", {}));
+  for (const char* strand : {"+", "-"}) {
+    must({"promoter", "scan", "-m", path("promoter"), "-f", path("genome.fa"), "-r", "chr1:1001-1500",
+          "--step", "10", "--strands", strand, "--summary", path("strand.json")});
+    const auto summary = nlohmann::json::parse(file("strand.json"));
+    EXPECT_EQ(summary.at("strands"), strand);
+    EXPECT_EQ(summary.at("windows_scored"), 50);
+  }
 }
 
 TEST_F(GenomicsOptions, ThresholdPartsTheClasses) {
@@ -231,7 +264,8 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
       "chromatin", "evaluate", "-m", path("chromatin"), "--data", path("data"), "--no-provenance"};
   const std::string both = must(evaluate).out;
   const auto set = [](const std::string& text, const std::string& name) {
-    for (const auto& one : nlohmann::json::parse(text).at("evaluations")) {
+    const auto json = nlohmann::json::parse(text);
+    for (const auto& one : json.at("evaluations")) {
       if (one.at("name") == name) return one;
     }
     return nlohmann::json();
@@ -269,20 +303,32 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
   EXPECT_EQ(scored("1"), "+++");
 }
 
-TEST_F(GenomicsOptions, StrandsOfAMutatedRegionAverageToBoth) {
-  const std::vector<std::string> ism = {
-      "ism", "-m", path("chromatin"), "-f", path("genome.fa"), "-r", "chr1:1001-1006", "--no-provenance"};
-  const auto plus = read_table(must(with(ism, {"--strand", "+"})).out);
-  const auto minus = read_table(must(with(ism, {"--strand", "-"})).out);
-  const auto both = read_table(must(with(ism, {"--strand", "both"})).out);
-  ASSERT_EQ(both.size(), 18u);
-  double apart = 0;
-  for (std::size_t row = 0; row < both.size(); ++row) {
-    const double p = std::stod(plus[row].at("2:K562|DNase")), m = std::stod(minus[row].at("2:K562|DNase"));
-    EXPECT_NEAR(std::stod(both[row].at("2:K562|DNase")), (p + m) / 2, 1e-6);
-    apart += std::abs(p - m);
+// What the strand - of the genome says is what the strand + of its reverse complement says.
+TEST_F(GenomicsOptions, IsmReadsTheStrandThatIsTyped) {
+  write_text(path("reverse.fa"), ">chr1\n" + reverse_complement(bases()) + "\n");
+  const auto ism = [&](const char* genome, const char* region, const char* strand) {
+    std::map<std::string, std::string> values;
+    const RunResult run =
+        must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strands", strand});
+    EXPECT_NE(run.out.find(std::string("##ism_strand=") + strand + "\n"), std::string::npos) << run.out;
+    for (const Row& row : read_table(run.out)) values[row.at("pos") + row.at("alt")] = row.at("2:K562|DNase");
+    return values;
+  };
+  const auto plus = ism("genome.fa", "chr1:1001-1006", "+");
+  const auto minus = ism("genome.fa", "chr1:1001-1006", "-");
+  const auto turned = ism("reverse.fa", "chr1:2995-3000", "+");
+  ASSERT_EQ(minus.size(), 18u);
+  EXPECT_NE(plus, minus);
+  EXPECT_NE(ism("genome.fa", "chr1:1001-1006", "both"), plus);
+  for (const auto& [place, value] : minus) {
+    const std::string mirrored =
+        std::to_string(4001 - std::stoi(place)) + reverse_complement(place.substr(place.size() - 1));
+    ASSERT_EQ(turned.count(mirrored), 1u) << place;
+    EXPECT_NEAR(std::stod(value), std::stod(turned.at(mirrored)), 1e-6) << place;
   }
-  EXPECT_GT(apart, 1e-4);
+}
+
+TEST_F(GenomicsOptions, IsmLeavesOutWindowsRichInN) {
   // The window around chr1:1961 holds some N.
   const auto rich = [&](const char* share) {
     return run_bigbird(
@@ -296,7 +342,7 @@ TEST_F(GenomicsOptions, StrandsOfAMutatedRegionAverageToBoth) {
 TEST_F(GenomicsOptions, StrandsOfAnAttributionAverageToBoth) {
   const auto track = [&](const char* strand) {
     return values_of_track(must({"attribute", "-m", path("chromatin"), "-f", path("genome.fa"), "-r",
-                                 "chr1:1001-1020", "--profile", "1", "--strand", strand, "--no-provenance"})
+                                 "chr1:1001-1020", "--profiles", "1", "--strands", strand, "--no-provenance"})
                                .out);
   };
   const auto plus = track("+"), minus = track("-"), both = track("both");
@@ -308,6 +354,11 @@ TEST_F(GenomicsOptions, StrandsOfAnAttributionAverageToBoth) {
     apart += std::abs(plus[at] - minus[at]);
   }
   EXPECT_GT(apart, 1e-4);
+  const auto at_once =
+      values_of_track(must({"attribute", "-m", path("chromatin"), "-f", path("genome.fa"), "-r",
+                            "chr1:1001-1020", "--profiles", "1", "--batch-tokens", "2K"})
+                          .out);
+  for (std::size_t at = 1000; at < 1020; ++at) EXPECT_NEAR(at_once[at], both[at], 1e-6) << at;
 }
 
 // Two bins of 300 bases, A alone and C alone, each on both strands, with three profiles.
@@ -340,7 +391,7 @@ TEST(ImportDeepseaOptions, SamplesNamesAndPlacesAsTyped) {
   write_text(path("names.tsv"),
              "column\tgroup\tname\n0\tTF\tHepG2|CTCF\n1\tTF\tHepG2|MAX\n2\tDHS\tHepG2|DNase\n");
   ASSERT_EQ(import("named", {"--profiles", path("names.tsv")}).status, 0);
-  EXPECT_NE(file("named/profiles.tsv").find("\tHepG2|MAX\tTF\n"), std::string::npos)
+  EXPECT_NE(file("named/profiles.tsv").find("\tHepG2|MAX\tTF\t"), std::string::npos)
       << file("named/profiles.tsv");
 
   // The same bins by their places: windows come from a genome that the samples are compared with.

@@ -1,4 +1,5 @@
-// What the verbs write, read by the tools of the field: samtools, bcftools and tabix find in it what was put there.
+// What the verbs write, read by the tools of the field: samtools, bcftools and tabix find in it what was put
+// there.
 #include <algorithm>
 
 #include "lib/io/genome/fasta.h"

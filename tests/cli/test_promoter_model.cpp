@@ -92,6 +92,49 @@ TEST_F(PromoterModel, ScoresDependOnNeitherThreadsNorBatch) {
   EXPECT_GT(*std::max_element(scores.begin(), scores.end()), *std::min_element(scores.begin(), scores.end()));
 }
 
+// Not in the bytes either: how much was run at once is no part of the command that an output keeps.
+TEST_F(PromoterModel, BatchesOfAnySpellingLeaveTheSameBytes) {
+  const std::string data = path("examples/test.tsv");
+  const RunResult plain = run_bigbird(predict({"--data", data}));
+  ASSERT_EQ(plain.status, 0) << plain.err;
+  EXPECT_NE(plain.out.find("##bigbird_command="), std::string::npos);
+  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch", "3"})).out);
+  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch=1"})).out);
+  EXPECT_EQ(plain.out, run_bigbird(predict({"--data", data, "--batch-tokens", "2k"})).out);
+  const auto evaluate = [&](const char* option, const char* value) {
+    const RunResult run =
+        run_bigbird({"promoter", "evaluate", "-m", path("tuned/final"), "--data", data, option, value});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.out;
+  };
+  EXPECT_EQ(evaluate("--batch", "2"), evaluate("--batch-tokens", "5k"));
+  refused(predict({"--data", data, "--batch", "2", "--batch-tokens", "64"}), 2, "--batch");
+}
+
+// The same words as in every verb that scores; both strands are the mean of one and the other.
+TEST_F(PromoterModel, StrandsAreReadAsAsked) {
+  const std::string data = path("examples/test.tsv");
+  const auto scores = [&](const std::string& option, const std::string& strands) {
+    return last_column(run_bigbird(predict({"--data", data, option, strands})).out);
+  };
+  const std::vector<std::string> plus = scores("--strands", "+"), minus = scores("--strands", "-"),
+                                 both = scores("--strands", "both");
+  ASSERT_GT(plus.size(), 3u);
+  ASSERT_EQ(minus.size(), plus.size());
+  EXPECT_EQ(last_column(run_bigbird(predict({"--data", data})).out), plus);
+  EXPECT_EQ(scores("--strands", "auto"), plus);
+  EXPECT_EQ(scores("--strand", "forward"), plus);
+  EXPECT_EQ(scores("--strands", "reverse"), minus);
+  EXPECT_NE(plus, minus);
+  for (std::size_t i = 0; i < plus.size(); ++i)
+    EXPECT_NEAR(std::stod(both[i]), (std::stod(plus[i]) + std::stod(minus[i])) / 2, 1e-8);
+  refused(predict({"--data", data, "--strands", "left"}), 2, "--strands left: there is no such choice");
+  const RunResult help = run_bigbird({"promoter", "predict", "--help"});
+  EXPECT_NE(help.out.find("--strands"), std::string::npos);
+  EXPECT_EQ(help.out.find("--strand "), std::string::npos) << "old spellings are not shown";
+  EXPECT_EQ(help.out.find("--batch "), std::string::npos) << "old spellings are not shown";
+}
+
 TEST_F(PromoterModel, BedFastaAndExampleFileGiveTheSameScores) {
   const RunResult from_data = run_bigbird(predict({"--data", path("examples/test.tsv"), "--no-provenance"}));
   ASSERT_EQ(from_data.status, 0) << from_data.err;
@@ -193,7 +236,7 @@ TEST_F(PromoterModel, ARunIsNeverOverwrittenUnasked) {
 
 TEST_F(PromoterModel, WrongModelsAndInputsAreNamed) {
   refused({"promoter", "predict", "-m", path("run/final"), path("genome/genome.fa.gz")}, 1,
-          "not a promoter classifier");
+          "the model's head is pretraining, no classifier");
   refused({"promoter", "predict", "-m", path("nowhere"), path("genome/genome.fa.gz")}, 1, "nowhere");
   refused(predict({}), 2, "give the windows in one way");
   refused(predict({"-R", path("docs.bed")}), 2, "give the windows in one way");

@@ -1,5 +1,5 @@
-// Options of the verbs that train, each by its effect on the weights, the rows of metrics.tsv and the folders that are left:
-// pretrain, promoter finetune, chromatin finetune.
+// Options of the verbs that train, each by its effect on the weights, the rows of metrics.tsv and the folders
+// that are left: pretrain, promoter finetune, chromatin finetune.
 #include <gtest/gtest.h>
 
 #include <algorithm>

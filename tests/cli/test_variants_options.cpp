@@ -1,5 +1,6 @@
-// bigbird variants and variants background: every rule that an option sets, by what it does to single alleles; the same rules
-// in both verbs.
+// bigbird variants and variants background: every rule that an option sets, by what it does to single
+// alleles; the same rules in both verbs.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -31,7 +32,8 @@ class VariantsOptions : public VariantsFixture {
     for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc", "diff", "lfc", "tf_diff"})
       EXPECT_EQ(one.at(column), two.at(column)) << column;
   }
-  // A VCF sorted, compressed and indexed by bcftools, which takes what is no record of one of its contigs away.
+  // A VCF sorted, compressed and indexed by bcftools, which takes what is no record of one of its contigs
+  // away.
   static std::string indexed(const std::string& records, const std::string& name) {
     write_text(path("plain.vcf"), header() + records);
     const std::string out = path(name);
@@ -66,7 +68,8 @@ TEST_F(VariantsOptions, EdgeSaysWhatBecomesOfAWindowBeyondItsContig) {
 
 TEST_F(VariantsOptions, RefMismatchSaysWhatBecomesOfARefThatTheGenomeDoesNotHave) {
   const std::string base = reference("chr1", 1050);
-  // A REF that is neither the genome's nor ALT's; one whose ALT is the genome's; and the latter the right way round.
+  // A REF that is neither the genome's nor ALT's; one whose ALT is the genome's; and the latter the right way
+  // round.
   const std::string records = line("chr1", 1050, other(base), other(base, 2)) +
                               line("chr1", 1050, other(base), base) + line("chr1", 1050, base, other(base));
   const auto skip = scores(records, {"--ref-mismatch", "skip"});
@@ -154,6 +157,19 @@ TEST_F(VariantsOptions, ProfilesChooseColumnsAndNoScore) {
   EXPECT_EQ(last[0].count("p0_ref"), 0u);
   EXPECT_EQ(last[0].at("p2_lfc"), all[0].at("p2_lfc"));
   EXPECT_EQ(none[0].at("diff"), all[0].at("diff"));
+}
+
+TEST_F(VariantsOptions, BothStrandsAreTheMeanOfEach) {
+  const auto plus = scores(always(), {"--strands", "+"})[0];
+  const auto minus = scores(always(), {"--strands", "-"})[0];
+  const auto both = scores(always())[0];
+  for (const char* column : {"p0_ref", "p1_alt", "p2_diff", "p2_lfc"}) {
+    const double one = std::stod(plus.at(column)), other = std::stod(minus.at(column));
+    EXPECT_NEAR(std::stod(both.at(column)), (one + other) / 2,
+                1e-5 * (std::abs(one) + std::abs(other)) + 1e-6)
+        << column;
+    EXPECT_NE(one, other) << column;
+  }
 }
 
 TEST_F(VariantsOptions, AShardHoldsEveryNthChunk) {
@@ -262,6 +278,7 @@ TEST_F(VariantsOptions, TheBackgroundFollowsTheSameRules) {
       {{"--edge", "skip", "--shifts", "3", "--shift-step", "20"}, 3},
       {{"--anchor", "bin"}, 4},
       {{"--batch-tokens", "100"}, 4},
+      {{"--strands", "+"}, 4},
   };
   for (const auto& [options, expected] : cases) {
     std::string text;

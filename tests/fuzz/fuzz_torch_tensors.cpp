@@ -1,4 +1,5 @@
-// Fuzzes the reader of the tensors of a pytorch_model.bin, around whose pickle the container is made. Seeds: seeds/torch_tensors.
+// Fuzzes the reader of the tensors of a pytorch_model.bin, around whose pickle the container is made. Seeds:
+// seeds/torch_tensors.
 #include "tests/fuzz/entry_torch_tensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,6 @@
-// Programs of others that tests hold the toolkit's files against: samtools, bcftools, tabix. pipelines/setup.sh names their
-// packages; without one of them its tests skip, and tests/report_skips.sh tells.
+// Programs of others that tests hold the toolkit's files against: samtools, bcftools, tabix.
+// pipelines/setup.sh names their packages; without one of them its tests skip, and tests/report_skips.sh
+// tells.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Cache-blocked matrix product over the register tile (Goto and van de Geijn 2008): a slice of b is packed
+// Cache-blocked GEMM over the register tile (Goto and van de Geijn 2008): a slice of b is packed
 // into panels as wide as the tile, a is packed when its rows are not contiguous.
 #include "kernels/cpu/levels/tile.h"
 

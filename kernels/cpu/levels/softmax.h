@@ -1,4 +1,4 @@
-// Softmax of the forward pass, a chunk of key blocks at a time; shared by the levels and the tile unit.
+// Softmax of the forward pass, a chunk of key blocks at a time; shared by the levels and AMX.
 #pragma once
 
 #include "kernels/cpu/levels/attention.h"

@@ -1,5 +1,5 @@
-// README.md of a model folder: what the model is, where it came from, and how to load it. One form, whoever writes the
-// folder: pretraining, the fine-tuning tasks, convert.
+// README.md of a model folder: what the model is, where it came from, and how to load it. One form, whoever
+// writes the folder: pretraining, the fine-tuning tasks, convert.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace bigbird {
 
-// The parts of a card in the order in which they stand; each may be empty but the title and the table. Texts are Markdown
-// and end with a line feed, where they are not empty.
+// The parts of a card in the order in which they stand; each may be empty but the title and the table. Texts
+// are Markdown and end with a line feed, where they are not empty.
 struct ModelCard {
   std::vector<std::string> tags;  // of the Hugging Face hub, beside "bigbird"
   std::string title;

@@ -78,7 +78,7 @@ struct Attribution {
   std::vector<std::vector<double>> values;
   std::size_t tiles = 0;
   std::int64_t n_bases = 0;    // of the region
-  double n_share = 0;          // the largest share of N in a window
+  double n_share = 0;          // the largest fraction of N in a window
   std::int64_t cut_bases = 0;  // of the region, without N: behind the last token on some strand
 };
 

@@ -38,7 +38,7 @@ struct IsmOptions {
   Strands strands = Strands::automatic;
   IsmValue value = IsmValue::difference;
   std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
-  double max_n = 0.1;              // windows with a larger share of N are not scored
+  double max_n = 0.1;              // windows with a larger fraction of N are not scored
   BatchSize batch;
 };
 

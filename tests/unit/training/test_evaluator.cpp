@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "lib/core/error.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/ngram_baselines.h"
 #include "tests/unit/training/training_fixture.h"

@@ -1,4 +1,4 @@
-// Attention of one query block over its listed key blocks on the tile unit. As in
+// Attention of one query block over its listed key blocks on AMX. As in
 // levels/attention_forward.cpp, scores are kept transposed, (keys, queries): keys and transposed values are
 // the left operands, packed once per head, and the probabilities of a block need no turning to be the right
 // one.

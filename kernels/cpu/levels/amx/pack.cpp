@@ -1,4 +1,4 @@
-// Floats to packed bf16 operands of the tile unit; see amx.h. A group is, for every step of depth and every
+// Floats to packed bf16 operands of AMX; see amx.h. A group is, for every step of depth and every
 // part, two tiles of 16 lines of 64 bytes. A line of a holds 32 depths of one row; a line of b holds two
 // depths of 16 columns, pair by pair.
 #include <immintrin.h>
@@ -96,7 +96,7 @@ BIGBIRD_INLINE void transpose(unsigned char* tile) {
 }
 
 // The low parts of tiny numbers are below the normal range, where arithmetic takes a hundred times as long;
-// the tile unit takes them for zero anyway.
+// AMX takes them for zero anyway.
 class FlushToZero {
  public:
   BIGBIRD_INLINE_MEMBER FlushToZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }

@@ -30,7 +30,7 @@ struct ChromatinBuildOptions {
   std::vector<std::string> chromosomes;    // see choose_chromosomes
   ChromatinSplitOptions split;
   std::optional<std::int64_t> gap;  // see keep_sides_apart
-  std::optional<double> max_n;      // bins whose window has a larger share of N are dropped
+  std::optional<double> max_n;      // bins whose window has a larger fraction of N are dropped
   bool clip = false;                // see read_intervals
   bool with_provenance = true;
   Provenance provenance;

@@ -19,7 +19,7 @@ struct NamedPredictions {
 };
 
 // "single", then "rc" when the scorer reads both strands, then "ensemble" when it has several models: float32
-// matrices in memory. Windows with a larger share of N than `max_n` are rows of NaN. Error{bad_input} when
+// matrices in memory. Windows with a larger fraction of N than `max_n` are rows of NaN. Error{bad_input} when
 // the model's window or number of profiles is not the data set's.
 std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& data, std::optional<Split> split,
                                                      SequenceScorer& scorer, double max_n);

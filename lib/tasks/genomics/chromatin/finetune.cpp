@@ -81,9 +81,9 @@ ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelCon
        {"strands", name_of(options.strands)},
        {"weight of positives", fmt::format("{:g}", options.positive_weight)}});
   card.use = fmt::format(
-      "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m FOLDER "
-      "...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are higher by "
-      "about {:.2f}.\n",
+      "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m "
+      "FOLDER ...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are "
+      "higher by about {:.2f}.\n",
       options.positive_weight, std::log(options.positive_weight));
   return card;
 }

@@ -22,7 +22,7 @@ namespace bigbird {
 
 enum class PredictionStatus {
   scored,
-  too_many_n,    // the share of N in the window is above the limit
+  too_many_n,    // the fraction of N in the window is above the limit
   short_contig,  // the contig is shorter than the window
 };
 std::string name_of(PredictionStatus status);
@@ -77,7 +77,7 @@ struct PredictionCounts {
 };
 
 // Calls row(target, scores) for every target, in order; null for one that is not scored: a window with a
-// larger share of N than max_n, or of a contig that is too short.
+// larger fraction of N than max_n, or of a contig that is too short.
 PredictionCounts predict_chromatin(
     PredictionTargets& targets, SequenceScorer& scorer, double max_n,
     const std::function<void(const PredictedRow&, const SequenceScores*)>& row);

@@ -22,7 +22,7 @@ struct LiftoverOptions {
   std::string output = "-";             // .gz: BGZF
   std::string unmapped;                 // may be empty: what does not lift is counted only
   std::string fasta;                    // genome of the new assembly; may be empty
-  double min_match = 0.95;              // share of a BED record's bases that must map
+  double min_match = 0.95;              // fraction of a BED record's bases that must map
   int bed_columns = 12;                 // first columns that are BED; the others are kept as they are
   std::vector<std::string> provenance;  // lines for the output's header, without their ##
 };
@@ -43,9 +43,10 @@ struct LiftoverSummary {
 LiftoverSummary lift_file(const LiftoverOptions& options);
 
 // One BED record. 3 to 9 columns: the interval, the strand, and the thick range, which becomes empty (start
-// start) where none of its bases map. 12 columns: min_match is a share of the blocks' bases, every block must
-// keep some base, and each runs from its first to its last mapped base. 10 columns whose last is a number:
-// narrowPeak, whose peak becomes -1 where its base does not map. Other columns are kept byte for byte.
+// start) where none of its bases map. 12 columns: min_match is a fraction of the blocks' bases, every block
+// must keep some base, and each runs from its first to its last mapped base. 10 columns whose last is a
+// number: narrowPeak, whose peak becomes -1 where its base does not map. Other columns are kept byte for
+// byte.
 class BedLifter {
  public:
   BedLifter(LiftoverAssembly& assembly, const LiftoverOptions& options)

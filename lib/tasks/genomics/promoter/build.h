@@ -26,7 +26,7 @@ struct PromoterBuildOptions {
   std::string chain;          // UCSC chain file to lift the TSS with; may be empty
   std::int64_t left = 5000;   // bases before the TSS on the sense strand
   std::int64_t right = 3000;  // bases from the TSS on, the TSS included
-  double max_n = 0.05;        // windows with a larger share of N are dropped
+  double max_n = 0.05;        // windows with a larger fraction of N are dropped
   NegativeKind negatives = NegativeKind::random;
   std::int64_t min_distance = 5000;  // bp from a genomic negative to any TSS of the file
   double gc_tolerance = 0.02;        // of genomic negatives; see negatives_genomic.h

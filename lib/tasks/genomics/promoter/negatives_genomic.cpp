@@ -140,7 +140,7 @@ class Taken {
 
 struct Draw {
   std::int64_t begin;
-  double difference;  // of the shares of G and C
+  double difference;  // of the fractions of G and C
   bool free;
 };
 

@@ -1,5 +1,5 @@
 // Negatives from the genome: for each promoter a window of the same chromosome, away from every known TSS,
-// with about the same share of G and C, so that neither place nor composition gives it away.
+// with about the same fraction of G and C, so that neither place nor composition gives it away.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct GenomicNegativeOptions {
   std::int64_t length = 0;           // bp of a window
   std::int64_t min_distance = 5000;  // from any base of the window to any TSS, in bp
   double gc_tolerance = 0.02;        // see gc_steps
-  double max_n = 0.05;               // windows with a larger share of N are not drawn
+  double max_n = 0.05;               // windows with a larger fraction of N are not drawn
   std::uint64_t seed = 1;
 };
 
@@ -29,14 +29,14 @@ struct GenomicRequest {
   std::uint64_t key = 0;
 };
 
-// A negative is looked for within gc_tolerance of the promoter's share of G and C among its known bases, then
-// within 2.5 and 5 times as much; at last the closest of all that were drawn is taken.
+// A negative is looked for within gc_tolerance of the promoter's fraction of G and C among its known bases,
+// then within 2.5 and 5 times as much; at last the closest of all that were drawn is taken.
 inline constexpr std::array<double, 3> gc_steps = {1.0, 2.5, 5.0};
 
 struct GenomicNegative {
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  double gc = 0;             // share of G and C
+  double gc = 0;             // fraction of G and C
   double promoter_gc = 0;    // of its promoter
   std::size_t gc_step = 0;   // index into gc_steps; gc_steps.size(): the closest one
   bool overlapping = false;  // overlaps the negative of another promoter, for want of room

@@ -19,7 +19,7 @@ std::size_t classes_of(const SequenceScorer& scorer);
 
 // Calls row(window, probabilities) for every window, in order; returns how many there were. `probabilities`
 // [scorer.outputs()]: the mean over models and strands; of two classes that of class 1 alone. Windows with a
-// larger share of N than max_n are not scored: their row has none. Windows with more tokens than a model
+// larger fraction of N than max_n are not scored: their row has none. Windows with more tokens than a model
 // takes are cut at their right end; both are counted, each in one warning.
 std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, double max_n,
                                const std::function<void(const Window&, std::span<const double>)>& row);

@@ -25,7 +25,7 @@ struct PromoterScanOptions {
   std::int64_t left = -1;  // of the window, where the model does not tell; negative: not given
   std::int64_t right = -1;
   Strands strands = Strands::both;  // that are scored, each by itself
-  double max_n = 0.05;              // windows with a larger share of N are not scored
+  double max_n = 0.05;              // windows with a larger fraction of N are not scored
   BatchSize batch;                  // run at once
 
   std::string output = "-";  // bedGraph, or bigWig by its suffix

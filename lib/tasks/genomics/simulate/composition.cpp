@@ -51,7 +51,7 @@ std::size_t code_of(char base) {
   return std::string_view(letters).find(base);
 }
 
-// What a model can learn beyond the GC share: how much each context prefers each base, 25 to 175 against a
+// What a model can learn beyond the GC fraction: how much each context prefers each base, 25 to 175 against a
 // mean of 100.
 std::vector<BaseWeights> draw_preferences(std::uint64_t seed, std::size_t contexts) {
   CounterRng rng(seed, Purpose::simulate_genome, ~0ull);
@@ -62,7 +62,7 @@ std::vector<BaseWeights> draw_preferences(std::uint64_t seed, std::size_t contex
   return preferences;
 }
 
-// The preferences of one context in a class: with its GC share, and with its depletion of CG.
+// The preferences of one context in a class: with its GC fraction, and with its depletion of CG.
 BaseWeights class_weights(const BaseWeights& preference, std::size_t composition_class, bool after_c) {
   const bool island = composition_class == island_class;
   const auto gc_percent =

@@ -14,7 +14,7 @@
 
 namespace bigbird {
 
-// Isochore families by GC share, after Bernardi's L1, L2, H1, H2, H3; CpG islands are richer still and,
+// Isochore families by GC fraction, after Bernardi's L1, L2, H1, H2, H3; CpG islands are richer still and,
 // unlike the rest, not depleted of CG.
 inline constexpr std::array<int, 5> isochore_gc_percent = {36, 40, 45, 51, 57};
 inline constexpr std::size_t island_class = 5;
@@ -48,7 +48,7 @@ std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng
 // given rate.
 std::string diverge(std::string_view sequence, int per_mille, CounterRng& rng);
 
-// Independent bases with the given GC share.
+// Independent bases with the given GC fraction.
 std::string draw_bases(std::size_t length, int gc_percent, CounterRng& rng);
 
 }  // namespace bigbird

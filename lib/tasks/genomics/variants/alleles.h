@@ -51,7 +51,7 @@ EdgeRule parse_edge_rule(std::string_view word);
 struct AlleleRules {
   RefMismatch ref_mismatch = RefMismatch::skip;
   EdgeRule edge = EdgeRule::pad;
-  double max_n = 0.1;       // largest share of N in the REF window
+  double max_n = 0.1;       // largest fraction of N in the REF window
   bool n_matches = false;   // N in REF matches any base
   bool pass_only = false;   // FILTER must be PASS or "."
   std::int64_t window = 0;  // bp

@@ -28,7 +28,7 @@ class VariantBackground {
   // with other models or other windows than `origin` says.
   VariantBackground(const std::string& path, std::size_t profiles, const BackgroundOrigin& origin);
 
-  // The share of the background's variants with a strictly larger effect on this profile; smallest_e_value
+  // The fraction of the background's variants with a strictly larger effect on this profile; smallest_e_value
   // for none.
   double e_value(std::size_t profile, float effect_size) const;
   std::int64_t variants() const { return variants_; }

@@ -33,7 +33,8 @@ struct VariantWindows {
 // its first half: 499 of DeepSEA's 1,000), or of a window whose length was given and is another than theirs.
 // Error{usage} without a length, for even shifts, for a grid without a target bin.
 void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model);
-// "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2" (+ or - where one is read): what makes scores comparable.
+// "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2" (+ or - where one is read): what makes scores
+// comparable.
 std::string windows_text(const AlleleRules& rules, const VariantWindows& windows, Strands strands);
 
 // What is kept of one ALT. Numbers hold only where reason is none; n_share also where there is too much of

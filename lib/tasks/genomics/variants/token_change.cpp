@@ -1,4 +1,4 @@
-// Shares of changed tokens; see token_change.h. E. W. Myers, "An O(ND) difference algorithm and its
+// Fractions of changed tokens; see token_change.h. E. W. Myers, "An O(ND) difference algorithm and its
 // variations", Algorithmica 1 (1986): the shortest edit script without the script itself.
 #include "lib/tasks/genomics/variants/token_change.h"
 

@@ -175,19 +175,28 @@ TEST(TemporaryNames, OtherOutputsAndWhatOnlyLooksAlikeStay) {
 
 TEST(TemporaryNames, ALivingProcesssFileStays) {
   const TemporaryFolder folder;
-  AtomicFile living(folder / "out");
-  living.write("living", 6);
+  int ready[2], go_on[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(go_on), 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
+  char byte = 'x';
   if (child == 0) {
-    write_text_atomic(folder / "out", "child");
+    AtomicFile file(folder / "out");
+    file.write("living", 6);
+    if (write(ready[1], &byte, 1) != 1 || read(go_on[0], &byte, 1) != 1) _exit(1);
+    file.commit();
     _exit(0);
   }
-  waitpid(child, nullptr, 0);
-  EXPECT_EQ(read_text(folder / "out"), "child");
-  ASSERT_TRUE(fs::exists(living.written_path()));
-  living.commit();
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  write_text_atomic(folder / "out", "another");  // the first look into this folder
+  EXPECT_EQ(names_in(folder.path()).size(), 2u);
+  ASSERT_EQ(write(go_on[1], &byte, 1), 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
   EXPECT_EQ(read_text(folder / "out"), "living");
+  for (const int end : {ready[0], ready[1], go_on[0], go_on[1]}) close(end);
 }
 
 // A number that was given to another process since: the start of the process tells them apart.

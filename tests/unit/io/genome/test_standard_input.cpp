@@ -47,6 +47,14 @@ void read_variants() {
   }
 }
 
+void read_variants_and_stop_among_them() {
+  clear_cancel();
+  VcfReader reader("-");
+  request_cancel(SIGTERM);
+  for (VcfRecord record; reader.next(record);) {
+  }
+}
+
 void read_lines() {
   LineReader reader("-");
   for (std::string_view line; reader.next(line);) {
@@ -72,6 +80,9 @@ TEST(StandardInput, ThatEndsForAStopIsNeitherTheEndNorDamage) {
   }
   for (const std::size_t kept : {std::size_t{20}, bcf.size() - 5, bcf.size()}) {
     cases.push_back({"BCF", bcf.substr(0, kept), read_variants});
+  }
+  for (const std::string& bytes : {vcf, vcf.substr(0, vcf.size() - 5), bcf, bcf.substr(0, bcf.size() - 5)}) {
+    cases.push_back({"among the records", bytes, read_variants_and_stop_among_them});
   }
   for (const Case& each : cases) {
     SCOPED_TRACE(std::string(each.name) + ", " + std::to_string(each.bytes.size()) + " bytes");

@@ -16,7 +16,7 @@ using fuzz::short_run;
 class TablesFuzz : public ::testing::Test {
  protected:
   static void TearDownTestSuite() {
-    for (const char* suffix : {".chain", ".npy", ".mat", ".h5"}) {
+    for (const char* suffix : {".chain", ".npy", ".h5"}) {
       std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix);
     }
   }
@@ -28,10 +28,6 @@ TEST_F(TablesFuzz, DamagedChainsAreReadOrRefused) {
 
 TEST_F(TablesFuzz, DamagedMatricesAreReadOrRefused) {
   short_run("npy", fuzz::npy, 1000);
-}
-
-TEST_F(TablesFuzz, DamagedMatlabFilesAreReadOrRefused) {
-  short_run("matlab", fuzz::matlab, 300);
 }
 
 TEST_F(TablesFuzz, DamagedHdf5FilesAreReadOrRefused) {

@@ -240,9 +240,11 @@ TEST(SelectProfiles, TakesNumbersRangesAndEveryProfileOfAName) {
   const std::vector<Profile> profiles = {{"a", "TF"}, {"b", "TF"}, {"a", "DHS"}, {"c-d", "HM"}};
   using Columns = std::vector<std::size_t>;
   EXPECT_EQ(select_profiles(profiles, "").selected, (Columns{0, 1, 2, 3}));
+  EXPECT_EQ(select_profiles(profiles, "all").selected, (Columns{0, 1, 2, 3}));
   EXPECT_EQ(select_profiles(profiles, "3,0-1").selected, (Columns{3, 0, 1}));
   EXPECT_EQ(select_profiles(profiles, "a").selected, (Columns{0, 2}));
   EXPECT_EQ(select_profiles(profiles, "c-d").selected, (Columns{3}));
+  EXPECT_THROW(select_profiles(profiles, "none"), Error);
   EXPECT_THROW(select_profiles(profiles, "4"), Error);
   EXPECT_THROW(select_profiles(profiles, "2-1"), Error);
   EXPECT_THROW(select_profiles(profiles, "a,"), Error);

@@ -1,5 +1,5 @@
-// A variant file is held against the genome before anything of it is scored: its header when it is opened, its first REF
-// alleles when they are read. Chunks, their numbers and digests.
+// A variant file is held against the genome before anything of it is scored: its header when it is opened,
+// its first REF alleles when they are read. Chunks, their numbers and digests.
 #include "lib/tasks/genomics/variants/input.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ class VariantInputs : public ::testing::Test {
     fasta_ = std::make_unique<Fasta>(path);
     names_ = ContigNames(fasta_->contigs());
   }
-  // Records of chr20 at positions (0-based) `first`, `first` + 10, ...; REF is what the genome has `lag` bases further on.
+  // Records of chr20 at positions (0-based) `first`, `first` + 10, ...; REF is what the genome has `lag`
+  // bases further on.
   std::string records(std::int64_t first, int count, std::int64_t lag) const {
     std::string text;
     for (int i = 0; i < count; ++i) {
