@@ -68,12 +68,12 @@ installed_demonstration() {
   local prefix=$root/build/prefix
   rm -rf "$prefix"
   cmake --install build/release --prefix "$prefix" >/dev/null
-  BIN=$prefix/bin OUT=build/demonstration BP=3M STEPS=40 FINETUNE_STEPS=30 bash pipelines/demo.sh
+  BIN=$prefix/bin OUT=build/demonstration BP=3M STEPS=120 FINETUNE_STEPS=60 bash pipelines/demo.sh
 }
 
 rehearse_verification() { # 77: everything that needs a device was skipped, and said so
   local status=0
-  DEVICE=cpu OUT=build/gpu-rehearsal BUILD=build/release bash tests/gpu/verify.sh || status=$?
+  DEVICE=cpu OUT=$root/build/gpu-rehearsal BUILD=$root/build/release bash tests/gpu/verify.sh || status=$?
   [ $status -eq 0 ] || [ $status -eq 77 ]
 }
 
