@@ -65,7 +65,8 @@ double least_seconds(const Work& work) {
   return least;
 }
 
-// How many times as fast the instructions are as rounded floats, on one product of the feed-forward layer of the base size.
+// How many times as fast the instructions are as rounded floats, on one product of the feed-forward layer of
+// the base size.
 double gain_of_instructions(const Level& level) {
   constexpr Index m = OnednnBf16Product::rows, n = 768, k = 3072;
   const OnednnBf16Product product(n, k);

@@ -1,6 +1,7 @@
-// How `--precision bf16` multiplies on a processor without AMX: by oneDNN with AVX-512's bf16 instructions, or with operands
-// rounded to bf16 and multiplied as floats. Both give bf16 products with fp32 sums; which one is faster depends on the
-// processor (docs/speed.md): the instructions are twice as fast as fp32 on Zen 5, and slower than floats on Sapphire Rapids.
+// How `--precision bf16` multiplies on a processor without AMX: by oneDNN with AVX-512's bf16 instructions,
+// or with operands rounded to bf16 and multiplied as floats. Both give bf16 products with fp32 sums; which
+// one is faster depends on the processor (docs/speed.md): the instructions are twice as fast as fp32 on Zen
+// 5, and slower than floats on Sapphire Rapids.
 #pragma once
 
 #include <string>
@@ -15,9 +16,10 @@ struct Bf16Choice {
       why;  // for people: "AMD family 26", "a probe: 2.1 times the floats' speed", "there are no such instructions"
 };
 
-// Decided once in a process, at the first call: by the family where it was measured, else by a probe of a few milliseconds.
-// The environment variable BIGBIRD_BF16 = instructions | floats decides instead, for machines that must agree to the last
-// bit. Must not be called inside of a parallel region. `level` is what multiplies the rounded floats.
+// Decided once in a process, at the first call: by the family where it was measured, else by a probe of a few
+// milliseconds. The environment variable BIGBIRD_BF16 = instructions | floats decides instead, for machines
+// that must agree to the last bit. Must not be called inside of a parallel region. `level` is what multiplies
+// the rounded floats.
 const Bf16Choice& bf16_choice(const Level& level);
 
 }  // namespace bigbird::kernels

@@ -286,17 +286,19 @@ struct LayerNormBackward {
         read(mine, begin, row, gradient, normal);
         if (with_sums) add_to_gradients(mine, begin, row, gradient, normal, dgamma, dbeta);
         add_to_means(mine, begin, row, gradient, normal, scale, sums);
+        if (with_sums) break;  // one round: told here, it costs no registers
       }
       sum_over_row(thread, part, slot, sums);
       slot ^= 1;
 
       const float means[2] = {sums[0] / static_cast<float>(width), sums[1] / static_cast<float>(width)};
       for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
-        if (row.columns > mine.round()) {
+        if (!with_sums && row.columns > mine.round()) {
           read_scale(mine, begin, scale);
           read(mine, begin, row, gradient, normal);
         }
         write(mine, begin, row, gradient, normal, scale, means);
+        if (with_sums) break;
       }
     }
     if (with_sums) {

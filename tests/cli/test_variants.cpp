@@ -282,7 +282,7 @@ TEST_F(Variants, OneWrongThingIsOneLineAndAHint) {
   refused(command({path("in.vcf"), "--shard", "0/2"}), 2, "0/2: no shard");
   refused(command({path("in.vcf"), "--shifts", "2"}), 2, "odd");
   refused(command({path("in.vcf"), "--profiles", "0,7"}), 2, "profiles 0 to 2");
-  refused(command({path("in.vcf"), "--profiles", "x"}), 2, "a profile's index");
+  refused(command({path("in.vcf"), "--profiles", "x"}), 2, "there is no profile x");
   refused(command({path("in.vcf"), "-O", "xml"}), 2, "-O xml");
   refused(command({path("in.vcf"), "-O", "npy"}), 2, "stdout");
   refused(command({path("in.vcf"), "--resume"}), 2, "stdout");
