@@ -18,7 +18,7 @@ constexpr std::array<std::pair<Strands, const char*>, 6> strand_names{{{Strands:
 }  // namespace
 
 Strands parse_strands(const std::string& word) {
-  return parse_name(strand_names, word, "choice of strands");
+  return parse_name(strand_names, word, "choice of `strands`");
 }
 
 std::string name_of(Strands strands) {

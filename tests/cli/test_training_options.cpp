@@ -317,8 +317,8 @@ TEST_P(TrainingOptionsOf, ImpossibleNumbersAreNamedByTheirOption) {
            {{"--batch", "2", "--accumulate", "3"}, "--accumulate 3: must lie between 1 and the batch of 2"},
            {{"--lr", "1"}, "--lr 1: must lie between 0 and 1"},
            {{"--steps", "3", "--warmup", "4"}, "--warmup 4: longer than the 3 steps of the run"},
-           {{"--schedule", "cosine"}, "'cosine' is no schedule"},
-           {{"--optimizer", "lamb"}, "'lamb' is no form of AdamW"},
+           {{"--schedule", "cosine"}, "'cosine' is no choice of --schedule"},
+           {{"--optimizer", "lamb"}, "'lamb' is no choice of --optimizer"},
            {{"--clip-norm", "-1"}, "--clip-norm"},
            {{"--resume", "--force"}, "--resume and --force contradict each other"}}) {
     const RunResult result = run_bigbird(train(run, words));

@@ -219,11 +219,11 @@ class Mutagenesis {
 }  // namespace
 
 IsmWindow parse_ism_window(const std::string& word) {
-  return parse_name(window_names, word, "choice of windows");
+  return parse_name(window_names, word, "choice of `window_at`");
 }
 
 IsmValue parse_ism_value(const std::string& word) {
-  return parse_name(value_names, word, "value of a substitution");
+  return parse_name(value_names, word, "choice of `value`");
 }
 
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {

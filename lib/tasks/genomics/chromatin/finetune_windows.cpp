@@ -27,7 +27,7 @@ std::string name_of(StrandSampling strands) {
 }
 
 StrandSampling parse_strand_sampling(const std::string& name) {
-  return parse_name(strand_names, name, "choice of strands");
+  return parse_name(strand_names, name, "choice of `strand`");
 }
 
 Fasta ChromatinWindows::take_fasta() const {

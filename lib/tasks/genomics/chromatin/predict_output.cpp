@@ -228,7 +228,7 @@ void require_suffix(const std::string& path, std::initializer_list<const char*> 
 }  // namespace
 
 PredictionFormat parse_prediction_format(const std::string& name) {
-  return parse_name(format_names, name, "format of predictions");
+  return parse_name(format_names, name, "choice of `format`");
 }
 
 std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, const std::string& path,

@@ -61,7 +61,7 @@ bool reaches_root(const std::array<std::size_t, 5>& last_exit, const std::array<
 }  // namespace
 
 NegativeKind parse_negative_kind(std::string_view word) {
-  return parse_name(kind_names, word, "kind of negatives");
+  return parse_name(kind_names, word, "choice of `negatives`");
 }
 
 const char* negative_kind_name(NegativeKind kind) {

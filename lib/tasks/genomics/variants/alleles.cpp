@@ -86,11 +86,11 @@ const char* edge_rule_name(EdgeRule rule) {
 }
 
 RefMismatch parse_ref_mismatch(std::string_view word) {
-  return parse_name(mismatch_names, word, "rule for a REF that differs from the genome");
+  return parse_name(mismatch_names, word, "choice of `ref_mismatch`");
 }
 
 EdgeRule parse_edge_rule(std::string_view word) {
-  return parse_name(edge_names, word, "rule for the ends of contigs");
+  return parse_name(edge_names, word, "choice of `edge`");
 }
 
 std::string flags_text(unsigned flags) {
