@@ -100,8 +100,8 @@ TEST_F(GenomicsOptions, PromoterPredictionsLeaveOutWindowsRichInN) {
 // What a model says of the strand - is what it says of the reverse complement.
 TEST_F(GenomicsOptions, PromotersAreReadOnTheStrandThatIsTyped) {
   std::string forward = "sequence\tlabel\n", reverse = forward;
-  for (int i = 0; i < 6; ++i) {
-    const std::string sequence = bases().substr(static_cast<std::size_t>(300 * i), 100);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::string sequence = bases().substr(300 * i, 100);
     const std::string label = "\t" + std::to_string(i % 2) + "\n";
     forward += sequence + label;
     reverse += reverse_complement(sequence) + label;
