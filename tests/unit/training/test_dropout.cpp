@@ -97,7 +97,7 @@ TEST_F(ConstantBranches, EverySiteOfEveryLayerAndEverySeedHasAMaskOfItsOwn) {
 // The same sequence again and again in every micro-batch.
 class Copies : public TrainingTask {
  public:
-  Copies(Batch batch, std::size_t parts) : parts_(parts, std::move(batch)) {}
+  Copies(const Batch& batch, std::size_t parts) : parts_(parts, batch) {}
   std::vector<Batch> batches(std::uint64_t) const override { return parts_; }
 
  private:
