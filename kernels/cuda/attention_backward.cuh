@@ -64,7 +64,8 @@ constexpr int backward_tiles_per_sm(int busy, bool dropping) {
 // one.
 template <class Element, int depth, int rows>
 constexpr int backward_walked_rows() {
-  return sizeof(Element) == 4 && depth == 128 ? 16 : rows;
+  if (sizeof(Element) == 4 && depth == 128) return 16;
+  return rows;
 }
 
 template <class Element, int depth, int rows, BackwardPass pass, bool dropping>
