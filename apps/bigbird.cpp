@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -50,7 +51,7 @@ void install_signal_handlers() {
 
 std::string overview() {
   std::string text = fmt::format(
-      "bigbird {}: train and run BigBird encoders (sparse attention) on DNA.\n\n"
+      "bigbird {}: train and run BigBird encoders (sparse attention) on DNA and text.\n\n"
       "Usage: bigbird VERB [options]\n",
       BIGBIRD_VERSION);
   std::string title;
@@ -74,17 +75,29 @@ struct Choice {
 };
 
 Choice choose_verb(const std::vector<std::string>& words) {
-  if (words.size() > 1) {
-    if (const VerbRow* row = find_verb(words[0] + " " + words[1])) return {row, 2};
+  std::string spoken;
+  Choice choice{nullptr, 0};
+  for (std::size_t i = 0; i < std::min<std::size_t>(words.size(), most_verb_words); ++i) {
+    spoken += (i == 0 ? "" : " ") + words[i];
+    if (const VerbRow* row = find_verb(spoken)) choice = {row, static_cast<int>(i) + 1};
   }
-  if (const VerbRow* row = find_verb(words[0])) return {row, 1};
+  if (choice.row != nullptr) return choice;
 
   std::vector<std::string> names;
   std::vector<std::string> family;  // verbs that share the first word: "promoter build", "promoter predict"
+  std::vector<std::string> closer;  // and the second: "text classify finetune", "text classify predict"
   for (const VerbRow& row : verb_table()) {
     if (row.run == nullptr) continue;
     names.push_back(row.name);
     if (names.back().rfind(words[0] + " ", 0) == 0) family.push_back(names.back());
+    if (words.size() > 1 && names.back().rfind(words[0] + " " + words[1] + " ", 0) == 0)
+      closer.push_back(names.back());
+  }
+  if (!closer.empty()) {
+    const bool third_word = words.size() > 2 && words[2][0] != '-';
+    throw_usage(third_word ? "there is no verb '" + words[0] + " " + words[1] + " " + words[2] + "'"
+                           : "'" + words[0] + " " + words[1] + "' needs a third word",
+                fmt::format("choose one: {}", fmt::join(closer, ", ")));
   }
   const bool second_word = words.size() > 1 && words[1][0] != '-';
   const std::string asked = second_word && !family.empty() ? words[0] + " " + words[1] : words[0];

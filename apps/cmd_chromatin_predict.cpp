@@ -110,10 +110,10 @@ void mean_values(const SequenceScores& scores, std::size_t models, std::size_t s
 
 void say(const PredictionCounts& counts, double max_n) {
   std::string line = fmt::format("{} rows, {} scored", counts.rows, counts.scored);
-  if (counts.too_many_n > 0)
-    line += fmt::format(", {} with a larger share of N than {:g}", counts.too_many_n, max_n);
-  if (counts.short_contig > 0)
-    line += fmt::format(", {} on contigs shorter than the window", counts.short_contig);
+  if (const auto many = counts.skipped.count(name_of(PredictionStatus::too_many_n)); many > 0)
+    line += fmt::format(", {} with a larger share of N than {:g}", many, max_n);
+  if (const auto many = counts.skipped.count(name_of(PredictionStatus::short_contig)); many > 0)
+    line += fmt::format(", {} on contigs shorter than the window", many);
   if (counts.shifted > 0) line += fmt::format("; {} windows moved inwards at a contig's end", counts.shifted);
   log_info(line);
   if (counts.cut > 0) {

@@ -1,7 +1,13 @@
 // bigbird completion: a bash script made from the table of verbs and from each verb's own options.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/help.h"
@@ -16,44 +22,54 @@ int cmd_completion(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
 
-  // Words that may follow `bigbird`, and those that may follow the first word of a two-word verb.
+  // The words that may follow `bigbird`, and those that may follow the first words of a longer verb.
   std::string first_words = "help";
-  std::string second_words;
-  std::string last_first;
+  std::map<std::string, std::vector<std::string>> next_words;
   for (const VerbRow& row : verb_table()) {
     if (row.run == nullptr) continue;
-    const std::string name = row.name;
-    const std::size_t space = name.find(' ');
-    const std::string first = name.substr(0, space);
-    if (first != last_first) first_words += " " + first;
-    last_first = first;
-    if (space != std::string::npos)
-      second_words += fmt::format("    {}) words+=' {}' ;;&\n", first, name.substr(space + 1));
+    std::string spoken;
+    std::istringstream words(row.name);
+    for (std::string word; words >> word; spoken += (spoken.empty() ? "" : " ") + word) {
+      std::vector<std::string>& known = next_words[spoken];
+      if (std::find(known.begin(), known.end(), word) == known.end()) known.push_back(word);
+    }
   }
-  std::cout << "# bash completion for bigbird " BIGBIRD_VERSION "\n"
-            << "_bigbird() {\n"
-            << "  local current=\"${COMP_WORDS[COMP_CWORD]}\" words=''\n"
-            << "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
-            << "    COMPREPLY=($(compgen -W '" << first_words << "' -- \"$current\"))\n"
-            << "    return\n  fi\n"
-            << "  if [[ $COMP_CWORD -eq 2 ]]; then\n"
-            << "    case \"${COMP_WORDS[1]}\" in\n"
-            << second_words << "    *) ;;\n    esac\n  fi\n"
-            << "  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n";
+  for (const std::string& word : next_words[""]) first_words += " " + word;
+  next_words.erase("");
+  std::cout
+      << "# bash completion for bigbird " BIGBIRD_VERSION "\n"
+      << "_bigbird() {\n"
+      << "  local current=\"${COMP_WORDS[COMP_CWORD]}\" words='' spoken=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\"\n"
+      << "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
+      << "    COMPREPLY=($(compgen -W '" << first_words << "' -- \"$current\"))\n"
+      << "    return\n  fi\n"
+      << "  local continues=''\n"
+      << "  case \"$spoken\" in\n";
+  for (const auto& [spoken, words] : next_words)
+    std::cout << fmt::format("    '{}') continues='{}' ;;\n", spoken, fmt::join(words, " "));
+  std::cout << "    *) ;;\n  esac\n"
+            << "  case \"$spoken \" in\n";
   set_help_form(HelpForm::option_words);
+  // The longest names first: `variants merge` is no `variants`.
+  std::vector<const VerbRow*> rows;
   for (const VerbRow& row : verb_table()) {
-    if (row.run == nullptr) continue;
-    std::string word = row.name;
+    if (row.run != nullptr) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const VerbRow* a, const VerbRow* b) {
+    return std::string_view(a->name).size() > std::string_view(b->name).size();
+  });
+  for (const VerbRow* row : rows) {
+    std::string word = row->name;
     std::string ask = "--help";
     char* arguments[] = {word.data(), ask.data(), nullptr};
-    const bool two_words = word.find(' ') != std::string::npos;
-    std::cout << fmt::format("    '{}'{}) words='", row.name, two_words ? "" : "' '*") << std::flush;
-    row.run(2, arguments);
+    std::cout << fmt::format("    '{}'' '*) words='", row->name) << std::flush;
+    row->run(2, arguments);
     std::cout << "' ;;\n";
   }
   set_help_form(HelpForm::text);
   std::cout << "  esac\n"
-            << "  if [[ -n $words && ( $current == -* || $COMP_CWORD -eq 2 ) ]]; then\n"
+            << "  if [[ $current != -* ]]; then words=$continues; fi\n"
+            << "  if [[ -n $words ]]; then\n"
             << "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
             << "  fi\n}\n"
             << "complete -o default -F _bigbird bigbird\n";

@@ -39,10 +39,20 @@ struct Options {
 const char* const bits_definition =
     "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
     "count; [UNK] and special pieces are never masked)";
+const char* const text_bits_definition =
+    "sum over the masked tokens (whole words) of -log2 p(true token): over the tokens, and over the bytes of "
+    "text that they stand for ([UNK] and special pieces are never masked)";
 
-Json baseline_json(double nats, const EvaluationResult& result) {
+// Of DNA bits for each base; of text for each token (the paper's \"BPC\") and each byte.
+void append_bits(Json& json, double nats, const EvaluationResult& result, bool text) {
+  const double bits = nats / std::log(2.0);
+  if (text) json["bits_per_token"] = bits / static_cast<double>(result.sums.mlm_count);
+  json[text ? "bits_per_byte" : "bits_per_base"] = bits / static_cast<double>(result.bases_covered);
+}
+
+Json baseline_json(double nats, const EvaluationResult& result, bool text) {
   Json json;
-  json["bits_per_base"] = nats / std::log(2.0) / static_cast<double>(result.bases_covered);
+  append_bits(json, nats, result, text);
   json["mlm_loss"] = nats / static_cast<double>(result.sums.mlm_count);
   return json;
 }
@@ -54,9 +64,9 @@ Json baselines(const Options& options, const Tokenizer& tokenizer, const Evaluat
   const NgramModel ngrams(shards, tokenizer, options.baseline_tokens, seed);
   const BaselineScores scores = score_baselines(ngrams, result.scored);
   Json json;
-  json["unigram"] = baseline_json(scores.unigram, result);
+  json["unigram"] = baseline_json(scores.unigram, result, shards.is_text());
   json["unigram"]["smoothing"] = "add-one over the ordinary pieces";
-  json["bigram"] = baseline_json(scores.bigram, result);
+  json["bigram"] = baseline_json(scores.bigram, result, shards.is_text());
   json["bigram"]["smoothing"] = fmt::format(
       "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
       "true token, which the model may not see",
@@ -66,7 +76,7 @@ Json baselines(const Options& options, const Tokenizer& tokenizer, const Evaluat
   return json;
 }
 
-Json result_json(const EvaluationResult& result, const PretrainingObjective& objective) {
+Json result_json(const EvaluationResult& result, const PretrainingObjective& objective, bool text) {
   Json json;
   json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
   json["mlm_accuracy"] =
@@ -74,8 +84,12 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
           ? Json(static_cast<double>(result.sums.mlm_correct) / static_cast<double>(result.sums.mlm_count))
           : Json(nullptr);
   json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
-  json["bits_per_base"] = objective.mlm ? Json(result.bits_per_base()) : Json(nullptr);
-  json["bits_per_base_definition"] = bits_definition;
+  if (objective.mlm) {
+    append_bits(json, result.sums.mlm_loss, result, text);
+  } else {
+    json[text ? "bits_per_byte" : "bits_per_base"] = nullptr;
+  }
+  json[text ? "bits_definition" : "bits_per_base_definition"] = text ? text_bits_definition : bits_definition;
   const auto sequences = static_cast<double>(result.sums.sequence_count);
   json["nsp_loss"] = objective.nsp ? Json(result.sums.sequence_loss / sequences) : Json(nullptr);
   json["nsp_accuracy"] =
@@ -83,7 +97,7 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
   json["masked_tokens"] = result.sums.mlm_count;
-  json["bases_covered"] = result.bases_covered;
+  json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
   return json;
 }
 
@@ -143,7 +157,7 @@ int cmd_evaluate(int argc, char** argv) {
   model.set_parameters(loaded.parameters);
   const EvaluationResult result = evaluate_pretraining(model, batches, tokenizer, options.evaluation);
 
-  Json json = result_json(result, options.objective);
+  Json json = result_json(result, batches.objective(), shards.is_text());
   if (!options.baseline_from.empty()) json["baseline"] = baselines(options, tokenizer, result, verb.seed());
   if (verb.provenance()) {
     Provenance provenance;

@@ -1,4 +1,6 @@
 // bigbird man: the manual page of a verb, from the same description as its --help.
+#include <fmt/format.h>
+
 #include "apps/command_line.h"
 #include "apps/help.h"
 #include "apps/verbs.h"
@@ -10,12 +12,11 @@ int cmd_man(int argc, char** argv) {
   Verb verb("man", "Print the manual page of a verb (troff).",
             {"bigbird man completion | man -l -", "bigbird man completion > bigbird-completion.1"});
   std::vector<std::string> words;
-  verb.app().add_option("VERB", words, "Verb, one word or two")->required()->expected(1, 2);
+  verb.app().add_option("VERB", words, "Verb, one to three words")->required()->expected(1, most_verb_words);
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
 
-  std::string name = words[0];
-  if (words.size() == 2) name += " " + words[1];
+  std::string name = fmt::format("{}", fmt::join(words, " "));
   const VerbRow* row = find_verb(name);
   if (row == nullptr) throw_usage("man: there is no verb '" + name + "'", "`bigbird` alone lists the verbs");
   std::string ask = "--help";

@@ -21,8 +21,8 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/names.h"
 #include "lib/core/process_memory.h"
-#include "lib/training/compute_device.h"
 
 namespace bigbird::apps {
 namespace {
@@ -155,14 +155,6 @@ void check_device(const std::string& verb, const std::string& device) {
               "use auto, cpu, cuda or cuda:N; `bigbird devices` lists what there is");
 }
 
-kernels::Precision parse_precision(const std::string& name, kernels::Precision automatic) {
-  for (const kernels::Precision precision :
-       {kernels::Precision::fp32, kernels::Precision::tf32, kernels::Precision::bf16}) {
-    if (name == name_of(precision)) return precision;
-  }
-  return automatic;
-}
-
 // The device that was asked for, or with auto the first that can be had; null and why.
 std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, kernels::CudaOptions options,
                                                      std::string& why, std::string& hint) {
@@ -261,16 +253,18 @@ void Verb::add_nondeterministic() {
 std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
   std::string why, hint;
   if (device_ != "cpu") {
-    const kernels::CudaOptions options{.index = cuda_index(device_),
-                                       .precision = parse_precision(precision_, kernels::Precision::bf16),
-                                       .deterministic = !nondeterministic_};
+    const kernels::CudaOptions options{
+        .index = cuda_index(device_),
+        .precision = find_value(kernels::precision_names, precision_).value_or(kernels::Precision::bf16),
+        .deterministic = !nondeterministic_};
     if (auto backend = first_cuda_backend(device_, options, why, hint)) {
       log_info("computing on " + backend->description());
       return backend;
     }
     if (device_ != "auto") throw_environment("--device " + device_ + ": " + why, hint);
   }
-  const kernels::Precision precision = parse_precision(precision_, kernels::Precision::fp32);
+  const kernels::Precision precision =
+      find_value(kernels::precision_names, precision_).value_or(kernels::Precision::fp32);
   const bool refused = precision == kernels::Precision::tf32 ||
                        (precision == kernels::Precision::bf16 && use == ModelUse::training);
   if (refused) {

@@ -8,10 +8,12 @@
 namespace bigbird::apps {
 
 struct VerbRow {
-  const char* name;  // as typed after `bigbird`; one word or two ("promoter build"). For a group: its title.
-  const char* help;  // one line
+  const char* name;                   // as typed after `bigbird`; one to three words. For a group: its title.
+  const char* help;                   // one line
   int (*run)(int argc, char** argv);  // argv[0] is the verb's last word; null for a group title
 };
+
+inline constexpr int most_verb_words = 3;  // "text classify finetune"
 
 // In the order of the help: a group title, then its verbs. The title of a group without verbs is not shown.
 const std::vector<VerbRow>& verb_table();
@@ -47,6 +49,17 @@ int cmd_promoter_predict(int argc, char** argv);
 int cmd_promoter_evaluate(int argc, char** argv);
 int cmd_promoter_scan(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
+int cmd_text_classify_evaluate(int argc, char** argv);
+int cmd_text_classify_finetune(int argc, char** argv);
+int cmd_text_classify_predict(int argc, char** argv);
+int cmd_text_glue_evaluate(int argc, char** argv);
+int cmd_text_glue_finetune(int argc, char** argv);
+int cmd_text_glue_predict(int argc, char** argv);
+int cmd_text_pretrain_data(int argc, char** argv);
+int cmd_text_qa_evaluate(int argc, char** argv);
+int cmd_text_qa_finetune(int argc, char** argv);
+int cmd_text_qa_predict(int argc, char** argv);
+int cmd_text_vocabulary(int argc, char** argv);
 int cmd_tokenize(int argc, char** argv);
 int cmd_train_bpe(int argc, char** argv);
 int cmd_variants(int argc, char** argv);

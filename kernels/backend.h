@@ -14,12 +14,14 @@
 //  - Operations are in order. A device may still be at work when one returns; download() waits.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/types.h"
 
@@ -30,10 +32,15 @@ namespace bigbird::kernels {
 // CPU bf16 is for inference only and everything else stays fp32; on CUDA activations and the working copy of
 // the weights are bf16, parameters and gradients fp32.
 enum class Precision { fp32, tf32, bf16 };
+inline constexpr std::array<std::pair<Precision, const char*>, 3> precision_names{
+    {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};
+constexpr const char* name_of(Precision precision) {
+  return precision_names[static_cast<std::size_t>(precision)].second;  // it lists them in their order
+}
 
 // The largest attention that scratch is wanted for.
 struct AttentionLimits {
-  Index places = 1;     // batches that are prepared at the same time (one per layer and run)
+  Index slots = 1;      // batches that are prepared at the same time (one per layer and run)
   Index sequences = 0;  // B, of one batch
   Index tokens = 0;     // T, of one batch
   Index longest = 0;    // tokens of the longest sequence
@@ -71,9 +78,9 @@ class Backend {
   // Bytes the backend itself will hold for such attention, and for everything else.
   virtual std::size_t scratch_bytes(const AttentionLimits& limits) const = 0;
   // Takes them (in addition to what there is; a device without need of it does nothing). Returns the first of
-  // limits.places neighbouring places, which are the caller's until it releases them.
+  // limits.slots slots in a row, which are the caller's until it releases them.
   virtual Index reserve_scratch(const AttentionLimits&) { return 0; }
-  virtual void release_places(Index /*first*/, Index /*count*/) noexcept {}
+  virtual void release_slots(Index /*first*/, Index /*count*/) noexcept {}
   virtual void* allocate(std::size_t bytes) = 0;  // 64-byte aligned, not cleared; throws std::bad_alloc
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
@@ -90,7 +97,7 @@ class Backend {
   // what the device holds. A device may record it when it meets a key for the second time and run the
   // recording from then on: work of one key makes the same calls with the same arguments, and what they point
   // to stays in place.
-  virtual void repeat(std::uint64_t, const std::function<void()>& work) { work(); }
+  virtual void replay(std::uint64_t, const std::function<void()>& work) { work(); }
 
   // --- working copies of weights
 

@@ -92,8 +92,8 @@ class Values {
 };
 
 // gelu in its two forms (Hendrycks and Gimpel 2016): x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), which is
-// BigBird's, and x/2 (1 + erf(x / sqrt(2))), which is BERT's.
-enum class Activation { gelu_tanh, gelu_erf };
+// BigBird's, and x/2 (1 + erf(x / sqrt(2))), which is BERT's; max(x, 0); and x sigmoid(x). See activations.h.
+enum class Activation { gelu_tanh, gelu_erf, relu, silu };
 
 // --- matrices
 
@@ -185,7 +185,7 @@ struct EmbeddingIndices {
 // of columns (i, i + half), i < half, is turned by the angle of (position, i).
 struct Rotary {
   const std::int32_t* positions = nullptr;  // of the rows
-  const float* turns = nullptr;             // [*, 2 half]: for each position, the cosines, then the sines
+  const float* rotations = nullptr;         // [*, 2 half]: for each position, the cosines, then the sines
   Index heads = 0;
   Index head_size = 0;
   Index half = 0;
@@ -228,7 +228,7 @@ struct BlockPlanView {
 // is padding: never attended to, and exact zeros in the output. With query_lengths, at least lengths each,
 // the first of those rows see the keys as real tokens do, as full attention in Hugging Face lets padding.
 struct AttentionBatch {
-  Index place = 0;       // which of the places of Backend::prepare_attention() holds this batch
+  Index slot = 0;        // which of the slots of Backend::prepare_attention() holds this batch
   Index sequences = 0;   // B
   Index heads = 0;       // H
   Index head_size = 0;   // D

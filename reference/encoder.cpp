@@ -130,7 +130,7 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
   trace.middle = pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
   trace.feed_forward_input = pre ? network.layer_norm(names.output_norm, trace.middle) : trace.middle;
   trace.intermediate = network.linear(names.intermediate, trace.feed_forward_input);
-  trace.activated = gelu_forward(trace.intermediate, network.config().activation);
+  trace.activated = activation_forward(trace.intermediate, network.config().activation);
   trace.feed_forward_sum = sum(trace.middle, network.linear(names.output, trace.activated));
   trace.output = pre ? trace.feed_forward_sum : network.layer_norm(names.output_norm, trace.feed_forward_sum);
   return trace;
@@ -144,7 +144,8 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   const Matrix d_feed_forward_sum =
       pre ? d_output : network.layer_norm_gradient(names.output_norm, trace.feed_forward_sum, d_output);
   const Matrix d_activated = network.linear_gradient(names.output, trace.activated, d_feed_forward_sum);
-  const Matrix d_intermediate = gelu_backward(trace.intermediate, d_activated, network.config().activation);
+  const Matrix d_intermediate =
+      activation_backward(trace.intermediate, d_activated, network.config().activation);
   Matrix d_branch = network.linear_gradient(names.intermediate, trace.feed_forward_input, d_intermediate);
   if (pre) d_branch = network.layer_norm_gradient(names.output_norm, trace.middle, d_branch);
   const Matrix d_middle = sum(d_feed_forward_sum, d_branch);

@@ -29,7 +29,7 @@ struct EncoderConfig {
   double layer_norm_epsilon = 1e-12;
   bool pre_layer_norm = false;
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden)
-  Gelu activation = Gelu::tanh;
+  Activation activation = Activation::gelu_tanh;
   // Rotary positions (Su et al. 2021): at position p of its sequence the pair (i, i + rotary_dim / 2) of
   // every head's query and key is turned by p * rotary_base^(-2 i / rotary_dim). 0: not turned.
   std::size_t rotary_dim = 0;

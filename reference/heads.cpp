@@ -38,9 +38,9 @@ HeadTrace masked_head(Network& network, const Matrix& hidden, const std::vector<
   const std::string transform = "cls.predictions.transform.dense";
   const std::string transform_norm = "cls.predictions.transform.LayerNorm";
   const std::string decoder_bias = "cls.predictions.bias";
-  const Gelu form = network.config().activation;
+  const Activation form = network.config().activation;
   const Matrix transformed = network.linear(transform, hidden);
-  const Matrix activated = gelu_forward(transformed, form);
+  const Matrix activated = activation_forward(transformed, form);
   const Matrix decoder_input = network.layer_norm(transform_norm, activated);
   const Matrix logits =
       linear_forward(decoder_input, network.values(word_table), network.values(decoder_bias));
@@ -51,7 +51,7 @@ HeadTrace masked_head(Network& network, const Matrix& hidden, const std::vector<
   network.add_gradient(decoder_bias, decoder.bias);
   const Matrix d_activated = network.layer_norm_gradient(transform_norm, activated, decoder.x);
   return {logits, loss.loss,
-          network.linear_gradient(transform, hidden, gelu_backward(transformed, d_activated, form))};
+          network.linear_gradient(transform, hidden, activation_backward(transformed, d_activated, form))};
 }
 
 // One side of the answer: column `side` of the logits of all tokens, its loss over the competing tokens of
@@ -132,7 +132,7 @@ QuestionResult question_answering(const EncoderConfig& config, const Parameters&
   Network network(config, parameters);
   const StackTrace trace = stack_forward(network, sequences);
   const Matrix intermediate = network.linear(inner, trace.output);
-  const Matrix activated = gelu_forward(intermediate, config.activation);
+  const Matrix activated = activation_forward(intermediate, config.activation);
   const Matrix block_sum = sum(network.linear(output, activated), trace.output);
   const Matrix normalised = network.layer_norm(norm, block_sum);
   Matrix logits = network.linear(spans, normalised);
@@ -150,8 +150,8 @@ QuestionResult question_answering(const EncoderConfig& config, const Parameters&
   const Matrix d_normalised = network.linear_gradient(spans, normalised, d_logits);
   const Matrix d_sum = network.layer_norm_gradient(norm, block_sum, d_normalised);
   const Matrix d_activated = network.linear_gradient(output, activated, d_sum);
-  const Matrix d_inner = network.linear_gradient(inner, trace.output,
-                                                 gelu_backward(intermediate, d_activated, config.activation));
+  const Matrix d_inner = network.linear_gradient(
+      inner, trace.output, activation_backward(intermediate, d_activated, config.activation));
   stack_backward(network, sequences, trace, sum(d_sum, d_inner));
   return {logits, (start + end) / 2.0, network.gradients()};
 }
@@ -162,7 +162,7 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
   const StackTrace trace = stack_forward(network, sequences);
   const Matrix first = first_rows(sequences, trace.output);
   const Matrix dense = network.linear("classifier.dense", first);
-  const Matrix activated = gelu_forward(dense, config.activation);
+  const Matrix activated = activation_forward(dense, config.activation);
   const Matrix logits = network.linear("classifier.out_proj", activated);
 
   LossAndGradient loss;
@@ -180,7 +180,7 @@ ClassificationResult classification(const EncoderConfig& config, const Parameter
 
   const Matrix d_activated = network.linear_gradient("classifier.out_proj", activated, loss.gradient);
   const Matrix d_first = network.linear_gradient("classifier.dense", first,
-                                                 gelu_backward(dense, d_activated, config.activation));
+                                                 activation_backward(dense, d_activated, config.activation));
   stack_backward(network, sequences, trace, first_rows_gradient(sequences, d_first));
   return {trace.output, logits, loss.loss, network.gradients()};
 }

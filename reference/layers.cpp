@@ -1,6 +1,7 @@
 // Linear, LayerNorm, activations and embeddings by their formulas; see layers.h.
 #include "reference/layers.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace bigbird::reference {
@@ -83,30 +84,53 @@ LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, dou
   return gradients;
 }
 
-Matrix gelu_forward(const Matrix& x, Gelu form) {
+Matrix activation_forward(const Matrix& x, Activation form) {
   Matrix y(x);
   for (double& value : y.values) {
-    const double inner = form == Gelu::tanh
-                             ? std::tanh(gelu_factor * (value + gelu_cubic * value * value * value))
-                             : std::erf(value / std::sqrt(2.0));
-    value = 0.5 * value * (1.0 + inner);
+    switch (form) {
+      case Activation::gelu_tanh:
+        value *= 0.5 * (1.0 + std::tanh(gelu_factor * (value + gelu_cubic * value * value * value)));
+        break;
+      case Activation::gelu_erf:
+        value *= 0.5 * (1.0 + std::erf(value / std::sqrt(2.0)));
+        break;
+      case Activation::relu:
+        value = std::max(value, 0.0);
+        break;
+      case Activation::silu:
+        value /= 1.0 + std::exp(-value);
+        break;
+    }
   }
   return y;
 }
 
-Matrix gelu_backward(const Matrix& x, const Matrix& d_y, Gelu form) {
+Matrix activation_backward(const Matrix& x, const Matrix& d_y, Activation form) {
   Matrix d_x(d_y);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     const double value = x.values[i];
-    if (form == Gelu::erf) {
-      // The derivative of 0.5 (1 + erf(x / sqrt(2))) is the density of the normal distribution.
-      const double density = std::exp(-0.5 * value * value) / std::sqrt(2.0 * std::acos(-1.0));
-      d_x.values[i] *= 0.5 * (1.0 + std::erf(value / std::sqrt(2.0))) + value * density;
-      continue;
+    switch (form) {
+      case Activation::gelu_tanh: {
+        const double t = std::tanh(gelu_factor * (value + gelu_cubic * value * value * value));
+        const double d_inner = gelu_factor * (1.0 + 3.0 * gelu_cubic * value * value);
+        d_x.values[i] *= 0.5 * (1.0 + t) + 0.5 * value * (1.0 - t * t) * d_inner;
+        break;
+      }
+      case Activation::gelu_erf: {
+        // The derivative of 0.5 (1 + erf(x / sqrt(2))) is the density of the normal distribution.
+        const double density = std::exp(-0.5 * value * value) / std::sqrt(2.0 * std::acos(-1.0));
+        d_x.values[i] *= 0.5 * (1.0 + std::erf(value / std::sqrt(2.0))) + value * density;
+        break;
+      }
+      case Activation::relu:
+        d_x.values[i] *= value > 0.0 ? 1.0 : 0.0;
+        break;
+      case Activation::silu: {
+        const double sigmoid = 1.0 / (1.0 + std::exp(-value));
+        d_x.values[i] *= sigmoid * (1.0 + value * (1.0 - sigmoid));
+        break;
+      }
     }
-    const double t = std::tanh(gelu_factor * (value + gelu_cubic * value * value * value));
-    const double d_inner = gelu_factor * (1.0 + 3.0 * gelu_cubic * value * value);
-    d_x.values[i] *= 0.5 * (1.0 + t) + 0.5 * value * (1.0 - t * t) * d_inner;
   }
   return d_x;
 }

@@ -27,10 +27,10 @@ LayerNormGradients layer_norm_backward(const Matrix& x, const Vector& gamma, dou
                                        const Matrix& d_y);
 
 // Element by element. gelu in the tanh form is 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), in the erf
-// form 0.5 x (1 + erf(x / sqrt(2))).
-enum class Gelu { tanh, erf };
-Matrix gelu_forward(const Matrix& x, Gelu form = Gelu::tanh);
-Matrix gelu_backward(const Matrix& x, const Matrix& d_y, Gelu form = Gelu::tanh);
+// form 0.5 x (1 + erf(x / sqrt(2))); relu is max(x, 0), its derivative 0 at 0; silu is x / (1 + exp(-x)).
+enum class Activation { gelu_tanh, gelu_erf, relu, silu };
+Matrix activation_forward(const Matrix& x, Activation form = Activation::gelu_tanh);
+Matrix activation_backward(const Matrix& x, const Matrix& d_y, Activation form = Activation::gelu_tanh);
 Matrix tanh_forward(const Matrix& x);
 Matrix tanh_backward(const Matrix& x, const Matrix& d_y);
 

@@ -9,7 +9,7 @@
 #   bash tests/run.sh --mutations [NAME...]   that the suite notices defects: tests/mutations
 #   ... --no-install               never install packages; print the line that would
 # With CI=true in the environment g++'s warnings are errors too, and a test of real data must not skip where the data are.
-# Each part's seconds are appended to build/parts.tsv.
+# Each part's seconds, and those of its processes' CPU time, are appended to build/parts.tsv.
 set -euo pipefail
 mode="test"
 names=()
@@ -38,12 +38,18 @@ if [ "${CI:-}" = true ]; then werror=ON; fi
 # Two tests run at once, each with as many threads as there are cores: threads that wait must not spin.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 
-part() { # part NAME COMMAND...: runs it, and notes how long it took
+part() { # part NAME COMMAND...: runs it, and notes how long it took and how long processors worked for it
   local name=$1 begin=$SECONDS
   shift
-  "$@"
   mkdir -p build
-  printf '%s\t%d\n' "$name" $((SECONDS - begin)) >>build/parts.tsv
+  times >build/times.before # of what this shell has waited for; a builtin, which knows nothing in a subshell
+  "$@"
+  times >build/times.after
+  # CPU time says how much there was to do, whatever else the machine did.
+  awk -v name="$name" -v seconds=$((SECONDS - begin)) '
+    FNR == 2 { for (i = 1; i <= 2; ++i) { split($i, time, /[ms]/); cpu[FILENAME] += 60 * time[1] + time[2] } }
+    END { printf "%s\t%d\t%d\n", name, seconds, cpu["build/times.after"] - cpu["build/times.before"] }
+  ' build/times.before build/times.after >>build/parts.tsv
 }
 
 run_ctest() { # run_ctest PRESET CTEST_OPTION...
@@ -113,21 +119,33 @@ run_sanitizers() {
 format() {
   say "clang-format on ${#sources[@]} files"
   clang-format --dry-run -Werror "${sources[@]}"
+  # A defect that the suite notices is of no use when the code has moved away from under it.
+  say "tests/mutations: every patch applies"
+  local patch
+  for patch in tests/mutations/*.patch; do
+    git apply --check "$patch" || { echo "$patch does not apply: make it anew of the code as it is" >&2 && return 1; }
+  done
 }
 
 tidy() {
   say "clang-tidy"
   # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA itself.
+  # Rooms of lib are read eight files at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
   # The largest files first, so that no processor waits for the other at the end.
-  printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
-    grep -vxE 'kernels/cuda/(runtime\.cu|gemm_cublaslt\.cpp)' | xargs ls -S |
-    xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
+  local together
+  mapfile -t together < <(sed -n "s|^ *\"file\": \"$root/\(.*/Unity/[^\"]*\)\".*|\1|p" build/lint/compile_commands.json)
+  {
+    printf '%s\n' "${together[@]}"
+    printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
+      grep -vxE 'kernels/cuda/(runtime\.cu|gemm_cublaslt\.cpp)' |
+      grep -vxFf <(sed -n "s|^#include \"$root/\(.*\)\"\$|\1|p" "${together[@]}") | xargs ls -S
+  } | xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
   say "lint: ${#sources[@]} files are clean"
 }
 
 run_lint() {
-  ensure_packages "${packages_base[@]}" "${packages_lint[@]}"
-  mapfile -t sources < <(find apps kernels lib reference tests -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort)
+  ensure_packages "${packages_base[@]}" "${packages_lint[@]}" git
+  mapfile -t sources < <(find apps kernels lib reference tests -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' | LC_ALL=C sort)
   part format format
   configure lint -DBIGBIRD_CUDA=OFF
   part tidy tidy

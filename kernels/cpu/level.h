@@ -71,8 +71,8 @@ struct AdamWConstants {
   float gradient_scale = 1.0f;
   float beta1 = 0.0f;
   float beta2 = 0.0f;
-  float gradient_share = 0.0f;  // 1 - beta1
-  float square_share = 0.0f;    // 1 - beta2
+  float one_minus_beta1 = 0.0f;  // 1 - beta1
+  float one_minus_beta2 = 0.0f;  // 1 - beta2
   float epsilon = 0.0f;
   float step_size = 0.0f;            // learning rate / correction1
   float inverse_correction2 = 1.0f;  // 1 / correction2
@@ -111,16 +111,17 @@ struct Level {
   // sums[j] += sum over rows of x[row * stride + j], j < width
   void (*add_column_sums)(const float* x, Index rows, Index stride, float* sums, Index width);
 
-  // x += bias; pre = x unless null; y = gelu(x). y may be x.
-  void (*add_bias_gelu)(const float* x, const float* bias, float* pre, float* y, Index count,
-                        Activation activation);
-  void (*gelu_backward)(const float* pre, const float* dy, float* dx, Index count, Activation activation);
+  // x += bias; pre = x unless null; y = activation(x). y may be x.
+  void (*add_bias_activation)(const float* x, const float* bias, float* pre, float* y, Index count,
+                              Activation activation);
+  void (*activation_backward)(const float* pre, const float* dy, float* dx, Index count,
+                              Activation activation);
   void (*tanh_forward)(const float* x, float* y, Index count);
   void (*tanh_backward)(const float* y, const float* dy, float* dx, Index count);
 
   // One row: x[h * head_size + i] and x[h * head_size + half + i] are turned by the angle with cosine
-  // turns[i] and sine turns[half + i], or back.
-  void (*turn_row)(float* x, const float* turns, Index heads, Index head_size, Index half, bool back);
+  // rotations[i] and sine rotations[half + i], or back.
+  void (*rotate_row)(float* x, const float* rotations, Index heads, Index head_size, Index half, bool back);
 
   // y = (residual +) dropout(x); residual may be null; `first` is the element index of x[0], a multiple of 4.
   void (*dropout)(const float* x, const float* residual, float* y, Index count, std::uint64_t first,

@@ -235,8 +235,8 @@ void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, In
                  });
 }
 
-void CpuBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activation activation, Values pre,
-                                     Values y, Index rows) {
+void CpuBackend::linear_activation_forward(ConstValues x, const Linear& layer, Activation activation,
+                                           Values pre, Values y, Index rows) {
   const Index in = layer.in, out = layer.out;
   float* const before = floats(pre);
   float* const product = before != nullptr ? before : floats(y);
@@ -245,8 +245,9 @@ void CpuBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activat
                    const float* tile_bias = layer.bias != nullptr ? layer.bias + column : nullptr;
                    for (Index i = row; i < row + count; ++i) {
                      const Index at = i * out + column;
-                     level_.add_bias_gelu(product + at, tile_bias, before != nullptr ? before + at : nullptr,
-                                          floats(y) + at, columns, activation);
+                     level_.add_bias_activation(product + at, tile_bias,
+                                                before != nullptr ? before + at : nullptr, floats(y) + at,
+                                                columns, activation);
                    }
                  });
 }
@@ -259,10 +260,10 @@ void CpuBackend::linear_backward_input(ConstValues dy, const Linear& layer, Valu
                  [](Index, Index, Index, Index) {});
 }
 
-void CpuBackend::linear_backward_input_gelu(ConstValues dy, const Linear& layer, Activation activation,
-                                            ConstValues pre, Values dx, Index rows) {
+void CpuBackend::linear_backward_input_activation(ConstValues dy, const Linear& layer, Activation activation,
+                                                  ConstValues pre, Values dx, Index rows) {
   linear_backward_input(dy, layer, dx, rows, false);
-  gelu_backward(pre, dx, dx, rows * layer.in, activation);
+  activation_backward(pre, dx, dx, rows * layer.in, activation);
 }
 
 void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,

@@ -21,8 +21,8 @@ void CpuBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> 
   constants.gradient_scale = step.gradient_scale;
   constants.beta1 = static_cast<float>(step.beta1);
   constants.beta2 = static_cast<float>(step.beta2);
-  constants.gradient_share = static_cast<float>(1.0 - step.beta1);
-  constants.square_share = static_cast<float>(1.0 - step.beta2);
+  constants.one_minus_beta1 = static_cast<float>(1.0 - step.beta1);
+  constants.one_minus_beta2 = static_cast<float>(1.0 - step.beta2);
   constants.epsilon = step.epsilon;
   constants.step_size = step.learning_rate / step.correction1;
   constants.inverse_correction2 = 1.0f / step.correction2;

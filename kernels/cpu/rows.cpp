@@ -1,4 +1,4 @@
-// LayerNorm, activations, dropout, rotary turns: rows or elements, cut into equal pieces.
+// LayerNorm, activations, dropout, rotary positions: rows or elements, cut into equal pieces.
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -62,10 +62,11 @@ void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm
   this->dropout(pass.dx, branch, pass.rows * norm.width, dropout);
 }
 
-void CpuBackend::gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
-                               Activation activation) {
+void CpuBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
+                                     Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.gelu_backward(floats(pre) + first, floats(dy) + first, floats(dx) + first, number, activation);
+    level_.activation_backward(floats(pre) + first, floats(dy) + first, floats(dx) + first, number,
+                               activation);
   });
 }
 
@@ -102,11 +103,12 @@ void CpuBackend::add(ConstValues x, Values y, Index count) {
   });
 }
 
-void CpuBackend::rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back) {
+void CpuBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
   parallel_pieces(rows, rows_per_task(rotary.heads * rotary.head_size), [&](Index first, Index count) {
     for (Index row = first; row < first + count; ++row) {
-      level_.turn_row(floats(x.data) + row * x.stride, rotary.turns + rotary.positions[row] * 2 * rotary.half,
-                      rotary.heads, rotary.head_size, rotary.half, back);
+      level_.rotate_row(floats(x.data) + row * x.stride,
+                        rotary.rotations + rotary.positions[row] * 2 * rotary.half, rotary.heads,
+                        rotary.head_size, rotary.half, back);
     }
   });
 }

@@ -47,7 +47,7 @@ DeviceLists put_lists(const AttentionLists& lists, const ListOffsets& offsets, s
           reinterpret_cast<const CutTile*>(device + offsets.cuts)};
 }
 
-// Counters of a place: query pieces, query cuts, key pieces, key cuts.
+// Counters of a prepared batch: query pieces, query cuts, key pieces, key cuts.
 constexpr Index counter_kinds = 4;
 
 std::size_t counters_offset(Index sequences) {
@@ -125,12 +125,12 @@ const DeviceSchedule& AttentionSchedules::schedule(const BlockPlanView& plan, In
   return *place;
 }
 
-std::size_t AttentionPlace::bytes(Index sequences) {
+std::size_t PreparedBatch::bytes(Index sequences) {
   return counters_offset(sequences) +
          aligned(static_cast<std::size_t>(counter_kinds * (sequences + 1)) * sizeof(std::int32_t));
 }
 
-AttentionPlace::AttentionPlace(void* device, Index most_sequences)
+PreparedBatch::PreparedBatch(void* device, Index most_sequences)
     : device_(device), most_sequences_(most_sequences) {
   const std::byte* const base = static_cast<std::byte*>(device);
   const auto* const counters = reinterpret_cast<const std::int32_t*>(base + counters_offset(most_sequences));
@@ -143,8 +143,8 @@ AttentionPlace::AttentionPlace(void* device, Index most_sequences)
            0};
 }
 
-void AttentionPlace::fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream) {
-  if (batch.sequences > most_sequences_) throw std::logic_error("attention place is too small");
+void PreparedBatch::fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream) {
+  if (batch.sequences > most_sequences_) throw std::logic_error("attention slot is too small");
   std::vector<AttentionSequence> sequences;
   const Index each = most_sequences_ + 1;
   std::vector<std::int32_t> counters(static_cast<std::size_t>(counter_kinds * each), 0);
@@ -188,12 +188,12 @@ void AttentionPlace::fill(const AttentionBatch& batch, AttentionSchedules& sched
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp) {
   const AttentionBatch& batch = call.batch;
   if (batch.sequences == 0) return;
-  if (call.place.query_slots() > call.workspace.query_slots) {
+  if (call.prepared.query_slots() > call.workspace.query_slots) {
     throw std::logic_error("attention workspace is too small");
   }
   auto arguments = common_arguments<AttentionForwardArguments>(call, inputs);
-  arguments.pieces = call.place.query_pieces();
-  arguments.cuts = call.place.query_cuts();
+  arguments.pieces = call.prepared.query_pieces();
+  arguments.cuts = call.prepared.query_cuts();
   arguments.out = out;
   arguments.log_sum_exp = log_sum_exp;
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);

@@ -72,13 +72,13 @@ class AttentionSchedules {
 
 // A batch as the kernels find it, at one address in device memory, so that recorded launches can run again
 // with other lengths: what a launch is given depends on the plans of the sequences alone.
-class AttentionPlace {
+class PreparedBatch {
  public:
   static std::size_t bytes(Index sequences);
 
-  AttentionPlace() = default;
+  PreparedBatch() = default;
   // device: bytes(most_sequences) bytes, 16-byte aligned; not owned.
-  AttentionPlace(void* device, Index most_sequences);
+  PreparedBatch(void* device, Index most_sequences);
 
   // Describes the batch. The image has to be brought to device() before the next launch.
   void fill(const AttentionBatch& batch, AttentionSchedules& schedules, Stream stream);
@@ -110,8 +110,9 @@ enum class FloatProducts { tf32, fp32 };
 
 // Everything a call needs beside its matrices.
 struct AttentionCall {
-  const AttentionBatch& batch;  // sizes, scale and dropout are read; lists and lengths are in the place
-  const AttentionPlace& place;  // filled and uploaded for this batch
+  const AttentionBatch&
+      batch;  // sizes, scale and dropout are read; lists and lengths are in the prepared batch
+  const PreparedBatch& prepared;  // filled and uploaded for this batch
   FloatProducts products = FloatProducts::fp32;
   AttentionWorkspace workspace;  // of limits that cover the batch
   void* workspace_memory = nullptr;

@@ -13,15 +13,15 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
                         bool deterministic) {
   const AttentionBatch& batch = call.batch;
   if (batch.sequences == 0) return;
-  if (call.place.query_slots() > call.workspace.query_slots ||
-      call.place.key_slots() > call.workspace.key_slots) {
+  if (call.prepared.query_slots() > call.workspace.query_slots ||
+      call.prepared.key_slots() > call.workspace.key_slots) {
     throw std::logic_error("attention workspace is too small");
   }
   auto arguments = common_arguments<AttentionBackwardArguments>(call, inputs);
-  arguments.query_pieces = call.place.query_pieces();
-  arguments.query_cuts = call.place.query_cuts();
-  arguments.key_pieces = call.place.key_pieces();
-  arguments.key_cuts = call.place.key_cuts();
+  arguments.query_pieces = call.prepared.query_pieces();
+  arguments.query_cuts = call.prepared.query_cuts();
+  arguments.key_pieces = call.prepared.key_pieces();
+  arguments.key_cuts = call.prepared.key_cuts();
   arguments.out = out;
   arguments.dout = dout;
   arguments.log_sum_exp = log_sum_exp;

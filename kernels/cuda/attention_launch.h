@@ -19,7 +19,7 @@ template <class Arguments>
 Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& inputs) {
   const AttentionBatch& batch = call.batch;
   Arguments arguments;
-  arguments.view = call.place.view();
+  arguments.view = call.prepared.view();
   arguments.q = inputs.q;
   arguments.k = inputs.k;
   arguments.v = inputs.v;

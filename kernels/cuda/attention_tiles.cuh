@@ -25,8 +25,8 @@ struct TileLayout<bf16, width> {
   static_assert(width == 32 || width % 64 == 0);
   static constexpr int stride = width;
   BIGBIRD_DEVICE static int at(int row, int column) {
-    const int turn = width == 32 ? (row >> 1) & 3 : row & 7;
-    return row * stride + (((column >> 3) ^ turn) << 3) + (column & 7);
+    const int swizzle = width == 32 ? (row >> 1) & 3 : row & 7;
+    return row * stride + (((column >> 3) ^ swizzle) << 3) + (column & 7);
   }
 };
 

@@ -1,4 +1,4 @@
-// Attention of the CUDA backend: places for prepared batches, and the workspace of a call.
+// Attention of the CUDA backend: slots for prepared batches, and the workspace of a call.
 #include <algorithm>
 #include <stdexcept>
 
@@ -24,32 +24,31 @@ AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
 
 }  // namespace
 
-void CudaBackend::reserve_place(Index place, Index sequences) {
-  if (place >= static_cast<Index>(places_.size())) places_.resize(static_cast<std::size_t>(place) + 1);
-  Place& kept = places_[static_cast<std::size_t>(place)];
+void CudaBackend::reserve_slot(Index slot, Index sequences) {
+  if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
+  Slot& kept = slots_[static_cast<std::size_t>(slot)];
   if (kept.most_sequences >= sequences) return;
-  // A place that holds a batch moves when the next one is larger, not before: the batch may still be needed.
+  // A slot that holds a batch moves when the next one is larger, not before: the batch may still be needed.
   if (kept.filled) return;
-  kept.memory = DevicePiece(AttentionPlace::bytes(sequences));
+  kept.memory = DevicePiece(PreparedBatch::bytes(sequences));
   kept.most_sequences = sequences;
-  kept.place = AttentionPlace(kept.memory.data(), sequences);
+  kept.prepared = PreparedBatch(kept.memory.data(), sequences);
 }
 
-Index CudaBackend::own_places(Index count, Index sequences) {
+Index CudaBackend::own_slots(Index count, Index sequences) {
   Index first = 0;  // of the first gap that is wide enough
-  for (Index place = 0; place < static_cast<Index>(places_.size()) && place < first + count; ++place) {
-    if (places_[static_cast<std::size_t>(place)].owned) first = place + 1;
+  for (Index slot = 0; slot < static_cast<Index>(slots_.size()) && slot < first + count; ++slot) {
+    if (slots_[static_cast<std::size_t>(slot)].owned) first = slot + 1;
   }
-  for (Index place = first; place < first + count; ++place) reserve_place(place, sequences);
-  for (Index place = first; place < first + count; ++place)
-    places_[static_cast<std::size_t>(place)].owned = true;
+  for (Index slot = first; slot < first + count; ++slot) reserve_slot(slot, sequences);
+  for (Index slot = first; slot < first + count; ++slot) slots_[static_cast<std::size_t>(slot)].owned = true;
   return first;
 }
 
 // The memory stays for the next owner.
-void CudaBackend::release_places(Index first, Index count) noexcept {
-  for (Index place = first; place < first + count; ++place) {
-    Place& kept = places_[static_cast<std::size_t>(place)];
+void CudaBackend::release_slots(Index first, Index count) noexcept {
+  for (Index slot = first; slot < first + count; ++slot) {
+    Slot& kept = slots_[static_cast<std::size_t>(slot)];
     kept.owned = false;
     kept.filled = false;
   }
@@ -58,28 +57,27 @@ void CudaBackend::release_places(Index first, Index count) noexcept {
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
   if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
     throw DeviceError(why);
-  if (batch.place >= static_cast<Index>(places_.size())) reserve_place(batch.place, batch.sequences);
-  if (Place& kept = places_[static_cast<std::size_t>(batch.place)]; batch.sequences > kept.most_sequences) {
+  if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
+  if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
     recordings_.clear();  // they name its address
     synchronize();
     kept.filled = false;
-    reserve_place(batch.place, batch.sequences);
+    reserve_slot(batch.slot, batch.sequences);
   }
-  Place& kept = places_[static_cast<std::size_t>(batch.place)];
-  kept.place.fill(batch, schedules_, stream_);
-  upload(kept.memory.data(), kept.place.image().data(), kept.place.image().size());
+  Slot& kept = slots_[static_cast<std::size_t>(batch.slot)];
+  kept.prepared.fill(batch, schedules_, stream_);
+  upload(kept.memory.data(), kept.prepared.image().data(), kept.prepared.image().size());
   kept.filled = true;
 }
 
 AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool training) {
-  if (batch.place >= static_cast<Index>(places_.size()) ||
-      !places_[static_cast<std::size_t>(batch.place)].filled)
+  if (batch.slot >= static_cast<Index>(slots_.size()) || !slots_[static_cast<std::size_t>(batch.slot)].filled)
     throw std::logic_error("attention over a batch that was not prepared");
-  const AttentionPlace& place = places_[static_cast<std::size_t>(batch.place)].place;
-  // Of this batch alone: the places of partial results follow from its shape, which a recording repeats.
+  const PreparedBatch& prepared = slots_[static_cast<std::size_t>(batch.slot)].prepared;
+  // Of this batch alone: the slots of partial results follow from its shape, which a recording repeats.
   const AttentionWorkspace layout(limits_of(batch, training), options_.deterministic);
   return {batch,
-          place,
+          prepared,
           options_.precision == Precision::tf32 ? FloatProducts::tf32 : FloatProducts::fp32,
           layout,
           workspace(layout.bytes),

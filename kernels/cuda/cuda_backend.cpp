@@ -15,18 +15,6 @@ namespace {
 
 constexpr std::size_t cell_bytes = 256;
 
-const char* name_of(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return "tf32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp32:
-      break;
-  }
-  return "fp32";
-}
-
 std::string name_of_device(int index) {
   std::string why;
   for (const DeviceInfo& info : find_devices(why)) {
@@ -104,13 +92,13 @@ std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
   return Transfers::device_bytes + cell_bytes +
          std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic)) +
-         static_cast<std::size_t>(limits.places) * AttentionPlace::bytes(limits.sequences);
+         static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);
 }
 
 Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
   workspace(workspace_bytes(limits, options_.deterministic));
-  return own_places(limits.places, limits.sequences);
+  return own_slots(limits.slots, limits.sequences);
 }
 
 void* CudaBackend::workspace(std::size_t bytes) {
@@ -155,8 +143,8 @@ void CudaBackend::synchronize() {
   cuda::synchronize(stream_);
 }
 
-void CudaBackend::repeat(std::uint64_t key, const std::function<void()>& work) {
-  recordings_.repeat(key, work);
+void CudaBackend::replay(std::uint64_t key, const std::function<void()>& work) {
+  recordings_.replay(key, work);
 }
 
 std::size_t CudaBackend::weight_copy_bytes(Index count) const {

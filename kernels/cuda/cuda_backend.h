@@ -38,7 +38,7 @@ class CudaBackend final : public Backend {
   void reserve(std::size_t bytes) override;
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
   Index reserve_scratch(const AttentionLimits& limits) override;
-  void release_places(Index first, Index count) noexcept override;
+  void release_slots(Index first, Index count) noexcept override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
@@ -46,7 +46,7 @@ class CudaBackend final : public Backend {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;
   void synchronize() override;
-  void repeat(std::uint64_t key, const std::function<void()>& work) override;
+  void replay(std::uint64_t key, const std::function<void()>& work) override;
   std::size_t weight_copy_bytes(Index count) const override;
   void bind_weights(const float* parameters, Index count, void* copy) override;
   void unbind_weights(const float* parameters) noexcept override;
@@ -69,10 +69,10 @@ class CudaBackend final : public Backend {
     OwnedStream(const OwnedStream&) = delete;
     Stream stream;
   };
-  struct Place {
+  struct Slot {
     DevicePiece memory;
     Index most_sequences = 0;
-    AttentionPlace place;
+    PreparedBatch prepared;
     bool filled = false;
     bool owned = false;
   };
@@ -80,8 +80,8 @@ class CudaBackend final : public Backend {
   // Scratch of the operation at hand, which the next one overwrites: at least that many bytes. Grows where
   // reserve_scratch() was not told enough, outside of recordings only.
   void* workspace(std::size_t bytes);
-  void reserve_place(Index place, Index sequences);
-  Index own_places(Index count, Index sequences);
+  void reserve_slot(Index slot, Index sequences);
+  Index own_slots(Index count, Index sequences);
   // The weights at w as products with values of that type read them.
   ConstValues weights(const float* w, ElementType type) const;
   // The products of a layer: its output, or back to its input.
@@ -105,7 +105,7 @@ class CudaBackend final : public Backend {
   Recordings recordings_;
   WorkingWeights working_weights_;
   AttentionSchedules schedules_;
-  std::vector<Place> places_;
+  std::vector<Slot> slots_;
   // Of adamw(): the table that is on the device.
   std::vector<ParameterRun> runs_;
   DevicePiece device_runs_;

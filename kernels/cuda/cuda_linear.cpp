@@ -65,8 +65,8 @@ void CudaBackend::linear_forward(ConstValues x, const Linear& layer, Values y, I
   add_bias(gemm.bias, y, rows, layer.out, stream_);
 }
 
-void CudaBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activation activation, Values pre,
-                                      Values y, Index rows) {
+void CudaBackend::linear_activation_forward(ConstValues x, const Linear& layer, Activation activation,
+                                            Values pre, Values y, Index rows) {
   // The epilogue has the tanh form only, and not to the last digits of fp32.
   if (layer.bias != nullptr && activation == Activation::gelu_tanh && y.type() == ElementType::bf16) {
     Gemm gemm = forward_product(x, layer, y, rows);
@@ -77,7 +77,7 @@ void CudaBackend::linear_gelu_forward(ConstValues x, const Linear& layer, Activa
   }
   const Values inner = pre == nullptr ? y : pre;
   linear_forward(x, layer, inner, rows);
-  gelu_forward(inner, y, rows * layer.out, activation, stream_);
+  activation_forward(inner, y, rows * layer.out, activation, stream_);
 }
 
 void CudaBackend::linear_backward_input(ConstValues dy, const Linear& layer, Values dx, Index rows,
@@ -87,8 +87,8 @@ void CudaBackend::linear_backward_input(ConstValues dy, const Linear& layer, Val
   run(gemm);
 }
 
-void CudaBackend::linear_backward_input_gelu(ConstValues dy, const Linear& layer, Activation activation,
-                                             ConstValues pre, Values dx, Index rows) {
+void CudaBackend::linear_backward_input_activation(ConstValues dy, const Linear& layer, Activation activation,
+                                                   ConstValues pre, Values dx, Index rows) {
   if (activation == Activation::gelu_tanh && dx.type() == ElementType::bf16) {
     Gemm gemm = input_product(dy, layer, dx, rows);
     gemm.epilogue = Epilogue::dgelu;
@@ -96,7 +96,7 @@ void CudaBackend::linear_backward_input_gelu(ConstValues dy, const Linear& layer
     if (run_fused(gemm)) return;
   }
   linear_backward_input(dy, layer, dx, rows, false);
-  gelu_backward(pre, dx, dx, rows * layer.in, activation);
+  activation_backward(pre, dx, dx, rows * layer.in, activation);
 }
 
 void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,

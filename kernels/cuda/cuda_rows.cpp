@@ -54,9 +54,9 @@ void CudaBackend::layernorm_backward_dropout(const NormBackward& pass, const Nor
                                    workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
 }
 
-void CudaBackend::gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
-                                Activation activation) {
-  cuda::gelu_backward(pre, dy, dx, count, activation, stream_);
+void CudaBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
+                                      Activation activation) {
+  cuda::activation_backward(pre, dy, dx, count, activation, stream_);
 }
 
 void CudaBackend::tanh_forward(ConstValues x, Values y, Index count) {
@@ -80,8 +80,8 @@ void CudaBackend::add(ConstValues x, Values y, Index count) {
   cuda::add(x, y, count, stream_);
 }
 
-void CudaBackend::rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back) {
-  cuda::rotary_turn(x, rotary, rows, back, stream_);
+void CudaBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
+  cuda::rotate(x, rotary, rows, back, stream_);
 }
 
 void CudaBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) {

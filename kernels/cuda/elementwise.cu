@@ -1,11 +1,11 @@
-// Element by element: activations, dropout, sums, conversions; and row by row: rotary turns, rows picked out
-// and put back.
+// Element by element: activations, dropout, sums, conversions; and row by row: rotary positions, rows picked
+// out and put back.
 #include "kernels/cuda/elementwise.h"
 
 #include <initializer_list>
 
+#include "kernels/activations.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/gelu.h"
 
 namespace bigbird::kernels::cuda {
 
@@ -45,21 +45,19 @@ void run_elementwise(T* y, Index count, const Operation& operation, Stream strea
 }
 
 template <class T>
-struct GeluForward {
+struct ActivationForward {
   const T* x;
   Activation activation;
   template <int N>
   BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
     load_floats(x + at, values);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      values[i] = activation == Activation::gelu_erf ? gelu_erf(values[i]) : gelu(values[i]);
-    }
+    for (int i = 0; i < N; ++i) values[i] = activate(activation, values[i]);
   }
 };
 
 template <class T>
-struct GeluBackward {
+struct ActivationBackward {
   const T* pre;
   const T* dy;
   Activation activation;
@@ -69,11 +67,7 @@ struct GeluBackward {
     load_floats(pre + at, values);
     load_floats(dy + at, gradient);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      const float slope =
-          activation == Activation::gelu_erf ? gelu_erf_derivative(values[i]) : gelu_derivative(values[i]);
-      values[i] = gradient[i] * slope;
-    }
+    for (int i = 0; i < N; ++i) values[i] = gradient[i] * activation_derivative(activation, values[i]);
   }
 };
 
@@ -221,13 +215,13 @@ void move_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, I
 
 // Lanes share out the pairs of all heads of a row, N neighbouring pairs at a time.
 template <class T, int N>
-struct RotaryTurn {
+struct RotaryRotation {
   static constexpr int threads = 32 * rows_per_block;
   static constexpr int blocks_per_sm = 4;
   T* x;
   Index stride;
   const std::int32_t* positions;
-  const float* turns;
+  const float* rotations;
   Index rows;
   int heads;
   int head_size;
@@ -237,7 +231,7 @@ struct RotaryTurn {
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index row = Index{thread.block()} * rows_per_block + thread.warp();
     if (row >= rows) return;
-    const float* const turn = turns + Index{positions[row]} * 2 * half;
+    const float* const rotation = rotations + Index{positions[row]} * 2 * half;
     const int pieces = half / N;  // of a head
 #pragma unroll 2
     for (int item = thread.lane(); item < heads * pieces; item += 32) {
@@ -246,8 +240,8 @@ struct RotaryTurn {
       float a[N], b[N], cosine[N], sine[N];
       load_floats(first, a);
       load_floats(first + half, b);
-      load_floats(turn + i, cosine);
-      load_floats(turn + half + i, sine);
+      load_floats(rotation + i, cosine);
+      load_floats(rotation + half + i, sine);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const float along = a[j], across = b[j], turned = sine[j] * direction;
@@ -279,18 +273,18 @@ void elementwise(Values y, std::initializer_list<ConstValues> inputs, Index coun
 
 }  // namespace
 
-void gelu_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream) {
+void activation_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream) {
   elementwise(y, {x}, count, stream, [&](auto type) {
     using T = decltype(type);
-    return GeluForward<T>{x.as<T>(), activation};
+    return ActivationForward<T>{x.as<T>(), activation};
   });
 }
 
-void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
-                   Stream stream) {
+void activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
+                         Stream stream) {
   elementwise(dx, {pre, dy}, count, stream, [&](auto type) {
     using T = decltype(type);
-    return GeluBackward<T>{pre.as<T>(), dy.as<T>(), activation};
+    return ActivationBackward<T>{pre.as<T>(), dy.as<T>(), activation};
   });
 }
 
@@ -361,16 +355,16 @@ void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index
   move_rows<true>(dy, rows, dx, count, width, stream);
 }
 
-void rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream) {
+void rotate(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream) {
   with_type(x.data.type(), [&](auto type) {
     using T = decltype(type);
     constexpr Index whole = vector_elements<T>;
     const bool vectors = x.stride % whole == 0 && rotary.head_size % whole == 0 && rotary.half % whole == 0 &&
-                         aligned_to_vectors(x.data.data(), rotary.turns);
+                         aligned_to_vectors(x.data.data(), rotary.rotations);
     with_access<T>(vectors, [&](auto n) {
-      launch(RotaryTurn<T, n()>{x.data.as<T>(), x.stride, rotary.positions, rotary.turns, rows,
-                                static_cast<int>(rotary.heads), static_cast<int>(rotary.head_size),
-                                static_cast<int>(rotary.half), back ? -1.0f : 1.0f},
+      launch(RotaryRotation<T, n()>{x.data.as<T>(), x.stride, rotary.positions, rotary.rotations, rows,
+                                    static_cast<int>(rotary.heads), static_cast<int>(rotary.head_size),
+                                    static_cast<int>(rotary.half), back ? -1.0f : 1.0f},
              {.blocks = blocks_for(rows, rows_per_block)}, stream);
     });
   });

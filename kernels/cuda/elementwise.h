@@ -13,10 +13,10 @@
 
 namespace bigbird::kernels::cuda {
 
-// y = gelu(x). y may be x.
-void gelu_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream);
-void gelu_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
-                   Stream stream);
+// y = activation(x). y may be x.
+void activation_forward(ConstValues x, Values y, Index count, Activation activation, Stream stream);
+void activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count, Activation activation,
+                         Stream stream);
 // y may be x; dx may be dy.
 void tanh_forward(ConstValues x, Values y, Index count, Stream stream);
 void tanh_backward(ConstValues y, ConstValues dy, Values dx, Index count, Stream stream);
@@ -29,7 +29,7 @@ void add(ConstValues x, Values y, Index count, Stream stream);
 // y[row] += bias for each row of width; bias may be of another type than y.
 void add_bias(ConstValues bias, Values y, Index rows, Index width, Stream stream);
 
-void rotary_turn(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream);
+void rotate(Rows x, const Rotary& rotary, Index rows, bool back, Stream stream);
 
 void gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width, Stream stream);
 void scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count, Index width,

@@ -58,17 +58,18 @@ BIGBIRD_DEVICE void sum_over_row(Thread& thread, RowPart part, int slot, float (
 #pragma unroll
   for (int i = 0; i < count; ++i) sums[i] = warp_sum(thread, sums[i]);
   if (part.warps == 1) return;
-  const auto cells = thread.shared<float>(0, 2 * count * warps_per_block) + slot * count * warps_per_block;
+  const auto partial_sums =
+      thread.shared<float>(0, 2 * count * warps_per_block) + slot * count * warps_per_block;
   if (thread.lane() == 0) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) cells[i * warps_per_block + thread.warp()] = sums[i];
+    for (int i = 0; i < count; ++i) partial_sums[i * warps_per_block + thread.warp()] = sums[i];
   }
   thread.barrier();
   const int first = part.row(thread) * part.warps;
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     float total = 0.0f;
-    for (int warp = 0; warp < part.warps; ++warp) total += cells[i * warps_per_block + first + warp];
+    for (int warp = 0; warp < part.warps; ++warp) total += partial_sums[i * warps_per_block + first + warp];
     sums[i] = total;
   }
 }
@@ -276,7 +277,7 @@ struct LayerNormBackward {
     Held dgamma = {}, dbeta = {};
     if (with_sums) read_scale(mine, mine.first, scale);
 
-    int slot = 0;  // neighbouring rows sum in different cells
+    int slot = 0;  // neighbouring rows sum in different partial sums
     for (Index first = thread.block() * rows_of_block; first < rows;
          first += thread.blocks() * rows_of_block) {
       const Row row = find(first + part.row(thread));

@@ -81,7 +81,7 @@ Index square_parts(Index count) {
 struct AdamWConstants {
   float gradient_scale;
   float beta1, beta2;
-  float gradient_share, square_share;  // 1 - beta
+  float one_minus_beta1, one_minus_beta2;  // 1 - beta
   float epsilon;
   float step_size;  // learning rate / correction1
   float inverse_correction2;
@@ -91,8 +91,8 @@ struct AdamWConstants {
       : gradient_scale(step.gradient_scale),
         beta1(static_cast<float>(step.beta1)),
         beta2(static_cast<float>(step.beta2)),
-        gradient_share(static_cast<float>(1.0 - step.beta1)),
-        square_share(static_cast<float>(1.0 - step.beta2)),
+        one_minus_beta1(static_cast<float>(1.0 - step.beta1)),
+        one_minus_beta2(static_cast<float>(1.0 - step.beta2)),
         epsilon(step.epsilon),
         step_size(step.learning_rate / step.correction1),
         inverse_correction2(1.0f / step.correction2),
@@ -156,8 +156,8 @@ struct AdamW {
 #pragma unroll
     for (int i = 0; i < M; ++i) {
       const float scaled = gradient[i] * c.gradient_scale;
-      first[i] = c.beta1 * first[i] + c.gradient_share * scaled;
-      second[i] = c.beta2 * second[i] + c.square_share * scaled * scaled;
+      first[i] = c.beta1 * first[i] + c.one_minus_beta1 * scaled;
+      second[i] = c.beta2 * second[i] + c.one_minus_beta2 * scaled * scaled;
       const float denominator = sqrtf(second[i] * c.inverse_correction2) + c.epsilon;
       parameter[i] -= c.step_size * first[i] / denominator + decay * parameter[i];
     }

@@ -5,8 +5,8 @@
 
 namespace bigbird::kernels::cuda {
 
-void Recordings::repeat(std::uint64_t key, const std::function<void()>& work) {
-  if (recording_) throw std::logic_error("repeat() inside of repeat()");
+void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
+  if (recording_) throw std::logic_error("replay() inside of replay()");
   const auto known = by_key_.find(key);
   if (known == by_key_.end()) {
     work();

@@ -21,9 +21,9 @@ class Recordings {
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
 
-  // See Backend::repeat(): the first time work runs as it is, the second time it is recorded, later the
+  // See Backend::replay(): the first time work runs as it is, the second time it is recorded, later the
   // recording runs.
-  void repeat(std::uint64_t key, const std::function<void()>& work);
+  void replay(std::uint64_t key, const std::function<void()>& work);
   // Recordings name addresses: for when memory that they may use goes away.
   void clear() noexcept;
   bool recording() const { return recording_; }

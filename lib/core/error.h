@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace bigbird {
@@ -35,6 +36,11 @@ class Error : public std::exception {
   std::string message_;
   std::string hint_;
 };
+
+// What the system says of an error number: "No such file or directory".
+inline std::string system_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 // Shorthands, so that call sites read as one line.
 [[noreturn]] inline void throw_bad_input(std::string message, std::string hint = {}) {

@@ -8,11 +8,25 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/data/word_starts.h"
 
 namespace bigbird {
+namespace {
+
+// Moves `count` of the values, drawn without replacement, to the front.
+template <typename T>
+void draw_to_front(std::vector<T>& values, std::size_t count, CounterRng& rng) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::swap(values[i], values[i + static_cast<std::size_t>(rng.below(values.size() - i))]);
+  }
+}
+
+}  // namespace
 
 MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability)
-    : probability_(probability), mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)) {
+    : probability_(probability),
+      mask_id_(static_cast<std::int32_t>(tokenizer.special().mask)),
+      unknown_id_(static_cast<std::int32_t>(tokenizer.special().unknown)) {
   if (!(probability > 0.0 && probability < 1.0)) {
     throw_usage(fmt::format("`mask_probability` {}: must lie between 0 and 1", probability),
                 "the usual value is 0.15");
@@ -28,12 +42,27 @@ MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability)
     throw_bad_input("the tokenizer has special pieces only", "train it with bigbird train-bpe");
 }
 
+MlmMasker::MlmMasker(const Tokenizer& tokenizer, double probability, MaskingUnit unit,
+                     std::int64_t ordinary_tokens)
+    : MlmMasker(tokenizer, probability) {
+  unit_ = unit;
+  most_ = most_masked(unit, probability, ordinary_tokens);
+  if (unit == MaskingUnit::words) starts_word_ = word_starts(tokenizer);
+}
+
 std::int64_t masked_count(double probability, std::int64_t ordinary_tokens) {
   if (ordinary_tokens == 0) return 0;
   return std::max<std::int64_t>(1, std::llround(probability * static_cast<double>(ordinary_tokens)));
 }
 
-MaskedTokens MlmMasker::mask(std::vector<std::int32_t>& ids, CounterRng& rng) const {
+std::int64_t most_masked(MaskingUnit unit, double probability, std::int64_t ordinary_tokens) {
+  const std::int64_t usual = masked_count(probability, ordinary_tokens);
+  if (unit == MaskingUnit::tokens) return usual;
+  return std::min(ordinary_tokens, std::max(2 * usual, 2 * longest_word));
+}
+
+std::vector<std::int32_t> MlmMasker::draw_tokens(const std::vector<std::int32_t>& ids,
+                                                 CounterRng& rng) const {
   std::vector<std::int32_t> candidates;
   candidates.reserve(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -41,15 +70,57 @@ MaskedTokens MlmMasker::mask(std::vector<std::int32_t>& ids, CounterRng& rng) co
   }
   const auto wanted =
       static_cast<std::size_t>(masked_count(probability_, static_cast<std::int64_t>(candidates.size())));
-  for (std::size_t i = 0; i < wanted; ++i) {
-    std::swap(candidates[i], candidates[i + static_cast<std::size_t>(rng.below(candidates.size() - i))]);
-  }
+  draw_to_front(candidates, wanted, rng);
   candidates.resize(wanted);
-  std::sort(candidates.begin(), candidates.end());
+  return candidates;
+}
 
+std::vector<std::int32_t> MlmMasker::draw_words(const std::vector<std::int32_t>& ids, CounterRng& rng) const {
+  std::vector<std::int32_t> places;  // of ordinary tokens
+  std::vector<std::size_t> begins;   // of words, in `places`
+  bool inside = false;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto id = static_cast<std::size_t>(ids[i]);
+    if (!ordinary_[id]) {
+      inside = inside && ids[i] == unknown_id_;
+      continue;
+    }
+    if (!inside || starts_word_[id]) begins.push_back(places.size());
+    inside = true;
+    places.push_back(static_cast<std::int32_t>(i));
+  }
+  struct Word {
+    std::size_t begin;
+    std::size_t end;
+  };
+  std::vector<Word> words;
+  words.reserve(begins.size());
+  for (std::size_t w = 0; w < begins.size(); ++w) {
+    const std::size_t end = w + 1 < begins.size() ? begins[w + 1] : places.size();
+    if (end - begins[w] <= static_cast<std::size_t>(longest_word)) {
+      words.push_back({begins[w], end});
+      continue;
+    }
+    for (std::size_t piece = begins[w]; piece < end; ++piece) words.push_back({piece, piece + 1});
+  }
+  const auto wanted =
+      static_cast<std::size_t>(masked_count(probability_, static_cast<std::int64_t>(words.size())));
+  draw_to_front(words, wanted, rng);
+
+  std::vector<std::int32_t> drawn;
+  for (std::size_t w = 0; w < wanted; ++w) {
+    const auto [begin, end] = words[w];
+    if (drawn.size() + (end - begin) > static_cast<std::size_t>(most_)) continue;
+    for (std::size_t piece = begin; piece < end; ++piece) drawn.push_back(places[piece]);
+  }
+  return drawn;
+}
+
+MaskedTokens MlmMasker::mask(std::vector<std::int32_t>& ids, CounterRng& rng) const {
   MaskedTokens masked;
-  masked.positions = std::move(candidates);
-  masked.labels.reserve(wanted);
+  masked.positions = unit_ == MaskingUnit::words ? draw_words(ids, rng) : draw_tokens(ids, rng);
+  std::sort(masked.positions.begin(), masked.positions.end());
+  masked.labels.reserve(masked.positions.size());
   for (const std::int32_t position : masked.positions) {
     std::int32_t& id = ids[static_cast<std::size_t>(position)];
     masked.labels.push_back(id);

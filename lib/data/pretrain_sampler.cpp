@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/data/word_starts.h"
 
 namespace bigbird {
 
@@ -16,17 +17,51 @@ PretrainSampler::PretrainSampler(const TokenShards& shards, const SpecialIds& sp
       special_(special),
       options_(options),
       budget_(options.length - (options.pairs ? 3 : 2)) {
+  check_budget();
+  cut_documents();
+}
+
+PretrainSampler::PretrainSampler(const TokenShards& shards, const Tokenizer& tokenizer,
+                                 const PretrainSamplerOptions& options)
+    : shards_(shards),
+      special_(tokenizer.special()),
+      options_(options),
+      budget_(options.length - (options.pairs ? 3 : 2)) {
+  check_budget();
+  if (!shards.is_text() || options.pairs) {
+    cut_documents();
+    return;
+  }
+  shards.require_ids_below(tokenizer.vocab_size());
+  require_pieces(shards.token_count() > 0);
+  JoinedDocumentsOptions joined;
+  joined.budget = budget_;
+  joined.join = shards.joins_documents();
+  joined.seed = options.seed;
+  joined.separator = static_cast<std::int32_t>(special_.sep);
+  joined_ = std::make_unique<const JoinedDocuments>(shards, word_starts(tokenizer), joined);
+}
+
+void PretrainSampler::check_budget() const {
   if (budget_ < 2) {
-    throw_usage(fmt::format("`length` {}: no room for two tokens beside the special ones", options.length),
+    throw_usage(fmt::format("`length` {}: no room for two tokens beside the special ones", options_.length),
                 "use at least one block, such as `length` 64");
   }
-  for (std::uint64_t document = 0; document < shards.document_count(); ++document) cut_document(document);
+}
+
+void PretrainSampler::require_pieces(bool found) const {
+  if (found) return;
+  throw_bad_input(shards_.prefix() + ": no tokens to train on",
+                  shards_.is_text() ? "the text that the shards were made from is blank"
+                                    : "check the input of bigbird tokenize");
+}
+
+void PretrainSampler::cut_documents() {
+  for (std::uint64_t document = 0; document < shards_.document_count(); ++document) cut_document(document);
   pieces_.shrink_to_fit();
-  if (pieces_.empty()) {
-    throw_bad_input(shards.prefix() + ": no tokens to train on", "check the input of bigbird tokenize");
-  }
-  if (options.pairs && documents_.size() < 2) {
-    throw_bad_input(fmt::format("{}: {} document; a random next sentence needs another one", shards.prefix(),
+  require_pieces(!pieces_.empty());
+  if (options_.pairs && documents_.size() < 2) {
+    throw_bad_input(fmt::format("{}: {} document; a random next sentence needs another one", shards_.prefix(),
                                 documents_.size()),
                     "tokenize more documents, or leave next-sentence prediction out with `no_nsp`");
   }
@@ -113,13 +148,30 @@ void PretrainSampler::append_random_run(std::size_t own_document, std::size_t to
   if (ids.size() == before) take_until(sentences.first, start);
 }
 
+template <typename Append>
+PretrainSample PretrainSampler::joined_sample(const Append& append) const {
+  PretrainSample sample;
+  sample.ids.reserve(static_cast<std::size_t>(options_.length));
+  sample.ids.push_back(static_cast<std::int32_t>(special_.cls));
+  append(sample.ids);
+  sample.ids.push_back(static_cast<std::int32_t>(special_.sep));
+  sample.types.assign(sample.ids.size(), 0);
+  return sample;
+}
+
 PretrainSample PretrainSampler::training_sample(std::uint64_t draw) const {
+  if (joined_ != nullptr) {
+    return joined_sample([&](std::vector<std::int32_t>& ids) { joined_->append_draw(draw, ids); });
+  }
   const std::uint64_t epoch = draw / size();
   const RandomPermutation order(options_.seed, Purpose::pretrain_order, epoch, size());
   return sample(order(draw % size()), draw);
 }
 
 PretrainSample PretrainSampler::sample(std::uint64_t piece_number, std::uint64_t draw) const {
+  if (joined_ != nullptr) {
+    return joined_sample([&](std::vector<std::int32_t>& ids) { joined_->append_sample(piece_number, ids); });
+  }
   const Piece& piece = pieces_[static_cast<std::size_t>(piece_number)];
   const auto cls = static_cast<std::int32_t>(special_.cls);
   const auto sep = static_cast<std::int32_t>(special_.sep);

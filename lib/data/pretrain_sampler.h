@@ -14,15 +14,22 @@
 // B [SEP] with types 0 up to the first [SEP] and 1 after it. Without pairs: [CLS] tokens [SEP], all of type
 // 0.
 //
+// Text (TokenShards::is_text) without pairs has joined documents for pieces (joined_documents.h): a sample is
+// [CLS] documents with a [SEP] between two [SEP], all of type 0. With pairs it is cut as above.
+//
 // An epoch visits every piece once. Draw number g is piece permutation_e(g mod N) of epoch e = g / N; the
-// split, the label and the random B are drawn for g, so every epoch pairs anew.
+// split, the label and the random B are drawn for g, so every epoch pairs anew. Joined documents are packed
+// anew for every epoch, so that N differs a little between epochs; draws go on from one to the next all the
+// same.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "lib/core/rng.h"
+#include "lib/data/joined_documents.h"
 #include "lib/data/token_shards.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -47,9 +54,13 @@ class PretrainSampler {
   // Error{usage} for a length without room for two tokens.
   PretrainSampler(const TokenShards& shards, const SpecialIds& special,
                   const PretrainSamplerOptions& options);
+  // The same; of text without pairs, joined documents. Error{bad_input} for text shards and a vocabulary that
+  // does not mark where words begin.
+  PretrainSampler(const TokenShards& shards, const Tokenizer& tokenizer,
+                  const PretrainSamplerOptions& options);
 
-  // Pieces, which is samples of an epoch.
-  std::uint64_t size() const { return pieces_.size(); }
+  // Pieces in the order of the shards, which is samples of an epoch (of joined documents: about as many).
+  std::uint64_t size() const { return joined_ != nullptr ? joined_->size() : pieces_.size(); }
   const PretrainSamplerOptions& options() const { return options_; }
   // Most ordinary (not special) tokens of a sample.
   std::int64_t budget() const { return budget_; }
@@ -71,7 +82,12 @@ class PretrainSampler {
     std::uint64_t first_piece = 0;
   };
 
+  void check_budget() const;
+  void require_pieces(bool found) const;
+  void cut_documents();
   void cut_document(std::uint64_t document);
+  template <typename Append>
+  PretrainSample joined_sample(const Append& append) const;
   std::size_t document_of(std::uint64_t piece) const;
   void append_tokens(std::uint64_t sentence, std::size_t offset, std::size_t tokens,
                      std::vector<std::int32_t>& ids) const;
@@ -85,6 +101,7 @@ class PretrainSampler {
   std::int64_t budget_ = 0;
   std::vector<Piece> pieces_;
   std::vector<UsableDocument> documents_;
+  std::unique_ptr<const JoinedDocuments> joined_;  // instead of the two, of text without pairs
 };
 
 }  // namespace bigbird

@@ -129,7 +129,8 @@ void TokenShardWriter::add_document(std::span<const std::uint32_t> ids,
   base_count_ += bases;
 }
 
-void TokenShardWriter::finish(const std::string& tokenizer_digest, const Provenance* provenance) {
+void TokenShardWriter::finish(const std::string& tokenizer_digest, const Provenance* provenance,
+                              const TextShardFacts* text) {
   end_shard();
   nlohmann::ordered_json description;
   description["format"] = "megatron indexed dataset, version 1";
@@ -137,9 +138,17 @@ void TokenShardWriter::finish(const std::string& tokenizer_digest, const Provena
   description["documents"] = document_count_;
   description["sentences"] = sentence_count_;
   description["tokens"] = token_count_;
-  description["bases"] = base_count_;
-  description["bases_per_token"] =
+  description[text == nullptr ? "bases" : "bytes"] = base_count_;
+  description[text == nullptr ? "bases_per_token" : "bytes_per_token"] =
       token_count_ == 0 ? 0.0 : static_cast<double>(base_count_) / static_cast<double>(token_count_);
+  if (text != nullptr) {
+    description["alphabet"] = "text";
+    description["join"] = text->join;
+    description["white_space"] = text->fold_white_space ? "fold" : "keep";
+    description["ascii_punctuation"] = text->ascii_punctuation;
+    description["unknown_tokens"] = text->unknown_tokens;
+    description["blank_documents"] = text->blank_documents;
+  }
   description["vocab_size"] = vocab_size_;
   description["tokenizer_sha256"] = tokenizer_digest;
   description["numbered"] = tokens_per_shard_ != 0;

@@ -76,14 +76,22 @@ std::vector<std::string> TokenShards::find_stems() {
       }
       return description[name];
     };
+    is_text_ = description.is_object() && description.contains("alphabet");
+    const char* bases = is_text_ ? "bytes" : "bases";
     if (!field("shards").is_array() || !field("numbered").is_boolean() ||
-        !field("bases").is_number_unsigned() || !field("tokenizer_sha256").is_string()) {
+        !field(bases).is_number_unsigned() || !field("tokenizer_sha256").is_string()) {
       throw_bad_input(path + ": a field of the shards' description has the wrong type", again_hint);
     }
-    base_count_ = field("bases").get<std::uint64_t>();
+    base_count_ = field(bases).get<std::uint64_t>();
     tokenizer_digest_ = field("tokenizer_sha256").get<std::string>();
     if (description.contains("vocab_size") && description["vocab_size"].is_number_unsigned()) {
       vocab_size_ = description["vocab_size"].get<std::size_t>();
+    }
+    if (is_text_) {
+      if (field("alphabet") != "text" || !field("join").is_boolean()) {
+        throw_bad_input(path + ": \"alphabet\" or \"join\" is not what this program writes", again_hint);
+      }
+      joins_documents_ = field("join").get<bool>();
     }
     std::vector<std::string> stems;
     for (std::size_t i = 0; i < field("shards").size(); ++i) {
@@ -205,6 +213,21 @@ TokenView TokenShards::sentence(std::uint64_t s) const {
   const auto pointer = entry<std::int64_t>(shard.index, shard.pointers_at, local);
   const auto length = entry<std::int32_t>(shard.index, shard.lengths_at, local);
   return {shard.tokens.data() + pointer, static_cast<std::size_t>(length), shard.wide};
+}
+
+TokenView TokenShards::document_tokens(std::uint64_t d) const {
+  const SentenceRange sentences = document(d);
+  const Shard& shard = shard_of_document(d);
+  const std::uint64_t id_size = shard.wide ? 4 : 2;
+  // Byte of the first sentence; that of the end is where the next one begins, which was checked.
+  const auto byte_of = [&](std::uint64_t s) {
+    return s - shard.first_sentence == shard.sentences
+               ? static_cast<std::uint64_t>(shard.tokens.size())
+               : static_cast<std::uint64_t>(
+                     entry<std::int64_t>(shard.index, shard.pointers_at, s - shard.first_sentence));
+  };
+  const std::uint64_t begin = byte_of(sentences.first), end = byte_of(sentences.last);
+  return {shard.tokens.data() + begin, static_cast<std::size_t>((end - begin) / id_size), shard.wide};
 }
 
 void TokenShards::require_tokenizer(const std::string& digest, std::size_t vocab_size) const {

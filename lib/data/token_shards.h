@@ -5,7 +5,8 @@
 //   P.idx  "MMIDIDX\0\0", uint64 version 1, uint8 type (8 = uint16, 4 = int32), uint64 sentences,
 //          uint64 entries of the document table, int32 length of every sentence, int64 byte offset of every
 //          sentence in P.bin, int64 document table (first sentence of every document, then the end)
-//   P.json counts, tokenizer digest, SHA-256 of every .bin, provenance; the list of shards
+//   P.json counts, tokenizer digest, SHA-256 of every .bin, provenance; the list of shards; of text that it
+//          is text, how it was encoded, and whether samples join documents (TextShardFacts)
 // All little-endian. A set written with a shard size is P.00000.bin, P.00001.bin, ... (each with its .idx)
 // and one P.json; a document never spans two shards. Megatron's own files (no P.json) are read as one shard.
 // Source: Megatron-LM, indexed_dataset.py (version 1).
@@ -73,13 +74,18 @@ class TokenShards {
   std::size_t shard_count() const { return shards_.size(); }
   // Bytes of the mapped ids, all shards together: what reading every sentence makes resident.
   std::uint64_t token_bytes() const;
-  // From P.json: bases that the ids stand for (0 when unknown) and the tokenizer's digest (empty when
-  // unknown).
+  // From P.json: bases (of text bytes) that the ids stand for (0 when unknown) and the tokenizer's digest
+  // (empty when unknown).
   std::uint64_t base_count() const { return base_count_; }
   const std::string& tokenizer_digest() const { return tokenizer_digest_; }
 
+  // From P.json: made from documents of text (TextShardFacts), and those are joined in samples.
+  bool is_text() const { return is_text_; }
+  bool joins_documents() const { return joins_documents_; }
+
   // d < document_count(), s < sentence_count().
   SentenceRange document(std::uint64_t d) const;
+  TokenView document_tokens(std::uint64_t d) const;  // all its sentences
   TokenView sentence(std::uint64_t s) const;
   std::uint32_t sentence_length(std::uint64_t s) const;
 
@@ -120,6 +126,18 @@ class TokenShards {
   std::uint64_t token_count_ = 0;
   std::uint64_t base_count_ = 0;
   std::size_t vocab_size_ = 0;  // 0: unknown
+  bool is_text_ = false;
+  bool joins_documents_ = false;
+};
+
+// What P.json says of shards of text beside the counts; `bases` are their bytes then.
+struct TextShardFacts {
+  bool join = true;  // samples hold several documents where they fit (joined_documents.h)
+  // How lines were encoded (lib/tokenization/text_encoding.h): texts to be scored must be read alike.
+  bool fold_white_space = true;
+  bool ascii_punctuation = false;
+  std::uint64_t unknown_tokens = 0;
+  std::uint64_t blank_documents = 0;  // left out
 };
 
 // Writes a set of shards; nothing appears under its names before finish().
@@ -134,8 +152,10 @@ class TokenShardWriter {
   // A document without sentences is left out.
   void add_document(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> sentence_lengths,
                     std::uint64_t bases);
-  // Completes the files and P.json. provenance null: none is written.
-  void finish(const std::string& tokenizer_digest, const Provenance* provenance);
+  // Completes the files and P.json. provenance null: none is written. text null: P.json does not say what the
+  // tokens are of, and samples are made as they are for DNA.
+  void finish(const std::string& tokenizer_digest, const Provenance* provenance,
+              const TextShardFacts* text = nullptr);
 
   std::uint64_t document_count() const { return document_count_; }
   std::uint64_t sentence_count() const { return sentence_count_; }

@@ -17,7 +17,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t bases_per_batch = 16'000'000;
+constexpr std::int64_t sample_bases_per_batch = 16'000'000;
 constexpr std::uint32_t special_pieces = 5;
 
 // Lengths of all sentences of a source, in order.
@@ -209,7 +209,7 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
     if (document.sentences.empty()) continue;
     batch_bases += document.bases();
     batch.push_back(std::move(document));
-    if (batch_bases >= bases_per_batch) load_batch();
+    if (batch_bases >= sample_bases_per_batch) load_batch();
   }
   load_batch();
   if (sample.text().find_first_of("ACGT") == std::string::npos) {

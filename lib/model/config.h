@@ -37,7 +37,8 @@ enum class NormType { postnorm, prenorm };
 // BigBird of the paper's authors has none, GENA-LM's pre-LN models have BERT's.
 enum class EmbeddingNorm { none, after_dropout, before_dropout };
 
-// hidden_act of config.json: gelu_new (tanh form, BigBird's) or gelu (erf form, BERT's and GENA-LM's).
+// hidden_act of config.json: gelu_new (tanh form, BigBird's), gelu (erf form, BERT's and GENA-LM's), relu or
+// silu.
 using kernels::Activation;
 
 enum class PositionType {

@@ -20,8 +20,8 @@ constexpr int legend = 18;      // a line of the legend
 constexpr int margin = 20;
 
 // Told apart by people who see colours differently (Okabe and Ito).
-constexpr std::array<const char*, 8> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                "#e69f00", "#56b4e9", "#000000", "#8c6d31"};
+constexpr std::array<const char*, 8> line_colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                     "#e69f00", "#56b4e9", "#000000", "#8c6d31"};
 constexpr std::array<const char*, 4> dashes = {"", "6 3", "2 2", "8 3 2 3"};
 
 class Drawing {
@@ -101,7 +101,8 @@ class Drawing {
   static std::string style(const PlotLine& line) {
     if (line.faint) return "stroke=\"#b8b8b8\" stroke-width=\"0.6\" stroke-opacity=\"0.5\"";
     const char* dash = dashes[line.dash % dashes.size()];
-    return fmt::format("stroke=\"{}\" stroke-width=\"1.8\"{}", colours[line.colour % colours.size()],
+    return fmt::format("stroke=\"{}\" stroke-width=\"1.8\"{}",
+                       line_colours[line.colour % line_colours.size()],
                        *dash == '\0' ? std::string() : fmt::format(" stroke-dasharray=\"{}\"", dash));
   }
 

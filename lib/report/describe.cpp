@@ -211,9 +211,10 @@ Json shards_json(const std::string& prefix) {
                {"documents", shards.document_count()},
                {"sentences", shards.sentence_count()},
                {"tokens", shards.token_count()},
-               {"bases", shards.base_count()},
+               {shards.is_text() ? "bytes" : "bases", shards.base_count()},
                {"tokens_per_sentence", per(shards.token_count(), shards.sentence_count())},
-               {"bases_per_token", per(shards.base_count(), shards.token_count())},
+               {shards.is_text() ? "bytes_per_token" : "bases_per_token",
+                per(shards.base_count(), shards.token_count())},
                {"tokenizer_sha256", shards.tokenizer_digest()}};
   return json;
 }

@@ -154,7 +154,7 @@ std::int64_t Embedder::run(WindowReader& windows, FloatRowsWriter& out,
     std::vector<std::int32_t> ids =
         with_cls_and_sep(encoded->tokens, tokenizer(), runner_.config(), window.id);
     encoded->window = std::move(window);
-    runner_.add(std::move(ids), {}, [&, encoded](const SequenceResult& result) {
+    runner_.add({std::move(ids)}, [&, encoded](const SequenceResult& result) {
       values.clear();
       pooler.pool(*encoded, result.hidden, values);
       out.write(values);

@@ -49,7 +49,7 @@ void MaskFiller::start(const std::vector<std::int32_t>& ids, const std::vector<s
                                         masked.begin() + static_cast<std::ptrdiff_t>(first + count));
     std::vector<std::int32_t> rows;
     for (const std::size_t token : part) rows.push_back(static_cast<std::int32_t>(token) + 1);
-    runner_.add(hidden, rows, [this, part, &ids, &filled, vocabulary](const SequenceResult& result) {
+    runner_.add({hidden, {}, rows}, [this, part, &ids, &filled, vocabulary](const SequenceResult& result) {
       for (std::size_t i = 0; i < part.size(); ++i) {
         filled.push_back(filled_mask(result.masked_logits.subspan(i * vocabulary, vocabulary), part[i],
                                      static_cast<std::size_t>(ids[part[i] + 1]), top_));

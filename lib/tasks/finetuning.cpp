@@ -8,7 +8,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
-#include "lib/training/compute_device.h"
 
 namespace bigbird {
 namespace {
@@ -51,6 +50,14 @@ BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences) {
   return {sequences * config.input_length, sequences, 0, config.input_length};
 }
 
+void describe_ragged_inputs(TaskDescription& task, const ModelConfig& config, std::int64_t longest) {
+  const std::int64_t length = whole_blocks(longest, config.block_size);
+  task.limits = [length](std::int64_t sequences, std::int64_t) {
+    return BatchLimits{sequences * length, sequences, 0, length};
+  };
+  task.length = length;
+}
+
 TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded) {
   TaskDescription task;
   task.columns.mlm = false;
@@ -66,16 +73,19 @@ TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel
 }
 
 ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
-                        const kernels::Backend& backend, const std::string& title, const std::string& tag,
+                        const kernels::Backend& backend, const std::string& title,
+                        const std::vector<std::string>& tags,
                         const std::vector<std::pair<std::string, std::string>>& data_rows) {
   ModelCard card;
-  card.tags = {"dna", tag};
+  card.tags = tags;
   card.title = title;
   card.table = "training";
   card.rows.emplace_back("begun from", options.init);
   card.rows.insert(card.rows.end(), data_rows.begin(), data_rows.end());
-  card.rows.emplace_back("tokens of a window",
-                         fmt::format("{}, padded or cut at the right end", config.input_length));
+  if (config.input_length > 0) {
+    card.rows.emplace_back("tokens of a window",
+                           fmt::format("{}, padded or cut at the right end", config.input_length));
+  }
   card.rows.emplace_back("batch, steps, rate",
                          fmt::format("{}, {}, {:g}", options.batch, schedule.total, options.learning_rate));
   card.rows.emplace_back("seed", std::to_string(options.seed));

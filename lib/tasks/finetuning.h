@@ -38,10 +38,15 @@ BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);
 // outlive the description.
 TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded);
 
-// How the model was made, as its card says it: the title, a tag of the task and the rows on its data are the
+// Instead of inputs that are all padded to config.input_length: inputs of at most `longest` tokens, each
+// padded to its own multiple of the block size.
+void describe_ragged_inputs(TaskDescription& task, const ModelConfig& config, std::int64_t longest);
+
+// How the model was made, as its card says it: the title, the tags and the rows on its data are the
 // task's, and so is card.use, which is left empty.
 ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, const Schedule& schedule,
-                        const kernels::Backend& backend, const std::string& title, const std::string& tag,
+                        const kernels::Backend& backend, const std::string& title,
+                        const std::vector<std::string>& tags,
                         const std::vector<std::pair<std::string, std::string>>& data_rows);
 
 }  // namespace bigbird

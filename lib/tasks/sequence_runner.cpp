@@ -48,10 +48,16 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     : folder_(folder), options_(options) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
+  if (options.answer_logits) folder_.require_question_head();
   folder_.tokenizer();  // opened and checked before the weights, which may be many
   const LoadedModel loaded = folder_.load();
   weight_files_ = loaded.files;
-  const std::int64_t longest = padded(most_tokens(loaded.config), loaded.config);
+  const std::int64_t most = most_tokens(loaded.config);
+  if (options.longest > most) {
+    throw_usage(
+        fmt::format("`length` {}: {} takes at most {} tokens", options.longest, folder_.path(), most));
+  }
+  const std::int64_t longest = padded(options.longest > 0 ? options.longest : most, loaded.config);
   limit_ = options.batch.sequences > 0 ? options.batch.sequences * longest
                                        : std::max(options.batch.tokens, longest);
   const BatchLimits limits{limit_, limit_ / padded(1, loaded.config), options.masked_tokens, longest};
@@ -75,14 +81,13 @@ std::vector<float> SequenceRunner::parameter(const std::string& name) const {
   return {first, first + static_cast<std::ptrdiff_t>(found->count)};
 }
 
-void SequenceRunner::add(std::vector<std::int32_t> ids, std::vector<std::int32_t> masked,
-                         std::function<void(const SequenceResult&)> result) {
-  const std::int64_t tokens = padded(static_cast<std::int64_t>(ids.size()), config());
-  const auto rows = static_cast<std::int64_t>(masked.size());
+void SequenceRunner::add(SequenceInput input, std::function<void(const SequenceResult&)> result) {
+  const std::int64_t tokens = padded(static_cast<std::int64_t>(input.ids.size()), config());
+  const auto rows = static_cast<std::int64_t>(input.masked.size());
   if (pending_tokens_ + tokens > limit_ || pending_masked_ + rows > options_.masked_tokens) run();
   pending_tokens_ += tokens;
   pending_masked_ += rows;
-  pending_.push_back({std::move(ids), std::move(masked), std::move(result)});
+  pending_.push_back({std::move(input), std::move(result)});
 }
 
 void SequenceRunner::finish() {
@@ -95,11 +100,12 @@ void SequenceRunner::run() {
   batch_.clear();
   for (const Pending& sequence : pending_) {
     const auto first = static_cast<std::int32_t>(batch_.tokens());
-    batch_.append(sequence.ids, {}, config().block_size, static_cast<std::int32_t>(config().pad_token_id),
-                  config().input_length);
-    for (const std::int32_t row : sequence.masked) {
+    const SequenceInput& input = sequence.input;
+    batch_.append(input.ids, input.types, config().block_size,
+                  static_cast<std::int32_t>(config().pad_token_id), config().input_length);
+    for (const std::int32_t row : input.masked) {
       batch_.masked_rows.push_back(first + row);
-      batch_.masked_labels.push_back(sequence.ids[static_cast<std::size_t>(row)]);
+      batch_.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
     }
   }
   model_->forward(batch_, {});
@@ -108,6 +114,8 @@ void SequenceRunner::run() {
       batch_.masked_rows.empty() ? std::vector<float>{} : model_->masked_logits();
   const std::vector<float> classes =
       options_.sequence_logits ? model_->sequence_logits() : std::vector<float>{};
+  const std::vector<float> starts = options_.answer_logits ? model_->start_logits() : std::vector<float>{};
+  const std::vector<float> ends = options_.answer_logits ? model_->end_logits() : std::vector<float>{};
   const auto labels = static_cast<std::size_t>(config().num_labels);
   const auto width = static_cast<std::size_t>(config().hidden_size);
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
@@ -115,15 +123,20 @@ void SequenceRunner::run() {
   std::size_t masked = 0;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     SequenceResult result;
-    const std::size_t first = static_cast<std::size_t>(batch_.token_offsets[i]) * width;
-    const std::size_t values = pending_[i].ids.size() * width;
+    const auto first_token = static_cast<std::size_t>(batch_.token_offsets[i]);
+    const std::size_t tokens = pending_[i].input.ids.size();
+    const std::size_t first = first_token * width, values = tokens * width;
     if (options_.hidden) result.hidden = std::span(hidden).subspan(first, values);
     for (const std::vector<float>& all : gradients)
       result.input_gradients.push_back(std::span(all).subspan(first, values));
-    const std::size_t rows = pending_[i].masked.size();
+    const std::size_t rows = pending_[i].input.masked.size();
     if (rows != 0) result.masked_logits = std::span(logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
     if (options_.sequence_logits) result.sequence_logits = std::span(classes).subspan(i * labels, labels);
+    if (options_.answer_logits) {
+      result.start_logits = std::span(starts).subspan(first_token, tokens);
+      result.end_logits = std::span(ends).subspan(first_token, tokens);
+    }
     pending_[i].result(result);
   }
   pending_.clear();

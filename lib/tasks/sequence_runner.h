@@ -31,6 +31,9 @@ struct SequenceResult {
   std::span<const float> hidden;           // [tokens, C], without padding; empty when not asked for
   std::span<const float> masked_logits;    // [masked, V] in the order of `masked`
   std::span<const float> sequence_logits;  // [num_labels]; empty when not asked for
+  // [tokens] each, of question answering, as the head gives them (heads.h); empty when not asked for.
+  std::span<const float> start_logits;
+  std::span<const float> end_logits;
   // For each of options.derive the gradient with respect to the vector of each token
   // (Model::input_gradients), [tokens, C] without padding.
   std::vector<std::span<const float>> input_gradients;
@@ -47,15 +50,25 @@ struct SequenceRunnerOptions {
   std::int64_t masked_tokens = 0;  // most masked tokens of a batch; 0: no MLM logits
   bool hidden = false;             // whether results carry the hidden states
   bool sequence_logits = false;    // whether they carry the logits of a classification head
+  bool answer_logits = false;      // whether they carry those of a question answering head
+  std::int64_t longest = 0;        // most tokens that a sequence will have; 0: what the model takes
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
   // pass of its own.
   std::vector<std::vector<float>> derive = {};
+};
+
+// A sequence as the model reads it, special tokens included.
+struct SequenceInput {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types = {};   // as many; empty: all 0
+  std::vector<std::int32_t> masked = {};  // rows of `ids` whose MLM logits are wanted
 };
 
 class SequenceRunner {
  public:
   // Memory for the largest batch is taken here. Error{bad_input} when the tokenizer does not agree with the
   // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
+  // Error{usage}: `length` (options.longest) beyond the positions of the model.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
 
   const ModelConfig& config() const { return model_->config(); }
@@ -66,16 +79,14 @@ class SequenceRunner {
   const std::vector<std::string>& weight_files() const { return weight_files_; }
 
   // `result` is called once for the sequence, in the order of the calls of add, now or in a later call.
-  // `masked`: rows of `ids` whose logits are wanted, at most options.masked_tokens.
-  void add(std::vector<std::int32_t> ids, std::vector<std::int32_t> masked,
-           std::function<void(const SequenceResult&)> result);
+  // At most options.masked_tokens rows may be masked.
+  void add(SequenceInput input, std::function<void(const SequenceResult&)> result);
   // Runs what is left.
   void finish();
 
  private:
   struct Pending {
-    std::vector<std::int32_t> ids;
-    std::vector<std::int32_t> masked;
+    SequenceInput input;
     std::function<void(const SequenceResult&)> result;
   };
   void run();

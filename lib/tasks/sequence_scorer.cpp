@@ -85,7 +85,7 @@ void SequenceScorer::add(EncodedSequence sequence, std::function<void(const Sequ
     SequenceRunner& runner = *runners_[part / strands()];
     const ProblemType problem = runner.config().problem_type;
     const auto values = std::span(entry->values).subspan(part * outputs(), outputs());
-    runner.add(std::move(sequence.ids[part]), {}, [entry, problem, values](const SequenceResult& result) {
+    runner.add({std::move(sequence.ids[part])}, [entry, problem, values](const SequenceResult& result) {
       values_of_logits(result.sequence_logits, problem, values);
       --entry->missing;
     });

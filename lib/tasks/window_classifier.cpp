@@ -12,8 +12,14 @@ namespace bigbird {
 namespace {
 
 void append(Batch& batch, const ModelConfig& config, const ClassifiedSequence& sequence) {
-  batch.append(sequence.ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
-               config.input_length);
+  batch.append(sequence.ids, sequence.types, config.block_size,
+               static_cast<std::int32_t>(config.pad_token_id), config.input_length);
+  if (sequence.targets.empty()) {
+    batch.sequence_labels.push_back(sequence.label);
+  } else {
+    batch.sequence_targets.insert(batch.sequence_targets.end(), sequence.targets.begin(),
+                                  sequence.targets.end());
+  }
 }
 
 }  // namespace
@@ -49,7 +55,6 @@ std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
     const ClassifiedSequence& sequence = train_[static_cast<std::size_t>(draw.sample)];
     if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
     append(result.back(), config_, sequence);
-    result.back().sequence_labels.push_back(sequence.label);
   }
   return result;
 }
@@ -60,7 +65,6 @@ std::optional<LossSums> ClassificationTask::validate(Model& model) const {
   Batch batch;
   for (std::size_t i = 0; i < valid_.size(); ++i) {
     append(batch, config_, valid_[i]);
-    batch.sequence_labels.push_back(valid_[i].label);
     if (batch.sequences() == micro_batch(options_) || i + 1 == valid_.size()) {
       sums.add(model.forward(batch, {}));
       batch.clear();

@@ -1,5 +1,5 @@
-// Fine-tuning a classifier over token sequences: the task behind `promoter finetune`. What it has learned is
-// run by sequence_scorer.h.
+// Fine-tuning a classifier over token sequences: the task behind `promoter finetune` and `text classify
+// finetune`. What it has learned is run by sequence_scorer.h and text/classify/classifier.h.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,13 @@
 
 namespace bigbird {
 
-// One encoded example: special tokens included, and its class.
+// One encoded example: special tokens included, and its class; of several labels, or a number to be learned
+// (ProblemType), its targets instead.
 struct ClassifiedSequence {
   std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types = {};  // empty: all 0
   std::int32_t label = 0;
+  std::vector<float> targets = {};  // [num_labels], or empty: there is one class
 };
 
 struct EncodedWindows {

@@ -1,9 +1,11 @@
-// The tokenizer for every model that is not our DNA BPE: the SentencePiece library itself. Its segmentation
-// rests on details (tie-breaking, normalisation) that are not worth a second implementation.
+// The tokenizer for every SentencePiece model that is not our DNA BPE: the library itself. Its segmentation
+// rests on details (tie-breaking, normalisation) that are not worth a second implementation. It is given the
+// model with user-defined pieces as control pieces, because text is literal (literal_model.h).
 #include <sentencepiece_processor.h>
 
 #include "lib/core/error.h"
 #include "lib/io/files/sha256.h"
+#include "lib/tokenization/literal_model.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -15,7 +17,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
                          const std::string& where)
       : Tokenizer(piece_table(model), special, sha256_bytes(bytes)) {
-    const auto status = processor_.LoadFromSerializedProto(bytes);
+    const auto status = processor_.LoadFromSerializedProto(literal_model(bytes));
     if (!status.ok()) {
       throw_bad_input(where + ": SentencePiece cannot load the model (" + status.message() + ")",
                       "copy the file again, or train it anew with bigbird train-bpe");
@@ -32,16 +34,31 @@ class SentencePieceTokenizer final : public Tokenizer {
       for (const int id : found) ids.push_back(static_cast<std::uint32_t>(id));
       return;
     }
+    for_each_piece(text, [&](std::uint32_t id, std::uint32_t begin, std::uint32_t) {
+      ids.push_back(id);
+      byte_offsets->push_back(begin);
+    });
+  }
+
+  void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
+                     std::vector<TextRange>& ranges) const override {
+    for_each_piece(text, [&](std::uint32_t id, std::uint32_t begin, std::uint32_t end) {
+      ids.push_back(id);
+      ranges.push_back({begin, end});
+    });
+  }
+
+ private:
+  template <typename Take>
+  void for_each_piece(std::string_view text, const Take& take) const {
     sentencepiece::ImmutableSentencePieceText found;
     check(processor_.Encode(text, found.mutable_proto()));
     for (std::size_t i = 0; i < found.pieces_size(); ++i) {
       const auto piece = found.pieces(static_cast<int>(i));
-      ids.push_back(piece.id());
-      byte_offsets->push_back(piece.begin());
+      take(piece.id(), piece.begin(), piece.end());
     }
   }
 
- private:
   static void check(const sentencepiece::util::Status& status) {
     if (!status.ok())
       throw_runtime(std::string("SentencePiece could not encode a text: ") + status.message());

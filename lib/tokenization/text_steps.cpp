@@ -236,9 +236,9 @@ std::vector<TextRange> split_words(std::string_view text, const std::vector<Text
     if (begin < end) cut.push_back({begin, end});
   };
   for (const TextRange& word : words) {
-    const std::string_view inside = text.substr(0, word.end);
+    const std::string_view up_to_end = text.substr(0, word.end);
     std::size_t done = word.begin;
-    for (auto match = step.pattern.find(inside, done); match; match = step.pattern.find(inside, done)) {
+    for (auto match = step.pattern.find(up_to_end, done); match; match = step.pattern.find(up_to_end, done)) {
       add(done, match->begin);
       if (step.keep_matches) add(match->begin, match->end);
       done = match->end;

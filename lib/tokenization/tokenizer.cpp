@@ -39,6 +39,15 @@ const std::string& Tokenizer::piece(std::uint32_t id) const {
   return pieces_.texts[id];
 }
 
+void Tokenizer::encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
+                              std::vector<TextRange>& ranges) const {
+  std::vector<std::uint32_t> begins;
+  encode(text, ids, &begins);
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    ranges.push_back({begins[i], i + 1 < begins.size() ? begins[i + 1] : text.size()});
+  }
+}
+
 void Tokenizer::encode_with_special_pieces(std::string_view text, std::vector<std::uint32_t>& ids,
                                            std::vector<std::uint32_t>* byte_offsets) const {
   special_finder_.split(text, [&](TextRange range, std::optional<std::uint32_t> id) {

@@ -1,6 +1,7 @@
-// The tokenizer interface: text to ids and back, with byte offsets. Three kinds: DNA vocabularies in
-// SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself), and
-// Hugging Face's tokenizer.json of DNA models. load_tokenizer picks by what the folder holds.
+// The tokenizer interface: text to ids and back, with byte offsets. Five kinds: DNA vocabularies in
+// SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself, or an
+// own encoder that gives what Hugging Face's fast tokenizer gives), Hugging Face's tokenizer.json of DNA
+// models, and the byte-level BPE of GPT-2 and RoBERTa. load_tokenizer picks by what the folder holds.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,11 @@
 #include <vector>
 
 #include "lib/tokenization/added_tokens.h"
+#include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
 
+struct ByteLevelDefinition;
 struct SentencePieceModel;
 struct TokenizerJson;
 
@@ -47,6 +50,11 @@ class Tokenizer {
   // gives no special piece but `unknown`; a tokenizer.json also finds the added tokens that it lists.
   virtual void encode(std::string_view text, std::vector<std::uint32_t>& ids,
                       std::vector<std::uint32_t>* byte_offsets = nullptr) const = 0;
+  // The same with the bytes of `text` that every id stands for, as Hugging Face's tokenizer of the same
+  // folder gives them: ranges may be empty or share a character, and leave out white space that was dropped.
+  // Neither begins nor ends ever fall. lib/tokenization/text_encoding.h turns them into code points.
+  virtual void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
+                             std::vector<TextRange>& ranges) const;
   // The same for text in which special pieces may stand by name ("The [MASK] sat"), as Hugging Face's
   // tokenizers read it: [MASK] takes the white space before it along, and the text between special pieces is
   // encoded stretch by stretch.
@@ -54,6 +62,9 @@ class Tokenizer {
                                           std::vector<std::uint32_t>* byte_offsets = nullptr) const;
   // True for DNA: the pieces of A C G T (and N), encoded by our own encoder.
   virtual bool is_dna() const = 0;
+  // The sign that a piece opens with when it begins a word and owns the blank before it: U+2581, in
+  // byte-level vocabularies U+0120.
+  virtual std::string_view word_start() const { return "\xE2\x96\x81"; }
 
   std::size_t vocab_size() const { return pieces_.texts.size(); }
   // The piece as it stands in the model; Error{bad_input} when there is no such id.
@@ -67,8 +78,8 @@ class Tokenizer {
   // a random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
-  // SHA-256 of the file that defines the ids (spiece.model, tokenizer.json): two tokenizers with one digest
-  // give the same ids.
+  // SHA-256 of the file that defines the ids (spiece.model, tokenizer.json; of vocab.json and merges.txt one
+  // after the other): two tokenizers of one kind with one digest give the same ids.
   const std::string& digest() const { return digest_; }
 
  protected:
@@ -81,22 +92,36 @@ class Tokenizer {
   std::string digest_;
 };
 
-// The tokenizer of a folder: spiece.model (SentencePiece's format) or tokenizer.json (Hugging Face's). Where
-// both lie there, spiece.model is taken: it is what the ids were made with, and tokenizer.json is what
-// transformers converted it to. The names of the special pieces come from tokenizer_config.json, else
-// special_tokens_map.json, else they are the usual ones. Error{bad_input} naming the file: no such folder or
-// model, a model that does not parse or is not understood, special pieces that it lacks.
+// The tokenizer of a folder: spiece.model (SentencePiece's format), tokenizer.json (Hugging Face's) or
+// vocab.json with merges.txt (GPT-2's and RoBERTa's). Where several lie there, they are taken in this order:
+// spiece.model is what the ids were made with, and tokenizer.json is what transformers converted it to. The
+// names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
+// the usual ones. Where Hugging Face's two tokenizers of a SentencePiece model differ, `tokenizer_class` in
+// tokenizer_config.json decides: BigBirdTokenizerFast is the fast one, anything else the library.
+// Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
+// understood, special pieces that it lacks.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
-// The three kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model
-// file, `where` its name for messages. The first needs model.is_dna_bpe().
+// The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,
+// `where` its name for messages. The first needs model.is_dna_bpe(), the third has_fast_view(model).
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
                                                         const SpecialIds& special, const std::string& bytes,
                                                         const std::string& where);
+std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePieceModel& model,
+                                                             const SpecialIds& special,
+                                                             const std::string& bytes,
+                                                             const std::string& where);
 std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                const std::string& bytes);
+// `digest` is that of the files that define the ids.
+std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
+                                                     const SpecialIds& special, std::string digest);
+
+// True for a unigram model without compiled normalisation: what the own encoder of the fast view knows. For
+// others the library stands in.
+bool has_fast_view(const SentencePieceModel& model);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
 // weights.

@@ -33,6 +33,10 @@ double EvaluationResult::bits_per_base() const {
   return sums.mlm_loss / std::log(2.0) / static_cast<double>(bases_covered);
 }
 
+double EvaluationResult::bits_per_token() const {
+  return mlm_loss() / std::log(2.0);
+}
+
 EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
                                       const Tokenizer& tokenizer, const EvaluationOptions& options) {
   const std::vector<std::uint64_t> pieces = chosen_pieces(batches.sampler(), options.max_samples);

@@ -28,6 +28,11 @@ struct EvaluationResult {
 
   double mlm_loss() const;       // nats per masked token
   double bits_per_base() const;  // sum of the masked tokens' bits over bases_covered
+  // Of text: cross entropy of a masked token in bits (papers call it BPC), and the bits over the bytes that
+  // the masked tokens cover, which vocabularies of different sizes can be compared by. A word's first piece
+  // covers the blank before it too.
+  double bits_per_token() const;
+  double bits_per_byte() const { return bits_per_base(); }
 };
 
 struct EvaluationOptions {

@@ -61,7 +61,7 @@ std::size_t device_memory_at_hand(const kernels::Backend& backend) {
   const std::size_t free = backend.free_memory();
   if (free == 0) return 0;
   kernels::AttentionLimits nothing;
-  nothing.places = 0;
+  nothing.slots = 0;
   return free + backend.scratch_bytes(nothing);
 }
 

@@ -7,17 +7,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/model_card.h"
+#include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
-#include "lib/training/compute_device.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/training_run.h"
 
@@ -57,8 +58,24 @@ class PretrainingTask : public TrainingTask {
   const Tokenizer& tokenizer_;
 };
 
+// How a text model is begun from one of another vocabulary. Nothing for DNA, or where the model's own
+// vocabulary is that of the run, or does not lie in its folder: then check_tokenizer_agrees() decides.
+std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, const Tokenizer& tokenizer) {
+  if (options.init.empty() || tokenizer.is_dna()) return std::nullopt;
+  const std::vector<std::string> files = tokenizer_files(options.init);
+  const auto holds = [&](const char* name) {
+    return std::find(files.begin(), files.end(), name) != files.end();
+  };
+  if (!holds("spiece.model") && !holds("tokenizer.json") && !holds("vocab.json")) return std::nullopt;
+  const std::unique_ptr<Tokenizer> own = load_tokenizer(options.init);
+  if (own->is_dna() || same_vocabulary(*own, tokenizer)) return std::nullopt;
+  check_tokenizer_agrees(options.config, static_cast<std::int64_t>(own->vocab_size()), own->digest(),
+                         options.init, options.init);
+  return match_vocabularies(*own, tokenizer);
+}
+
 // The config of the run: completed from the tokenizer, or checked against it.
-ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer) {
+ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer, bool transferred) {
   ModelConfig config = options.config;
   const auto vocabulary = static_cast<std::int64_t>(tokenizer.vocab_size());
   if (options.init.empty()) {
@@ -71,7 +88,11 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     const std::int64_t positions = std::max(config.max_position_embeddings, options.length);
     config.max_position_embeddings = (positions + block - 1) / block * block;
   } else {
-    check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
+    if (transferred) {
+      config = with_vocabulary(config, tokenizer);
+    } else {
+      check_tokenizer_agrees(config, vocabulary, tokenizer.digest(), options.init, options.tokenizer);
+    }
     if (options.length > config.max_position_embeddings) {
       throw_usage(fmt::format("`length` {}: {} has {} positions", options.length, options.init,
                               config.max_position_embeddings),
@@ -97,30 +118,40 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
 
 // What decides the weights beside the options of every run.
 std::map<std::string, std::string> identity(const PretrainOptions& options, const TokenShards& train) {
-  return {{"train (documents, sentences, tokens)",
-           fmt::format("{}, {}, {}", train.document_count(), train.sentence_count(), train.token_count())},
-          {"length", std::to_string(options.length)},
-          {"mask_probability", fmt::format("{}", options.objective.mask_probability)},
-          {"no_mlm", options.objective.mlm ? "false" : "true"},
-          {"no_nsp", options.objective.nsp ? "false" : "true"}};
+  std::map<std::string, std::string> all = {
+      {"train (documents, sentences, tokens)",
+       fmt::format("{}, {}, {}", train.document_count(), train.sentence_count(), train.token_count())},
+      {"length", std::to_string(options.length)},
+      {"mask_probability", fmt::format("{}", options.objective.mask_probability)},
+      {"no_mlm", options.objective.mlm ? "false" : "true"},
+      {"no_nsp", options.objective.nsp ? "false" : "true"}};
+  if (train.is_text()) all["train (documents joined)"] = train.joins_documents() ? "true" : "false";
+  return all;
 }
 
 // Bytes of the token shards that a run of so many updates will have touched at its end: the system maps 64
-// KiB around every first touch, and with pairs a sample reads from two documents.
+// KiB around every first touch, and with pairs a sample reads from two documents, of text from all that it
+// joins.
 std::size_t shard_bytes_touched(const PretrainOptions& options, std::uint64_t steps,
-                                const TokenShards& shards) {
+                                const TokenShards& shards, std::uint64_t samples) {
   constexpr std::uint64_t mapped_at_once = 64 * 1024;
-  const std::uint64_t touches = steps * options.batch * (options.objective.nsp ? 2 : 1);
+  const bool joined = shards.is_text() && !options.objective.nsp;
+  const std::uint64_t documents =
+      joined ? shards.document_count() / samples + 1 : (options.objective.nsp ? 2u : 1u);
+  const std::uint64_t touches = steps * options.batch * documents;
   return static_cast<std::size_t>(std::min(shards.token_bytes(), touches * mapped_at_once));
 }
 
 ModelCard describe_model(const PretrainOptions& options, const ModelConfig& config, const Schedule& schedule,
-                         const TokenShards& train, const kernels::Backend& backend) {
-  std::string tasks =
-      options.objective.mlm ? fmt::format("masked tokens ({:g})", options.objective.mask_probability) : "";
+                         const TokenShards& train, const VocabularyTransfer* transfer,
+                         const kernels::Backend& backend) {
+  const bool words = options.objective.unit == MaskingUnit::words;
+  std::string tasks = options.objective.mlm ? fmt::format("masked {} ({:g})", words ? "words" : "tokens",
+                                                          options.objective.mask_probability)
+                                            : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
   ModelCard card;
-  card.tags = {"dna"};
+  card.tags = {train.is_text() ? "text" : "dna"};
   card.title = "BigBird encoder, pretrained by bigbird";
   card.about = fmt::format(
       "{} layers, width {}, {} heads, {} attention with blocks of {} and {} random blocks, vocabulary {}.\n",
@@ -136,7 +167,11 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                 name_of(options.schedule), options.optimizer.weight_decay)},
       {"computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision()))},
       {"seed", std::to_string(options.seed)}};
-  if (!options.init.empty()) card.rows.emplace_back("begun from", options.init);
+  if (!options.init.empty()) {
+    card.rows.emplace_back("begun from", transfer == nullptr
+                                             ? options.init
+                                             : fmt::format("{} ({})", options.init, transfer->summary()));
+  }
   card.command = options.command;
   card.use =
       "Use: `bigbird evaluate` on other shards, `bigbird forward -m FOLDER ...`; the weights carry "
@@ -147,10 +182,12 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
 
 }  // namespace
 
-TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backend) {
-  check_run(options);
+TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend) {
+  check_run(asked);
+  PretrainOptions options = asked;
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
-  const ModelConfig config = complete_config(options, *tokenizer);
+  const std::optional<VocabularyTransfer> transfer = transfer_of(options, *tokenizer);
+  const ModelConfig config = complete_config(options, *tokenizer, transfer.has_value());
   const TokenShards train_shards(options.train);
   train_shards.require_tokenizer(tokenizer->digest(), tokenizer->vocab_size());
   const PretrainingBatches train_batches(train_shards, *tokenizer, config, options.objective, options.length,
@@ -160,8 +197,15 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   if (!options.valid.empty()) {
     valid_shards.emplace(options.valid);
     valid_shards->require_tokenizer(tokenizer->digest(), tokenizer->vocab_size());
+    if (valid_shards->is_text() != train_shards.is_text()) {
+      throw_bad_input(fmt::format("{} are shards of text, {} are not",
+                                  train_shards.is_text() ? options.train : options.valid,
+                                  train_shards.is_text() ? options.valid : options.train),
+                      "make both with bigbird text pretrain-data");
+    }
     valid_batches.emplace(*valid_shards, *tokenizer, config, options.objective, options.length, options.seed);
   }
+  options.objective = train_batches.objective();
   log_info(fmt::format("{} documents, {} tokens", train_shards.document_count(), train_shards.token_count()));
 
   TaskDescription task;
@@ -169,8 +213,11 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   task.columns.sequence = "nsp";
   task.config = config;
   task.initial_parameters = [&] {
-    return options.init.empty() ? initial_parameters(ParameterLayout(config), config, options.seed)
-                                : load_model(options.init, HeadType::pretraining, options.seed).parameters;
+    if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
+    LoadedModel model = load_model(options.init, HeadType::pretraining, options.seed);
+    if (!transfer) return std::move(model.parameters);
+    log_info(fmt::format("{}: {}", options.init, transfer->summary()));
+    return transferred_parameters(model, config, *transfer, options.seed);
   };
   task.samples = train_batches.sampler().size();
   task.validates = valid_batches.has_value();
@@ -180,10 +227,10 @@ TrainingSummary pretrain(const PretrainOptions& options, kernels::Backend& backe
   task.length = options.length;
   task.may_be_shorter = true;
   const Schedule schedule = schedule_of(options, task.samples);
-  task.mapped_bytes = shard_bytes_touched(options, schedule.total, train_shards);
+  task.mapped_bytes = shard_bytes_touched(options, schedule.total, train_shards, task.samples);
   task.identity = identity(options, train_shards);
-  task.extras = {options.tokenizer,
-                 model_card(describe_model(options, config, schedule, train_shards, backend))};
+  task.extras = {options.tokenizer, model_card(describe_model(options, config, schedule, train_shards,
+                                                              transfer ? &*transfer : nullptr, backend))};
   const PretrainingTask batches(options, train_batches, valid_batches ? &*valid_batches : nullptr,
                                 *tokenizer);
   return run_training(batches, task, options, backend);

@@ -22,7 +22,8 @@ struct PretrainOptions : RunOptions {
 
   // Architecture. For a fresh model the vocabulary and the special ids come from the tokenizer, and
   // max_position_embeddings is raised to `length` in whole blocks; with `init` this is the folder's config,
-  // possibly with another attention or dropout.
+  // possibly with another attention or dropout. A text model whose folder holds another vocabulary than
+  // `tokenizer` gives its rows to the pieces of the same strings (vocabulary_transfer.h).
   ModelConfig config;
 
   PretrainingObjective objective;

@@ -6,18 +6,36 @@
 #include "lib/core/error.h"
 
 namespace bigbird {
+namespace {
+
+std::int64_t ordinary_tokens(const PretrainingObjective& objective, std::int64_t length) {
+  return length - (objective.nsp ? 3 : 2);
+}
+
+}  // namespace
+
+PretrainingObjective objective_for(const TokenShards& shards, const PretrainingObjective& asked) {
+  PretrainingObjective objective = asked;
+  objective.unit = shards.is_text() ? MaskingUnit::words : MaskingUnit::tokens;
+  if (shards.is_text()) objective.nsp = asked.nsp && asked.nsp_of_text;
+  return objective;
+}
 
 PretrainingBatches::PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer,
                                        const ModelConfig& config, const PretrainingObjective& objective,
                                        std::int64_t length, std::uint64_t seed)
     : config_(config),
-      objective_(objective),
+      objective_(objective_for(shards, objective)),
       seed_(seed),
-      sampler_(shards, tokenizer.special(), {length, objective.nsp, seed}),
-      masker_(tokenizer, objective.mask_probability) {
+      sampler_(shards, tokenizer, {length, objective_.nsp, seed}),
+      masker_(tokenizer, objective.mask_probability, objective_.unit, ordinary_tokens(objective_, length)) {
   shards.require_ids_below(tokenizer.vocab_size());
-  if (!objective.mlm && !objective.nsp)
-    throw_usage("`no_mlm` and `no_nsp` together leave nothing to learn", "drop one of them");
+  if (objective_.mlm || objective_.nsp) return;
+  if (objective.nsp) {
+    throw_usage("`no_mlm` leaves nothing to learn: text has no next sentences to predict",
+                "drop it, or ask for next sentences of text as well");
+  }
+  throw_usage("`no_mlm` and `no_nsp` together leave nothing to learn", "drop one of them");
 }
 
 Batch PretrainingBatches::training_batch(std::uint64_t first, std::uint64_t count) const {
@@ -57,11 +75,12 @@ BatchLimits PretrainingBatches::limits(std::int64_t sequences) const {
 BatchLimits PretrainingBatches::limits(const ModelConfig& config, const PretrainingObjective& objective,
                                        std::int64_t length, std::int64_t sequences) {
   const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
-  const std::int64_t ordinary = length - (objective.nsp ? 3 : 2);
   BatchLimits limits;
   limits.tokens = sequences * padded;
   limits.sequences = sequences;
-  limits.masked_tokens = objective.mlm ? sequences * masked_count(objective.mask_probability, ordinary) : 0;
+  const std::int64_t masked =
+      most_masked(objective.unit, objective.mask_probability, ordinary_tokens(objective, length));
+  limits.masked_tokens = objective.mlm ? sequences * masked : 0;
   limits.longest = padded;
   return limits;
 }

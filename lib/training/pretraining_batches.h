@@ -17,24 +17,32 @@ struct PretrainingObjective {
   bool mlm = true;
   bool nsp = true;
   double mask_probability = 0.15;
+  // Text shards (TokenShards::is_text) have no next sentences unless this says so as well: the paper's text
+  // models learn masked tokens alone.
+  bool nsp_of_text = false;
+  MaskingUnit unit = MaskingUnit::tokens;  // of the shards: words for text; set by objective_for()
 };
+
+// What is learnt on these shards: as asked for on DNA; on text by whole words, and without next sentences.
+PretrainingObjective objective_for(const TokenShards& shards, const PretrainingObjective& asked);
 
 // Immutable: safe from many threads. Refers to the shards, which must outlive it.
 class PretrainingBatches {
  public:
   // Error{usage} when neither objective is on, Error{bad_input} for shards with ids that the tokenizer does
-  // not have.
+  // not have. The objective is objective_for() of what is asked for.
   PretrainingBatches(const TokenShards& shards, const Tokenizer& tokenizer, const ModelConfig& config,
                      const PretrainingObjective& objective, std::int64_t length, std::uint64_t seed);
 
   const PretrainSampler& sampler() const { return sampler_; }
+  const PretrainingObjective& objective() const { return objective_; }
   // Draws [first, first + count) in training order.
   Batch training_batch(std::uint64_t first, std::uint64_t count) const;
   // Adds one piece in the order of the shards, for evaluation: its masks and pairs are drawn for the piece's
   // number. When left_neighbours is given, it gets the true id to the left of every masked token.
   void append_piece(std::uint64_t piece, Batch& batch, std::vector<std::int32_t>* left_neighbours) const;
 
-  // The largest batch of so many sequences.
+  // The largest batch of so many sequences. The second: with the objective of the shards (objective_for).
   BatchLimits limits(std::int64_t sequences) const;
   static BatchLimits limits(const ModelConfig& config, const PretrainingObjective& objective,
                             std::int64_t length, std::int64_t sequences);

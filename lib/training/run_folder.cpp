@@ -15,7 +15,6 @@
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
-#include "lib/training/compute_device.h"
 
 namespace bigbird {
 namespace {

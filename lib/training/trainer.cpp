@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -12,7 +13,6 @@
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
 #include "lib/training/batch_prefetcher.h"
-#include "lib/training/compute_device.h"
 #include "lib/training/metrics_log.h"
 #include "lib/training/not_finite.h"
 
@@ -75,13 +75,20 @@ std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const s
                                      const TrainerOptions& options, std::uint64_t step) {
   std::size_t masked = 0;
   std::size_t labelled = 0;
+  std::size_t positions = 0;
+  const auto count_positions = [&](const std::vector<std::int32_t>& side) {
+    positions += side.size() - static_cast<std::size_t>(std::count(side.begin(), side.end(), ignored_label));
+  };
   for (const Batch& batch : batches) {
     masked += batch.masked_rows.size();
     labelled += batch.sequence_labels.size() + batch.sequence_targets.size();  // one of them is empty
+    count_positions(batch.start_positions);
+    count_positions(batch.end_positions);
   }
   LossScale scale;
   if (masked > 0) scale.mlm = 1.0f / static_cast<float>(masked);
   if (labelled > 0) scale.sequence = 1.0f / static_cast<float>(labelled);
+  if (positions > 0) scale.start = scale.end = 1.0f / static_cast<float>(positions);
 
   Update update;
   model.zero_gradients();
@@ -145,8 +152,8 @@ void LossSums::add(const ForwardResult& result) {
   mlm_loss += result.mlm_loss_sum;
   mlm_count += result.mlm_count;
   mlm_correct += result.mlm_correct;
-  sequence_loss += result.sequence_loss_sum;
-  sequence_count += result.sequence_count;
+  sequence_loss += result.sequence_loss_sum + result.start_loss_sum + result.end_loss_sum;
+  sequence_count += result.sequence_count + result.start_count + result.end_count;
   sequence_correct += result.sequence_correct;
 }
 

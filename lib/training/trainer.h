@@ -24,7 +24,8 @@ struct LossSums {
   double mlm_loss = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  double sequence_loss = 0;  // nats over sequences; multi-label: over sequences times labels
+  // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends.
+  double sequence_loss = 0;
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;
 

@@ -174,9 +174,9 @@ void bench_rows(bigbird::kernels::Backend& backend) {
                                      {dgamma.data(), dbeta.data()}, false);
         }),
         0.0, 3.0 * narrow);
-  print("gelu_backward", fastest([&] {
-          backend.gelu_backward(x.data(), y.data(), y.data(), tokens * inner,
-                                bigbird::kernels::Activation::gelu_tanh);
+  print("activation_backward", fastest([&] {
+          backend.activation_backward(x.data(), y.data(), y.data(), tokens * inner,
+                                      bigbird::kernels::Activation::gelu_tanh);
         }),
         0.0, 3.0 * wide);
   const std::uint64_t seed = 11;

@@ -276,6 +276,9 @@ TEST(CommandLine, CompletionIsAScriptThatOffersVerbsAndOptions) {
   EXPECT_EQ(complete("bigbird promoter bui", 2), "build\n");
   EXPECT_EQ(complete("bigbird chunk --pas", 2), "--passes\n");
   EXPECT_EQ(complete("bigbird promoter build --ts", 3), "--tss\n");
+  EXPECT_EQ(complete("bigbird text cla", 2), "classify\n");
+  EXPECT_EQ(complete("bigbird text classify f", 3), "finetune\n");
+  EXPECT_EQ(complete("bigbird text classify finetune --label-c", 4), "--label-column\n");
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
+#include "kernels/activations.h"
 #include "kernels/bf16.h"
-#include "kernels/gelu.h"
 
 namespace {
 

@@ -149,8 +149,8 @@ inline std::vector<bool> padded_queries(const AttentionProblem& p) {
   return padded;
 }
 
-// A problem as the kernels are given it: host arrays behind the batch, the place, a workspace of exactly the
-// bytes that its limits ask for.
+// A problem as the kernels are given it: host arrays behind the batch, what is prepared of it, a workspace of
+// exactly the bytes that its limits ask for.
 class DeviceAttention {
  public:
   DeviceAttention(const AttentionProblem& problem, Stream stream, bool training, bool deterministic = true)
@@ -159,8 +159,8 @@ class DeviceAttention {
         limits_(limits_of(problem, training)),
         workspace_(limits_, deterministic),
         workspace_memory_(static_cast<Index>(workspace_.bytes), stream),
-        place_memory_(static_cast<Index>(AttentionPlace::bytes(limits_.sequences)), stream),
-        place_(place_memory_.data(), limits_.sequences),
+        prepared_memory_(static_cast<Index>(PreparedBatch::bytes(limits_.sequences)), stream),
+        prepared_(prepared_memory_.data(), limits_.sequences),
         stream_(stream) {
     for (const AttentionProblem::Sequence& sequence : problem.sequences) {
       lengths_.push_back(sequence.length);
@@ -179,27 +179,27 @@ class DeviceAttention {
     batch_.drop_probability = problem.drop_probability;
     batch_.dropout_seed = seed_.data();
     batch_.dropout_site = problem.dropout_site;
-    bring_place();
+    prepare();
   }
   // The same plans with other lengths, which are query lengths too.
   void change_lengths(const std::vector<Index>& lengths) {
     std::copy(lengths.begin(), lengths.end(), lengths_.begin());
     std::copy(lengths.begin(), lengths.end(), query_lengths_.begin());
-    bring_place();
+    prepare();
   }
 
   AttentionCall call(FloatProducts products) const {
-    return {batch_, place_, products, workspace_, workspace_memory_.data(), stream_};
+    return {batch_, prepared_, products, workspace_, workspace_memory_.data(), stream_};
   }
   const AttentionBatch& batch() const { return batch_; }
-  const AttentionPlace& place() const { return place_; }
+  const PreparedBatch& prepared() const { return prepared_; }
   const AttentionWorkspace& workspace() const { return workspace_; }
   const AttentionLimits& limits() const { return limits_; }
 
  private:
-  void bring_place() {
-    place_.fill(batch_, schedules_, stream_);
-    place_memory_.upload(place_.image());
+  void prepare() {
+    prepared_.fill(batch_, schedules_, stream_);
+    prepared_memory_.upload(prepared_.image());
   }
   static AttentionLimits limits_of(const AttentionProblem& problem, bool training) {
     AttentionLimits limits;
@@ -220,9 +220,9 @@ class DeviceAttention {
   DeviceBuffer<std::uint64_t> seed_;
   AttentionLimits limits_;
   AttentionWorkspace workspace_;
-  DeviceBuffer<std::byte> workspace_memory_, place_memory_;
+  DeviceBuffer<std::byte> workspace_memory_, prepared_memory_;
   AttentionSchedules schedules_;
-  AttentionPlace place_;
+  PreparedBatch prepared_;
   AttentionBatch batch_;
   Stream stream_;
 };

@@ -19,6 +19,9 @@
 
 namespace bigbird::kernels::cuda::testing {
 
+inline constexpr Activation every_activation[] = {Activation::gelu_tanh, Activation::gelu_erf,
+                                                  Activation::relu, Activation::silu};
+
 // Every test begins with a device and a stream, or is skipped loudly.
 class CudaTest : public ::testing::Test {
  protected:

@@ -128,14 +128,14 @@ class AttentionBackwardTest : public CudaTest {
   Result<Element> run(const Problem& p, bool deterministic = true,
                       FloatProducts products = FloatProducts::fp32) {
     const Index c = p.width(), t = p.tokens(), stride = 3 * c + gap;
-    DeviceBuffer<std::byte> place_memory(static_cast<Index>(AttentionPlace::bytes(p.batch.sequences)),
-                                         stream());
+    DeviceBuffer<std::byte> prepared_memory(static_cast<Index>(PreparedBatch::bytes(p.batch.sequences)),
+                                            stream());
     AttentionSchedules schedules;
-    AttentionPlace place(place_memory.data(), p.batch.sequences);
-    place.fill(p.batch, schedules, stream());
-    place_memory.upload(place.image());
-    key_cuts_ = place.key_cuts();
-    query_cuts_ = place.query_cuts();
+    PreparedBatch prepared(prepared_memory.data(), p.batch.sequences);
+    prepared.fill(p.batch, schedules, stream());
+    prepared_memory.upload(prepared.image());
+    key_cuts_ = prepared.key_cuts();
+    query_cuts_ = prepared.query_cuts();
     AttentionLimits limits;
     limits.sequences = p.batch.sequences;
     limits.tokens = t;
@@ -156,7 +156,7 @@ class AttentionBackwardTest : public CudaTest {
       seed.emplace(std::vector<std::uint64_t>{*batch.dropout_seed}, stream());
       batch.dropout_seed = seed->data();
     }
-    const AttentionCall call{batch, place, products, workspace, memory.data(), stream()};
+    const AttentionCall call{batch, prepared, products, workspace, memory.data(), stream()};
 
     const DeviceBuffer<Element> qkv(with_gaps<Element>(p.qkv, 3 * c), stream());
     const DeviceBuffer<Element> dout(with_gaps<Element>(p.dout, c), stream());

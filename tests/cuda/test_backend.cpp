@@ -31,15 +31,15 @@ TEST_P(BackendOperations, LinearForward) {
 
 TEST_P(BackendOperations, LinearGeluForward) {
   for (const auto& [m, n, k] : linear_shapes) {
-    for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+    for (const Activation activation : every_activation) {
       for (const bool keep : {true, false}) {
         agree([&, m = m, n = n, k = k](Side& side) {
           const ConstValues x = side.values(exact_numbers(m * k, 1));
           const float* const parameters = side.parameters(exact_numbers(n * k + n, 2, 0.3));
           const Values pre = keep ? side.unset(m * n) : Values();
           const Values y = side.unset(m * n);
-          side.backend().linear_gelu_forward(x, {parameters, parameters + n * k, k, n}, activation, pre, y,
-                                             m);
+          side.backend().linear_activation_forward(x, {parameters, parameters + n * k, k, n}, activation, pre,
+                                                   y, m);
           std::vector<Floats> outputs{side.read(y, m * n)};
           if (keep) outputs.push_back(side.read(pre, m * n));
           return outputs;
@@ -65,14 +65,14 @@ TEST_P(BackendOperations, LinearBackwardInput) {
 
 TEST_P(BackendOperations, LinearBackwardInputGelu) {
   for (const auto& [m, n, k] : linear_shapes) {
-    for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+    for (const Activation activation : every_activation) {
       agree(
           [&, m = m, n = n, k = k](Side& side) {
             const ConstValues dy = side.values(exact_numbers(m * n, 1));
             const float* const w = side.parameters(exact_numbers(n * k, 2));
             const ConstValues pre = side.values(exact_numbers(m * k, 3));
             const Values dx = side.unset(m * k);
-            side.backend().linear_backward_input_gelu(dy, {w, nullptr, k, n}, activation, pre, dx, m);
+            side.backend().linear_backward_input_activation(dy, {w, nullptr, k, n}, activation, pre, dx, m);
             return std::vector<Floats>{side.read(dx, m * k)};
           },
           2.0);
@@ -192,9 +192,9 @@ TEST_P(BackendOperations, ElementByElement) {
         const ConstValues other = side.values(exact_numbers(count, 2));
         std::vector<Floats> outputs;
         const auto keep = [&](const Values& made) { outputs.push_back(side.read(made, count)); };
-        for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+        for (const Activation activation : every_activation) {
           const Values dx = side.unset(count);
-          backend.gelu_backward(x, other, dx, count, activation);
+          backend.activation_backward(x, other, dx, count, activation);
           keep(dx);
         }
         const Values y = side.unset(count);
@@ -219,14 +219,14 @@ TEST_P(BackendOperations, ElementByElement) {
       2.0);
 }
 
-TEST_P(BackendOperations, RotaryTurn) {
+TEST_P(BackendOperations, RotaryRotation) {
   constexpr Index rows = 6, heads = 2, head_size = 8, half = 3, stride = 20, length = 10;
   for (const bool back : {false, true}) {
     agree([&](Side& side) {
       const Values x = side.values(exact_numbers(rows * stride, 1));
-      const float* const turns = side.floats(exact_numbers(length * 2 * half, 2));
+      const float* const rotations = side.floats(exact_numbers(length * 2 * half, 2));
       const std::int32_t* const positions = side.integers(random_integers(rows, length, 3));
-      side.backend().rotary_turn({x, stride}, {positions, turns, heads, head_size, half}, rows, back);
+      side.backend().rotate({x, stride}, {positions, rotations, heads, head_size, half}, rows, back);
       return std::vector<Floats>{side.read(x, rows * stride)};
     });
   }
@@ -333,7 +333,7 @@ TEST_P(BackendOperations, AttentionOverARaggedBatch) {
     agree(
         [&](Side& side) {
           AttentionBatch batch;
-          batch.place = 1;
+          batch.slot = 1;
           batch.sequences = 2;
           batch.heads = heads;
           batch.head_size = head_size;

@@ -10,7 +10,7 @@ class BackendDevice : public BackendTest {
  protected:
   AttentionLimits limits() const {
     AttentionLimits most;
-    most.places = 3;
+    most.slots = 3;
     most.sequences = 2;
     most.tokens = 96;
     most.longest = 64;
@@ -126,7 +126,7 @@ TEST_P(BackendDevice, ARecordingSeesNewInputsSeedsAndScales) {
     const float next_scale = 1.0f / static_cast<float>(call + 1);
     backend.upload(seed, &next_seed, sizeof next_seed);
     backend.upload(scale, &next_scale, sizeof next_scale);
-    backend.repeat(1, work);
+    backend.replay(1, work);
     const Floats repeated = side.read(logits, rows * classes);
     const Floats repeated_losses = side.read(losses, rows);
     work();
@@ -166,7 +166,7 @@ TEST_P(BackendDevice, ARecordingOfAttentionSeesNewLengths) {
   for (const Index next : {48, 40, 17, 33, 48, 20}) {
     length = next;
     backend.prepare_attention(batch);
-    backend.repeat(5, work);
+    backend.replay(5, work);
     repeated.push_back(side.read(out, 48 * width));
     work();
     plain.push_back(side.read(out, 48 * width));

@@ -1,4 +1,4 @@
-// Activations, dropout, sums, conversions, rotary turns, rows picked out, and sums over rows, against
+// Activations, dropout, sums, conversions, rotary positions, rows picked out, and sums over rows, against
 // reference/ and the CPU backend.
 #include "kernels/backend.h"
 #include "kernels/cuda/columns.h"
@@ -29,28 +29,28 @@ std::vector<double> activation_inputs(Index count) {
   return x;
 }
 
-TYPED_TEST(ElementwiseTest, BothFormsOfGeluEqualReference) {
+TYPED_TEST(ElementwiseTest, ActivationsEqualReference) {
   using T = TypeParam;
   for (const Index count : counts) {
     for (const Index offset : offsets) {
-      for (const Activation form : {Activation::gelu_tanh, Activation::gelu_erf}) {
+      for (const Activation form : every_activation) {
         SCOPED_TRACE(::testing::Message() << count << " at " << offset);
         const auto x = rounded<T>(activation_inputs(count)), dy = rounded<T>(random_normal(count, 2));
-        const reference::Gelu gelu =
-            form == Activation::gelu_erf ? reference::Gelu::erf : reference::Gelu::tanh;
-        const auto forward = reference::gelu_forward(row_of(widened(x)), gelu).values;
-        const auto backward = reference::gelu_backward(row_of(widened(x)), row_of(widened(dy)), gelu).values;
+        const auto gelu = static_cast<reference::Activation>(form);
+        const auto forward = reference::activation_forward(row_of(widened(x)), gelu).values;
+        const auto backward =
+            reference::activation_backward(row_of(widened(x)), row_of(widened(dy)), gelu).values;
 
         const Guarded<T> pre(x, offset, this->stream()), gradient(dy, offset, this->stream());
         const Guarded<T> y(count, offset, this->stream()), dx(count, offset, this->stream());
-        gelu_forward(pre.data(), y.data(), count, form, this->stream());
-        gelu_backward(pre.data(), gradient.data(), dx.data(), count, form, this->stream());
+        activation_forward(pre.data(), y.data(), count, form, this->stream());
+        activation_backward(pre.data(), gradient.data(), dx.data(), count, form, this->stream());
         EXPECT_LE(relative_error(y.take(), forward), tolerance<T>);
         EXPECT_LE(relative_error(dx.take(), backward), tolerance<T>);
 
-        gelu_backward(pre.data(), gradient.data(), gradient.data(), count, form, this->stream());
+        activation_backward(pre.data(), gradient.data(), gradient.data(), count, form, this->stream());
         EXPECT_TRUE(same_bits(gradient.take(), dx.take()));
-        gelu_forward(pre.data(), pre.data(), count, form, this->stream());
+        activation_forward(pre.data(), pre.data(), count, form, this->stream());
         EXPECT_TRUE(same_bits(pre.take(), y.take()));
       }
     }
@@ -199,16 +199,16 @@ TYPED_TEST(ElementwiseTest, RotaryTurnsEqualTheirDefinitionAndTurnBack) {
     const Index rows = 11, count = rows * shape.stride, most_positions = 20;
     const auto x = rounded<T>(random_normal(count, 11));
     const auto positions = random_integers(rows, most_positions, 12);
-    std::vector<double> turns;
+    std::vector<double> rotations;
     for (Index position = 0; position < most_positions; ++position) {
       for (const bool sine : {false, true}) {
         for (Index i = 0; i < shape.half; ++i) {
           const double angle = static_cast<double>(position) / std::pow(10.0, static_cast<double>(i) / 4.0);
-          turns.push_back(sine ? std::sin(angle) : std::cos(angle));
+          rotations.push_back(sine ? std::sin(angle) : std::cos(angle));
         }
       }
     }
-    const auto table = floats(turns);
+    const auto table = floats(rotations);
     std::vector<double> expected = widened(x);
     for (Index row = 0; row < rows; ++row) {
       for (Index head = 0; head < shape.heads; ++head) {
@@ -229,9 +229,9 @@ TYPED_TEST(ElementwiseTest, RotaryTurnsEqualTheirDefinitionAndTurnBack) {
     const DeviceBuffer<float> device_turns(table, this->stream());
     const Guarded<T> turned(x, shape.offset, this->stream());
     const auto turn = [&](bool back) {
-      rotary_turn({turned.data(), shape.stride},
-                  {device_positions.data(), device_turns.data(), shape.heads, shape.head_size, shape.half},
-                  rows, back, this->stream());
+      rotate({turned.data(), shape.stride},
+             {device_positions.data(), device_turns.data(), shape.heads, shape.head_size, shape.half}, rows,
+             back, this->stream());
     };
     turn(false);
     EXPECT_LE(relative_error(turned.take(), expected), tolerance<T>);

@@ -76,7 +76,7 @@ TEST_F(UnkindDevice, RecordingsRunLateToo) {
   for (int round = 1; round <= 6; ++round) {
     const auto value = static_cast<float>(round);
     backend.upload(step.data(), &value, sizeof value);
-    backend.repeat(1, [&] { backend.add(step, total, 1); });
+    backend.replay(1, [&] { backend.add(step, total, 1); });
   }
   EXPECT_EQ(side.read(total, 1), Floats{21.0f});
 }

@@ -151,12 +151,12 @@ TEST_F(RecordingsTest, RunsThenRecordsThenReplays) {
     ++calls;
     add(step.data(), total.data(), 2, stream());
   };
-  for (int i = 0; i < 4; ++i) recordings.repeat(7, work);
+  for (int i = 0; i < 4; ++i) recordings.replay(7, work);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(recordings.replays(), 2u);
   EXPECT_EQ(total.download(), (std::vector<float>{4.0f, 40.0f}));
   step.upload({2.0f, 20.0f});  // recordings read what is there when they run
-  recordings.repeat(7, work);
+  recordings.replay(7, work);
   EXPECT_EQ(total.download(), (std::vector<float>{6.0f, 60.0f}));
 }
 
@@ -164,16 +164,16 @@ TEST_F(RecordingsTest, ForgetsTheKeyThatWasUsedLongestAgo) {
   Recordings recordings(stream());
   int calls = 0;
   const auto work = [&] { ++calls; };
-  for (std::uint64_t key = 0; key < Recordings::most; ++key) recordings.repeat(key, work);
-  recordings.repeat(0, work);                 // recorded, and now the latest
-  recordings.repeat(Recordings::most, work);  // takes the place of key 1
+  for (std::uint64_t key = 0; key < Recordings::most; ++key) recordings.replay(key, work);
+  recordings.replay(0, work);                 // recorded, and now the latest
+  recordings.replay(Recordings::most, work);  // takes the place of key 1
   calls = 0;
-  recordings.repeat(0, work);
+  recordings.replay(0, work);
   EXPECT_EQ(calls, 0);
-  recordings.repeat(1, work);  // as at the first time
-  recordings.repeat(1, work);  // recorded
+  recordings.replay(1, work);  // as at the first time
+  recordings.replay(1, work);  // recorded
   EXPECT_EQ(calls, 2);
-  recordings.repeat(1, work);
+  recordings.replay(1, work);
   EXPECT_EQ(calls, 2);
 }
 
@@ -186,14 +186,14 @@ TEST_F(RecordingsTest, WorkThatFailsIsNotRecorded) {
     add(one.data(), total.data(), 1, stream());
     if (fail) throw std::runtime_error("in the middle");
   };
-  recordings.repeat(1, work);
+  recordings.replay(1, work);
   fail = true;
-  EXPECT_THROW(recordings.repeat(1, work), std::runtime_error);
+  EXPECT_THROW(recordings.replay(1, work), std::runtime_error);
   EXPECT_FALSE(recordings.recording());
   EXPECT_EQ(total.download(), std::vector<float>{1.0f});
   fail = false;
-  recordings.repeat(1, work);
-  recordings.repeat(1, work);
+  recordings.replay(1, work);
+  recordings.replay(1, work);
   EXPECT_EQ(recordings.replays(), 1u);
   EXPECT_EQ(total.download(), std::vector<float>{3.0f});
 }
@@ -201,9 +201,9 @@ TEST_F(RecordingsTest, WorkThatFailsIsNotRecorded) {
 TEST_F(RecordingsTest, DoNotNest) {
   Recordings recordings(stream());
   const auto nothing = [] {};
-  recordings.repeat(1, nothing);
-  recordings.repeat(2, nothing);
-  EXPECT_THROW(recordings.repeat(1, [&] { recordings.repeat(2, nothing); }), std::logic_error);
+  recordings.replay(1, nothing);
+  recordings.replay(2, nothing);
+  EXPECT_THROW(recordings.replay(1, [&] { recordings.replay(2, nothing); }), std::logic_error);
 }
 
 // Both ways to take a product, over shapes, transposes, distances between rows and types.

@@ -154,7 +154,7 @@ TEST_F(CudaTraining, TooLittleDeviceMemoryNamesTheRowAndTheBatchThatFits) {
   large.batch = 64;
   const auto backend = cuda(Precision::bf16);
   kernels::AttentionLimits nothing;
-  nothing.places = 0;
+  nothing.slots = 0;
   large.memory_limit = backend->scratch_bytes(nothing) + (std::size_t{8} << 20);
   try {
     pretrain(large, *backend);

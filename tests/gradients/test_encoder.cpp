@@ -180,7 +180,7 @@ TEST(EncoderGradients, RotaryPositionsBothNormsAndErfGeluEqualCentralDifferences
   for (const std::size_t rotary_dim : {2u, 4u}) {
     EncoderConfig config = tiny_config();
     config.pre_layer_norm = true;
-    config.activation = Gelu::erf;
+    config.activation = Activation::gelu_erf;
     config.rotary_dim = rotary_dim;
     config.rotary_base = 50.0;
     expect_pretraining_gradients(config, true, [](ParameterMaker& maker) {

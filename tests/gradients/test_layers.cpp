@@ -79,17 +79,21 @@ TEST(Activations, BackwardEqualsCentralDifferences) {
   RandomNumbers random(3);
   Matrix x = random.matrix(4, 5, -3, 3);
   const Matrix d_y = random.matrix(4, 5);
-  for (const Gelu form : {Gelu::tanh, Gelu::erf}) {
-    const auto gelu_loss = [&] { return weighted_sum(gelu_forward(x, form).values, d_y.values); };
-    EXPECT_LT(largest_gradient_error(x.values, gelu_backward(x, d_y, form).values, gelu_loss), tolerance);
+  for (const Activation form :
+       {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu, Activation::silu}) {
+    const auto activation_loss = [&] { return weighted_sum(activation_forward(x, form).values, d_y.values); };
+    EXPECT_LT(largest_gradient_error(x.values, activation_backward(x, d_y, form).values, activation_loss),
+              tolerance);
   }
   const auto tanh_loss = [&] { return weighted_sum(tanh_forward(x).values, d_y.values); };
   EXPECT_LT(largest_gradient_error(x.values, tanh_backward(x, d_y).values, tanh_loss), tolerance);
 }
 
-TEST(Activations, TheTwoFormsOfGeluHaveTheirKnownValues) {
-  EXPECT_NEAR(gelu_forward(Matrix(1, 1, {2.0}), Gelu::tanh)(0, 0), 1.954597694087775, 1e-12);
-  EXPECT_NEAR(gelu_forward(Matrix(1, 1, {2.0}), Gelu::erf)(0, 0), 1.954499736103642, 1e-12);
+TEST(Activations, ActivationsHaveTheirKnownValues) {
+  EXPECT_NEAR(activation_forward(Matrix(1, 1, {2.0}), Activation::gelu_tanh)(0, 0), 1.954597694087775, 1e-12);
+  EXPECT_NEAR(activation_forward(Matrix(1, 1, {2.0}), Activation::gelu_erf)(0, 0), 1.954499736103642, 1e-12);
+  EXPECT_NEAR(activation_forward(Matrix(1, 1, {2.0}), Activation::silu)(0, 0), 1.761594155955765, 1e-12);
+  EXPECT_EQ(activation_forward(Matrix(1, 2, {2.0, -2.0}), Activation::relu).values, (Vector{2.0, 0.0}));
 }
 
 TEST(Embedding, BackwardEqualsCentralDifferences) {

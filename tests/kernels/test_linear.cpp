@@ -48,20 +48,20 @@ TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
     const Floats w = random_floats(area(s.n, s.k), 5, 0.25f);
     const Floats bias = random_floats(area(s.n, 1), 6);
     const auto expected_pre = reference::linear_forward(matrix(x, s.m, s.k), doubles(w), doubles(bias));
-    const auto expected = reference::gelu_forward(expected_pre);
+    const auto expected = reference::activation_forward(expected_pre);
     const auto kept = run([&](Backend& backend) {
       Guarded pre(area(s.m, s.n));
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh,
-                                  pre.data(), y.data(), s.m);
+      backend.linear_activation_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh,
+                                        pre.data(), y.data(), s.m);
       return std::vector<Floats>{pre.take(), y.take()};
     });
     EXPECT_LT(relative_error(kept[0], expected_pre.values), forward_tolerance);
     EXPECT_LT(relative_error(kept[1], expected.values), forward_tolerance);
     const auto only = run([&](Backend& backend) {
       Guarded y(area(s.m, s.n));
-      backend.linear_gelu_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh, nullptr,
-                                  y.data(), s.m);
+      backend.linear_activation_forward(x.data(), {w.data(), bias.data(), s.k, s.n}, Activation::gelu_tanh,
+                                        nullptr, y.data(), s.m);
       return std::vector<Floats>{y.take()};
     });
     EXPECT_EQ(only[0], kept[1]);

@@ -1,5 +1,5 @@
 // LayerNorm, activations, dropout, embeddings and row moves against reference/, for every level.
-#include "kernels/gelu.h"
+#include "kernels/activations.h"
 #include "kernels/philox.h"
 #include "reference/layers.h"
 #include "tests/kernels/kernel_test.h"
@@ -68,32 +68,32 @@ Floats activation_inputs() {
   return x;
 }
 
-TEST_P(RowKernel, BothFormsOfGeluEqualReference) {
+TEST_P(RowKernel, ActivationsEqualReference) {
   const Floats x = activation_inputs();
   const Index count = static_cast<Index>(x.size());
   const Floats dy = random_floats(x.size(), 41);
-  for (const Activation form : {Activation::gelu_tanh, Activation::gelu_erf}) {
-    const bool erf = form == Activation::gelu_erf;
-    SCOPED_TRACE(erf ? "erf" : "tanh");
+  for (const Activation form :
+       {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu, Activation::silu}) {
+    SCOPED_TRACE(::testing::Message() << "activation " << static_cast<int>(form));
     const auto got = run([&](Backend& backend) {
       Guarded dx(x.size()), y(x.size());
-      backend.gelu_backward(x.data(), dy.data(), dx.data(), count, form);
-      // gelu itself, through a linear layer that only copies.
+      backend.activation_backward(x.data(), dy.data(), dx.data(), count, form);
+      // The activation itself, through a linear layer that only copies.
       const float one = 1.0f;
-      backend.linear_gelu_forward(x.data(), {&one, nullptr, 1, 1}, form, nullptr, y.data(), count);
+      backend.linear_activation_forward(x.data(), {&one, nullptr, 1, 1}, form, nullptr, y.data(), count);
       return std::vector<Floats>{dx.take(), y.take()};
     });
     const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
-    const reference::Gelu form_of_reference = erf ? reference::Gelu::erf : reference::Gelu::tanh;
-    EXPECT_LT(relative_error(got[0], reference::gelu_backward(input, gradient, form_of_reference).values),
-              erf ? 1e-6 : 3e-6);
-    const auto expected = reference::gelu_forward(input, form_of_reference);
+    const auto form_of_reference = static_cast<reference::Activation>(form);
+    EXPECT_LT(
+        relative_error(got[0], reference::activation_backward(input, gradient, form_of_reference).values),
+        form == Activation::gelu_tanh ? 3e-6 : 1e-6);
+    const auto expected = reference::activation_forward(input, form_of_reference);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double tolerance = 3e-7 * (1.0 + std::abs(expected.values[i]));
       EXPECT_NEAR(static_cast<double>(got[1][i]), expected.values[i], tolerance) << "x = " << x[i];
-      EXPECT_NEAR(static_cast<double>(erf ? gelu_erf(x[i]) : gelu(x[i])), expected.values[i], tolerance)
-          << "x = " << x[i];
-      const float derivative = erf ? gelu_erf_derivative(x[i]) : gelu_derivative(x[i]);
+      EXPECT_NEAR(static_cast<double>(activate(form, x[i])), expected.values[i], tolerance) << "x = " << x[i];
+      const float derivative = activation_derivative(form, x[i]);
       EXPECT_NEAR(static_cast<double>(derivative * dy[i]), static_cast<double>(got[0][i]), 2e-6);
     }
   }
@@ -122,11 +122,19 @@ TEST_P(RowKernel, TanhEqualsReference) {
 TEST_P(RowKernel, NotANumberIsNotHidden) {
   const Floats x(33, std::nanf(""));
   const auto got = run([&](Backend& backend) {
-    Guarded y(x.size(), 0.0f), tanh_form(x.size(), 0.0f), erf_form(x.size(), 0.0f);
+    Guarded y(x.size(), 0.0f);
     backend.tanh_forward(x.data(), y.data(), 33);
-    backend.gelu_backward(x.data(), x.data(), tanh_form.data(), 33, Activation::gelu_tanh);
-    backend.gelu_backward(x.data(), x.data(), erf_form.data(), 33, Activation::gelu_erf);
-    return std::vector<Floats>{y.take(), tanh_form.take(), erf_form.take()};
+    std::vector<Floats> results{y.take()};
+    for (const Activation form :
+         {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu, Activation::silu}) {
+      Guarded dx(x.size(), 0.0f), activated(x.size(), 0.0f);
+      const float one = 1.0f;
+      backend.activation_backward(x.data(), x.data(), dx.data(), 33, form);
+      backend.linear_activation_forward(x.data(), {&one, nullptr, 1, 1}, form, nullptr, activated.data(), 33);
+      results.push_back(dx.take());
+      results.push_back(activated.take());
+    }
+    return results;
   });
   for (const Floats& values : got) {
     for (const float value : values) EXPECT_TRUE(std::isnan(value));
@@ -183,22 +191,22 @@ TEST_P(RowKernel, RotaryTurnsPairsByTheAngleOfTheirPositionAndBack) {
     const Index rows = 131, stride = s.heads * s.head_size + 5, position_count = 50;
     std::vector<std::int32_t> positions;
     for (Index t = 0; t < rows; ++t) positions.push_back(static_cast<std::int32_t>(t % position_count));
-    Floats turns;
+    Floats rotations;
     for (Index p = 0; p < position_count; ++p) {
       for (const bool sine : {false, true}) {
         for (Index i = 0; i < s.half; ++i) {
           const double angle = static_cast<double>(p) / static_cast<double>(i + 1);
-          turns.push_back(static_cast<float>(sine ? std::sin(angle) : std::cos(angle)));
+          rotations.push_back(static_cast<float>(sine ? std::sin(angle) : std::cos(angle)));
         }
       }
     }
     const Floats x = random_floats(static_cast<std::size_t>(rows * stride), 73);
     const auto got = run([&](Backend& backend) {
       Guarded turned(x);
-      const Rotary rotary{positions.data(), turns.data(), s.heads, s.head_size, s.half};
-      backend.rotary_turn({turned.data(), stride}, rotary, rows, false);
+      const Rotary rotary{positions.data(), rotations.data(), s.heads, s.head_size, s.half};
+      backend.rotate({turned.data(), stride}, rotary, rows, false);
       Guarded back(turned.take());
-      backend.rotary_turn({back.data(), stride}, rotary, rows, true);
+      backend.rotate({back.data(), stride}, rotary, rows, true);
       return std::vector<Floats>{turned.take(), back.take()};
     });
     reference::Vector expected = doubles(x);

@@ -263,7 +263,7 @@ std::vector<std::string> size_violations(const std::string& path, const std::str
 }
 
 std::vector<std::string> citing_files(const std::filesystem::path& root) {
-  constexpr std::array<std::string_view, 8> extensions = {".h",  ".cpp", ".cuh", ".cu",
+  constexpr std::array<std::string_view, 9> extensions = {".h",  ".cpp", ".cuh", ".cu", ".inc",
                                                           ".py", ".sh",  ".md",  ".txt"};
   std::vector<std::string> files;
   const auto add = [&](const std::filesystem::path& path) {

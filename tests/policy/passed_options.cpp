@@ -1,6 +1,7 @@
 // What tests pass to the program; see passed_options.h.
 #include "tests/policy/passed_options.h"
 
+#include <algorithm>
 #include <cctype>
 #include <sstream>
 #include <string_view>
@@ -112,7 +113,9 @@ void add_commands(const std::string& text, const std::set<std::string>& verbs,
     if (word == "bigbird" || word == "$bigbird" || word == "$BIGBIRD") {
       verb = i + 1 < words.size() ? bare(words[i + 1]) : "";
       const std::string both = verb + " " + (i + 2 < words.size() ? bare(words[i + 2]) : "");
+      const std::string three = both + " " + (i + 3 < words.size() ? bare(words[i + 3]) : "");
       if (verbs.count(both) > 0) verb = both;
+      if (verbs.count(three) > 0) verb = three;
       if (verbs.count(verb) > 0) passed[verb];
     } else if (verbs.count(verb) > 0) {
       passed[verb].insert(bare(words[i]));
@@ -202,7 +205,12 @@ std::map<std::string, std::set<std::string>> passed_words(const std::string& sou
         const std::string both =
             text + " " + (literals[k].follows_next && k + 1 < literals.size() ? literals[k + 1].text : "");
         if (families.count(text) > 0) families_spoken.insert(text);
-        if (verbs.count(both) > 0) {
+        const bool has_third =
+            k + 2 < literals.size() && literals[k].follows_next && literals[k + 1].follows_next;
+        const std::string three = both + " " + (has_third ? literals[k + 2].text : "");
+        if (verbs.count(three) > 0) {
+          spoken.insert(three);
+        } else if (verbs.count(both) > 0) {
           spoken.insert(both);
         } else if (verbs.count(text) > 0) {
           spoken.insert(text);
@@ -213,7 +221,10 @@ std::map<std::string, std::set<std::string>> passed_words(const std::string& sou
     for (const std::string& verb : verbs) {
       const std::size_t space = verb.find(' ');
       if (space == std::string::npos || families_spoken.count(verb.substr(0, space)) == 0) continue;
-      if (words.count(verb.substr(space + 1)) > 0) spoken.insert(verb);
+      const std::vector<std::string> rest = words_of(verb.substr(space + 1));
+      if (std::all_of(rest.begin(), rest.end(),
+                      [&](const std::string& word) { return words.count(word) > 0; }))
+        spoken.insert(verb);
     }
     for (const std::string& verb : spoken) passed[verb].insert(words.begin(), words.end());
   }

@@ -62,6 +62,7 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/io/tables", {"lib/io/files"}},
       {"lib/io/weights", {"lib/io/files"}},
       {"lib/io/genome", {"lib/io/files", "lib/io/tables"}},
+      {"lib/io/text", {"lib/io/files"}},
       {"lib/model", {}},
       {"lib/model/plans", {"lib/model"}},
       {"lib/model/network", {"lib/model", "lib/model/plans"}},
@@ -73,6 +74,10 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/tasks/genomics/promoter", {"lib/tasks", "lib/tasks/genomics"}},
       {"lib/tasks/genomics/simulate", {"lib/tasks", "lib/tasks/genomics"}},
       {"lib/tasks/genomics/variants", {"lib/tasks", "lib/tasks/genomics"}},
+      {"lib/tasks/text", {"lib/tasks"}},
+      {"lib/tasks/text/metrics", {"lib/tasks", "lib/tasks/text"}},
+      {"lib/tasks/text/classify", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
+      {"lib/tasks/text/qa", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
   };
   return rooms;
 }
@@ -135,7 +140,7 @@ struct Confinement {
   std::string_view header;  // prefix of what stands between the brackets
   std::string_view room;    // prefix of the paths that may include it, besides tests/
 };
-constexpr std::array<Confinement, 11> confinements = {{{"CLI/", "apps/"},
+constexpr std::array<Confinement, 12> confinements = {{{"CLI/", "apps/"},
                                                        {"spdlog/", "apps/"},
                                                        {"htslib/", "lib/io/"},
                                                        {"zlib.h", "lib/io/"},
@@ -143,6 +148,7 @@ constexpr std::array<Confinement, 11> confinements = {{{"CLI/", "apps/"},
                                                        {"hdf5", "lib/io/"},
                                                        {"matio", "lib/io/"},
                                                        {"sentencepiece", "lib/tokenization/"},
+                                                       {"unicode/", "lib/core/unicode.cpp"},
                                                        {"oneapi/", "kernels/cpu/"},
                                                        {"dnnl", "kernels/cpu/"},
                                                        {"gtest/", "tests/"}}};
@@ -404,7 +410,7 @@ std::vector<std::string> violations(const std::string& path, const std::string& 
 }
 
 std::vector<std::string> source_files(const std::filesystem::path& root) {
-  constexpr std::array<std::string_view, 4> extensions = {".h", ".cpp", ".cuh", ".cu"};
+  constexpr std::array<std::string_view, 5> extensions = {".h", ".cpp", ".cuh", ".cu", ".inc"};
   std::vector<std::string> files;
   for (const char* room : {"apps", "kernels", "lib", "reference", "tests"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {

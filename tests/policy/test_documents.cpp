@@ -45,9 +45,13 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
     const bool typed = block || before == "    ";
     if (start == std::string::npos || !(script || typed)) continue;
     std::istringstream first_words(line.substr(start + 8));
-    std::string verb, second;
-    first_words >> verb >> second;
-    if (verbs.count(verb + " " + second) > 0) verb += " " + second;
+    std::string verb, second, third;
+    first_words >> verb >> second >> third;
+    if (verbs.count(verb + " " + second + " " + third) > 0) {
+      verb += " " + second + " " + third;
+    } else if (verbs.count(verb + " " + second) > 0) {
+      verb += " " + second;
+    }
     TypedCommand command{verb, {}, line};
     std::istringstream words(line.substr(line.find(verb, start) + verb.size()));
     for (std::string word; words >> word && word != "|" && word != ">" && word[0] != '#';) {

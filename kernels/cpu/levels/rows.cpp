@@ -1,6 +1,6 @@
-// Rows and element-wise work: LayerNorm, gelu, tanh, rotary turns, softmax statistics, sums.
+// Rows and element-wise work: LayerNorm, activations, tanh, rotary positions, softmax statistics, sums.
+#include "kernels/activations.h"
 #include "kernels/cpu/levels/simd.h"
-#include "kernels/gelu.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
@@ -13,7 +13,7 @@ struct RowSum {
   BIGBIRD_INLINE_MEMBER float total() const { return sum_of_lanes(lanes_sum); }
 };
 
-// Both forms of gelu are x * gate(x); gelu.h has them one number at a time.
+// An activation is x * gate(x); activations.h has them one number at a time.
 struct TanhGelu {
   // sigmoid(2u)
   static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) {
@@ -59,8 +59,22 @@ struct ErfGelu {
   }
 };
 
+struct Relu {
+  static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) { return x > Floats{} ? splat(1.0f) : Floats{}; }
+  static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) { return x == x ? gate(x) : x; }
+};
+
+struct Silu {
+  static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) { return splat(1.0f) / (splat(1.0f) + exp(-x)); }
+  static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) {
+    const Floats g = gate(x);
+    return g + x * g * (splat(1.0f) - g);
+  }
+};
+
 template <typename Form>
-BIGBIRD_INLINE void add_bias_gelu_of(const float* x, const float* bias, float* pre, float* y, Index count) {
+BIGBIRD_INLINE void add_bias_activation_of(const float* x, const float* bias, float* pre, float* y,
+                                           Index count) {
   for_each_vector(count, [&](Index i, auto part) {
     Floats value = part.get(x + i);
     if (bias != nullptr) value += part.get(bias + i);
@@ -70,7 +84,7 @@ BIGBIRD_INLINE void add_bias_gelu_of(const float* x, const float* bias, float* p
 }
 
 template <typename Form>
-BIGBIRD_INLINE void gelu_backward_of(const float* pre, const float* dy, float* dx, Index count) {
+BIGBIRD_INLINE void activation_backward_of(const float* pre, const float* dy, float* dx, Index count) {
   for_each_vector(count, [&](Index i, auto part) {
     part.put(dx + i, part.get(dy + i) * Form::derivative(part.get(pre + i)));
   });
@@ -166,15 +180,31 @@ void add_column_sums(const float* x, Index rows, Index stride, float* sums, Inde
   });
 }
 
-void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count,
-                   Activation activation) {
-  if (activation == Activation::gelu_erf) return add_bias_gelu_of<ErfGelu>(x, bias, pre, y, count);
-  add_bias_gelu_of<TanhGelu>(x, bias, pre, y, count);
+void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
+                         Activation activation) {
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return add_bias_activation_of<TanhGelu>(x, bias, pre, y, count);
+    case Activation::gelu_erf:
+      return add_bias_activation_of<ErfGelu>(x, bias, pre, y, count);
+    case Activation::relu:
+      return add_bias_activation_of<Relu>(x, bias, pre, y, count);
+    case Activation::silu:
+      return add_bias_activation_of<Silu>(x, bias, pre, y, count);
+  }
 }
 
-void gelu_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation) {
-  if (activation == Activation::gelu_erf) return gelu_backward_of<ErfGelu>(pre, dy, dx, count);
-  gelu_backward_of<TanhGelu>(pre, dy, dx, count);
+void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation) {
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return activation_backward_of<TanhGelu>(pre, dy, dx, count);
+    case Activation::gelu_erf:
+      return activation_backward_of<ErfGelu>(pre, dy, dx, count);
+    case Activation::relu:
+      return activation_backward_of<Relu>(pre, dy, dx, count);
+    case Activation::silu:
+      return activation_backward_of<Silu>(pre, dy, dx, count);
+  }
 }
 
 void tanh_forward(const float* x, float* y, Index count) {
@@ -188,11 +218,11 @@ void tanh_backward(const float* y, const float* dy, float* dx, Index count) {
   });
 }
 
-void turn_row(float* x, const float* turns, Index heads, Index head_size, Index half, bool back) {
+void rotate_row(float* x, const float* rotations, Index heads, Index head_size, Index half, bool back) {
   const Floats direction = splat(back ? -1.0f : 1.0f);
   for_each_vector(half, [&](Index i, auto part) {
-    const Floats cosine = part.get(turns + i);
-    const Floats sine = part.get(turns + half + i) * direction;
+    const Floats cosine = part.get(rotations + i);
+    const Floats sine = part.get(rotations + half + i) * direction;
     for (Index head = 0; head < heads; ++head) {
       float* const first = x + head * head_size + i;
       float* const second = first + half;
@@ -264,8 +294,8 @@ void adamw(float* p, const float* g, float* m, float* v, Index count, const Adam
   const AdamWConstants c = constants;
   for (Index i = 0; i < count; ++i) {
     const float gradient = g[i] * c.gradient_scale;
-    const float first = c.beta1 * m[i] + c.gradient_share * gradient;
-    const float second = c.beta2 * v[i] + c.square_share * gradient * gradient;
+    const float first = c.beta1 * m[i] + c.one_minus_beta1 * gradient;
+    const float second = c.beta2 * v[i] + c.one_minus_beta2 * gradient * gradient;
     m[i] = first;
     v[i] = second;
     const float denominator = __builtin_sqrtf(second * c.inverse_correction2) + c.epsilon;

@@ -18,12 +18,12 @@ void layernorm_backward_row(const float* dy, const float* x, const float* gamma,
 void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count);
 void add_scaled(const float* x, float scale, float* y, Index count);
 void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width);
-void add_bias_gelu(const float* x, const float* bias, float* pre, float* y, Index count,
-                   Activation activation);
-void gelu_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
+void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
+                         Activation activation);
+void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
 void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
-void turn_row(float* x, const float* turns, Index heads, Index head_size, Index half, bool back);
+void rotate_row(float* x, const float* rotations, Index heads, Index head_size, Index half, bool back);
 void dropout(const float* x, const float* residual, float* y, Index count, std::uint64_t first,
              float probability, std::uint64_t seed, std::uint64_t site);
 void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
@@ -45,11 +45,11 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      sum_of_three,
                      add_scaled,
                      add_column_sums,
-                     add_bias_gelu,
-                     gelu_backward,
+                     add_bias_activation,
+                     activation_backward,
                      tanh_forward,
                      tanh_backward,
-                     turn_row,
+                     rotate_row,
                      dropout,
                      softmax_statistics,
                      exp_scaled,

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/activations.h"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/memory_registry.h"
-#include "kernels/gelu.h"
 
 namespace bigbird::kernels::cuda {
 namespace {

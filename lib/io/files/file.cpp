@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -23,10 +22,6 @@ namespace bigbird {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string system_text(int error) {
-  return std::generic_category().message(error);
-}
 
 [[noreturn]] void throw_cannot_write(const std::string& path, int error) {
   throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),

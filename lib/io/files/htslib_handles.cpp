@@ -7,19 +7,11 @@
 
 #include <cerrno>
 #include <mutex>
-#include <system_error>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
 namespace bigbird {
-namespace {
-
-std::string system_text(int error) {
-  return std::generic_category().message(error);
-}
-
-}  // namespace
 
 void silence_htslib() {
   static std::once_flag once;

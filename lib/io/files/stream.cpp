@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -110,7 +109,7 @@ void write_standard_output(const char* data, std::size_t size) {
     const ssize_t count = ::write(STDOUT_FILENO, data, size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      throw_runtime(fmt::format("standard output: cannot write: {}", std::generic_category().message(errno)),
+      throw_runtime(fmt::format("standard output: cannot write: {}", system_text(errno)),
                     "check the space left where the output goes");
     }
     data += count;

@@ -17,7 +17,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -30,9 +29,10 @@ extern "C" {
 namespace bigbird {
 namespace {
 
-constexpr int zoom_levels = 10;            // at most; as many as the file's length asks for
-constexpr std::size_t batch = 1 << 15;     // intervals given to the library at a time
-constexpr std::uint32_t read_blocks = 64;  // blocks of about 2,700 intervals in memory when it is read back
+constexpr int zoom_levels = 10;         // at most; as many as the file's length asks for
+constexpr std::size_t batch = 1 << 15;  // intervals given to the library at a time
+constexpr std::uint32_t blocks_of_a_read =
+    64;  // blocks of about 2,700 intervals in memory when it is read back
 
 // A digest of intervals in their order (FNV-1a over 32-bit words).
 class IntervalDigest {
@@ -209,7 +209,7 @@ class BigWigWriter : public TrackWriter {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    const std::string why = store_.error() == 0 ? "" : ": " + std::generic_category().message(store_.error());
+    const std::string why = store_.error() == 0 ? "" : ": " + system_text(store_.error());
     throw_runtime(fmt::format("{}: bigWig: {}{}", file_.path(), what, why),
                   "check the space left on the disk and your rights in the folder; nothing was left behind");
   }
@@ -247,7 +247,7 @@ class BigWigWriter : public TrackWriter {
       if (!order_.seen(contig)) continue;
       const char* name = contigs_[contig].name.c_str();
       bwOverlapIterator_t* walk = bwOverlappingIntervalsIterator(
-          file.get(), name, 0, static_cast<std::uint32_t>(contigs_[contig].length), read_blocks);
+          file.get(), name, 0, static_cast<std::uint32_t>(contigs_[contig].length), blocks_of_a_read);
       while (walk != nullptr && walk->data != nullptr) {
         const bwOverlappingIntervals_t& found = *walk->intervals;
         for (std::uint32_t i = 0; i < found.l; ++i) {

@@ -5,7 +5,6 @@
 #include <htslib/hfile.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -54,11 +53,10 @@ void VcfReader::State::open() {
   if (!file) {
     const int error = errno;
     if (path != "-" && !file_exists(path)) {
-      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(ENOENT)),
-                      "check the path");
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(ENOENT)), "check the path");
     }
     if (error == EACCES || error == EPERM) {
-      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(error)),
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
                       "check that it is a file that you may read");
     }
     throw_bad_input(fmt::format("{}: is neither VCF nor BCF", path),
@@ -111,7 +109,7 @@ void VcfReader::State::check_end() const {
   const BGZF* bgzf_file = compressed();
   if (bgzf_file == nullptr) {
     if (const int error = herrno(file->fp.hfile); error != 0) {
-      throw_bad_input(fmt::format("{}: cannot read: {}", path, std::generic_category().message(error)));
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)));
     }
     return;
   }

@@ -19,7 +19,7 @@ constexpr std::uint64_t most_header_bytes = 100'000'000;  // the limit of the re
 constexpr std::size_t length_bytes = 8;
 constexpr std::size_t most_axes = 64;  // as many as PyTorch takes
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] void malformed(const std::string& path, const std::string& what) {
   throw_bad_input(fmt::format("{}: {}", path, what),
                   "the file is damaged or no safetensors file; copy or convert it again");
 }
@@ -38,15 +38,15 @@ void parse_header(const std::string& path, const char* begin, const char* end, c
     using Event = Json::parse_event_t;
     // An object in a member is never right, and the parser's time would grow with the square of their number.
     const bool nested = depth > 3 || (depth > 1 && event == Event::object_start);
-    if (nested) fail(path, "the header is nested too deeply");
+    if (nested) malformed(path, "the header is nested too deeply");
     if (depth == 0 && event == Event::object_start) is_object = true;
     const bool ends = event != Event::array_start && event != Event::object_start;
-    if (ends && !is_object) fail(path, "the header is no JSON object");
+    if (ends && !is_object) malformed(path, "the header is no JSON object");
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = value.get<std::string>();
       if (!names.insert(name).second)
-        fail(path, fmt::format("tensor {} is listed twice", one_line_name(name)));
+        malformed(path, fmt::format("tensor {} is listed twice", one_line_name(name)));
       return true;
     }
     take(name, value);
@@ -55,14 +55,14 @@ void parse_header(const std::string& path, const char* begin, const char* end, c
   try {
     [[maybe_unused]] const Json emptied = Json::parse(begin, end, watch);
   } catch (const Json::exception&) {
-    fail(path, "the header is no valid JSON");
+    malformed(path, "the header is no valid JSON");
   }
 }
 
 std::uint64_t whole_number(const Json& value, const std::string& path, const std::string& name,
                            const char* what) {
   if (!value.is_number_unsigned())
-    fail(path, fmt::format("tensor {}: {} is no whole number >= 0", name, what));
+    malformed(path, fmt::format("tensor {}: {} is no whole number >= 0", name, what));
   return value.get<std::uint64_t>();
 }
 
@@ -73,33 +73,33 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
                         entry.contains("shape") && entry.contains("data_offsets") &&
                         entry["dtype"].is_string() && entry["shape"].is_array() &&
                         entry["data_offsets"].is_array() && entry["data_offsets"].size() == 2;
-  if (!complete) fail(path, fmt::format("tensor {}: needs dtype, shape and two data_offsets", name));
+  if (!complete) malformed(path, fmt::format("tensor {}: needs dtype, shape and two data_offsets", name));
   TensorInfo info;
   info.name = key;
   const auto dtype = entry["dtype"].get<std::string>();
   const std::optional<TensorType> type = find_tensor_type(dtype);
-  if (!type) fail(path, fmt::format("tensor {}: unknown dtype {}", name, one_line_name(dtype)));
+  if (!type) malformed(path, fmt::format("tensor {}: unknown dtype {}", name, one_line_name(dtype)));
   info.type = *type;
   if (entry["shape"].size() > most_axes) {
-    fail(path, fmt::format("tensor {}: a shape of {} axes", name, entry["shape"].size()));
+    malformed(path, fmt::format("tensor {}: a shape of {} axes", name, entry["shape"].size()));
   }
   std::uint64_t bytes = tensor_type_size(*type);
   for (const Json& axis : entry["shape"]) {
     const std::uint64_t size = whole_number(axis, path, name, "shape");
     if (size > static_cast<std::uint64_t>(INT64_MAX) || __builtin_mul_overflow(bytes, size, &bytes)) {
-      fail(path, fmt::format("tensor {}: impossible shape", name));
+      malformed(path, fmt::format("tensor {}: impossible shape", name));
     }
     info.shape.push_back(static_cast<std::int64_t>(size));
   }
   info.begin = whole_number(entry["data_offsets"][0], path, name, "offset");
   info.end = whole_number(entry["data_offsets"][1], path, name, "offset");
   if (info.begin > info.end || info.end > data_size) {
-    fail(path, fmt::format("tensor {}: offsets {}-{} lie outside of the file's {} bytes of data", name,
-                           info.begin, info.end, data_size));
+    malformed(path, fmt::format("tensor {}: offsets {}-{} lie outside of the file's {} bytes of data", name,
+                                info.begin, info.end, data_size));
   }
   if (info.end - info.begin != bytes) {
-    fail(path, fmt::format("tensor {}: {} bytes of data for a shape that takes {}", name,
-                           info.end - info.begin, bytes));
+    malformed(path, fmt::format("tensor {}: {} bytes of data for a shape that takes {}", name,
+                                info.end - info.begin, bytes));
   }
   return info;
 }
@@ -114,12 +114,12 @@ std::uint64_t TensorInfo::elements() const {
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   std::uint64_t header_size = 0;
-  if (file_.size() < length_bytes) fail(path, "too short for a header");
+  if (file_.size() < length_bytes) malformed(path, "too short for a header");
   std::memcpy(&header_size, file_.data(), length_bytes);
   if (header_size > most_header_bytes)
-    fail(path, fmt::format("a header of {} bytes; at most 100 MB are allowed", header_size));
+    malformed(path, fmt::format("a header of {} bytes; at most 100 MB are allowed", header_size));
   if (header_size > file_.size() - length_bytes) {
-    fail(path, fmt::format("a header of {} bytes in a file of {} bytes", header_size, file_.size()));
+    malformed(path, fmt::format("a header of {} bytes in a file of {} bytes", header_size, file_.size()));
   }
   data_begin_ = length_bytes + static_cast<std::size_t>(header_size);
   const std::uint64_t data_size = file_.size() - data_begin_;
@@ -129,9 +129,9 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
       tensors_.push_back(parse_tensor(path, key, entry, data_size));
       return;
     }
-    if (!entry.is_object()) fail(path, "__metadata__ is no JSON object");
+    if (!entry.is_object()) malformed(path, "__metadata__ is no JSON object");
     for (const auto& [name, value] : entry.items()) {
-      if (!value.is_string()) fail(path, "__metadata__ holds something other than text");
+      if (!value.is_string()) malformed(path, "__metadata__ holds something other than text");
       metadata_.emplace(name, value.get<std::string>());
     }
   });
@@ -142,14 +142,15 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorInfo& tensor = tensors_[i];
     if (tensor.begin != reached) {
-      fail(path, fmt::format("tensor {}: {}", one_line_name(tensor.name),
-                             tensor.begin < reached ? "its bytes overlap another tensor's"
-                                                    : "unused bytes lie before it"));
+      malformed(path, fmt::format("tensor {}: {}", one_line_name(tensor.name),
+                                  tensor.begin < reached ? "its bytes overlap another tensor's"
+                                                         : "unused bytes lie before it"));
     }
     reached = tensor.end;
     by_name_.emplace(tensor.name, i);
   }
-  if (reached != data_size) fail(path, fmt::format("{} bytes after the last tensor", data_size - reached));
+  if (reached != data_size)
+    malformed(path, fmt::format("{} bytes after the last tensor", data_size - reached));
 }
 
 bool SafetensorsFile::has(const std::string& name) const {

@@ -26,7 +26,7 @@ ZipArchive open_archive(const std::string& path) {
   throw_bad_input(path + ": not a file of torch.save (no zip container)", convert);
 }
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] void unreadable(const std::string& path, const std::string& what) {
   throw_bad_input(fmt::format("{}: {}", path, what), "the file is damaged; copy or save it again");
 }
 
@@ -36,7 +36,7 @@ std::string folder_of(const ZipArchive& archive) {
   constexpr std::string_view name = "/data.pkl";
   for (const ZipEntry& entry : archive.entries()) {
     if (!has_suffix(entry.name, name) || entry.name.find('/') + name.size() != entry.name.size()) continue;
-    if (pickle != nullptr) fail(archive.path(), "two pickles in one file");
+    if (pickle != nullptr) unreadable(archive.path(), "two pickles in one file");
     pickle = &entry;
   }
   if (pickle == nullptr) {
@@ -57,7 +57,8 @@ void check_extent(const PickledTensor& tensor, const std::string& path) {
   bool overflow = false;
   for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
     if (tensor.strides[axis] > most_stride) {
-      fail(path, fmt::format("tensor {}: impossible stride {} of axis {}", name, tensor.strides[axis], axis));
+      unreadable(path,
+                 fmt::format("tensor {}: impossible stride {} of axis {}", name, tensor.strides[axis], axis));
     }
     const auto size = static_cast<std::uint64_t>(tensor.shape[axis]);
     const auto stride = static_cast<std::uint64_t>(tensor.strides[axis]);
@@ -70,8 +71,8 @@ void check_extent(const PickledTensor& tensor, const std::string& path) {
   const bool inside = elements == 0 ? tensor.offset <= tensor.storage_elements
                                     : last < tensor.storage_elements && elements <= tensor.storage_elements;
   if (overflow || !inside) {
-    fail(path,
-         fmt::format("tensor {} reaches beyond its storage of {} elements", name, tensor.storage_elements));
+    unreadable(path, fmt::format("tensor {} reaches beyond its storage of {} elements", name,
+                                 tensor.storage_elements));
   }
 }
 
@@ -98,11 +99,11 @@ TorchFile::TorchFile(const std::string& path) : archive_(open_archive(path)) {
     const std::string name = one_line_name(tensor.name);
     const ZipEntry* storage = archive_.find(folder + "/data/" + tensor.storage);
     if (storage == nullptr)
-      fail(path, fmt::format("tensor {}: storage {} is missing", name, one_line_name(tensor.storage)));
+      unreadable(path, fmt::format("tensor {}: storage {} is missing", name, one_line_name(tensor.storage)));
     const std::uint64_t size = tensor_type_size(tensor.type);
     if (storage->size % size != 0 || storage->size / size != tensor.storage_elements) {
-      fail(path, fmt::format("tensor {}: {} bytes for a storage of {} {} elements", name, storage->size,
-                             tensor.storage_elements, tensor_type_name(tensor.type)));
+      unreadable(path, fmt::format("tensor {}: {} bytes for a storage of {} {} elements", name, storage->size,
+                                   tensor.storage_elements, tensor_type_name(tensor.type)));
     }
     check_extent(tensor, path);
     tensors_.push_back({tensor.name, tensor.type, tensor.shape, tensor.strides,

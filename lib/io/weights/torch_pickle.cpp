@@ -20,7 +20,7 @@ constexpr std::size_t most_values = 1'000'000;
 constexpr std::size_t most_stack = 100'000;
 constexpr std::size_t most_marks = 1'000;
 constexpr std::size_t most_text = 4'096;
-constexpr std::size_t most_axes = 16;
+constexpr std::size_t most_pickled_axes = 16;
 constexpr std::size_t most_tensors = 200'000;  // and storages
 constexpr std::size_t most_arguments = 8;
 constexpr std::size_t most_storage_key = 64;
@@ -283,7 +283,7 @@ class Machine {
   }
   std::vector<std::int64_t> sizes(Index index, const char* what) {
     const std::vector<Index>& items = expect(index, Kind::tuple, what).items;
-    if (items.size() > most_axes) fail(fmt::format("{} of {} axes", what, items.size()));
+    if (items.size() > most_pickled_axes) fail(fmt::format("{} of {} axes", what, items.size()));
     std::vector<std::int64_t> result;
     for (const Index item : items) result.push_back(static_cast<std::int64_t>(size_of(item, what)));
     return result;

@@ -26,7 +26,7 @@ constexpr std::uint64_t most_entries = 1'000'000;
 constexpr std::uint16_t zip64_field = 1;
 constexpr std::uint16_t encrypted_flag = 1;
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
   throw_bad_input(fmt::format("{}: {}", path, what),
                   "the file is damaged or not as torch.save writes it; copy or save it again");
 }
@@ -46,7 +46,7 @@ class Bytes {
   std::uint32_t u32(std::uint64_t at) const { return number<std::uint32_t>(at); }
   std::uint64_t u64(std::uint64_t at) const { return number<std::uint64_t>(at); }
   std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) fail(path_, "the zip container is cut short");
+    if (at > bytes_.size() || size > bytes_.size() - at) damaged(path_, "the zip container is cut short");
     return bytes_.subspan(at, size);
   }
   std::string text(std::uint64_t at, std::uint64_t size) const {
@@ -69,28 +69,28 @@ struct Directory {
 };
 
 Directory find_directory(const Bytes& file, const std::string& path) {
-  if (file.size() < end_size) fail(path, "too short for a zip container");
+  if (file.size() < end_size) damaged(path, "too short for a zip container");
   std::uint64_t at = file.size() - end_size;
   const std::uint64_t lowest = at > longest_comment ? at - longest_comment : 0;
   while (file.u32(at) != end_signature || at + end_size + file.u16(at + 20) != file.size()) {
-    if (at == lowest) fail(path, "no zip directory at its end; the file is cut short");
+    if (at == lowest) damaged(path, "no zip directory at its end; the file is cut short");
     --at;
   }
-  if (file.u16(at + 4) != 0 || file.u16(at + 6) != 0) fail(path, "a zip container in several parts");
+  if (file.u16(at + 4) != 0 || file.u16(at + 6) != 0) damaged(path, "a zip container in several parts");
   Directory directory{file.u32(at + 16), file.u32(at + 12), file.u16(at + 10), at};
   const bool wide =
       directory.begin == 0xffffffffu || directory.size == 0xffffffffu || directory.entries == 0xffffu;
   if (wide && at >= locator64_size && file.u32(at - locator64_size) == locator64_signature) {
     const std::uint64_t record = file.u64(at - locator64_size + 8);
     if (record > at || file.u32(record) != end64_signature || record + end64_size > at) {
-      fail(path, "the zip64 directory record is not where it should be");
+      damaged(path, "the zip64 directory record is not where it should be");
     }
     directory = {file.u64(record + 48), file.u64(record + 40), file.u64(record + 32), record};
   }
   if (directory.entries > most_entries)
-    fail(path, fmt::format("{} zip entries are too many", directory.entries));
+    damaged(path, fmt::format("{} zip entries are too many", directory.entries));
   if (directory.begin > directory.end_record || directory.size > directory.end_record - directory.begin) {
-    fail(path, "the zip directory lies beyond the end");
+    damaged(path, "the zip directory lies beyond the end");
   }
   return directory;
 }
@@ -103,7 +103,7 @@ void check_name(const std::string& name, const std::string& path) {
     escapes = escapes || name.compare(begin, end - begin, "..") == 0;
     begin = end + 1;
   }
-  if (escapes) fail(path, fmt::format("zip entry '{}' escapes from the container", one_line_name(name)));
+  if (escapes) damaged(path, fmt::format("zip entry '{}' escapes from the container", one_line_name(name)));
 }
 
 // The zip64 extra field holds those of size, stored size and header place that did not fit, in this order.
@@ -136,7 +136,7 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
   std::uint64_t at = directory.begin;
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if (at + directory_size > directory.begin + directory.size || file.u32(at) != directory_signature) {
-      fail(path, fmt::format("zip directory entry {} is damaged", i));
+      damaged(path, fmt::format("zip directory entry {} is damaged", i));
     }
     const std::uint16_t flags = file.u16(at + 8), method = file.u16(at + 10);
     const std::uint64_t name_size = file.u16(at + 28), extra_size = file.u16(at + 30),
@@ -147,29 +147,29 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
     read_zip64(file, at + directory_size + name_size, extra_size, entry.size, stored_size, entry.header);
     check_name(entry.name, path);
     const std::string name = one_line_name(entry.name);
-    if ((flags & encrypted_flag) != 0) fail(path, fmt::format("zip entry '{}' is encrypted", name));
+    if ((flags & encrypted_flag) != 0) damaged(path, fmt::format("zip entry '{}' is encrypted", name));
     if (method != 0 || stored_size != entry.size) {
-      fail(path, fmt::format("zip entry '{}' is compressed; torch.save never does this", name));
+      damaged(path, fmt::format("zip entry '{}' is compressed; torch.save never does this", name));
     }
     if (entry.header > directory.begin || file.u32(entry.header) != local_signature ||
         file.u16(entry.header + 8) != method) {
-      fail(path, fmt::format("zip entry '{}' has no local header where the directory says", name));
+      damaged(path, fmt::format("zip entry '{}' has no local header where the directory says", name));
     }
     const std::uint64_t local_name_size = file.u16(entry.header + 26);
     if (file.text(entry.header + local_size, local_name_size) != entry.name) {
-      fail(path, fmt::format("zip entry '{}' has another name in its local header", name));
+      damaged(path, fmt::format("zip entry '{}' has another name in its local header", name));
     }
     entry.begin = entry.header + local_size + local_name_size + file.u16(entry.header + 28);
     if (entry.begin > directory.begin || entry.size > directory.begin - entry.begin) {
-      fail(path, fmt::format("zip entry '{}' reaches beyond the end", name));
+      damaged(path, fmt::format("zip entry '{}' reaches beyond the end", name));
     }
     if (!by_name_.emplace(entry.name, entries_.size()).second) {
-      fail(path, fmt::format("zip entry '{}' is listed twice", name));
+      damaged(path, fmt::format("zip entry '{}' is listed twice", name));
     }
     entries_.push_back(std::move(entry));
     at += directory_size + name_size + extra_size + comment_size;
   }
-  if (at > directory.begin + directory.size) fail(path, "the last zip directory entry is damaged");
+  if (at > directory.begin + directory.size) damaged(path, "the last zip directory entry is damaged");
   std::vector<std::size_t> order(entries_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -177,8 +177,8 @@ ZipArchive::ZipArchive(const std::string& path) : file_(path) {
   for (std::size_t i = 1; i < order.size(); ++i) {
     const ZipEntry &before = entries_[order[i - 1]], &after = entries_[order[i]];
     if (after.header < before.begin + before.size) {
-      fail(path, fmt::format("zip entries '{}' and '{}' overlap", one_line_name(before.name),
-                             one_line_name(after.name)));
+      damaged(path, fmt::format("zip entries '{}' and '{}' overlap", one_line_name(before.name),
+                                one_line_name(after.name)));
     }
   }
 }
@@ -195,7 +195,7 @@ std::span<const std::byte> ZipArchive::bytes(const ZipEntry& entry) const {
 std::span<const std::byte> ZipArchive::checked_bytes(const ZipEntry& entry) const {
   const std::span<const std::byte> data = bytes(entry);
   if (crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()) != entry.crc32) {
-    fail(path(), fmt::format("zip entry '{}' does not match its checksum", one_line_name(entry.name)));
+    damaged(path(), fmt::format("zip entry '{}' does not match its checksum", one_line_name(entry.name)));
   }
   return data;
 }

@@ -26,6 +26,15 @@ constexpr std::array<std::pair<HeadType, const char*>, 5> architecture_names{
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
      {HeadType::classification, "BigBirdForSequenceClassification"},
      {HeadType::question_answering, "BigBirdForQuestionAnswering"}}};
+// The first name of a value is the one that is written.
+constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
+    {{Activation::gelu_tanh, "gelu_new"},
+     {Activation::gelu_tanh, "gelu_pytorch_tanh"},
+     {Activation::gelu_tanh, "gelu_fast"},
+     {Activation::gelu_erf, "gelu"},
+     {Activation::relu, "relu"},
+     {Activation::silu, "silu"},
+     {Activation::silu, "swish"}}};
 constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
     {{ProblemType::single_label, "single_label_classification"},
      {ProblemType::multi_label, "multi_label_classification"},
@@ -160,11 +169,11 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   fields.boolean("use_bias", config.use_bias);
   fields.boolean("rescale_embeddings", config.rescale_embeddings);
   const std::string activation = fields.text("hidden_act", "gelu_new");
-  if (activation == "gelu") {
-    config.activation = Activation::gelu_erf;
-  } else if (activation != "gelu_new" && activation != "gelu_pytorch_tanh" && activation != "gelu_fast") {
+  if (const auto known = find_value(activation_names, activation)) {
+    config.activation = *known;
+  } else {
     throw_bad_input(fmt::format("{}: hidden_act {} is not supported", file, activation),
-                    "gelu_new (BigBird's, the tanh form) and gelu (the erf form) are");
+                    "gelu_new (BigBird's, the tanh form), gelu (the erf form), relu and silu are");
   }
   const std::string attention = fields.text("attention_type", "block_sparse");
   if (attention == "original_full") {
@@ -221,7 +230,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   json["num_hidden_layers"] = config.num_hidden_layers;
   json["num_attention_heads"] = config.num_attention_heads;
   json["intermediate_size"] = config.intermediate_size;
-  json["hidden_act"] = config.activation == Activation::gelu_erf ? "gelu" : "gelu_new";
+  json["hidden_act"] = find_name(activation_names, config.activation);
   json["hidden_dropout_prob"] = config.hidden_dropout_prob;
   json["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
   json["classifier_dropout"] = nullptr;

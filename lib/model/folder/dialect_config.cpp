@@ -12,7 +12,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t position_repeats = 8;  // 512 to 4096, as the published warm start
 constexpr std::int64_t roberta_offset = 2;    // position rows that RoBERTa never uses
@@ -22,17 +22,17 @@ struct HeadName {
   const char* foreign;
   const char* ours;
 };
-constexpr std::array<HeadName, 5> head_names{{{"BertForPreTraining", "BigBirdForPreTraining"},
-                                              {"BertForMaskedLM", "BigBirdForMaskedLM"},
-                                              {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
-                                              {"BertModel", "BigBirdModel"},
-                                              {"RobertaModel", "BigBirdModel"}}};
+constexpr std::array<HeadName, 5> foreign_heads{{{"BertForPreTraining", "BigBirdForPreTraining"},
+                                                 {"BertForMaskedLM", "BigBirdForMaskedLM"},
+                                                 {"RobertaForMaskedLM", "BigBirdForMaskedLM"},
+                                                 {"BertModel", "BigBirdModel"},
+                                                 {"RobertaModel", "BigBirdModel"}}};
 
-Json parse_object(const std::string& text, const std::string& file) {
-  Json json;
+OrderedJson parse_object(const std::string& text, const std::string& file) {
+  OrderedJson json;
   try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
+    json = OrderedJson::parse(text);
+  } catch (const OrderedJson::exception& error) {
     throw_bad_input(fmt::format("{}: not valid JSON ({})", file, error.what()),
                     "copy or download the file again");
   }
@@ -40,20 +40,20 @@ Json parse_object(const std::string& text, const std::string& file) {
   return json;
 }
 
-std::string text_of(const Json& json, const char* field, const std::string& otherwise) {
+std::string text_of(const OrderedJson& json, const char* field, const std::string& otherwise) {
   const auto found = json.find(field);
   return found != json.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
-bool truth_of(const Json& json, const char* field, bool otherwise = false) {
+bool truth_of(const OrderedJson& json, const char* field, bool otherwise = false) {
   const auto found = json.find(field);
   return found != json.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
-bool is_sparse(const Json& json) {
+bool is_sparse(const OrderedJson& json) {
   return !text_of(json, "sparse_config_cls", "").empty() ||
-         json.value("sparse_attention", Json()).is_object();
+         json.value("sparse_attention", OrderedJson()).is_object();
 }
 
-Dialect dialect_of(const Json& json, const std::string& file) {
+Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   const std::string type = text_of(json, "model_type", "big_bird");
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
@@ -67,37 +67,37 @@ Dialect dialect_of(const Json& json, const std::string& file) {
 }
 
 // Heads that are not ours (a linear classifier, token classes) leave the encoder.
-void translate_head(Json& json) {
-  const Json architectures = json.value("architectures", Json::array());
+void translate_head(OrderedJson& json) {
+  const OrderedJson architectures = json.value("architectures", OrderedJson::array());
   std::string ours = "BigBirdModel";
-  for (const HeadName& head : head_names) {
+  for (const HeadName& head : foreign_heads) {
     if (architectures.is_array() && !architectures.empty() && architectures[0] == head.foreign)
       ours = head.ours;
   }
   json["architectures"] = {ours};
 }
 
-void refuse_decoder(const Json& json, const std::string& file) {
+void refuse_decoder(const OrderedJson& json, const std::string& file) {
   if (truth_of(json, "is_decoder") || truth_of(json, "add_cross_attention")) {
     throw_bad_input(file + ": a decoder (is_decoder or add_cross_attention)", "only encoders are read");
   }
 }
 
-void translate_gena(Json& json, const std::string& file) {
+void translate_gena(OrderedJson& json, const std::string& file) {
   const bool prenorm = truth_of(json, "pre_layer_norm");
   const std::string positions = text_of(json, "position_embedding_type", "absolute");
   if (positions != "absolute" && positions != "rotary") {
     throw_bad_input(fmt::format("{}: position_embedding_type {} is not read", file, one_line_name(positions)),
                     "absolute and rotary are");
   }
-  Json own;
+  OrderedJson own;
   own["norm_type"] = prenorm ? "prenorm" : "postnorm";
   if (prenorm) own["final_norm"] = truth_of(json, "last_layer_norm", prenorm);
   own["embedding_norm"] = "before-dropout";
   own["positions"] = positions;
   if (positions == "rotary") {
-    own["rotary_base"] = json.value("rotary_base", Json(10000));
-    own["rotary_dim"] = json.value("rotary_dim", Json());
+    own["rotary_base"] = json.value("rotary_base", OrderedJson(10000));
+    own["rotary_dim"] = json.value("rotary_dim", OrderedJson());
     const auto hidden = json.find("hidden_size"), heads = json.find("num_attention_heads");
     const bool known = hidden != json.end() && heads != json.end() && hidden->is_number_integer() &&
                        heads->is_number_integer() && heads->get<std::int64_t>() > 0;
@@ -106,13 +106,13 @@ void translate_gena(Json& json, const std::string& file) {
     }
   }
   if (is_sparse(json)) {
-    const Json sparse = json.value("sparse_attention", Json::object());
+    const OrderedJson sparse = json.value("sparse_attention", OrderedJson::object());
     if (!sparse.is_object() || !sparse.contains("block")) {
       throw_bad_input(file + ": field sparse_attention.block is missing", "take the model's own config.json");
     }
     json["attention_type"] = "block_sparse";
     json["block_size"] = sparse["block"];
-    json["num_random_blocks"] = sparse.value("num_random_blocks", Json(1));
+    json["num_random_blocks"] = sparse.value("num_random_blocks", OrderedJson(1));
     own["random_mode"] = "file";
   } else {
     json["attention_type"] = "original_full";
@@ -120,7 +120,7 @@ void translate_gena(Json& json, const std::string& file) {
   json["bigbird"] = own;
 }
 
-void translate_warm_start(Json& json, bool is_roberta, const std::string& file) {
+void translate_warm_start(OrderedJson& json, bool is_roberta, const std::string& file) {
   if (const std::string positions = text_of(json, "position_embedding_type", "absolute");
       positions != "absolute") {
     throw_bad_input(
@@ -141,7 +141,7 @@ void translate_warm_start(Json& json, bool is_roberta, const std::string& file) 
   json["block_size"] = warm_block_size;
   json["num_random_blocks"] = 3;
   if (is_roberta) {
-    json["sep_token_id"] = json.value("eos_token_id", Json(2));
+    json["sep_token_id"] = json.value("eos_token_id", OrderedJson(2));
   } else {  // bert-base's vocabularies
     json["bos_token_id"] = 101;
     json["eos_token_id"] = 102;
@@ -152,12 +152,12 @@ void translate_warm_start(Json& json, bool is_roberta, const std::string& file) 
 }  // namespace
 
 Dialect dialect_of(const std::string& config_text, const std::string& file) {
-  return dialect_of(parse_object(config_text, file), file);
+  return dialect_of_config(parse_object(config_text, file), file);
 }
 
 std::string translated_config(const std::string& config_text, const std::string& file) {
-  Json json = parse_object(config_text, file);
-  const Dialect dialect = dialect_of(json, file);
+  OrderedJson json = parse_object(config_text, file);
+  const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
   refuse_decoder(json, file);
   translate_head(json);
@@ -184,11 +184,11 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
                              : config.head == HeadType::encoder     ? "BertModel"
                                                                     : nullptr;
   if (architecture == nullptr) refuse(fmt::format("a {} head", name_of(config.head)), "write the hf form");
-  Json json;
+  OrderedJson json;
   json["architectures"] = {architecture};
   json["model_type"] = "bert";
   // What BERT's config has in common with BigBird's, as that is written.
-  const Json own = Json::parse(config_json(config));
+  const OrderedJson own = OrderedJson::parse(config_json(config));
   for (const char* field :
        {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
         "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings",

@@ -3,12 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
+#include "lib/core/names.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/plans/full_attention.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<Activation, const char*>, 4> activation_words{
+    {{Activation::gelu_tanh, "gelu (tanh form)"},
+     {Activation::gelu_erf, "gelu (erf)"},
+     {Activation::relu, "relu"},
+     {Activation::silu, "silu"}}};
 
 std::string norm_line(const ModelConfig& config) {
   std::string line = config.norm_type == NormType::postnorm ? "after every branch (post-LN)"
@@ -120,7 +130,7 @@ ModelCard converted_card(const ModelConfig& config, const Conversion& conversion
                                      config.head_size())
                        : fmt::format("learned, {}", config.max_position_embeddings));
   row("LayerNorm", norm_line(config));
-  row("activation", config.activation == Activation::gelu_erf ? "gelu (erf)" : "gelu (tanh form)");
+  row("activation", find_name(activation_words, config.activation));
   row("vocabulary", fmt::format("{} pieces", config.vocab_size));
   if (!conversion.tokenizer.empty()) row("tokenizer", conversion.tokenizer);
   row("padded length", config.input_length > 0 ? fmt::format("{} tokens", config.input_length)

@@ -53,8 +53,10 @@ void ModelFolder::require(Alphabet wanted) const {
 
 void ModelFolder::require_classifier() const {
   if (config_.head == HeadType::classification) return;
-  throw_bad_input(fmt::format("{}: the model's head is {}, no classifier", path_, name_of(config_.head)),
-                  "make one with `bigbird promoter finetune` or `bigbird chromatin finetune`");
+  throw_bad_input(
+      fmt::format("{}: the model's head is {}, no classifier", path_, name_of(config_.head)),
+      "make one with `bigbird promoter finetune`, `bigbird chromatin finetune` or `bigbird text classify "
+      "finetune`");
 }
 
 void ModelFolder::require_masked_token_head() const {
@@ -62,6 +64,13 @@ void ModelFolder::require_masked_token_head() const {
   throw_bad_input(
       fmt::format("{}: the model has no masked-token head, its head is {}", path_, name_of(config_.head)),
       "take a pretrained model, such as run/final of bigbird pretrain");
+}
+
+void ModelFolder::require_question_head() const {
+  if (config_.head == HeadType::question_answering) return;
+  throw_bad_input(fmt::format("{}: the model has no question answering head, its head is {}", path_,
+                              name_of(config_.head)),
+                  "make one with `bigbird text qa finetune`");
 }
 
 LoadedModel ModelFolder::load(const LoadOptions& options) const {

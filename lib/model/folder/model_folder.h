@@ -38,6 +38,7 @@ class ModelFolder {
   void require(Alphabet alphabet) const;
   void require_classifier() const;         // a classification head
   void require_masked_token_head() const;  // that of masked-lm or pretraining
+  void require_question_head() const;      // a question answering head
 
   // The weights; errors as load_model (checkpoint.h). Without options the head is the stored one.
   LoadedModel load(const LoadOptions& options = {}) const;

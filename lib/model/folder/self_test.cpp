@@ -19,7 +19,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* file_name = "self_test.json";
 constexpr std::int64_t shortest_sparse = 576;  // the published code takes full attention up to 512 tokens
@@ -60,7 +60,7 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& c
   return values;
 }
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void refuse_test(const std::string& message) {
   throw_bad_input(message, "bigbird check with `write_digest` writes a new one");
 }
 
@@ -91,7 +91,7 @@ double self_test_difference(kernels::Backend& backend, const ModelConfig& config
   if (tokens < 1 || tokens > config.max_position_embeddings || !inside(stored.input_ids, config.vocab_size) ||
       !inside(stored.positions, tokens) || !inside(stored.channels, config.hidden_size) ||
       stored.values.size() != stored.positions.size() * stored.channels.size()) {
-    reject(fmt::format("{} belongs to another model", file_name));
+    refuse_test(fmt::format("{} belongs to another model", file_name));
   }
   const std::vector<float> values = hidden_values(backend, config, parameters, stored);
   double largest = 1.0, difference = 0.0;
@@ -112,7 +112,7 @@ void write_self_test(const std::string& folder, SelfTest test) {
       test.files[name] = sha256_file(entry.path().string());
     }
   }
-  Json json;
+  OrderedJson json;
   json["about"] =
       "last hidden state of this input at these positions and channels; bigbird check MODEL compares";
   json["tolerance"] = self_test_tolerance;
@@ -129,17 +129,17 @@ std::optional<SelfTest> read_self_test(const std::string& folder) {
   if (!file_exists(path)) return std::nullopt;
   SelfTest test;
   try {
-    const Json json = Json::parse(read_file(path));
+    const OrderedJson json = OrderedJson::parse(read_file(path));
     json.at("input_ids").get_to(test.input_ids);
     json.at("positions").get_to(test.positions);
     json.at("channels").get_to(test.channels);
     json.at("last_hidden_state").get_to(test.values);
     json.at("sha256").get_to(test.files);
-  } catch (const Json::exception& error) {
-    reject(fmt::format("{}: damaged ({})", path, error.what()));
+  } catch (const OrderedJson::exception& error) {
+    refuse_test(fmt::format("{}: damaged ({})", path, error.what()));
   }
   if (static_cast<std::int64_t>(test.input_ids.size()) > most_tokens)
-    reject(path + ": an input of over a million tokens");
+    refuse_test(path + ": an input of over a million tokens");
   return test;
 }
 

@@ -34,7 +34,7 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(postnorm ? input : kept.norm, tensors.qkv, kept.qkv, rows);
-  rotary_turn(pass, kept.turns, kept.qkv, false);
+  rotate_queries_and_keys(pass, kept.rotations, kept.qkv, false);
   for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
@@ -69,7 +69,7 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
                                part(dcontext, first, width, 0), parts(dqkv, first, width));
   }
 
-  rotary_turn(pass, kept.turns, dqkv, true);
+  rotate_queries_and_keys(pass, kept.rotations, dqkv, true);
   backend.linear_backward_weight(dqkv, postnorm ? input : kept.norm, tensors.qkv, gradients.qkv, rows);
   backend.linear_backward_input(dqkv, tensors.qkv, postnorm ? work.gradient : work.branch, rows, postnorm);
   if (!postnorm) {

@@ -72,12 +72,12 @@ kernels::AttentionBatch AttentionRun::call() const {
 std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
                                                       const Batch& batch, bool training,
                                                       const std::uint64_t* dropout_seed,
-                                                      kernels::Index first_place) {
+                                                      kernels::Index first_slot) {
   std::vector<std::vector<AttentionRun>> layers;
-  kernels::Index place = first_place;
+  kernels::Index slot = first_slot;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     layers.push_back(layer_runs(config, plans, batch, training, layer, dropout_seed));
-    for (AttentionRun& run : layers.back()) run.set_place(place++);
+    for (AttentionRun& run : layers.back()) run.set_slot(slot++);
   }
   return layers;
 }

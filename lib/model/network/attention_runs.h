@@ -17,12 +17,12 @@ namespace bigbird {
 // first row.
 class AttentionRun {
  public:
-  // call: all but the place and the sequences.
+  // call: all but the slot and the sequences.
   AttentionRun(kernels::Index first_row, const kernels::AttentionBatch& call)
       : first_row_(first_row), call_(call) {}
 
   void append(kernels::Index rows, kernels::Index length, kernels::Index query_length, const BlockPlan& plan);
-  void set_place(kernels::Index place) { call_.place = place; }
+  void set_slot(kernels::Index slot) { call_.slot = slot; }
   // Its arrays are the run's, at the same address every time.
   kernels::AttentionBatch call() const;
   kernels::Index first_row() const { return first_row_; }
@@ -36,14 +36,14 @@ class AttentionRun {
   kernels::AttentionBatch call_;
 };
 
-// [layer][run]; every run has a place of its own, from first_place on (AttentionBatch::place). Dropout of
+// [layer][run]; every run has a slot of its own, from first_slot on (AttentionBatch::slot). Dropout of
 // attention probabilities exists in full attention only, and a short sequence takes full attention beside
 // long ones that do not: in training a batch is cut where that changes. Without it the whole batch is one
 // run. dropout_seed is a device pointer.
 std::vector<std::vector<AttentionRun>> attention_runs(const ModelConfig& config, PlanCache& plans,
                                                       const Batch& batch, bool training,
                                                       const std::uint64_t* dropout_seed,
-                                                      kernels::Index first_place);
+                                                      kernels::Index first_slot);
 // The most runs that a layer can have.
 std::int64_t most_attention_runs(const ModelConfig& config, const BatchLimits& limits, bool training);
 

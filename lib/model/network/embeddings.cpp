@@ -39,7 +39,7 @@ std::vector<std::int32_t> positions_of(const PassContext& pass) {
 // The ids, with -1 for the pad token where padding stands: it never teaches the pad token's row (padding_idx
 // in Hugging Face). Padding has a gradient at all only where a head looks at every position, as that for
 // questions may.
-std::vector<std::int32_t> taught_ids(const PassContext& pass) {
+std::vector<std::int32_t> rows_to_update(const PassContext& pass) {
   std::vector<std::int32_t> ids = pass.batch.ids;
   for (std::size_t s = 0; s < pass.batch.lengths.size(); ++s) {
     std::replace(ids.begin() + pass.batch.token_offsets[s] + pass.batch.lengths[s],
@@ -58,7 +58,7 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
   upload(kept.ids, pass.batch.ids);
   upload(kept.types, pass.batch.types);
   upload(kept.positions, positions_of(pass));
-  if (kept.taught != nullptr) upload(kept.taught, taught_ids(pass));
+  if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
 }
 
 void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
@@ -96,7 +96,7 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
                                gradients.norm, false);
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
-  backend.embedding_backward(gradient, {kept.taught, kept.types, kept.positions, rows},
+  backend.embedding_backward(gradient, {kept.updated_rows, kept.types, kept.positions, rows},
                              tables_of(pass.config, tensors),
                              {gradients.word, gradients.type, gradients.position});
 }

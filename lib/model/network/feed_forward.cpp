@@ -11,8 +11,8 @@ void feed_forward_forward(const PassContext& pass, std::int64_t layer, const Fee
   const kernels::Index rows = pass.tokens();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
-  backend.linear_gelu_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation, kept.pre,
-                              kept.inner, rows);
+  backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
+                                    kept.pre, kept.inner, rows);
   backend.linear_forward(kept.inner, tensors.output, kept.sum, rows);
   residual_forward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
@@ -30,7 +30,8 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
       residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
                         gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
   backend.linear_backward_weight(branch, kept.inner, tensors.output, gradients.output, rows);
-  backend.linear_backward_input_gelu(branch, tensors.output, pass.config.activation, kept.pre, dinner, rows);
+  backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
+                                           rows);
 
   backend.linear_backward_weight(dinner, postnorm ? input : kept.norm, tensors.inner, gradients.inner, rows);
   backend.linear_backward_input(dinner, tensors.inner, postnorm ? work.gradient : work.branch, rows,

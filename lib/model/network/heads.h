@@ -18,7 +18,7 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Ac
 // The losses and hits of a forward pass, read back and added up.
 void head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
 // Adds to kept.workspace.gradient, the gradient of the last hidden state, and to the parameter gradients. The
-// weights of the losses are kept.cells. Logits of masked tokens are turned into their gradients in place.
+// weights of the losses are kept.scalars. Logits of masked tokens are turned into their gradients in place.
 void head_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
                    const Activations& kept);
 

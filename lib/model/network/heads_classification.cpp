@@ -12,8 +12,8 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
   const kernels::Values first = kept.sequence.gathered;
   gather_first_tokens(pass, kept.sequence, hidden);
   backend.dropout(first, first, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));
-  backend.linear_gelu_forward(first, tensors.dense, pass.config.activation, head.dense_pre, head.dense,
-                              sequences);
+  backend.linear_activation_forward(first, tensors.dense, pass.config.activation, head.dense_pre, head.dense,
+                                    sequences);
   backend.dropout(head.dense, head.dense, sequences * width,
                   pass.classifier_dropout(DropoutSite::classifier_inner));
   backend.linear_forward(head.dense, tensors.output, kept.sequence.logits, sequences);
@@ -23,7 +23,7 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
 void classification_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept) {
   if (!has_sequence_loss(pass)) return;
-  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.cells.sequence_scale);
+  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.scalars.sequence_scale);
   classification_logits_backward(pass, tensors, gradients, kept);
 }
 
@@ -39,7 +39,7 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   backend.linear_backward_weight(dlogits, head.dense, tensors.output, gradients.output, sequences);
   backend.linear_backward_input(dlogits, tensors.output, ddense, sequences, false);
   backend.dropout(ddense, ddense, sequences * width, pass.classifier_dropout(DropoutSite::classifier_inner));
-  backend.gelu_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
+  backend.activation_backward(head.dense_pre, ddense, ddense, sequences * width, pass.config.activation);
   backend.linear_backward_weight(ddense, kept.sequence.gathered, tensors.dense, gradients.dense, sequences);
   backend.linear_backward_input(ddense, tensors.dense, dfirst, sequences, false);
   backend.dropout(dfirst, dfirst, sequences * width, pass.classifier_dropout(DropoutSite::classifier_input));

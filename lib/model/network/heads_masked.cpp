@@ -41,8 +41,8 @@ void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tenso
   const kernels::Index rows = pass.masked_rows;
   if (rows == 0) return;
   backend.gather_rows(hidden, kept.rows, kept.gathered, rows, pass.width());
-  backend.linear_gelu_forward(kept.gathered, tensors.transform, pass.config.activation, kept.transform_pre,
-                              kept.transform, rows);
+  backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
+                                    kept.transform_pre, kept.transform, rows);
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(kept.norm, tensors.decoder, kept.logits, rows);
   if (pass.batch.masked_labels.empty()) return;
@@ -71,12 +71,13 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
 
   const kernels::Values dlogits = kept.logits;
   backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses, nullptr,
-                        {dlogits, activations.cells.mlm_scale});
+                        {dlogits, activations.scalars.mlm_scale});
   backend.linear_backward_weight(dlogits, kept.norm, tensors.decoder, gradients.decoder, rows);
   backend.linear_backward_input(dlogits, tensors.decoder, dtransform, rows, false);
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
                              gradients.norm, false);
-  backend.gelu_backward(kept.transform_pre, dtransform, dtransform, rows * width, pass.config.activation);
+  backend.activation_backward(kept.transform_pre, dtransform, dtransform, rows * width,
+                              pass.config.activation);
   backend.linear_backward_weight(dtransform, kept.gathered, tensors.transform, gradients.transform, rows);
   backend.linear_backward_input(dtransform, tensors.transform, dgathered, rows, false);
   backend.scatter_add_rows(dgathered, kept.rows, activations.workspace.gradient, rows, width);

@@ -34,10 +34,10 @@ struct Side {
   std::size_t at;
 };
 
-std::array<Side, 2> sides(const PassContext& pass, const QuestionActivations& kept, const Cells& cells) {
+std::array<Side, 2> sides(const PassContext& pass, const QuestionActivations& kept, const Scalars& scalars) {
   const Batch& batch = pass.batch;
-  return {Side{kept.start, kept.dstart, cells.start_scale, batch.start_positions, 0},
-          Side{kept.end, kept.dend, cells.end_scale, batch.end_positions, batch.lengths.size()}};
+  return {Side{kept.start, kept.dstart, scalars.start_scale, batch.start_positions, 0},
+          Side{kept.end, kept.dend, scalars.end_scale, batch.end_positions, batch.lengths.size()}};
 }
 
 // Cross entropy over the competing tokens of every sequence, and its gradient when it is wanted.
@@ -84,8 +84,8 @@ void question_head_forward(const PassContext& pass, const QuestionHeadTensors& t
   const QuestionActivations& head = kept.question;
   const FeedForwardActivations& block = head.block;
   backend.dropout(hidden, head.input, rows * pass.width(), pass.dropout(DropoutSite::question_input, 0));
-  backend.linear_gelu_forward(head.input, tensors.block.inner, pass.config.activation, block.pre, block.inner,
-                              rows);
+  backend.linear_activation_forward(head.input, tensors.block.inner, pass.config.activation, block.pre,
+                                    block.inner, rows);
   backend.linear_forward(block.inner, tensors.block.output, block.sum, rows);
   const kernels::Dropout dropout = pass.dropout(DropoutSite::question_output, 0);
   backend.dropout_add_layernorm_forward({block.sum, hidden, block.sum, dropout}, tensors.block.norm,
@@ -98,7 +98,7 @@ void question_head_forward(const PassContext& pass, const QuestionHeadTensors& t
   backend.add(head.penalty, head.end, rows);
 
   if (pass.batch.start_positions.empty()) return;
-  for (const Side& side : sides(pass, head, kept.cells)) cross_entropies(pass, head, side, false);
+  for (const Side& side : sides(pass, head, kept.scalars)) cross_entropies(pass, head, side, false);
 }
 
 void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result) {
@@ -122,7 +122,7 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
   const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,
                         dinner = kept.workspace.wide;
 
-  for (const Side& side : sides(pass, head, kept.cells)) cross_entropies(pass, head, side, true);
+  for (const Side& side : sides(pass, head, kept.scalars)) cross_entropies(pass, head, side, true);
   const LinearTensors start = output_of_side(tensors.output, 0), end = output_of_side(tensors.output, 1);
   backend.linear_backward_weight(head.dstart, block.norm, start, output_of_side(gradients.output, 0), rows);
   backend.linear_backward_weight(head.dend, block.norm, end, output_of_side(gradients.output, 1), rows);
@@ -135,8 +135,8 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
   backend.add(branch, gradient, rows * width);
   backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_output, 0));
   backend.linear_backward_weight(branch, block.inner, tensors.block.output, gradients.block.output, rows);
-  backend.linear_backward_input_gelu(branch, tensors.block.output, pass.config.activation, block.pre, dinner,
-                                     rows);
+  backend.linear_backward_input_activation(branch, tensors.block.output, pass.config.activation, block.pre,
+                                           dinner, rows);
   backend.linear_backward_weight(dinner, head.input, tensors.block.inner, gradients.block.inner, rows);
   backend.linear_backward_input(dinner, tensors.block.inner, branch, rows, false);
   backend.dropout(branch, branch, rows * width, pass.dropout(DropoutSite::question_input, 0));

@@ -89,7 +89,7 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
   }
   for (std::size_t i = 0; i < to.layers.size(); ++i) {
     plan.set_output(to.layers[i], to.states[i + 1]);
-    to.layers[i].attention.turns = to.turns;
+    to.layers[i].attention.rotations = to.rotations;
   }
 }
 
@@ -98,7 +98,7 @@ void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options
   to.embeddings.ids = plan.arena.integers(what, plan.tokens);
   to.embeddings.types = plan.arena.integers(what, plan.tokens);
   to.embeddings.positions = plan.arena.integers(what, plan.tokens);
-  if (options.training) to.embeddings.taught = plan.arena.integers(what, plan.tokens);
+  if (options.training) to.embeddings.updated_rows = plan.arena.integers(what, plan.tokens);
   if (plan.config.embedding_norm != EmbeddingNorm::none) {
     to.embeddings.sum = plan.arena.values(what, plan.tokens * plan.width);
     if (options.training) to.embeddings.norm_state = plan.norm_state(what, plan.tokens);
@@ -230,17 +230,17 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   Planner plan{
       arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
-  to.cells.dropout_seed = arena.keys("embeddings", 1);
+  to.scalars.dropout_seed = arena.keys("embeddings", 1);
   if (float* scales = arena.floats("heads", 4); scales != nullptr) {
-    to.cells.mlm_scale = scales;
-    to.cells.sequence_scale = scales + 1;
-    to.cells.start_scale = scales + 2;
-    to.cells.end_scale = scales + 3;
+    to.scalars.mlm_scale = scales;
+    to.scalars.sequence_scale = scales + 1;
+    to.scalars.start_scale = scales + 2;
+    to.scalars.end_scale = scales + 3;
   }
   plan_embeddings(plan, to, options);
   if (config.position_type == PositionType::rotary) {
-    to.turns = {to.embeddings.positions,
-                arena.floats("rotary positions", limits.longest * config.rotary_dim)};
+    to.rotations = {to.embeddings.positions,
+                    arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
   plan_encoder(plan, to, options);
   if (config.has_final_norm()) {
@@ -272,7 +272,7 @@ ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimit
 kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
                                           const ModelOptions& options) {
   kernels::AttentionLimits most;
-  most.places = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
+  most.slots = config.num_hidden_layers * most_attention_runs(config, limits, options.training);
   most.sequences = limits.sequences;
   most.tokens = limits.tokens;
   most.longest = limits.longest;

@@ -39,7 +39,7 @@ class Arena {
 using kernels::NormState;
 
 // What rotary positions are turned by, shared by all layers; null for absolute positions.
-struct RotaryTurns {
+struct RotaryTable {
   const std::int32_t* positions = nullptr;  // [T]
   float* table = nullptr;                   // [longest sequence, rotary_dim], rotary.h
 };
@@ -47,13 +47,13 @@ struct RotaryTurns {
 // Post-LN: input -> qkv -> context -> sum -> norm (the output). Pre-LN: input -> norm -> qkv -> context ->
 // sum (the output).
 struct AttentionActivations {
-  kernels::Values qkv;           // [T, 3C]; query and key after their turn
+  kernels::Values qkv;           // [T, 3C]; query and key after their rotation
   kernels::Values context;       // [T, C]
   float* log_sum_exp = nullptr;  // [H, T]; null in inference
   kernels::Values sum;           // [T, C]: input + dropout(output product)
   kernels::Values norm;          // [T, C]
   NormState norm_state;          // null in inference
-  RotaryTurns turns;
+  RotaryTable rotations;
 };
 
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
@@ -71,11 +71,11 @@ struct LayerActivations {
 };
 
 struct EmbeddingActivations {
-  std::int32_t* ids = nullptr;        // [T]
-  std::int32_t* types = nullptr;      // [T]
-  std::int32_t* positions = nullptr;  // [T]
-  std::int32_t* taught = nullptr;     // [T] ids of the rows that backward adds to; null in inference
-  kernels::Values sum;                // [T, C] what the LayerNorm reads; null without one
+  std::int32_t* ids = nullptr;           // [T]
+  std::int32_t* types = nullptr;         // [T]
+  std::int32_t* positions = nullptr;     // [T]
+  std::int32_t* updated_rows = nullptr;  // [T] ids of the rows that backward adds to; null in inference
+  kernels::Values sum;                   // [T, C] what the LayerNorm reads; null without one
   NormState norm_state;
 };
 
@@ -135,7 +135,7 @@ struct BackwardWorkspace {
 };
 
 // What changes from pass to pass and is read on the device, so that recorded work can run again.
-struct Cells {
+struct Scalars {
   std::uint64_t* dropout_seed = nullptr;
   float* mlm_scale = nullptr;  // [4]: the weights of LossScale, in its order
   float* sequence_scale = nullptr;
@@ -144,9 +144,9 @@ struct Cells {
 };
 
 struct Activations {
-  Cells cells;
+  Scalars scalars;
   EmbeddingActivations embeddings;
-  RotaryTurns turns;
+  RotaryTable rotations;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
   kernels::Values final_norm;  // [T, C]; null without a final LayerNorm

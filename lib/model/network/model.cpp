@@ -58,17 +58,17 @@ struct Model::Impl {
     Arena arena(memory.bytes(), backend.element_type());
     held = plan_model(arena, config, limits, options, backend);
     const kernels::AttentionLimits attention = attention_limits(config, limits, options);
-    places = attention.places;
-    first_place = backend.reserve_scratch(attention);
+    slots = attention.slots;
+    first_slot = backend.reserve_scratch(attention);
     parameter_tensors = model_tensors(config, layout, held.parameters);
     backend.zero(held.parameters, parameter_bytes());
     if (options.training) {
       gradient_tensors = model_tensors(config, layout, held.gradients);
       backend.zero(held.gradients, parameter_bytes());
     }
-    if (RotaryTurns& rotary = held.activations.turns; rotary.table != nullptr) {
-      const std::vector<float> turns = rotary_turns(config, limits.longest);
-      backend.upload(rotary.table, turns.data(), turns.size() * sizeof(float));
+    if (RotaryTable& rotary = held.activations.rotations; rotary.table != nullptr) {
+      const std::vector<float> rotations = rotary_table(config, limits.longest);
+      backend.upload(rotary.table, rotations.data(), rotations.size() * sizeof(float));
     }
     if (held.working_weights != nullptr) {
       backend.bind_weights(held.parameters, layout.count(), held.working_weights);
@@ -76,7 +76,7 @@ struct Model::Impl {
     }
   }
   ~Impl() {
-    backend.release_places(first_place, places);
+    backend.release_slots(first_slot, slots);
     if (held.working_weights != nullptr) backend.unbind_weights(held.parameters);
   }
   Impl(const Impl&) = delete;
@@ -92,12 +92,12 @@ struct Model::Impl {
             runs,
             masked_rows_of_pass(backend, masked, batch.tokens()),
             dropout_on,
-            held.activations.cells.dropout_seed};
+            held.activations.scalars.dropout_seed};
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
     const Activations& kept = held.activations;
-    backend.upload(kept.cells.dropout_seed, &dropout_seed, sizeof dropout_seed);
+    backend.upload(kept.scalars.dropout_seed, &dropout_seed, sizeof dropout_seed);
     embeddings_stage(pass, kept.embeddings);
     head_stage(pass, kept);
     for (const std::vector<AttentionRun>& layer : runs) {
@@ -131,8 +131,8 @@ struct Model::Impl {
   // The last pass, for backward().
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
-  kernels::Index first_place = 0;
-  kernels::Index places = 0;
+  kernels::Index first_slot = 0;
+  kernels::Index slots = 0;
   bool dropout_on = false;
   bool backward_possible = false;
 };
@@ -198,7 +198,7 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   impl_->batch = batch;
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
-                               kept.cells.dropout_seed, impl_->first_place);
+                               kept.scalars.dropout_seed, impl_->first_slot);
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
   const auto work = [&] {
@@ -208,7 +208,7 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   if (options.hidden_state) {
     work();
   } else {
-    impl_->backend.repeat(pass_key(pass, impl_->number, Phase::forward), work);
+    impl_->backend.replay(pass_key(pass, impl_->number, Phase::forward), work);
   }
   ForwardResult result;
   head_result(pass, kept, result);
@@ -224,9 +224,9 @@ void Model::backward(const LossScale& scale) {
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
   const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end};
-  impl_->backend.upload(kept.cells.mlm_scale, scales, sizeof scales);
+  impl_->backend.upload(kept.scalars.mlm_scale, scales, sizeof scales);
   const PassContext pass = impl_->pass();
-  impl_->backend.repeat(pass_key(pass, impl_->number, Phase::backward), [&] {
+  impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
     const kernels::Values gradient = kept.workspace.gradient;
     impl_->backend.zero(gradient.data(), static_cast<std::size_t>(pass.tokens() * pass.width()) *
                                              kernels::size_of(gradient.type()));

@@ -45,7 +45,7 @@ struct PassContext {
 
 enum class Phase : std::uint8_t { forward, backward };
 
-// For Backend::repeat(): equal for passes of one model that make the same operations with the same arguments.
+// For Backend::replay(): equal for passes of one model that make the same operations with the same arguments.
 // What a batch holds does not count, its shape does: the block lists, and with them the runs, follow from the
 // lengths of the sequences with their padding. model is a number that no other model ever has.
 std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase);

@@ -73,7 +73,7 @@ void BaseAttributor::add(const std::string& sequence, std::function<void(const B
   const bool cut = tokens.size() > room;
   if (cut) tokens.resize(room);
   std::vector<std::int32_t> ids = with_cls_and_sep(tokens, tokenizer, config, "sequence");
-  runner_.add(std::move(ids), {},
+  runner_.add({std::move(ids)},
               [this, sequence, tokens, starts, cut, done = std::move(done)](const SequenceResult& result) {
                 BaseAttributions attributions;
                 attributions.cut = cut;

@@ -105,7 +105,7 @@ Timing Bench::recorded(const std::function<void(int)>& work) {
 
   const std::uint64_t key = next_key_++;
   const auto round = [&] {
-    backend_->repeat(key, [&] {
+    backend_->replay(key, [&] {
       for (int i = 0; i < repeats; ++i) work(i);
     });
     backend_->synchronize();

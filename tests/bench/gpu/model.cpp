@@ -32,8 +32,8 @@ ModelConfig config_of(const Shapes& shapes, HeadType head, std::int64_t longest)
   return config;
 }
 
-// Random tokens; 15 % of them to be predicted when `taught`.
-Batch batch_of(const ModelConfig& config, std::int64_t sequences, std::int64_t tokens, bool taught,
+// Random tokens; 15 % of them to be predicted when `with_targets`.
+Batch batch_of(const ModelConfig& config, std::int64_t sequences, std::int64_t tokens, bool with_targets,
                std::uint64_t seed) {
   CounterRng rng(seed, Purpose::test, 0);
   Batch batch;
@@ -43,7 +43,7 @@ Batch batch_of(const ModelConfig& config, std::int64_t sequences, std::int64_t t
     for (std::int64_t t = 0; t < tokens; ++t)
       ids.push_back(static_cast<std::int32_t>(rng.between(100, config.vocab_size - 1)));
     batch.append(ids, {}, config.block_size, 0);
-    if (!taught) continue;
+    if (!with_targets) continue;
     const std::int64_t masked = tokens * 15 / 100;
     for (std::int64_t i = 0; i < masked; ++i) {
       const std::int64_t row = i * tokens / masked;

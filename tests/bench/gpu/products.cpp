@@ -45,13 +45,13 @@ void one_product(Bench& bench, const Product& product) {
   };
   add("forward", bench.recorded([&](int i) {
     if (gelu_behind)
-      backend.linear_gelu_forward(x(i), layer, activation, wide.values(), y(i), m);
+      backend.linear_activation_forward(x(i), layer, activation, wide.values(), y(i), m);
     else
       backend.linear_forward(x(i), layer, y(i), m);
   }));
   add("backward to its input", bench.recorded([&](int i) {
     if (gelu_before)
-      backend.linear_backward_input_gelu(y(i), layer, activation, x(i), dx.values(), m);
+      backend.linear_backward_input_activation(y(i), layer, activation, x(i), dx.values(), m);
     else
       backend.linear_backward_input(y(i), layer, dx.values(), m, false);
   }));

@@ -68,8 +68,8 @@ void elements(Bench& bench, const Shapes& shapes, Index tokens) {
   const Noise pre(bench, tokens * inner, bench.type()), dy(bench, tokens * inner, bench.type());
   const Noise dx(bench, tokens * inner, bench.type());
   bench.add("gelu backward", "bigbird", bench.recorded([&](int) {
-    backend.gelu_backward(pre.values(), dy.values(), dx.values(), tokens * inner,
-                          kernels::Activation::gelu_tanh);
+    backend.activation_backward(pre.values(), dy.values(), dx.values(), tokens * inner,
+                                kernels::Activation::gelu_tanh);
   }),
             0, 3 * wide);
 }
@@ -83,14 +83,14 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
   std::vector<std::int32_t> labels(static_cast<std::size_t>(masked));
   for (std::size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<std::int32_t>(static_cast<Index>(i) * 7919 % vocabulary);
-  const OnDevice<std::int32_t> taught(bench, labels), predictions(bench, labels);
+  const OnDevice<std::int32_t> targets(bench, labels), predictions(bench, labels);
   const Noise logits(bench, masked * vocabulary, bench.type(), 4.0f);
   const Noise losses(bench, masked, fp32);
   const OnDevice<float> scale(bench, {1.0f / static_cast<float>(masked)});
   // Read once for the maximum and the sum, once for the gradient, and written: two reads where a row fits in
   // no cache, one where it does.
   bench.add("cross entropy, in place", "bigbird", bench.recorded([&](int) {
-    backend.cross_entropy({logits.values(), masked, vocabulary}, taught.data(), losses.floats(),
+    backend.cross_entropy({logits.values(), masked, vocabulary}, targets.data(), losses.floats(),
                           predictions.data(), {logits.values(), scale.data()});
   }),
             0, 2 * element * static_cast<double>(masked * vocabulary));

@@ -75,7 +75,8 @@ ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelCon
                          const Schedule& schedule, const ChromatinDataset& data, std::size_t train_bins,
                          const kernels::Backend& backend) {
   ModelCard card = finetune_card(
-      options, config, schedule, backend, "BigBird chromatin profiles, fine-tuned by bigbird", "chromatin",
+      options, config, schedule, backend, "BigBird chromatin profiles, fine-tuned by bigbird",
+      {"dna", "chromatin"},
       {{"data", fmt::format("{} bins, {} profiles (profiles.tsv)", train_bins, data.profiles().size())},
        {"window", window_text(data.window())},
        {"strands", name_of(options.strands)},

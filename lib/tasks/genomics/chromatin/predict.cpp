@@ -236,9 +236,9 @@ PredictionCounts predict_chromatin(
     for (std::size_t i = 0; i < size; ++i) {
       const PredictionStatus status = chunk[i].status;
       ++counts.rows;
-      if (status == PredictionStatus::too_many_n) ++counts.too_many_n;
-      if (status == PredictionStatus::short_contig) ++counts.short_contig;
-      if (status == PredictionStatus::scored) {
+      if (status != PredictionStatus::scored) {
+        counts.skipped.add(name_of(status));
+      } else {
         ++counts.scored;
         if (chunk[i].shift != 0) ++counts.shifted;
         if (chunk[i].cut) ++counts.cut;

@@ -16,6 +16,7 @@
 #include "lib/io/genome/contig_names.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/model_task.h"
+#include "lib/tasks/reason_counts.h"
 #include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
@@ -70,8 +71,7 @@ std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data,
 struct PredictionCounts {
   std::uint64_t rows = 0;
   std::uint64_t scored = 0;
-  std::uint64_t too_many_n = 0;
-  std::uint64_t short_contig = 0;
+  ReasonCounts skipped;       // by name_of(PredictionStatus)
   std::uint64_t shifted = 0;  // of those scored
   std::uint64_t cut = 0;
 };

@@ -66,8 +66,9 @@ ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConf
       {"windows", fmt::format("{}; of classes 0, 1 ...: {}", train.sequences.size(),
                               class_counts(train, config.num_labels))}};
   if (!sides.facts.negatives.empty()) rows.emplace_back("negatives", sides.facts.negatives);
-  ModelCard card = finetune_card(options, config, schedule, backend,
-                                 "BigBird promoter classifier, fine-tuned by bigbird", "promoter", rows);
+  ModelCard card =
+      finetune_card(options, config, schedule, backend, "BigBird promoter classifier, fine-tuned by bigbird",
+                    {"dna", "promoter"}, rows);
   if (config.num_labels == 2) card.use = "Class 1 is a promoter (or what the data called 1). ";
   card.use +=
       "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "

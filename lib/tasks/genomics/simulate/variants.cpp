@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t mean_spacing = 1000;
 constexpr std::int64_t longest_indel = 12;
-constexpr std::string_view letters = "ACGT";
+constexpr std::string_view base_letters = "ACGT";
 
 char base_at(std::string_view bases, std::int64_t position) {
   return bases[static_cast<std::size_t>(position)];
@@ -39,7 +39,7 @@ char transition(char base) {
 }
 
 char draw_letter(CounterRng& rng) {
-  return letters[static_cast<std::size_t>(rng.below(4))];
+  return base_letters[static_cast<std::size_t>(rng.below(4))];
 }
 
 // Another base; transitions twice as often as both transversions together, as in human.
@@ -62,7 +62,7 @@ void draw_snv(char base, SimulatedVariant& variant, CounterRng& rng) {
   variant.reference = std::string(1, base);
   variant.alternate = std::string(1, first);
   if (rng.below(100) != 0) return;
-  const auto second = std::find_if(letters.begin(), letters.end(),
+  const auto second = std::find_if(base_letters.begin(), base_letters.end(),
                                    [&](char letter) { return letter != first && letter != base; });
   variant.alternate += std::string(",") + *second;
   variant.allele_counts.push_back(draw_allele_count(rng));

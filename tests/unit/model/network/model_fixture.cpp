@@ -106,8 +106,7 @@ reference::EncoderConfig reference_config(const ModelConfig& config) {
   result.layer_norm_epsilon = config.layer_norm_eps;
   result.pre_layer_norm = config.norm_type == NormType::prenorm;
   result.rescale_embeddings = config.rescale_embeddings;
-  result.activation =
-      config.activation == Activation::gelu_erf ? reference::Gelu::erf : reference::Gelu::tanh;
+  result.activation = static_cast<reference::Activation>(config.activation);
   result.rotary_dim = static_cast<std::size_t>(config.rotary_dim);
   result.rotary_base = config.rotary_base;
   return result;

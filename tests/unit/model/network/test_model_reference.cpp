@@ -147,6 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "WindowOnly", .attention = AttentionPattern::window, .lengths = {30, 62}},
         Case{.name = "OneHead", .lengths = {41}, .heads = 1},
         Case{.name = "ErfGelu", .lengths = {36, 35}, .activation = Activation::gelu_erf},
+        Case{.name = "Relu", .lengths = {36, 35}, .activation = Activation::relu},
+        Case{.name = "Silu", .lengths = {36, 35}, .activation = Activation::silu},
         // GENA-LM's sparse models: rotary positions over a part of each head (12), LayerNorm at both ends.
         Case{.name = "GenaSparse",
              .norm = NormType::prenorm,

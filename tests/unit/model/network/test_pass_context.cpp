@@ -74,7 +74,7 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
 
   const auto layers = attention_runs(config, plans, batch, true, &seed, 0);
   ASSERT_EQ(layers.size(), 2u);
-  std::set<kernels::Index> places;
+  std::set<kernels::Index> slots;
   std::set<std::uint64_t> sites;
   for (const auto& runs : layers) {
     ASSERT_EQ(runs.size(), 3u);
@@ -82,7 +82,7 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
     EXPECT_EQ(runs[2].first_row(), 56);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const kernels::AttentionBatch call = runs[i].call();
-      places.insert(call.place);
+      slots.insert(call.slot);
       EXPECT_EQ(call.sequences, i == 0 ? 1 : 2);
       EXPECT_EQ(call.token_offsets[0], 0);
       EXPECT_EQ(call.drop_probability > 0, i == 1);
@@ -94,22 +94,22 @@ TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
       }
     }
   }
-  EXPECT_EQ(places, (std::set<kernels::Index>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(slots, (std::set<kernels::Index>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(sites.size(), 2u);
 }
 
 TEST(AttentionRuns, PlacesAreLimitedByWhatCanBeMixed) {
   ModelConfig config = tiny_config();
   const BatchLimits limits{128, 3, 0, 64};
-  const auto places = [&](bool training) {
-    return attention_limits(config, limits, {.training = training}).places;
+  const auto slots = [&](bool training) {
+    return attention_limits(config, limits, {.training = training}).slots;
   };
-  EXPECT_EQ(places(true), 2);
+  EXPECT_EQ(slots(true), 2);
   config.attention_probs_dropout_prob = 0.1;
-  EXPECT_EQ(places(true), 2 * 3);
-  EXPECT_EQ(places(false), 2);
+  EXPECT_EQ(slots(true), 2 * 3);
+  EXPECT_EQ(slots(false), 2);
   config.attention = AttentionPattern::full;
-  EXPECT_EQ(places(true), 2);
+  EXPECT_EQ(slots(true), 2);
 }
 
 }  // namespace

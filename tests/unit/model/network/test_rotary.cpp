@@ -10,11 +10,11 @@ namespace {
 
 // cos and sin of torch.einsum("i,j->ij", p, 1 / base ** (torch.arange(0, 32, 2).float() / 32)), torch 2.
 // In double the sine of pair 1 at position 4095 would be -0.000311573: the frequency's last bit is seen.
-TEST(RotaryTurns, AreThoseOfThePublishedCodeInFp32) {
+TEST(RotaryTable, AreThoseOfThePublishedCodeInFp32) {
   ModelConfig config;
   config.position_type = PositionType::rotary;
   config.rotary_dim = 32;
-  const std::vector<float> turns = rotary_turns(config, 4096);
+  const std::vector<float> turns = rotary_table(config, 4096);
   ASSERT_EQ(turns.size(), 4096u * 32u);
   struct Value {
     std::size_t position, pair;

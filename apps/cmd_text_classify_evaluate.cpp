@@ -1,0 +1,79 @@
+// `bigbird text classify evaluate`: accuracy, F1 and MCC of predicted classes, F1 of several labels,
+// correlation of numbers.
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "apps/text_options.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/report/confusion_svg.h"
+#include "lib/tasks/text/classify/evaluate.h"
+
+namespace bigbird::apps {
+
+int cmd_text_classify_evaluate(int argc, char** argv) {
+  Verb verb(
+      "text classify evaluate", "Score predicted classes against their labels; JSON on stdout.",
+      {"bigbird text classify evaluate -m run/final --data test.csv",
+       "bigbird text classify evaluate --data test.csv --predictions predictions.tsv",
+       "bigbird text classify evaluate -m run/final --data test.csv --table classes.tsv --svg confusion.svg"});
+  TextClassifierOptions options;
+  std::string data, predictions, output = "-", table, svg;
+  TextColumnOptions columns;
+  ScoringOptions scoring;
+  CLI::App& app = verb.app();
+  app.add_option("--data", data, "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-m,--model", options.model, "Model folder to classify them with")->type_name("MODEL");
+  app.add_option("--predictions", predictions, "Instead: what text classify predict wrote of them, as TSV")
+      ->type_name("TSV");
+  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  app.add_option("--table", table, "Precision, recall, F1 and confusions of every class, as TSV")
+      ->type_name("FILE");
+  app.add_option("--svg", svg, "The confusion table as a picture")->type_name("FILE");
+  app.add_option("--length", options.length,
+                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  columns.add(verb, true);
+  scoring.add(verb, {});
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  if (!verb.parse(argc, argv)) return 0;
+  if (predictions.empty() == options.model.empty()) {
+    throw_usage("text classify evaluate: give --model or --predictions",
+                "predictions are what `bigbird text classify predict` wrote");
+  }
+  const TextRows gold = labelled_rows(data, columns.columns(Labels::required));
+  ScoredTexts scored;
+  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {{"data", data, ""}}};
+  if (options.model.empty()) {
+    scored = read_scored_texts(gold, predictions);
+    provenance.inputs.push_back({"predictions", predictions, ""});
+  } else {
+    options.batch = scoring.batch();
+    const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+    TextClassifier classifier(options, *backend);
+    scored = score_texts(gold, classifier);
+    say_inputs(data, scored.inputs, classifier.length());
+    if (verb.provenance())
+      provenance.inputs.push_back({"model", options.model, classifier.folder().weights_digest()});
+  }
+  // All are made before one is written: what cannot be made leaves nothing.
+  const std::string classes = table.empty() ? std::string() : class_table_tsv(scored);
+  const std::string picture = svg.empty() ? std::string() : confusion_svg(scored);
+  if (!table.empty()) write_text_atomic(table, classes);
+  if (!svg.empty()) write_text_atomic(svg, picture);
+  OutputStream out(output);
+  out.write(text_metrics_json(scored, verb.provenance() ? provenance_json(provenance) : std::string()));
+  out.close();
+  verb.set_throughput(static_cast<double>(scored.rows()), "texts");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,67 @@
+// `bigbird text vocabulary`: a SentencePiece vocabulary for text, laid out as BigBird's published one.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "apps/command_line.h"
+#include "apps/document_options.h"
+#include "apps/verbs.h"
+#include "lib/core/log.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/text/documents.h"
+#include "lib/tokenization/text_vocabulary.h"
+
+namespace bigbird::apps {
+
+int cmd_text_vocabulary(int argc, char** argv) {
+  Verb verb("text vocabulary", "Train a SentencePiece BPE vocabulary with BigBird's special pieces.",
+            {"bigbird text vocabulary books/ -o tokenizer --vocab-size 8000",
+             "bigbird text vocabulary wiki.jsonl.gz news.txt -o tokenizer --byte-fallback"});
+  TextVocabularyOptions options;
+  DocumentOptions source;
+  CLI::App& app = verb.app();
+  source.add(verb);
+  app.add_option("-o,--output", options.output, "Tokenizer folder to make")->required()->type_name("FOLDER");
+  app.add_option("--vocab-size", options.vocab_size, "Pieces, the 101 reserved ones among them")
+      ->transform(count_suffix());
+  app.add_flag("--byte-fallback", options.byte_fallback,
+               "Unknown characters become the pieces of their bytes, never <unk>");
+  app.add_option("--character-coverage", options.character_coverage,
+                 "Share of the characters, most frequent first, that become pieces");
+  app.add_option("--max-piece-length", options.max_piece_length, "Longest piece, characters");
+  app.add_option("--max-sentence-bytes", options.max_sentence_bytes, "Longer lines are cut at white space");
+  verb.add_force();
+  if (!verb.parse(argc, argv)) return 0;
+  options.overwrite = verb.force();
+  options.source = fmt::format("{}", fmt::join(source.inputs(), ", "));
+  if (verb.provenance()) {
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
+    for (const std::string& input : source.inputs()) provenance.inputs.push_back({"text", input, ""});
+    options.provenance = provenance;
+  }
+  TextDocuments documents(source.inputs(), source.documents());
+  TextDocument document;
+  std::size_t line = 0;
+  const auto next = [&](std::string_view& text) {
+    while (line == document.lines.size()) {
+      if (!documents.next(document)) return false;
+      line = 0;
+    }
+    text = document.lines[line++];
+    return true;
+  };
+  const TextVocabularySummary summary = train_text_vocabulary(next, options);
+  if (summary.vocab_size < options.vocab_size) {
+    log_warning(fmt::format("the text gives {} pieces, fewer than the {} that were asked for",
+                            summary.vocab_size, options.vocab_size));
+  }
+  log_info(fmt::format("{} pieces, {} single characters among them, by {}; {} lines, {} of them cut",
+                       summary.vocab_size, summary.characters, summary.trainer, summary.lines,
+                       summary.lines_cut));
+  verb.set_throughput(static_cast<double>(summary.bytes), "bytes");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,75 @@
+// Options on labelled texts; see text_options.h.
+#include "apps/text_options.h"
+
+#include <array>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/names.h"
+
+namespace bigbird::apps {
+namespace {
+
+constexpr const char* data_group = "Columns and format of the data";
+
+constexpr std::array<std::pair<TableFormat, const char*>, 5> format_names{{{TableFormat::automatic, "auto"},
+                                                                           {TableFormat::csv, "csv"},
+                                                                           {TableFormat::tsv, "tsv"},
+                                                                           {TableFormat::jsonl, "jsonl"},
+                                                                           {TableFormat::folder, "folder"}}};
+
+}  // namespace
+
+void TextColumnOptions::add(Verb& verb, bool with_labels) {
+  CLI::App& app = verb.app();
+  app.add_option(
+         "--text-column", columns_.text_column,
+         "Column or field of the text, by name or from 1; several (2,3) are joined by a blank; default "
+         "sentence1, text, sentence or the first")
+      ->group(data_group);
+  app.add_option("--pair-column", columns_.pair_column,
+                 "Of the second text of a pair; default sentence2, text_pair or the second")
+      ->group(data_group);
+  if (with_labels) {
+    app.add_option("--label-column", columns_.label_column, "Of the label; default label")->group(data_group);
+  }
+  app.add_option("--id-column", columns_.id_column, "Of the id; default id or idx, else rows count from 0")
+      ->group(data_group);
+  app.add_option("--format", format_, "csv, tsv, jsonl or folder (of a folder for each class); auto: by name")
+      ->group(data_group);
+  app.add_flag("--header", header_, "The first row of a table names the columns, whatever it looks like")
+      ->group(data_group);
+  app.add_flag("--no-header", no_header_, "The first row is data; columns are given by number")
+      ->excludes("--header")
+      ->group(data_group);
+  app.add_flag("--newline-escapes", columns_.backslash_newline,
+               "A backslash and an n in a cell are a newline, as in Yelp's files")
+      ->group(data_group);
+  app.add_flag("--replace-invalid", columns_.replace_invalid,
+               "Put U+FFFD where bytes are no UTF-8; else an error")
+      ->group(data_group);
+}
+
+LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
+  LabelledTextOptions result = columns_;
+  result.format = parse_name(format_names, format_, "format");
+  if (header_) result.header = HeaderRow::yes;
+  if (no_header_) result.header = HeaderRow::no;
+  result.labels = labels;
+  return result;
+}
+
+void TextEncodingChoice::add(Verb& verb) {
+  CLI::App& app = verb.app();
+  app.add_option("--whitespace", white_space_,
+                 "fold: every white-space character is a blank; keep: as the tokenizer's own code reads it")
+      ->check(CLI::IsMember({"fold", "keep"}));
+  app.add_flag("--ascii-punctuation", ascii_punctuation_,
+               "Curly quotes, dashes and the ellipsis become ASCII before they are tokenized");
+}
+
+TextEncodingOptions TextEncodingChoice::encoding() const {
+  return {white_space_ == "keep" ? WhiteSpace::keep : WhiteSpace::fold, ascii_punctuation_};
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,254 @@
+// Python's str over UTF-8, with ICU's tables of characters; see unicode.h.
+#include "lib/core/unicode.h"
+
+#include <fmt/format.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+constexpr char32_t replacement_character = 0xFFFD;
+constexpr char32_t dotted_capital_i =
+    0x130;  // the one letter with a longer small form: i, combining dot above
+constexpr char32_t capital_sigma = 0x3A3;
+constexpr char32_t small_sigma = 0x3C3;
+constexpr char32_t final_sigma = 0x3C2;
+
+constexpr bool is_ascii(char32_t c) {
+  return c < 0x80;
+}
+
+constexpr bool is_ascii_letter(char32_t c) {
+  return (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z');
+}
+
+constexpr bool is_ascii_digit(char32_t c) {
+  return c >= U'0' && c <= U'9';
+}
+
+std::uint32_t category_of(char32_t c) {
+  return U_GET_GC_MASK(static_cast<UChar32>(c));
+}
+
+bool has_property(char32_t c, UProperty property) {
+  return u_hasBinaryProperty(static_cast<UChar32>(c), property) != 0;
+}
+
+// Python's rule (SpecialCasing's Final_Sigma): a cased letter before, none after, whatever ignorable
+// characters lie between.
+bool ends_a_word(std::string_view text, const CodePoint& sigma) {
+  bool cased = false;
+  for (std::size_t at = sigma.begin; at > 0;) {
+    const CodePoint c = code_point_before(text, at);
+    at = c.begin;
+    if (has_property(c.value, UCHAR_CASE_IGNORABLE)) continue;
+    cased = has_property(c.value, UCHAR_CASED);
+    break;
+  }
+  if (!cased) return false;
+  for (std::size_t at = sigma.end; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    at = c.end;
+    if (has_property(c.value, UCHAR_CASE_IGNORABLE)) continue;
+    return !has_property(c.value, UCHAR_CASED);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_white_space(char32_t c) {
+  if (c <= 0xA0) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0;
+  return c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+         c == 0x205F || c == 0x3000;
+}
+
+bool is_ascii_punctuation(char32_t c) {
+  return c > U' ' && c < 0x7F && !is_ascii_letter(c) && !is_ascii_digit(c);
+}
+
+bool is_letter(char32_t c) {
+  return is_ascii(c) ? is_ascii_letter(c) : (category_of(c) & U_GC_L_MASK) != 0;
+}
+
+bool is_number(char32_t c) {
+  return is_ascii(c) ? is_ascii_digit(c) : (category_of(c) & U_GC_N_MASK) != 0;
+}
+
+bool is_word_character(char32_t c) {
+  if (is_ascii(c)) return is_ascii_letter(c) || is_ascii_digit(c) || c == U'_';
+  return (category_of(c) & (U_GC_L_MASK | U_GC_N_MASK)) != 0;
+}
+
+CodePoint code_point_at(std::string_view text, std::size_t at) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  if (bytes[at] < 0x80) return {bytes[at], at, at + 1};
+  // Four bytes are the longest character, so that ICU's 32-bit positions hold for any length of text.
+  const auto length = static_cast<std::int32_t>(std::min<std::size_t>(4, text.size() - at));
+  std::int32_t next = 0;
+  UChar32 c = 0;
+  U8_NEXT(bytes + at, next, length, c);
+  if (c < 0) return {replacement_character, at, at + 1};
+  return {static_cast<char32_t>(c), at, at + static_cast<std::size_t>(next)};
+}
+
+CodePoint code_point_before(std::string_view text, std::size_t end) {
+  // The character that begins up to three bytes further left and ends here; else the last byte stands alone.
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, end); ++length) {
+    const CodePoint c = code_point_at(text.substr(0, end), end - length);
+    if (c.end == end && (length > 1 || c.value != replacement_character)) return c;
+  }
+  return {replacement_character, end - 1, end};
+}
+
+std::size_t count_code_points(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++count) at = code_point_at(text, at).end;
+  return count;
+}
+
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string code_points;
+  code_points.reserve(text.size());
+  for (const CodePoint& c : CodePoints(text)) code_points.push_back(c.value);
+  return code_points;
+}
+
+void append_utf8(std::string& text, char32_t c) {
+  const auto tail = [](char32_t bits) { return static_cast<char>(0x80 | (bits & 0x3F)); };
+  if (c < 0x80) {
+    text += static_cast<char>(c);
+  } else if (c < 0x800) {
+    text += static_cast<char>(0xC0 | (c >> 6));
+    text += tail(c);
+  } else if (c < 0x10000) {
+    text += static_cast<char>(0xE0 | (c >> 12));
+    text += tail(c >> 6);
+    text += tail(c);
+  } else {
+    text += static_cast<char>(0xF0 | (c >> 18));
+    text += tail(c >> 12);
+    text += tail(c >> 6);
+    text += tail(c);
+  }
+}
+
+std::string encode_utf8(std::u32string_view code_points) {
+  std::string text;
+  text.reserve(code_points.size());
+  for (const char32_t c : code_points) append_utf8(text, c);
+  return text;
+}
+
+std::size_t find_invalid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    // A U+FFFD of the text itself has three bytes.
+    if (c.value == replacement_character && c.end - c.begin == 1) return at;
+    at = c.end;
+  }
+  return text.size();
+}
+
+std::string lower(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (const CodePoint& c : CodePoints(text)) {
+    if (is_ascii(c.value)) {
+      const bool capital = c.value >= U'A' && c.value <= U'Z';
+      result += static_cast<char>(capital ? c.value + (U'a' - U'A') : c.value);
+    } else if (c.value == dotted_capital_i) {
+      result += "i\xCC\x87";
+    } else if (c.value == capital_sigma) {
+      append_utf8(result, ends_a_word(text, c) ? final_sigma : small_sigma);
+    } else if (const auto small = static_cast<char32_t>(u_tolower(static_cast<UChar32>(c.value)));
+               small != c.value) {
+      append_utf8(result, small);
+    } else {
+      result += text.substr(c.begin, c.end - c.begin);
+    }
+  }
+  return result;
+}
+
+std::vector<std::string_view> split_white_space(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  const auto close = [&](std::size_t end) {
+    if (begin < end) words.push_back(text.substr(begin, end - begin));
+  };
+  for (const CodePoint& c : CodePoints(text)) {
+    if (!is_white_space(c.value)) continue;
+    close(c.begin);
+    begin = c.end;
+  }
+  close(text.size());
+  return words;
+}
+
+std::string_view strip_white_space_left(std::string_view text) {
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const CodePoint c = code_point_at(text, begin);
+    if (!is_white_space(c.value)) break;
+    begin = c.end;
+  }
+  return text.substr(begin);
+}
+
+std::string_view strip_white_space(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    const CodePoint c = code_point_before(text, end);
+    if (!is_white_space(c.value)) break;
+    end = c.begin;
+  }
+  return strip_white_space_left(text.substr(0, end));
+}
+
+CodePointIndex::CodePointIndex(std::string_view text) : text_(text) {
+  const bool ascii = std::all_of(text.begin(), text.end(),
+                                 [](char byte) { return is_ascii(static_cast<unsigned char>(byte)); });
+  if (ascii) {
+    size_ = text.size();
+    return;
+  }
+  for (std::size_t at = 0; at < text.size(); ++size_) {
+    if (size_ % step == 0) marks_.push_back(at);
+    at = code_point_at(text, at).end;
+  }
+}
+
+std::size_t CodePointIndex::byte_of(std::size_t code_point) const {
+  if (code_point > size_) {
+    throw_bad_input(fmt::format("code point {} of a text that has {}", code_point, size_));
+  }
+  if (code_point == size_) return text_.size();
+  if (marks_.empty()) return code_point;
+  std::size_t at = marks_[code_point / step];
+  for (std::size_t left = code_point % step; left > 0; --left) at = code_point_at(text_, at).end;
+  return at;
+}
+
+std::size_t CodePointIndex::code_point_of(std::size_t byte) const {
+  if (byte > text_.size()) throw_bad_input(fmt::format("byte {} of a text that has {}", byte, text_.size()));
+  if (byte == text_.size()) return size_;
+  if (marks_.empty()) return byte;
+  const auto mark = std::upper_bound(marks_.begin(), marks_.end(), byte) - 1;
+  std::size_t code_point = static_cast<std::size_t>(mark - marks_.begin()) * step;
+  for (std::size_t at = *mark; (at = code_point_at(text_, at).end) <= byte;) ++code_point;
+  return code_point;
+}
+
+std::string_view CodePointIndex::slice(std::size_t begin, std::size_t end) const {
+  const std::size_t first = byte_of(begin);
+  return text_.substr(first, byte_of(end) - first);
+}
+
+}  // namespace bigbird

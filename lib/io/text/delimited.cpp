@@ -1,0 +1,178 @@
+// Rows of CSV and TSV files; see delimited.h.
+#include "lib/io/text/delimited.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "lib/core/error.h"
+
+namespace bigbird {
+namespace {
+
+const char* separator_name(char separator) {
+  return separator == '\t' ? "a tab" : separator == ',' ? "a comma" : "the separator";
+}
+
+// A number from 1 to `width` as its 0-based column; npos for anything else.
+std::size_t column_by_number(std::string_view text, std::size_t width) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && number >= 1 && number <= width ? number - 1 : std::string_view::npos;
+}
+
+std::string known_columns(const std::vector<std::string>& header, std::size_t width) {
+  if (header.empty()) return fmt::format("without a header, columns are numbers from 1 to {}", width);
+  std::string names;
+  for (const std::string& name : header) names += (names.empty() ? "" : ", ") + text_for_message(name);
+  return "the columns are: " + names;
+}
+
+}  // namespace
+
+DelimitedReader::DelimitedReader(const std::string& path, const DelimitedOptions& options)
+    : DelimitedReader(TextInput(path), options) {}
+
+DelimitedReader::DelimitedReader(TextInput input, const DelimitedOptions& options)
+    : lines_(std::move(input), options.replace_invalid), options_(options) {
+  if (options_.header) use_first_row_as_header();
+}
+
+std::string DelimitedReader::where() const {
+  return fmt::format("{}:{}", path(), row_line_);
+}
+
+void DelimitedReader::use_first_row_as_header() {
+  if (!next(header_)) {
+    throw_bad_input(fmt::format("{}: no header: the file is empty", path()),
+                    "the first row must name the columns");
+  }
+}
+
+const std::vector<std::string>* DelimitedReader::peek() {
+  if (!has_ahead_) {
+    if (!read_row(ahead_, ahead_line_)) return nullptr;
+    has_ahead_ = true;
+  }
+  return &ahead_;
+}
+
+std::size_t DelimitedReader::width() {
+  if (width_ == 0) peek();
+  return width_;
+}
+
+bool DelimitedReader::has_column(std::string_view name_or_number) {
+  return std::find(header_.begin(), header_.end(), name_or_number) != header_.end() ||
+         column_by_number(name_or_number, width()) != std::string_view::npos;
+}
+
+std::size_t DelimitedReader::column(std::string_view name_or_number) {
+  const auto found = std::find(header_.begin(), header_.end(), name_or_number);
+  if (found != header_.end()) {
+    if (std::find(found + 1, header_.end(), name_or_number) != header_.end()) {
+      throw_bad_input(fmt::format("{}: two columns are named '{}'", path(), text_for_message(name_or_number)),
+                      "rename one of them, or give its number");
+    }
+    return static_cast<std::size_t>(found - header_.begin());
+  }
+  const std::size_t number = column_by_number(name_or_number, width());
+  if (number == std::string_view::npos) {
+    throw_bad_input(fmt::format("{}: no column '{}'", path(), text_for_message(name_or_number)),
+                    known_columns(header_, width()));
+  }
+  return number;
+}
+
+bool DelimitedReader::next(std::vector<std::string>& row) {
+  if (has_ahead_) {
+    row.swap(ahead_);
+    row_line_ = ahead_line_;
+    has_ahead_ = false;
+    return true;
+  }
+  return read_row(row, row_line_);
+}
+
+bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& line_number) {
+  std::string_view line;
+  do {
+    if (!lines_.next(line)) return false;
+  } while (line.empty() && width_ != 1);
+  line_number = lines_.line_number();
+  std::size_t fields = 0;
+  if (options_.quoting == Quoting::none) {
+    for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+      end = line.find(options_.separator, begin);
+      if (fields == row.size()) row.emplace_back();
+      row[fields++].assign(line.substr(begin, end == std::string_view::npos ? end : end - begin));
+    }
+  } else {
+    split_quoted(line, row, fields);
+  }
+  row.resize(fields);
+  if (width_ == 0) width_ = fields;
+  check_width(row, line_number);
+  return true;
+}
+
+void DelimitedReader::split_quoted(std::string_view line, std::vector<std::string>& row,
+                                   std::size_t& fields) {
+  std::size_t at = 0;
+  for (;;) {
+    if (fields == row.size()) row.emplace_back();
+    std::string& field = row[fields++];
+    field.clear();
+    if (at >= line.size() || line[at] != '"') {
+      const std::size_t end = line.find(options_.separator, at);
+      field.assign(line.substr(at, end == std::string_view::npos ? end : end - at));
+      if (end == std::string_view::npos) return;
+      at = end + 1;
+      continue;
+    }
+    const std::uint64_t opening = lines_.line_number();
+    ++at;
+    for (;;) {
+      const std::size_t quote = line.find('"', at);
+      field += line.substr(at, quote == std::string_view::npos ? quote : quote - at);
+      if (quote == std::string_view::npos) {
+        if (!lines_.next(line)) {
+          throw_bad_input(
+              fmt::format("{}:{}: the quote that opens field {} is never closed", path(), opening, fields),
+              "a \" inside of a quoted field is written twice; where \" is text, set `quoting` none");
+        }
+        field += '\n';
+        at = 0;
+      } else if (quote + 1 < line.size() && line[quote + 1] == '"') {
+        field += '"';
+        at = quote + 2;
+      } else {
+        at = quote + 1;
+        break;
+      }
+    }
+    if (at >= line.size()) return;
+    if (line[at] != options_.separator) {
+      throw_bad_input(
+          fmt::format("{}:{}: after the closing quote of field {} there is '{}' where {} is expected", path(),
+                      opening, fields, text_for_message(line.substr(at), 1),
+                      separator_name(options_.separator)),
+          "a \" inside of a quoted field is written twice; where \" is text, set `quoting` none");
+    }
+    ++at;
+  }
+}
+
+void DelimitedReader::check_width(const std::vector<std::string>& row, std::uint64_t line) const {
+  if (row.size() == width_ || options_.ragged == RaggedRows::kept) return;
+  throw_bad_input(fmt::format("{}:{}: {} field{} where the {} has {}", path(), line, row.size(),
+                              row.size() == 1 ? "" : "s", header_.empty() ? "first row" : "header", width_),
+                  options_.separator == '\t'
+                      ? "fields are separated by single tabs"
+                      : "a field that holds the separator or a newline stands in quotes");
+}
+
+}  // namespace bigbird

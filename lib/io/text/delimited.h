@@ -1,0 +1,85 @@
+// Rows of CSV and TSV files, streamed. CSV: RFC 4180.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/io/text/text_lines.h"
+
+namespace bigbird {
+
+enum class Quoting {
+  doubled,  // a field that begins with " ends at the next single "; "" inside of it is one "
+  none      // " is text and a row is a line, as in GLUE's files
+};
+
+enum class RaggedRows {
+  refused,  // Error{bad_input}
+  kept      // handed out as they are: who calls drops and counts them (QQP of GLUE)
+};
+
+struct DelimitedOptions {
+  char separator = ',';
+  Quoting quoting = Quoting::doubled;
+  bool header = true;  // the first row names the columns
+  RaggedRows ragged = RaggedRows::refused;
+  bool replace_invalid = false;
+};
+
+// A column as a user names it: a name of the header, else a number from 1. With a header a name that is
+// itself a number ("2") wins over the number.
+//
+// A line of nothing but its end is skipped, unless rows have one column: there it is an empty field. Line
+// ends inside of quotes are \n, whatever they are in the file. Outside of quotes " is text ("5\" disk"
+// without its own quotes), as Python's csv and pandas have it.
+//
+// Error{bad_input} "FILE:LINE: ...": all of TextLines; no header; a row with another number of fields than
+// the header, or than the first row (LINE is where the row begins); a quote that is never closed, or followed
+// by anything but a separator (LINE is that of the opening quote); a name twice in the header once it is
+// asked for.
+class DelimitedReader {
+ public:
+  explicit DelimitedReader(const std::string& path, const DelimitedOptions& options = {});
+  explicit DelimitedReader(TextInput input, const DelimitedOptions& options = {});
+
+  // Names of the columns; empty without a header.
+  const std::vector<std::string>& header() const { return header_; }
+  // Fields of a row: of the header, else of the first row (reads ahead to it); 0 for a file without rows.
+  std::size_t width();
+  // The first row without taking it; nullptr for a file without rows.
+  const std::vector<std::string>* peek();
+  // From now on the first row is the header; before any row was taken, without a header.
+  void use_first_row_as_header();
+
+  bool has_column(std::string_view name_or_number);
+  // 0-based index of a column; Error{bad_input} that lists the columns that are there.
+  std::size_t column(std::string_view name_or_number);
+
+  // The next row; false at the end.
+  bool next(std::vector<std::string>& row);
+  // 1-based line that the row returned last begins at.
+  std::uint64_t line_number() const { return row_line_; }
+  // "FILE:LINE" of it.
+  std::string where() const;
+  const std::string& path() const { return lines_.path(); }
+  std::uint64_t replaced() const { return lines_.replaced(); }
+
+ private:
+  bool read_row(std::vector<std::string>& row, std::uint64_t& line);
+  void split_quoted(std::string_view line, std::vector<std::string>& row, std::size_t& fields);
+  void check_width(const std::vector<std::string>& row, std::uint64_t line) const;
+
+  TextLines lines_;
+  DelimitedOptions options_;
+  std::vector<std::string> header_;
+  std::vector<std::string> ahead_;  // the row that peek() has read
+  std::uint64_t ahead_line_ = 0;
+  bool has_ahead_ = false;
+  std::size_t width_ = 0;  // 0: not known yet
+  std::uint64_t row_line_ = 0;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,150 @@
+// Questions through a model; see answerer.h.
+#include "lib/tasks/text/qa/answerer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t usual_candidates = 20;
+constexpr std::size_t usual_answer = 30;
+constexpr std::size_t usual_answer_of_the_pipeline = 15;
+
+const std::string no_answer_text;
+const TextSpan no_answer_span;
+
+}  // namespace
+
+const std::string& AnsweredQuestion::text() const {
+  if (decoded != nullptr) return decoded->text;
+  return scored.empty() ? no_answer_text : scored.front().text;
+}
+
+const TextSpan& AnsweredQuestion::span() const {
+  if (decoded != nullptr) return decoded->span;
+  return scored.empty() ? no_answer_span : scored.front().span;
+}
+
+double AnsweredQuestion::probability() const {
+  if (decoded != nullptr) return decoded->probability;
+  return scored.empty() ? 0 : scored.front().score;
+}
+
+// A question whose windows are under way.
+struct QuestionAnswerer::Pending {
+  QuestionExample example;
+  EncodedQuestion encoded;
+  std::vector<ContextWindow> windows;
+  // Logits of the windows that have run, in their order.
+  std::vector<std::vector<float>> starts, ends;
+  std::function<void(const AnsweredQuestion&)> done;
+};
+
+QuestionAnswerer::QuestionAnswerer(const QuestionAnswererOptions& options, kernels::Backend& backend)
+    : options_(options), folder_(options.model) {
+  folder_.require_question_head();
+  folder_.require(Alphabet::text);
+  settings_ = read_text_settings(options.model);
+  if (settings_.task.value_or(TextTask::question_answering) != TextTask::question_answering) {
+    throw_bad_input(
+        fmt::format("{}: a model for {}, not for questions", options.model, name_of(*settings_.task)),
+        "make one with `bigbird text qa finetune`");
+  }
+  const bool pipeline = options.decoding == AnswerDecoding::pipeline;
+  n_best_ = options.n_best.value_or(pipeline ? 1 : usual_candidates);
+  max_answer_ = options.max_answer.value_or(pipeline ? usual_answer_of_the_pipeline : usual_answer);
+  if (n_best_ == 0 || max_answer_ == 0) {
+    throw_usage("`n_best` and `max_answer` must be at least 1", "the defaults are 20 and 30");
+  }
+  if (!std::isfinite(options.null_threshold)) {
+    throw_usage("`null_threshold` must be a finite number", "0 is the usual one");
+  }
+  if (pipeline && options.null_threshold != 0) {
+    throw_usage("`null_threshold` belongs to run_qa's decoding, the pipeline has none",
+                "leave `null_threshold` away, or take the other `decode`");
+  }
+  const std::int64_t length = prediction_length(options.length, settings_, folder_.config());
+  windows_ = chosen_windows(length, options.windows);
+  encoder_ =
+      std::make_unique<QuestionEncoder>(folder_.tokenizer(), settings_.encoding, windows_.max_question);
+  SequenceRunnerOptions runner;
+  runner.batch = options.batch;
+  runner.answer_logits = true;
+  runner.longest = length;
+  runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
+}
+
+QuestionAnswerer::~QuestionAnswerer() = default;
+
+void QuestionAnswerer::decode(const Pending& pending) const {
+  const DecodedQuestion question{pending.example, *pending.encoded.context, pending.encoded.question.size()};
+  std::vector<WindowLogits> logits;
+  for (std::size_t i = 0; i < pending.windows.size(); ++i)
+    logits.push_back({pending.windows[i], pending.starts[i], pending.ends[i]});
+  std::vector<ScoredAnswer> scored;
+  if (options_.decoding == AnswerDecoding::pipeline) {
+    PipelineDecoding decoding;
+    decoding.top_k = n_best_;
+    decoding.max_answer = max_answer_;
+    decoding.impossible_answer = options_.version_2;
+    scored = decode_pipeline(question, logits, decoding);
+    return pending.done({pending.example, nullptr, scored});
+  }
+  const DecodedAnswer decoded =
+      decode_spans(question, logits, {n_best_, max_answer_, options_.version_2, options_.null_threshold});
+  pending.done({pending.example, &decoded, scored});
+}
+
+void QuestionAnswerer::add(QuestionExample example, std::function<void(const AnsweredQuestion&)> done) {
+  const auto pending = std::make_shared<Pending>();
+  pending->example = std::move(example);
+  pending->done = std::move(done);
+  pending->encoded = encoder_->encode(pending->example);
+  const EncodedQuestion& encoded = pending->encoded;
+  pending->windows =
+      context_windows(encoded.question.size(), encoded.context->ids.size(), windows_, pending->example.where);
+  ++questions_;
+  const SpecialIds& special = folder_.tokenizer().special();
+  for (const ContextWindow& window : pending->windows) {
+    std::vector<std::uint32_t> ids, types;
+    append_input(encoded.question, *encoded.context, window, special.cls, special.sep, ids, types);
+    SequenceInput input{{ids.begin(), ids.end()}, {types.begin(), types.end()}};
+    ++inputs_;
+    runner_->add(std::move(input), [this, pending](const SequenceResult& result) {
+      pending->starts.emplace_back(result.start_logits.begin(), result.start_logits.end());
+      pending->ends.emplace_back(result.end_logits.begin(), result.end_logits.end());
+      if (pending->starts.size() == pending->windows.size()) decode(*pending);
+    });
+  }
+}
+
+void QuestionAnswerer::finish() {
+  runner_->finish();
+}
+
+void QuestionAnswerer::say(const std::string& path) const {
+  if (encoder_->cut_questions() > 0) {
+    log_warning(fmt::format("{}: {} of {} questions are longer than {} tokens and are cut", path,
+                            encoder_->cut_questions(), questions_, windows_.max_question));
+  }
+  if (const auto warning = encoder_->unknown().warning()) log_warning(path + ": " + *warning);
+}
+
+void answer_questions(SquadReader& reader, QuestionAnswerer& answerer,
+                      const std::function<void(const AnsweredQuestion&)>& done) {
+  QuestionExample example;
+  while (reader.next(example)) {
+    throw_if_cancelled();
+    answerer.add(example, done);
+  }
+  answerer.finish();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,75 @@
+// Formats of questions and the defaults of their windows; see question_format.h.
+#include "lib/tasks/text/qa/question_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/names.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::array<std::pair<QuestionFormat, const char*>, 5> question_format_names{
+    {{QuestionFormat::squad, "squad"},
+     {QuestionFormat::hotpotqa, "hotpotqa"},
+     {QuestionFormat::natural_questions, "nq"},
+     {QuestionFormat::triviaqa, "triviaqa"},
+     {QuestionFormat::wikihop, "wikihop"}}};
+
+constexpr std::int64_t usual_training_length = 4096;
+constexpr std::int64_t usual_length_of_transformers = 384;
+constexpr std::size_t usual_overlap = 1024;
+constexpr std::size_t usual_question = 64;
+
+std::int64_t checked_length(std::int64_t asked, const ModelConfig& config) {
+  const std::int64_t most = config.max_position_embeddings;
+  if (asked < 4 || asked > most) {
+    throw_usage(fmt::format("`length` {}: must lie between 4 and the model's {} positions", asked, most),
+                "the usual values are 384 to 4096");
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::string name_of(QuestionFormat format) {
+  return find_name(question_format_names, format);
+}
+
+QuestionFormat parse_question_format(const std::string& name) {
+  return parse_name(question_format_names, name, "format of questions");
+}
+
+void require_span_format(QuestionFormat format, const std::string& what) {
+  if (format == QuestionFormat::squad) return;
+  throw_usage(fmt::format("`format` {}: {} takes squad alone so far", name_of(format), what),
+              "text qa evaluate scores predictions of all five; files shaped like SQuAD's work here");
+}
+
+WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice) {
+  WindowOptions windows;
+  windows.length = static_cast<std::size_t>(length);
+  windows.overlap = choice.overlap.value_or(std::min(usual_overlap, windows.length / 3));
+  windows.step = choice.step;
+  windows.max_question =
+      choice.max_question.value_or(std::max<std::size_t>(1, std::min(usual_question, windows.length / 4)));
+  check_window_options(windows);
+  return windows;
+}
+
+std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings, const ModelConfig& config) {
+  const std::int64_t most = config.max_position_embeddings;
+  if (asked != 0) return checked_length(asked, config);
+  return std::min(settings.length != 0 ? settings.length : usual_length_of_transformers, most);
+}
+
+std::int64_t training_length(std::int64_t asked, const ModelConfig& config) {
+  if (asked != 0) return checked_length(asked, config);
+  return std::min(usual_training_length, config.max_position_embeddings);
+}
+
+}  // namespace bigbird

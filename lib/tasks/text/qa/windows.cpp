@@ -1,0 +1,105 @@
+// Windows over long contexts and labels in them; see windows.h.
+#include "lib/tasks/text/qa/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/core/error.h"
+#include "lib/core/unicode.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::size_t special_pieces = 3;  // [CLS] and twice [SEP]
+
+[[noreturn]] void throw_no_room(const std::string& where, std::size_t question,
+                                const WindowOptions& options) {
+  const std::size_t taken = question + special_pieces;
+  const std::size_t room = options.length > taken ? options.length - taken : 0;
+  const std::string context = fmt::format("{}`length` {} leaves {} context tokens beside a question of {}",
+                                          where, options.length, room, question);
+  if (options.step) {
+    throw_usage(
+        fmt::format("{}, and `step` is {}", context, *options.step),
+        "`step` must be at least 1 and no more than the context tokens of a window: a larger `length`, a "
+        "smaller `step` or a smaller `max_question`");
+  }
+  throw_usage(fmt::format("{}, and `overlap` is {}", context, options.overlap),
+              "windows must hold more context than they share: a larger `length`, a smaller `overlap` or a "
+              "smaller `max_question`");
+}
+
+// Context tokens of a window; the step from one to the next is at least 1 and leaves no token out.
+std::size_t window_room(std::size_t question, const WindowOptions& options, const std::string& where) {
+  if (options.length <= question + special_pieces) throw_no_room(where, question, options);
+  const std::size_t room = options.length - question - special_pieces;
+  const bool fits = options.step ? *options.step >= 1 && *options.step <= room : room > options.overlap;
+  if (!fits) throw_no_room(where, question, options);
+  return room;
+}
+
+}  // namespace
+
+void check_window_options(const WindowOptions& options) {
+  if (options.max_question == 0) {
+    throw_usage("`max_question` 0: a question needs at least one token", "the default is 64");
+  }
+  window_room(options.max_question, options, "");
+}
+
+std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::size_t context_tokens,
+                                           const WindowOptions& options, const std::string& where) {
+  const std::size_t room = window_room(question_tokens, options, where + ": ");
+  const std::size_t step = options.step ? *options.step : room - options.overlap;
+  std::vector<ContextWindow> windows;
+  for (std::size_t first = 0;; first += step) {
+    windows.push_back({first, std::min(room, context_tokens - first)});
+    if (first + room >= context_tokens) return windows;
+  }
+}
+
+void append_input(std::span<const std::uint32_t> question, const ContextTokens& context,
+                  const ContextWindow& window, std::uint32_t cls, std::uint32_t sep,
+                  std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& types) {
+  ids.push_back(cls);
+  ids.insert(ids.end(), question.begin(), question.end());
+  ids.push_back(sep);
+  const auto first = context.ids.begin() + static_cast<std::ptrdiff_t>(window.first);
+  ids.insert(ids.end(), first, first + static_cast<std::ptrdiff_t>(window.count));
+  ids.push_back(sep);
+  types.insert(types.end(), question.size() + 2, 0);
+  types.insert(types.end(), window.count + 1, 1);
+}
+
+SpanLabel span_label(const ContextTokens& context, const ContextWindow& window, std::size_t question_tokens,
+                     const TextSpan& answer) {
+  if (window.count == 0 || answer.begin >= answer.end) return {};
+  const auto first = context.spans.begin() + static_cast<std::ptrdiff_t>(window.first);
+  const auto last = first + static_cast<std::ptrdiff_t>(window.count);
+  if (first->begin > answer.begin || (last - 1)->end < answer.end) return {};
+  // Tokens stand in the order of their text, so that both ends are found by halving.
+  const auto behind_start =
+      std::partition_point(first, last, [&](const TextSpan& token) { return token.begin <= answer.begin; });
+  const auto end =
+      std::partition_point(first, last, [&](const TextSpan& token) { return token.end < answer.end; });
+  const std::size_t at = context_position(question_tokens);
+  return {at + static_cast<std::size_t>(behind_start - 1 - first),
+          at + static_cast<std::size_t>(end - first)};
+}
+
+TextSpan labelled_text(const std::string& text, const ContextTokens& context, const ContextWindow& window,
+                       std::size_t question_tokens, const SpanLabel& label) {
+  if (label.start == 0) return {};
+  const auto token = [&](std::size_t position) -> const TextSpan& {
+    return context.spans.at(position - context_position(question_tokens) + window.first);
+  };
+  TextSpan span{token(label.start).begin, token(label.end).end};
+  if (span.end < span.begin) return {};
+  const CodePointIndex index(text);
+  const std::string_view covered = index.slice(span.begin, span.end);
+  span.begin = span.end - count_code_points(strip_white_space_left(covered));
+  return span;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,67 @@
+// text.json of a model folder; see text_settings.h.
+#include "lib/tasks/text/text_settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/names.h"
+#include "lib/io/files/file.h"
+
+namespace bigbird {
+namespace {
+
+constexpr const char* text_settings_file = "text.json";
+
+constexpr std::array<std::pair<TextTask, const char*>, 2> text_task_names{
+    {{TextTask::classification, "classify"}, {TextTask::question_answering, "qa"}}};
+constexpr std::array<std::pair<WhiteSpace, const char*>, 2> white_space_names{
+    {{WhiteSpace::fold, "fold"}, {WhiteSpace::keep, "keep"}}};
+
+}  // namespace
+
+std::string name_of(TextTask task) {
+  return find_name(text_task_names, task);
+}
+
+TextSettings read_text_settings(const std::string& model_folder) {
+  const std::string path = model_folder + "/" + text_settings_file;
+  TextSettings settings;
+  if (!file_exists(path)) return settings;
+  try {
+    const auto json = nlohmann::json::parse(read_file(path));
+    const auto task = find_value(text_task_names, json.at("task").get<std::string>());
+    const auto white_space = find_value(white_space_names, json.at("white_space").get<std::string>());
+    if (!task || !white_space) {
+      throw_bad_input(path + ": a task or a way of white space that is not known",
+                      "it may be of a later version of bigbird");
+    }
+    settings.task = *task;
+    settings.encoding.white_space = *white_space;
+    settings.encoding.ascii_punctuation = json.at("ascii_punctuation").get<bool>();
+    settings.data_format = json.at("data_format").get<std::string>();
+    settings.length = json.at("length").get<std::int64_t>();
+    settings.second_type = json.at("second_type").get<bool>();
+  } catch (const nlohmann::json::exception& error) {
+    throw_bad_input(fmt::format("{}: is damaged ({})", path, error.what()),
+                    "copy it again from the folder that finetune wrote");
+  }
+  if (settings.length < 0) throw_bad_input(path + ": a negative length", "copy the model folder again");
+  return settings;
+}
+
+std::map<std::string, std::string> text_settings_files(const TextSettings& settings) {
+  nlohmann::ordered_json json;
+  json["task"] = find_name(text_task_names, settings.task.value());
+  json["data_format"] = settings.data_format;
+  json["length"] = settings.length;
+  json["second_type"] = settings.second_type;
+  json["white_space"] = find_name(white_space_names, settings.encoding.white_space);
+  json["ascii_punctuation"] = settings.encoding.ascii_punctuation;
+  return {{text_settings_file, json.dump(2) + "\n"}};
+}
+
+}  // namespace bigbird

@@ -1,0 +1,33 @@
+// How the texts of a fine-tuned model are turned into tokens: kept beside its weights as text.json, so that
+// every verb that uses the model reads texts as it was trained to. A folder without the file (Hugging Face's)
+// is read as transformers reads it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lib/tokenization/text_encoding.h"
+
+namespace bigbird {
+
+enum class TextTask { classification, question_answering };
+std::string name_of(TextTask task);  // "classify", "qa"
+
+struct TextSettings {
+  std::optional<TextTask> task;  // what the model was made for; nothing where its folder does not tell
+  std::string data_format;       // of questions: "squad" ...; of classes empty, or a GLUE task's name
+  std::int64_t length = 0;       // most tokens of an input, special ones included; 0: what the model takes
+  // Whether the second text of a pair has token type 1, as BERT's has. Hugging Face's BigBird tokenizer gives
+  // type 0 throughout; its question answering head sets them itself.
+  bool second_type = false;
+  TextEncodingOptions encoding{.white_space = WhiteSpace::keep};
+};
+
+// Error{bad_input} naming text.json where it is damaged or of a later form. Without the file the defaults.
+TextSettings read_text_settings(const std::string& model_folder);
+// text.json as FolderExtras::files takes it.
+std::map<std::string, std::string> text_settings_files(const TextSettings& settings);
+
+}  // namespace bigbird

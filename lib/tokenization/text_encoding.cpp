@@ -1,0 +1,225 @@
+// Texts with their offsets in code points; see text_encoding.h.
+#include "lib/tokenization/text_encoding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/core/error.h"
+#include "lib/core/unicode.h"
+
+namespace bigbird {
+namespace {
+
+// What a character becomes with ascii_punctuation; empty: itself.
+std::string_view ascii_of(char32_t c) {
+  switch (c) {
+    case U'\u2018':  // single quotation marks, prime
+    case U'\u2019':
+    case U'\u201A':
+    case U'\u201B':
+    case U'\u2032':
+    case U'\u2039':
+    case U'\u203A':
+      return "'";
+    case U'\u00AB':  // double ones
+    case U'\u00BB':
+    case U'\u201C':
+    case U'\u201D':
+    case U'\u201E':
+    case U'\u201F':
+    case U'\u2033':
+      return "\"";
+    case U'\u2010':  // hyphens, dashes, minus
+    case U'\u2011':
+    case U'\u2012':
+    case U'\u2013':
+    case U'\u2014':
+    case U'\u2015':
+    case U'\u2212':
+      return "-";
+    case U'\u2026':
+      return "...";
+    default:
+      return {};
+  }
+}
+
+// Numbers of the characters that begin before a byte, for bytes that mostly rise from call to call. A byte
+// listed in `added` belongs to the character before it.
+class CharacterCounter {
+ public:
+  explicit CharacterCounter(const FoldedText& folded) : folded_(folded) {}
+
+  // Characters that begin before byte `at`.
+  std::uint32_t before(std::size_t at) {
+    if (at < at_) *this = CharacterCounter(folded_);
+    for (; at_ < at; ++at_) count_ += begins(at_) ? 1u : 0u;
+    return count_;
+  }
+  // The number of the character that holds byte `at`; for the end of the text, of all characters.
+  std::uint32_t of(std::size_t at) { return at < folded_.text.size() ? before(at + 1) - 1 : before(at); }
+
+ private:
+  CharacterCounter(const CharacterCounter&) = default;
+  CharacterCounter& operator=(const CharacterCounter& other) {
+    at_ = other.at_;
+    count_ = other.count_;
+    next_added_ = other.next_added_;
+    return *this;
+  }
+
+  // For bytes in order.
+  bool begins(std::size_t at) {
+    if (next_added_ < folded_.added.size() && folded_.added[next_added_] == at) {
+      ++next_added_;
+      return false;
+    }
+    return (static_cast<unsigned char>(folded_.text[at]) & 0xc0) != 0x80;
+  }
+
+  const FoldedText& folded_;
+  std::size_t at_ = 0;
+  std::size_t next_added_ = 0;
+  std::uint32_t count_ = 0;
+};
+
+// Bytes of the code points of a text, for numbers that mostly rise.
+class ByteFinder {
+ public:
+  explicit ByteFinder(std::string_view text) : text_(text) {}
+
+  std::uint32_t of(std::uint32_t code_point) {
+    if (code_point < number_) at_ = number_ = 0;
+    for (; number_ < code_point; ++number_) at_ += character_length(text_, at_);
+    return static_cast<std::uint32_t>(at_);
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::uint32_t number_ = 0;
+};
+
+bool is_printable(char32_t c) {
+  const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+  const bool invisible = is_white_space(c) || (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
+                         (c >= 0x2060 && c <= 0x206f) || (c >= 0xfe00 && c <= 0xfe0f) || c == 0xad ||
+                         c == 0xfeff || (c >= 0xe000 && c <= 0xf8ff) || c >= 0xe0000 ||
+                         (c & 0xfffe) == 0xfffe;
+  const bool combining = (c >= 0x300 && c <= 0x36f) || (c >= 0x20d0 && c <= 0x20ff);
+  return !control && !invisible && !combining;
+}
+
+std::string name_of(char32_t c) {
+  std::string name = fmt::format("U+{:04X}", static_cast<std::uint32_t>(c));
+  if (!is_printable(c)) return name;
+  name += " '";
+  append_utf8(name, c);
+  return name + "'";
+}
+
+}  // namespace
+
+FoldedText fold_text(std::string_view text, const TextEncodingOptions& options) {
+  FoldedText folded;
+  const bool fold_space = options.white_space == WhiteSpace::fold;
+  if (!fold_space && !options.ascii_punctuation) {
+    folded.text = text;
+    return folded;
+  }
+  folded.text.reserve(text.size());
+  for (const CodePoint& c : CodePoints(text)) {
+    if (fold_space && is_white_space(c.value)) {
+      folded.text += ' ';
+      continue;
+    }
+    const std::string_view plain = options.ascii_punctuation ? ascii_of(c.value) : std::string_view();
+    for (std::size_t i = 1; i < plain.size(); ++i) folded.added.push_back(folded.text.size() + i);
+    folded.text += plain.empty() ? text.substr(c.begin, c.end - c.begin) : plain;
+  }
+  return folded;
+}
+
+EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
+                        const TextEncodingOptions& options) {
+  if (text.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    throw_bad_input("a text of 4 GB or more cannot be encoded at once", "cut it into documents");
+  }
+  if (const std::size_t invalid = find_invalid_utf8(text); invalid < text.size()) {
+    throw_bad_input(fmt::format("byte {} of a text is no UTF-8", invalid + 1), "convert the text to UTF-8");
+  }
+  const FoldedText folded = fold_text(text, options);
+  EncodedText result;
+  std::vector<TextRange> ranges;
+  tokenizer.encode_ranges(folded.text, result.ids, ranges);
+  const std::size_t count = ranges.size();
+  result.begin.reserve(count);
+  result.end.reserve(count);
+  result.byte_begin.reserve(count);
+  result.byte_end.reserve(count);
+  CharacterCounter begins(folded);
+  CharacterCounter ends(folded);
+  ByteFinder begin_bytes(text);
+  ByteFinder end_bytes(text);
+  std::map<char32_t, std::uint32_t> unknown;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t begin = begins.of(ranges[i].begin);
+    const bool empty = ranges[i].begin == ranges[i].end;
+    const std::uint32_t end = empty ? begin : ends.before(ranges[i].end);
+    result.begin.push_back(begin);
+    result.end.push_back(end);
+    result.byte_begin.push_back(begin_bytes.of(begin));
+    result.byte_end.push_back(end_bytes.of(end));
+    if (result.ids[i] != tokenizer.special().unknown) continue;
+    ++result.unknown_pieces;
+    for (const CodePoint& c : CodePoints(
+             text.substr(result.byte_begin[i], result.byte_end[i] - std::size_t{result.byte_begin[i]}))) {
+      ++unknown[c.value];
+    }
+  }
+  result.code_points = CharacterCounter(folded).before(folded.text.size());
+  result.unknown_characters.assign(unknown.begin(), unknown.end());
+  return result;
+}
+
+void UnknownTally::add(const EncodedText& text) {
+  pieces_ += text.ids.size();
+  unknown_ += text.unknown_pieces;
+  for (const auto& [character, count] : text.unknown_characters) characters_[character] += count;
+}
+
+void UnknownTally::add(const UnknownTally& other) {
+  pieces_ += other.pieces_;
+  unknown_ += other.unknown_;
+  for (const auto& [character, count] : other.characters_) characters_[character] += count;
+}
+
+double UnknownTally::share() const {
+  return pieces_ == 0 ? 0 : static_cast<double>(unknown_) / static_cast<double>(pieces_);
+}
+
+std::vector<std::pair<char32_t, std::uint64_t>> UnknownTally::most_frequent(std::size_t most) const {
+  std::vector<std::pair<char32_t, std::uint64_t>> characters(characters_.begin(), characters_.end());
+  std::stable_sort(characters.begin(), characters.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (characters.size() > most) characters.resize(most);
+  return characters;
+}
+
+std::optional<std::string> UnknownTally::warning(double highest_share) const {
+  if (unknown_ == 0 || share() <= highest_share) return std::nullopt;
+  std::string line = fmt::format("{:.1f} % of the pieces ({} of {}) are unknown to the vocabulary",
+                                 100 * share(), unknown_, pieces_);
+  constexpr std::size_t named = 8;
+  const char* separator = "; most often ";
+  for (const auto& [character, count] : most_frequent(named)) {
+    line += fmt::format("{}{} ({})", separator, name_of(character), count);
+    separator = ", ";
+  }
+  if (characters_.size() > named) line += fmt::format(" and {} others", characters_.size() - named);
+  return line;
+}
+
+}  // namespace bigbird

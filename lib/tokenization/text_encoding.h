@@ -1,0 +1,83 @@
+// A text of a task, encoded once: ids with the code points and the bytes that each stands for in the text as
+// it was given, and which characters the vocabulary does not know. Data sets of questions count in code
+// points (indices of a Python str), offsets of Hugging Face's tokenizers do too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+
+enum class WhiteSpace {
+  // Every white-space character (is_white_space of lib/core/unicode.h) becomes one U+0020 before encoding,
+  // code point for code point: a vocabulary without a piece for the newline does not lose the border of two
+  // words.
+  fold,
+  // As Hugging Face's tokenizer of the folder reads it.
+  keep
+};
+
+struct TextEncodingOptions {
+  WhiteSpace white_space = WhiteSpace::fold;
+  // Quotation marks, dashes and the ellipsis beyond ASCII become ' " - and three dots before encoding.
+  bool ascii_punctuation = false;
+};
+
+// Offsets are half-open and in the text as it was given, whatever was folded. Neither begins nor ends fall;
+// ranges may be empty, or share a character (pieces that are parts of it). A word's first piece owns the
+// blank before the word in SentencePiece vocabularies.
+struct EncodedText {
+  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t> begin;  // code points
+  std::vector<std::uint32_t> end;
+  std::vector<std::uint32_t> byte_begin;
+  std::vector<std::uint32_t> byte_end;
+  std::uint32_t code_points = 0;     // of the text
+  std::uint32_t unknown_pieces = 0;  // ids that are the unknown piece
+  // The characters under unknown pieces, each with its occurrences, ascending.
+  std::vector<std::pair<char32_t, std::uint32_t>> unknown_characters;
+};
+
+// Error{bad_input}: bytes that are no UTF-8, a text of 2^32 bytes or more.
+EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
+                        const TextEncodingOptions& options = {});
+
+// What encode_text() encodes, and where in it bytes were added: positions ascending of bytes that belong to
+// the same character of the text as the byte before them (the second and third dot of an ellipsis).
+struct FoldedText {
+  std::string text;
+  std::vector<std::size_t> added;
+};
+FoldedText fold_text(std::string_view text, const TextEncodingOptions& options);
+
+// Unknown pieces of many texts, for the warning that says which characters a vocabulary lacks.
+class UnknownTally {
+ public:
+  void add(const EncodedText& text);
+  void add(const UnknownTally& other);
+
+  std::uint64_t pieces() const { return pieces_; }
+  std::uint64_t unknown_pieces() const { return unknown_; }
+  // Of all pieces; 0 without any.
+  double share() const;
+  // The characters that are unknown most often, at most `most` of them; of equals the lower code point first.
+  std::vector<std::pair<char32_t, std::uint64_t>> most_frequent(std::size_t most) const;
+  // One line when more than `highest_share` of the pieces are unknown: the share, and the characters as
+  // U+00E9 'é' (control characters and the like by number alone) with their counts.
+  std::optional<std::string> warning(double highest_share = 0.05) const;
+
+ private:
+  std::uint64_t pieces_ = 0;
+  std::uint64_t unknown_ = 0;
+  std::map<char32_t, std::uint64_t> characters_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,299 @@
+// Training on text; see text_vocabulary.h.
+#include "lib/tokenization/text_vocabulary.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/unicode.h"
+#include "lib/io/files/file.h"
+#include "lib/tokenization/literal_model.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::uint32_t unknown_id = 100;
+constexpr std::uint32_t byte_pieces = 256;
+constexpr std::uint32_t longest_piece_allowed = 512;  // the library's limit
+constexpr const char* trainer_name = "sentencepiece " BIGBIRD_SENTENCEPIECE_VERSION;
+
+// Lines as the library takes them: white space as blanks (a tab is the mark of a border to it), without the
+// characters that it keeps for itself (it drops lines that hold U+2585 or NUL, and U+2581 is its word sign),
+// cut where they are long.
+class TrainingLines final : public sentencepiece::SentenceIterator {
+ public:
+  TrainingLines(const NextTextLine& next, std::uint32_t most, TextVocabularySummary& summary)
+      : next_(next), most_(most), summary_(summary) {
+    Next();
+  }
+
+  bool done() const override { return done_; }
+  const std::string& value() const override { return part_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+  // The library is not written for exceptions from here: the first one ends the input, and is thrown again
+  // behind it.
+  void Next() override {
+    try {
+      advance();
+    } catch (...) {
+      failure_ = std::current_exception();
+      done_ = true;
+    }
+  }
+
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void advance() {
+    while (number_ == parts_.size()) {
+      throw_if_cancelled();
+      std::string_view line;
+      if (!next_(line)) {
+        done_ = true;
+        return;
+      }
+      take(line);
+    }
+    part_ = parts_[number_++];
+  }
+
+  void take(std::string_view line) {
+    ++lines_read_;
+    if (const std::size_t invalid = find_invalid_utf8(line); invalid < line.size()) {
+      throw_bad_input(fmt::format("line {} of the text: byte {} is no UTF-8", lines_read_, invalid + 1),
+                      "convert the text to UTF-8");
+    }
+    line_.clear();
+    bool empty = true;
+    for (const CodePoint& c : CodePoints(line)) {
+      const bool reserved = c.value == 0 || c.value == 0x2581 || c.value == 0x2585;
+      if (reserved || is_white_space(c.value)) {
+        line_ += ' ';
+      } else {
+        line_ += line.substr(c.begin, c.end - c.begin);
+        empty = false;
+      }
+    }
+    parts_.clear();
+    number_ = 0;
+    if (empty) return;
+    parts_ = cut_line(line_, most_);
+    ++summary_.lines;
+    summary_.bytes += line_.size();
+    if (parts_.size() > 1) ++summary_.lines_cut;
+  }
+
+  const NextTextLine& next_;
+  std::uint32_t most_;
+  TextVocabularySummary& summary_;
+  std::uint64_t lines_read_ = 0;
+  std::string line_;
+  std::vector<std::string_view> parts_;  // of line_
+  std::size_t number_ = 0;
+  std::string part_;
+  bool done_ = false;
+  std::exception_ptr failure_;
+};
+
+void check_settings(const TextVocabularyOptions& options) {
+  const auto fixed =
+      static_cast<std::uint32_t>(reserved_text_pieces().size()) + (options.byte_fallback ? byte_pieces : 0);
+  if (options.vocab_size <= fixed) {
+    throw_usage(fmt::format("`vocab_size` {}: {} pieces are taken by the special pieces{}",
+                            options.vocab_size, fixed, options.byte_fallback ? " and the bytes" : ""),
+                "the default is 32000");
+  }
+  if (!(options.character_coverage > 0 && options.character_coverage <= 1)) {
+    throw_usage(
+        fmt::format("`character_coverage` {} is not above 0 and at most 1", options.character_coverage),
+        "the default is 0.9995");
+  }
+  if (options.max_piece_length < 1 || options.max_piece_length > longest_piece_allowed) {
+    throw_usage(fmt::format("`max_piece_length` {} is not between 1 and {}", options.max_piece_length,
+                            longest_piece_allowed),
+                "the default is 16");
+  }
+  if (options.max_sentence_bytes < 1000 || options.max_sentence_bytes > 30000) {
+    throw_usage(
+        fmt::format("`max_sentence_bytes` {} is not between 1000 and 30000", options.max_sentence_bytes),
+        "the default is 4000");
+  }
+}
+
+std::unordered_map<std::string, std::string> trainer_settings(const TextVocabularyOptions& options) {
+  std::string user_defined;
+  for (const ModelPiece& piece : reserved_text_pieces()) {
+    if (piece.type != PieceType::user_defined || piece.text == "<s>") continue;
+    user_defined += user_defined.empty() ? piece.text : "," + piece.text;
+  }
+  return {
+      {"model_type", "bpe"},
+      {"vocab_size", std::to_string(options.vocab_size)},
+      {"hard_vocab_limit", "false"},
+      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"byte_fallback", options.byte_fallback ? "true" : "false"},
+      {"max_sentencepiece_length", std::to_string(options.max_piece_length)},
+      {"max_sentence_length", std::to_string(options.max_sentence_bytes + 1)},
+      {"normalization_rule_name", "identity"},
+      {"num_threads", "1"},  // the number would be written into the file
+      {"input_sentence_size", "0"},
+      {"shuffle_input_sentence", "false"},
+      {"pad_id", "0"},
+      {"eos_id", "1"},
+      {"bos_id", "2"},
+      {"unk_id", std::to_string(unknown_id)},
+      {"pad_piece", "<pad>"},
+      {"eos_piece", "</s>"},
+      {"bos_piece", "<s>"},
+      {"unk_piece", "<unk>"},
+      {"user_defined_symbols", user_defined},
+      {"minloglevel", "2"},
+  };
+}
+
+// The library has the published ids; its <s> is a control piece, the published one is user-defined.
+std::string with_reserved_types(const std::string& bytes) {
+  const std::vector<ModelPiece>& reserved = reserved_text_pieces();
+  std::size_t right = 0;
+  std::string typed = with_piece_types(bytes, [&](std::size_t id, std::string_view text, PieceType type) {
+    if (id >= reserved.size()) return type;
+    right += text == reserved[id].text ? 1u : 0u;
+    return reserved[id].type;
+  });
+  if (right != reserved.size()) {
+    throw_runtime("the SentencePiece library has put the special pieces at other ids",
+                  "use the library 0.1.97 or later");
+  }
+  return typed;
+}
+
+std::string text_tokenizer_config(const TextVocabularyOptions& options) {
+  nlohmann::ordered_json config;
+  config["tokenizer_class"] = "BigBirdTokenizer";
+  config["model_max_length"] = 4096;
+  config["clean_up_tokenization_spaces"] = false;
+  config["pad_token"] = "<pad>";
+  config["unk_token"] = "<unk>";
+  config["cls_token"] = "[CLS]";
+  config["sep_token"] = "[SEP]";
+  config["mask_token"] = "[MASK]";
+  config["bos_token"] = "<s>";
+  config["eos_token"] = "</s>";
+  config["bigbird"] = {{"trainer", trainer_name},
+                       {"byte_fallback", options.byte_fallback},
+                       {"character_coverage", options.character_coverage},
+                       {"max_piece_length", options.max_piece_length},
+                       {"max_sentence_bytes", options.max_sentence_bytes}};
+  if (options.provenance) {
+    config["bigbird"]["provenance"] = nlohmann::ordered_json::parse(provenance_json(*options.provenance));
+  }
+  return config.dump(2) + "\n";
+}
+
+std::string text_vocabulary_lines(const SentencePieceModel& model) {
+  std::string lines;
+  for (const ModelPiece& piece : model.pieces) lines += fmt::format("{}\t{}\n", piece.text, piece.score);
+  return lines;
+}
+
+}  // namespace
+
+const std::vector<ModelPiece>& reserved_text_pieces() {
+  static const std::vector<ModelPiece> pieces = [] {
+    std::vector<ModelPiece> all{{"<pad>", 0, PieceType::control},
+                                {"</s>", 0, PieceType::control},
+                                {"<s>", 0, PieceType::user_defined}};
+    const auto add = [&](std::string text) { all.push_back({std::move(text), 0, PieceType::user_defined}); };
+    const auto add_numbered = [&](const char* stem, int first, int last) {
+      for (int i = first; i <= last; ++i) add(fmt::format("<{}_{}>", stem, i));
+    };
+    add_numbered("sep", 0, 4);
+    add("<no_saic_raw_sp>");
+    add_numbered("length", 0, 20);
+    for (const char* text : {"<length_s>", "<length_m>", "<length_l>", "<::::>", "<space>"}) add(text);
+    add_numbered("unused", 34, 36);
+    add("<no_query_sp>");
+    add("<no_passage_raw_sp>");
+    add_numbered("unused", 39, 49);
+    add_numbered("paraphrasing", 0, 8);
+    for (const char* text : {"<empty>", "<row>", "<cn>", "<t>", "<ans>", "[CLS]", "[SEP]", "[MASK]"})
+      add(text);
+    add_numbered("unused", 67, 98);
+    all.push_back({"<unk>", 0, PieceType::unknown});
+    return all;
+  }();
+  return pieces;
+}
+
+std::vector<std::string_view> cut_line(std::string_view line, std::size_t most) {
+  std::vector<std::string_view> parts;
+  while (line.size() > most) {
+    std::size_t end = 0;      // before the last white space that fits
+    std::size_t between = 0;  // between the last characters that fit
+    for (const CodePoint& c : CodePoints(line.substr(0, std::min(line.size(), most + 4)))) {
+      if (c.begin > most) break;
+      if (c.begin > 0 && is_white_space(c.value)) end = c.begin;
+      between = c.begin;
+    }
+    if (end == 0) end = between;
+    parts.push_back(line.substr(0, end));
+    line = line.substr(end);
+  }
+  parts.push_back(line);
+  return parts;
+}
+
+TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const TextVocabularyOptions& options) {
+  check_settings(options);
+  AtomicFolder folder(options.output, options.overwrite);
+  TextVocabularySummary summary;
+  summary.trainer = trainer_name;
+  TrainingLines lines(next, options.max_sentence_bytes, summary);
+  if (lines.done()) {
+    lines.rethrow();
+    throw_bad_input(options.source + ": no text to train on", "give files with text in them");
+  }
+  std::string bytes;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_settings(options), &lines, &bytes);
+  lines.rethrow();
+  throw_if_cancelled();
+  if (!status.ok()) {
+    const std::string said = escape_controls(status.ToString());
+    // The two words of its check that pieces remain when every character has one.
+    if (said.find("vocab_size") != std::string::npos || said.find("required_chars") != std::string::npos) {
+      throw_usage(
+          fmt::format("`vocab_size` {} is too small for the characters of the text", options.vocab_size),
+          "raise `vocab_size`, or lower `character_coverage`");
+    }
+    throw_runtime("the SentencePiece library could not train: " + said);
+  }
+  bytes = with_reserved_types(bytes);
+  const SentencePieceModel model = parse_sentencepiece_model(bytes, "the SentencePiece trainer's model");
+  summary.vocab_size = model.pieces.size();
+  for (const ModelPiece& piece : model.pieces) {
+    if (piece.type == PieceType::normal && count_code_points(piece.text) == 1) ++summary.characters;
+  }
+  if (summary.vocab_size < options.vocab_size) {
+    log_warning(fmt::format("the text gives {} pieces only, not {}", summary.vocab_size, options.vocab_size));
+  }
+  write_text_atomic(folder.file("spiece.model"), bytes);
+  write_text_atomic(folder.file("spiece.vocab"), text_vocabulary_lines(model));
+  write_text_atomic(folder.file("tokenizer_config.json"), text_tokenizer_config(options));
+  load_tokenizer(folder.path());
+  folder.commit();
+  return summary;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,66 @@
+// Models of text small enough for tests of seconds, over the vocabulary of single letters
+// (tests/support/tiny_text_data.h): an encoder to fine-tune, and classifiers of random weights whose outputs
+// differ clearly between texts. Header-only: the including test links bigbird_tasks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lib/model/config.h"
+#include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/layout.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_text_data.h"
+
+namespace bigbird::testing {
+
+struct TinyTextModel {
+  HeadType head = HeadType::classification;
+  ProblemType problem = ProblemType::single_label;
+  std::int64_t labels = 3;
+  std::vector<std::string> names = {};  // none: LABEL_0, LABEL_1 ...
+  std::int64_t positions = 64;
+  std::uint64_t seed = 1;
+};
+
+// The model folder: 1 layer, width 16, blocks of 8 tokens.
+inline void write_tiny_text_model(const std::filesystem::path& folder, const TinyTextModel& shape = {}) {
+  write_tiny_text_tokenizer(folder);
+  ModelConfig config;
+  config.vocab_size = tiny_text_pieces;
+  config.hidden_size = 16;
+  config.num_hidden_layers = 1;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 32;
+  config.max_position_embeddings = shape.positions;
+  config.block_size = 8;
+  config.num_random_blocks = 1;
+  config.random_mode = RandomMode::hf_train;
+  config.sep_token_id = tiny_sep;
+  config.head = shape.head;
+  if (shape.head == HeadType::classification) {
+    config.problem_type = shape.problem;
+    config.num_labels = shape.labels;
+    config.label_names = shape.names;
+  }
+  config.initializer_range = 0.4;  // many times the usual spread: logits that differ between texts
+  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
+  const ParameterLayout layout(config);
+  write_model_files(folder.string(), config, layout, initial_parameters(layout, config, shape.seed), "",
+                    "tiny\n");
+}
+
+// A short text of lower-case letters, another one for every number.
+inline std::string tiny_text(std::uint64_t number) {
+  std::string text;
+  for (std::uint64_t i = 0, state = number * 7919 + 17; i < 3 + number % 5; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>('a' + (state >> 33) % 26)) +
+            std::string(1, static_cast<char>('a' + (state >> 40) % 26));
+  }
+  return text;
+}
+
+}  // namespace bigbird::testing

@@ -1,0 +1,87 @@
+// Text from the standard input, which can be read once: its format is told from its first bytes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "lib/io/text/documents.h"
+#include "lib/io/text/json_records.h"
+#include "lib/io/text/labelled_texts.h"
+#include "lib/io/text/text_lines.h"
+
+namespace bigbird {
+namespace {
+
+// A pipe that holds `bytes` and then ends, in the place of the standard input.
+class PipedText {
+ public:
+  explicit PipedText(const std::string& bytes) : saved_(dup(STDIN_FILENO)) {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
+    EXPECT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+  }
+  ~PipedText() {
+    dup2(saved_, STDIN_FILENO);
+    close(saved_);
+  }
+  PipedText(const PipedText&) = delete;
+  PipedText& operator=(const PipedText&) = delete;
+
+ private:
+  int saved_;
+};
+
+std::string first_text(const std::string& bytes) {
+  const PipedText input(bytes);
+  LabelledTexts texts("-");
+  LabelledText row;
+  return texts.next(row) ? row.place + " " + row.text + " " + row.labels.at(0) : "";
+}
+
+TEST(TextStandardInput, TablesAndJsonAreTold) {
+  EXPECT_EQ(first_text("text,label\na b,1\n"), "-:2 a b 1");
+  EXPECT_EQ(first_text("text\tlabel\na,b\t1\n"), "-:2 a,b 1");
+  EXPECT_EQ(first_text("\n {\"text\": \"a\", \"label\": \"x\"}\n"), "-:2 a x");
+  EXPECT_EQ(first_text("[{\"text\": \"a\", \"label\": \"x\"}]"), "-:1:2 a x");
+}
+
+TEST(TextStandardInput, DocumentsOfEveryFormatAreTold) {
+  const auto first_document = [](const std::string& bytes) {
+    const PipedText input(bytes);
+    TextDocuments documents({"-"});
+    TextDocument document;
+    return documents.next(document) ? document.name + " " + document.lines.at(0) : "";
+  };
+  EXPECT_EQ(first_document("\na\nb\n"), "-:2 a");
+  EXPECT_EQ(first_document("{\"text\": \"a\"}\n"), "-:1 a");
+  EXPECT_EQ(first_document(" \n = T = \n \n a \n"), "T  = T = ");
+  EXPECT_EQ(first_document("<doc id=\"1\" url=\"u\" title=\"T\">\nT\n\na\n</doc>\n"), "T a");
+}
+
+TEST(TextStandardInput, LinesAndRecordsAreRead) {
+  {
+    const PipedText input("a\r\nb");
+    TextLines lines("-");
+    std::string_view line;
+    ASSERT_TRUE(lines.next(line));
+    ASSERT_TRUE(lines.next(line));
+    EXPECT_EQ(lines.where() + " " + std::string(line), "-:2 b");
+  }
+  const PipedText input("{\"data\": [1, 2]}");
+  JsonRecordsOptions options;
+  options.list_keys = {"data"};
+  JsonRecords records("-", options);
+  JsonRecord record;
+  ASSERT_TRUE(records.next(record));
+  ASSERT_TRUE(records.next(record));
+  EXPECT_EQ(record.json, "2");
+  EXPECT_FALSE(records.next(record));
+}
+
+}  // namespace
+}  // namespace bigbird

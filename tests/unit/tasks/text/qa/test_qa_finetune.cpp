@@ -1,0 +1,263 @@
+// Fine-tuning for spans: windows and labels that reach the model, the order of an epoch, a model that learns
+// its questions by heart, and runs that must be refused.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "lib/model/folder/model_folder.h"
+#include "lib/tasks/text/qa/answerer.h"
+#include "lib/tasks/text/qa/encode_question.h"
+#include "lib/tasks/text/qa/finetune.h"
+#include "tests/support/tiny_question_model.h"
+#include "tests/support/tiny_training_data.h"
+#include "tests/unit/io/expect_error.h"
+
+namespace bigbird {
+namespace {
+
+using testing::error_of;
+using testing::expect_message;
+
+class QuestionFinetune : public ::testing::Test {
+ protected:
+  QuestionFinetune() : backend(kernels::make_cpu_backend()) {
+    testing::write_tiny_question_model(folder / "init", HeadType::masked_lm);
+    write("train.json", testing::tiny_questions_json(testing::four_tiny_questions()));
+  }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    testing::write_text(folder / name, text);
+    return path(name);
+  }
+  QuestionFinetuneOptions options(const std::string& run) const {
+    QuestionFinetuneOptions result;
+    result.init = path("init");
+    result.train = path("train.json");
+    result.run = path(run);
+    result.batch = 4;
+    result.steps = 2;
+    result.save_every = 0;
+    return result;
+  }
+
+  testing::TemporaryFolder folder;
+  std::unique_ptr<kernels::Backend> backend;
+};
+
+TEST_F(QuestionFinetune, BatchesHoldTheInputsAndLabelsOfEveryWindow) {
+  const auto tokenizer = load_tokenizer(path("init"));
+  WindowOptions windows;
+  windows.length = 24;
+  windows.max_question = 8;
+  windows.overlap = 6;
+  const TrainingQuestions questions =
+      read_training_questions(path("train.json"), {}, *tokenizer, {}, windows);
+  EXPECT_EQ(questions.questions(), 4U);
+  EXPECT_EQ(questions.unanswerable(), 0U);
+
+  const ModelConfig config = testing::tiny_question_config(HeadType::question_answering);
+  SquadReader reader(path("train.json"), {});
+  QuestionEncoder encoder(*tokenizer, {}, windows.max_question);
+  QuestionExample example;
+  std::size_t index = 0;
+  std::int64_t longest = 0;
+  std::uint64_t answered = 0;
+  while (reader.next(example)) {
+    const EncodedQuestion encoded = encoder.encode(example);
+    const std::size_t size = encoded.question.size();
+    for (const ContextWindow& window :
+         context_windows(size, encoded.context->ids.size(), windows, example.where)) {
+      std::vector<std::uint32_t> ids, types;
+      append_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep, ids,
+                   types);
+      const SpanLabel label = span_label(*encoded.context, window, size, example.answers.front().span);
+      ASSERT_LT(index, questions.windows());
+      Batch batch;
+      questions.append(index++, config, batch);
+      ASSERT_EQ(batch.lengths, std::vector<std::int64_t>{static_cast<std::int64_t>(ids.size())});
+      EXPECT_EQ(batch.tokens() % config.block_size, 0);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        EXPECT_EQ(batch.ids[i], static_cast<std::int32_t>(ids[i]));
+        EXPECT_EQ(batch.types[i], static_cast<std::int32_t>(types[i]));
+      }
+      EXPECT_EQ(batch.start_positions, std::vector<std::int32_t>{static_cast<std::int32_t>(label.start)});
+      EXPECT_EQ(batch.end_positions, std::vector<std::int32_t>{static_cast<std::int32_t>(label.end)});
+      longest = std::max(longest, batch.lengths.front());
+      answered += label.start > 0 ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(index, questions.windows());
+  EXPECT_GT(index, 4U);
+  EXPECT_EQ(longest, questions.longest());
+  EXPECT_EQ(answered, questions.answered_windows());
+  EXPECT_GE(answered, 4U);
+  EXPECT_LT(answered, index) << "windows without the answer are there too";
+}
+
+TEST_F(QuestionFinetune, AnEpochVisitsEveryWindowOnceInAnOrderOfTheSeed) {
+  const auto tokenizer = load_tokenizer(path("init"));
+  const TrainingQuestions questions =
+      read_training_questions(path("train.json"), {}, *tokenizer, {}, chosen_windows(24, {}));
+  ModelConfig config = testing::tiny_question_config(HeadType::question_answering);
+  RunOptions run = question_answering_defaults();
+  const std::size_t windows = questions.windows();
+  ASSERT_GT(windows, 4U);
+  run.batch = windows;
+  run.accumulate = 3;
+  const auto epoch = [&](std::uint64_t seed, std::uint64_t step) {
+    run.seed = seed;
+    const AnswerSpanTask task(run, config, questions, nullptr);
+    std::vector<std::string> seen;
+    for (const Batch& batch : task.batches(step)) {
+      EXPECT_LE(batch.sequences(), micro_batch(run));
+      EXPECT_EQ(batch.start_positions.size(), batch.lengths.size());
+      for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+        std::string text;
+        for (std::int64_t i = batch.token_offsets[s]; i < batch.token_offsets[s + 1]; ++i)
+          text += std::to_string(batch.ids[static_cast<std::size_t>(i)]) + ' ';
+        seen.push_back(text);
+      }
+    }
+    return seen;
+  };
+  const auto first = epoch(1, 0), second = epoch(1, 1), other = epoch(2, 0);
+  EXPECT_EQ(first.size(), windows);
+  EXPECT_EQ(std::multiset<std::string>(first.begin(), first.end()),
+            std::multiset<std::string>(second.begin(), second.end()));
+  EXPECT_EQ(first, epoch(1, 0));
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, other);
+}
+
+TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
+  QuestionFinetuneOptions run = options("run");
+  run.valid = path("train.json");
+  run.steps = 400;
+  run.learning_rate = 0.01;
+  const TrainingSummary summary = question_finetune(run, *backend);
+  EXPECT_EQ(summary.steps, 400U);
+  EXPECT_LT(summary.loss, 0.1);
+
+  const TextSettings settings = read_text_settings(path("run/final"));
+  EXPECT_EQ(settings.task, TextTask::question_answering);
+  EXPECT_EQ(settings.data_format, "squad");
+  EXPECT_EQ(settings.length, 128);
+  EXPECT_EQ(settings.encoding.white_space, WhiteSpace::fold);
+  const auto config = nlohmann::json::parse(testing::read_text(folder / "run/final/config.json"));
+  EXPECT_EQ(config.at("architectures").at(0), "BigBirdForQuestionAnswering");
+
+  QuestionAnswererOptions predict;
+  predict.model = path("run/final");
+  QuestionAnswerer answerer(predict, *backend);
+  SquadReader reader(path("train.json"), {QuestionPurpose::evaluate});
+  std::size_t right = 0;
+  answer_questions(reader, answerer, [&](const AnsweredQuestion& answer) {
+    right += answer.text() == answer.example.answers.front().text ? 1U : 0U;
+  });
+  EXPECT_EQ(right, 4U);
+
+  // A row for every validation, and a loss that fell.
+  const std::string valid = testing::read_text(folder / "run/valid.tsv");
+  EXPECT_NE(valid.find("span_loss"), std::string::npos) << valid;
+  EXPECT_EQ(valid.find("span_accuracy"), std::string::npos) << valid;
+}
+
+TEST_F(QuestionFinetune, AResumedRunMustBeOfTheSameWindows) {
+  QuestionFinetuneOptions run = options("run");
+  question_finetune(run, *backend);
+  run.start = RunStart::resume;
+  EXPECT_FALSE(error_of([&] { question_finetune(run, *backend); }));
+  QuestionFinetuneOptions other = run;
+  other.windows.overlap = 5;
+  expect_message(error_of([&] { question_finetune(other, *backend); }), "", "overlap");
+  other = run;
+  other.windows.max_question = 5;
+  expect_message(error_of([&] { question_finetune(other, *backend); }), "", "max_question");
+  other = run;
+  other.encoding.ascii_punctuation = true;
+  expect_message(error_of([&] { question_finetune(other, *backend); }), "", "ascii_punctuation");
+  auto questions = testing::four_tiny_questions();
+  questions.pop_back();
+  other = run;
+  other.train = write("three.json", testing::tiny_questions_json(questions));
+  expect_message(error_of([&] { question_finetune(other, *backend); }), "", "training questions");
+}
+
+TEST_F(QuestionFinetune, RefusesWhatItCannotTrain) {
+  QuestionFinetuneOptions run = options("run");
+  run.format = QuestionFormat::hotpotqa;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "`format` hotpotqa", "squad");
+  run = options("run");
+  run.length = 129;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "`length` 129", "128 positions");
+  run = options("run");
+  run.windows.overlap = 120;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "`overlap`", "120");
+  run = options("run");
+  run.train = write("none.json", "{\"data\": []}");
+  testing::expect_bad_input(error_of([&] { question_finetune(run, *backend); }), "none.json", "no questions");
+  run.train = write("unanswerable.json", testing::tiny_questions_json({{"u", "why", "a text", "", 0}}));
+  testing::expect_bad_input(error_of([&] { question_finetune(run, *backend); }), "'u'", "has no answer");
+  run.version_2 = true;
+  EXPECT_FALSE(error_of([&] { question_finetune(run, *backend); }));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/final"));
+
+  run = options("dna");
+  testing::write_tiny_tokenizer(folder / "init");
+  ModelConfig config = testing::tiny_question_config(HeadType::masked_lm);
+  config.vocab_size = static_cast<std::int64_t>(load_tokenizer(path("init"))->vocab_size());
+  config.sep_token_id = 3;
+  const ParameterLayout layout(config);
+  write_model_files(path("init"), config, layout, initial_parameters(layout, config, 1), "", "tiny\n");
+  testing::expect_bad_input(error_of([&] { question_finetune(run, *backend); }), "init", "DNA");
+}
+
+TEST(QuestionWindows, DefaultsFollowTheLength) {
+  const auto windows = [](std::int64_t length, const WindowChoice& choice = {}) {
+    const WindowOptions chosen = chosen_windows(length, choice);
+    return std::tuple(chosen.length, chosen.overlap, chosen.max_question);
+  };
+  EXPECT_EQ(windows(4096), std::tuple(4096U, 1024U, 64U));
+  EXPECT_EQ(windows(384), std::tuple(384U, 128U, 64U));
+  EXPECT_EQ(windows(128), std::tuple(128U, 42U, 32U));
+  for (std::int64_t length = 8; length < 600; ++length) chosen_windows(length, {});  // none is refused
+  WindowChoice choice;
+  choice.overlap = 100;
+  choice.max_question = 20;
+  EXPECT_EQ(windows(384, choice), std::tuple(384U, 100U, 20U));
+  choice = {};
+  choice.step = 200;
+  EXPECT_EQ(chosen_windows(384, choice).step, 200U);
+  choice.step = 400;
+  expect_message(error_of([&] { chosen_windows(384, choice); }), "`step`", "400");
+}
+
+TEST(QuestionWindows, LengthsComeFromTheFolderOrFromTransformers) {
+  ModelConfig config;
+  config.max_position_embeddings = 4096;
+  TextSettings settings;
+  EXPECT_EQ(prediction_length(0, settings, config), 384);
+  EXPECT_EQ(training_length(0, config), 4096);
+  settings.length = 2048;
+  EXPECT_EQ(prediction_length(0, settings, config), 2048);
+  EXPECT_EQ(prediction_length(512, settings, config), 512);
+  config.max_position_embeddings = 256;
+  settings.length = 0;
+  EXPECT_EQ(prediction_length(0, settings, config), 256);
+  EXPECT_EQ(training_length(0, config), 256);
+  expect_message(error_of([&] { prediction_length(257, settings, config); }), "`length` 257", "256");
+  expect_message(error_of([&] { training_length(3, config); }), "`length` 3", "between 4");
+}
+
+TEST(QuestionFormats, NamesAreThoseOfTheDataSets) {
+  for (const char* name : {"squad", "hotpotqa", "nq", "triviaqa", "wikihop"})
+    EXPECT_EQ(name_of(parse_question_format(name)), name);
+  expect_message(error_of([] { parse_question_format("quac"); }), "quac", "format of questions");
+  EXPECT_FALSE(error_of([] { require_span_format(QuestionFormat::squad, "x"); }));
+  expect_message(error_of([] { require_span_format(QuestionFormat::wikihop, "x"); }), "wikihop", "squad");
+}
+
+}  // namespace
+}  // namespace bigbird
