@@ -31,7 +31,7 @@ class TextQa : public ::testing::Test {
     questions.push_back({"q5", "pig", "moon far sun near", "", 0});
     write("five.json", tiny_questions_json(questions));
     const RunResult run = run_bigbird(finetune(
-        "tuned", {"--train", path("four.json"), "--steps", "400", "--lr", "0.01", "--save-every", "1000"}));
+        "tuned", {"--train", path("four.json"), "--steps", "400", "--lr", "0.003", "--save-every", "1000"}));
     ASSERT_EQ(run.status, 0) << run.err;
   }
   static void TearDownTestSuite() {

@@ -135,7 +135,7 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   QuestionFinetuneOptions run = options("run");
   run.valid = path("train.json");
   run.steps = 400;
-  run.learning_rate = 0.01;
+  run.learning_rate = 0.003; // at 0.01 the last digits of a matmul decide whether it learns all four
   const TrainingSummary summary = question_finetune(run, *backend);
   EXPECT_EQ(summary.steps, 400U);
   EXPECT_LT(summary.loss, 0.1);
