@@ -11,6 +11,8 @@ set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 
 out=${OUT:-demo-output}
 genome=${1:-}
@@ -27,37 +29,7 @@ if [ -n "$genome" ]; then
   [ -r "$tss" ] || fail "no transcription start sites for $genome" "give a BED file as the second argument"
 fi
 
-if [ -n "${BIN:-}" ]; then
-  [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
-else
-  ensure_packages "${packages_base[@]}"
-  configure release
-  build release bigbird
-  BIN=$root/build/release/bin
-fi
-export PATH="$BIN:$PATH"
-
-# The folder of an earlier demonstration may be replaced, anything else may not.
-if [ -e "$out" ]; then
-  [ -e "$out/demo.log" ] || fail "$out exists and is not a demonstration's output" "set OUT to another folder"
-  rm -r "$out"
-fi
-mkdir -p "$out"
-: >"$out/demo.log"
-
-SECONDS=0
-run() { # runs a command and shows it as typed
-  printf '\n$ %s\n' "$*" | tee -a "$out/demo.log" >&2
-  "$@"
-}
-run_to() { # run_to FILE COMMAND...: with its output in a file
-  local file=$1
-  shift
-  printf '\n$ %s > %s\n' "$*" "$file" | tee -a "$out/demo.log" >&2
-  "$@" >"$file"
-}
-
-printf '\n$ export PATH="%s:$PATH"\n' "$BIN" >&2
+begin_demonstration "$out"
 if [ -z "$genome" ]; then
   run bigbird simulate -o "$out/genome" --bp "${BP:-10M}" --chromosomes 3 --seed 1
   genome=$out/genome/genome.fa.gz
@@ -106,28 +78,6 @@ if [ -e "$out/genome/peaks/peaks.tsv" ]; then
     --calls "$out/calls.bed" --tss "$tss"
 fi
 
-# value FILE KEY: a number from a JSON file, nested keys joined by dots.
-value() {
-  awk -v wanted="$2" '
-    { text = text $0 }
-    END {
-      while (match(text, /"([^"\\]|\\.)*"|[{}\[\],:]|[^][{}",: \t]+/)) {
-        token = substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH)
-        if (token == "{") { depth++; expects_key = 1 }
-        else if (token == "}") { depth--; expects_key = 0 }
-        else if (token == ",") expects_key = 1
-        else if (token == ":") expects_key = 0
-        else if (expects_key) { gsub(/"/, "", token); key[depth] = token; expects_key = 0 }
-        else {
-          path = key[1]; for (i = 2; i <= depth; i++) path = path "." key[i]
-          if (path == wanted) { print token; exit }
-        }
-      }
-    }' "$1"
-}
-row() { printf '  %-46s %s\n' "$1" "$2"; }
-number() { local v && v=$(value "$1" "$2") && LC_ALL=C printf '%.4f' "${v:?$2 is not in $1}"; }
-
 summary() {
   echo "Results (held out: $valid)"
   row "masked-token loss (nats)" "$(number "$out/evaluate.json" mlm_loss)"
@@ -154,7 +104,7 @@ summary() {
   fi
   row "numbers as JSON" "$out/evaluate.json, $out/promoter.json"
   row "commands as typed" "$out/demo.log"
-  echo "Time: $((SECONDS / 60)) min $((SECONDS % 60)) s after the build"
+  time_taken
 }
 echo
 summary | tee "$out/summary.txt"

@@ -8,43 +8,11 @@ set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 
 out=${OUT:-demo-text-output}
-if [ -n "${BIN:-}" ]; then
-  [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
-else
-  ensure_packages "${packages_base[@]}"
-  configure release
-  build release bigbird
-  BIN=$root/build/release/bin
-fi
-export PATH="$BIN:$PATH"
-
-# The folder of an earlier demonstration may be replaced, anything else may not.
-if [ -e "$out" ]; then
-  [ -e "$out/demo.log" ] || fail "$out exists and is not a demonstration's output" "set OUT to another folder"
-  rm -r "$out"
-fi
-mkdir -p "$out"
-: >"$out/demo.log"
-
-SECONDS=0
-shown() { # a command as it may be typed again
-  printf '\n$'
-  printf ' %q' "$@"
-}
-run() { # runs a command and shows it
-  { shown "$@" && echo; } | tee -a "$out/demo.log" >&2
-  "$@"
-}
-run_to() { # run_to FILE COMMAND...: with its output in a file
-  local file=$1
-  shift
-  { shown "$@" && printf ' > %q\n' "$file"; } | tee -a "$out/demo.log" >&2
-  "$@" >"$file"
-}
-
-printf '\n$ export PATH="%s:$PATH"\n' "$BIN" >&2
+begin_demonstration "$out"
 pages=$out/pages
 run bash "$root/pipelines/manual_pages.sh" "$pages"
 run bigbird text vocabulary "$pages/train" -o "$out/tokenizer" --vocab-size 4000
@@ -87,28 +55,6 @@ while IFS=$'\t' read -r question answer context; do
   } >>"$out/asked.txt"
 done <"$pages/asked.tsv"
 
-# value FILE KEY: a number from a JSON file, nested keys joined by dots.
-value() {
-  awk -v wanted="$2" '
-    { text = text $0 }
-    END {
-      while (match(text, /"([^"\\]|\\.)*"|[{}\[\],:]|[^][{}",: \t]+/)) {
-        token = substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH)
-        if (token == "{") { depth++; expects_key = 1 }
-        else if (token == "}") { depth--; expects_key = 0 }
-        else if (token == ",") expects_key = 1
-        else if (token == ":") expects_key = 0
-        else if (expects_key) { gsub(/"/, "", token); key[depth] = token; expects_key = 0 }
-        else {
-          path = key[1]; for (i = 2; i <= depth; i++) path = path "." key[i]
-          if (path == wanted) { print token; exit }
-        }
-      }
-    }' "$1"
-}
-row() { printf '  %-46s %s\n' "$1" "$2"; }
-number() { local v && v=$(value "$1" "$2") && LC_ALL=C printf '%.4f' "${v:?$2 is not in $1}"; }
-
 summary() {
   echo "Results (pages held out: $(awk '!/^#/ { n += $3 + $4 } END { print n }' "$pages/counts.tsv") of $(
     awk '!/^#/ { n += $2 + $3 + $4 } END { print n }' "$pages/counts.tsv"))"
@@ -135,7 +81,7 @@ summary() {
   row "numbers as JSON" "$out/evaluate.json, $out/classify.json, $out/qa.test.json"
   row "commands as typed" "$out/demo.log"
   echo "Labels and answers are made by rule from the pages: they show that the parts work, not understanding."
-  echo "Time: $((SECONDS / 60)) min $((SECONDS % 60)) s after the build"
+  time_taken
 }
 echo
 summary | tee "$out/summary.txt"

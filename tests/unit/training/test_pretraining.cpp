@@ -41,25 +41,8 @@ TEST_F(Pretraining, OneBatchIsLearntByHeart) {
 }
 
 TEST_F(Pretraining, TenStepsEqualFiveAndASaveAndALoadAndFive) {
-  PretrainOptions whole = options("whole");
-  pretrain(whole, *backend_);
-
-  PretrainOptions parts = options("parts");
-  stop_after(5);
-  try {
-    pretrain(parts, *backend_);
-    FAIL() << "was not interrupted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
-  }
-  run_on();
-  ASSERT_TRUE(fs::exists(path("parts") + "/checkpoint-5/optimizer.safetensors"));
-  ASSERT_FALSE(fs::exists(path("parts") + "/final"));
-  parts.start = RunStart::resume;
-  pretrain(parts, *backend_);
-
-  for (const char* file : {"/final/model.safetensors", "/checkpoint-10/model.safetensors",
-                           "/checkpoint-10/optimizer.safetensors"}) {
+  run_whole_and_in_parts(options("whole"), options("parts"), 5);
+  for (const char* file : {"/checkpoint-10/model.safetensors", "/checkpoint-10/optimizer.safetensors"}) {
     const std::vector<float> expected = tensors(path("whole") + file);
     ASSERT_GT(expected.size(), 20000u);
     EXPECT_EQ(tensors(path("parts") + file), expected) << file;
@@ -140,19 +123,14 @@ TEST_F(Pretraining, OnlyOneObjectiveLeavesNAsInItsColumns) {
   run.warmup = 0;
   run.objective.nsp = false;
   pretrain(run, *backend_);
-  TsvReader metrics(path("run") + "/metrics.tsv");
-  std::vector<std::string_view> fields;
-  ASSERT_TRUE(metrics.next(fields));
-  EXPECT_EQ(fields[metrics.column("nsp_loss")], "NA");
-  EXPECT_NE(fields[metrics.column("mlm_loss")], "NA");
+  EXPECT_EQ(first_metric("run", "nsp_loss"), "NA");
+  EXPECT_NE(first_metric("run", "mlm_loss"), "NA");
   run.objective.mlm = false;
   run.run = path("nothing");
   EXPECT_THROW(pretrain(run, *backend_), Error);
   run.objective.nsp = true;
   pretrain(run, *backend_);
-  TsvReader only_nsp(path("nothing") + "/metrics.tsv");
-  ASSERT_TRUE(only_nsp.next(fields));
-  EXPECT_EQ(fields[only_nsp.column("mlm_accuracy")], "NA");
+  EXPECT_EQ(first_metric("nothing", "mlm_accuracy"), "NA");
 }
 
 TEST_F(Pretraining, ResumeRefusesOtherOptionsAndNamesThem) {

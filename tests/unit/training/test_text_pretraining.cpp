@@ -9,7 +9,6 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/tables/tsv.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/training/evaluator.h"
@@ -83,11 +82,8 @@ TEST_F(TextPretraining, LearnsWholeWordsAndNoNextSentences) {
   PretrainOptions run = text_options("run");
   run.steps = 2;
   pretrain(run, *backend_);
-  TsvReader metrics(path("run") + "/metrics.tsv");
-  std::vector<std::string_view> fields;
-  ASSERT_TRUE(metrics.next(fields));
-  EXPECT_EQ(fields[metrics.column("nsp_loss")], "NA");
-  EXPECT_NE(fields[metrics.column("mlm_loss")], "NA");
+  EXPECT_EQ(first_metric("run", "nsp_loss"), "NA");
+  EXPECT_NE(first_metric("run", "mlm_loss"), "NA");
   const std::string card = testing::read_text(path("run") + "/final/README.md");
   EXPECT_NE(card.find("masked words (0.15)"), std::string::npos) << card;
   EXPECT_NE(card.find("tags: [bigbird, text]"), std::string::npos) << card;
@@ -100,10 +96,7 @@ TEST_F(TextPretraining, NextSentencesOfTextAreToBeHadOnRequest) {
   run.warmup = 0;
   run.objective.nsp_of_text = true;
   pretrain(run, *backend_);
-  TsvReader metrics(path("run") + "/metrics.tsv");
-  std::vector<std::string_view> fields;
-  ASSERT_TRUE(metrics.next(fields));
-  EXPECT_NE(fields[metrics.column("nsp_loss")], "NA");
+  EXPECT_NE(first_metric("run", "nsp_loss"), "NA");
   run.run = path("nothing");
   run.objective.nsp_of_text = false;
   run.objective.mlm = false;
@@ -111,17 +104,7 @@ TEST_F(TextPretraining, NextSentencesOfTextAreToBeHadOnRequest) {
 }
 
 TEST_F(TextPretraining, TenStepsEqualFiveAndASaveAndALoadAndFive) {
-  PretrainOptions whole = text_options("whole");
-  pretrain(whole, *backend_);
-  PretrainOptions parts = text_options("parts");
-  stop_after(5);
-  EXPECT_THROW(pretrain(parts, *backend_), Error);
-  run_on();
-  ASSERT_FALSE(fs::exists(path("parts") + "/final"));
-  parts.start = RunStart::resume;
-  pretrain(parts, *backend_);
-  EXPECT_EQ(tensors(path("parts") + "/final/model.safetensors"),
-            tensors(path("whole") + "/final/model.safetensors"));
+  run_whole_and_in_parts(text_options("whole"), text_options("parts"), 5);
 }
 
 TEST_F(TextPretraining, ARunDoesNotGoOnWithDocumentsApart) {
@@ -280,18 +263,9 @@ TEST_F(WarmStart, OfRobertaMapsItsPiecesAndSaysSo) {
 
 TEST_F(WarmStart, ResumesAsAnyRun) {
   testing::write_tiny_roberta(folder_ / "roberta");
-  PretrainOptions whole = from("roberta", "whole");
-  whole.steps = 6;
-  pretrain(whole, *backend_);
-  PretrainOptions parts = from("roberta", "parts");
-  parts.steps = 6;
-  stop_after(3);
-  EXPECT_THROW(pretrain(parts, *backend_), Error);
-  run_on();
-  parts.start = RunStart::resume;
-  pretrain(parts, *backend_);
-  EXPECT_EQ(tensors(path("parts") + "/final/model.safetensors"),
-            tensors(path("whole") + "/final/model.safetensors"));
+  PretrainOptions whole = from("roberta", "whole"), parts = from("roberta", "parts");
+  whole.steps = parts.steps = 6;
+  run_whole_and_in_parts(whole, parts, 3);
 }
 
 TEST_F(WarmStart, OfTheSameVocabularyTakesAllAsItIs) {

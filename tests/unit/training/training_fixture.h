@@ -3,15 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
+#include "lib/core/error.h"
 #include "lib/core/progress.h"
+#include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/training/pretraining.h"
 #include "tests/support/support.h"
@@ -97,6 +101,33 @@ class TrainingTest : public ::testing::Test {
       all.insert(all.end(), values.begin(), values.end());
     }
     return all;
+  }
+
+  // A column of the first row of a run's metrics.tsv.
+  std::string first_metric(const std::string& run, const char* column) const {
+    TsvReader metrics(path(run) + "/metrics.tsv");
+    std::vector<std::string_view> fields;
+    return metrics.next(fields) ? std::string(fields[metrics.column(column)]) : "no row";
+  }
+
+  // Runs `whole` in one go, and `parts`, its equal in another folder, up to `updates`; then on to its end.
+  void run_whole_and_in_parts(const PretrainOptions& whole, PretrainOptions parts, std::uint64_t updates) {
+    pretrain(whole, *backend_);
+    stop_after(updates);
+    try {
+      pretrain(parts, *backend_);
+      FAIL() << "was not interrupted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+    }
+    run_on();
+    ASSERT_TRUE(std::filesystem::exists(parts.run + "/checkpoint-" + std::to_string(updates) +
+                                        "/optimizer.safetensors"));
+    ASSERT_FALSE(std::filesystem::exists(parts.run + "/final"));
+    parts.start = RunStart::resume;
+    pretrain(parts, *backend_);
+    EXPECT_EQ(tensors(parts.run + "/final/model.safetensors"),
+              tensors(whole.run + "/final/model.safetensors"));
   }
 
   testing::TemporaryFolder folder_;

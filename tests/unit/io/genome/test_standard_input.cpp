@@ -1,7 +1,6 @@
 // Readers of the standard input that ends because the program was told to stop: that is no end of the data,
 // and no damaged file.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf.h"
+#include "tests/support/standard_input.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -18,28 +18,7 @@ namespace bigbird {
 namespace {
 
 using testing::error_of;
-
-// Puts a pipe that holds `bytes` and then ends in the place of the standard input.
-class StandardInput {
- public:
-  explicit StandardInput(const std::string& bytes) : saved_(dup(STDIN_FILENO)) {
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    EXPECT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    close(ends[1]);
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
-  }
-  ~StandardInput() {
-    dup2(saved_, STDIN_FILENO);
-    close(saved_);
-  }
-  StandardInput(const StandardInput&) = delete;
-  StandardInput& operator=(const StandardInput&) = delete;
-
- private:
-  int saved_;
-};
+using testing::PipedInput;
 
 void read_variants() {
   VcfReader reader("-");
@@ -86,7 +65,7 @@ TEST(StandardInput, ThatEndsForAStopIsNeitherTheEndNorDamage) {
   }
   for (const Case& each : cases) {
     SCOPED_TRACE(std::string(each.name) + ", " + std::to_string(each.bytes.size()) + " bytes");
-    const StandardInput input(each.bytes);
+    const PipedInput input(each.bytes);
     request_cancel(SIGTERM);
     const auto error = error_of(each.read);
     clear_cancel();
@@ -96,7 +75,7 @@ TEST(StandardInput, ThatEndsForAStopIsNeitherTheEndNorDamage) {
 }
 
 TEST(StandardInput, WithoutAStopIsReadToItsEnd) {
-  const StandardInput input("a\nb\nc");
+  const PipedInput input("a\nb\nc");
   EXPECT_FALSE(error_of(read_lines).has_value());
 }
 

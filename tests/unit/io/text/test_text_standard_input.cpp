@@ -1,8 +1,6 @@
 // Text from the standard input, which can be read once: its format is told from its first bytes.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,34 +8,15 @@
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/labelled_texts.h"
 #include "lib/io/text/text_lines.h"
+#include "tests/support/standard_input.h"
 
 namespace bigbird {
 namespace {
 
-// A pipe that holds `bytes` and then ends, in the place of the standard input.
-class PipedText {
- public:
-  explicit PipedText(const std::string& bytes) : saved_(dup(STDIN_FILENO)) {
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    EXPECT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    close(ends[1]);
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
-  }
-  ~PipedText() {
-    dup2(saved_, STDIN_FILENO);
-    close(saved_);
-  }
-  PipedText(const PipedText&) = delete;
-  PipedText& operator=(const PipedText&) = delete;
-
- private:
-  int saved_;
-};
+using testing::PipedInput;
 
 std::string first_text(const std::string& bytes) {
-  const PipedText input(bytes);
+  const PipedInput input(bytes);
   LabelledTexts texts("-");
   LabelledText row;
   return texts.next(row) ? row.place + " " + row.text + " " + row.labels.at(0) : "";
@@ -52,7 +31,7 @@ TEST(TextStandardInput, TablesAndJsonAreTold) {
 
 TEST(TextStandardInput, DocumentsOfEveryFormatAreTold) {
   const auto first_document = [](const std::string& bytes) {
-    const PipedText input(bytes);
+    const PipedInput input(bytes);
     TextDocuments documents({"-"});
     TextDocument document;
     return documents.next(document) ? document.name + " " + document.lines.at(0) : "";
@@ -65,14 +44,14 @@ TEST(TextStandardInput, DocumentsOfEveryFormatAreTold) {
 
 TEST(TextStandardInput, LinesAndRecordsAreRead) {
   {
-    const PipedText input("a\r\nb");
+    const PipedInput input("a\r\nb");
     TextLines lines("-");
     std::string_view line;
     ASSERT_TRUE(lines.next(line));
     ASSERT_TRUE(lines.next(line));
     EXPECT_EQ(lines.where() + " " + std::string(line), "-:2 b");
   }
-  const PipedText input("{\"data\": [1, 2]}");
+  const PipedInput input("{\"data\": [1, 2]}");
   JsonRecordsOptions options;
   options.list_keys = {"data"};
   JsonRecords records("-", options);
