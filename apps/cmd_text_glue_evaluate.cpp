@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/scoring_options.h"
+#include "apps/text_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -20,39 +20,22 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
             {"bigbird text glue evaluate --task sst2 --data glue_data/SST-2/dev.tsv -m sst2-run/final",
              "bigbird text glue evaluate --task mnli --data glue_data/MNLI -m mnli-run/final",
              "bigbird text glue evaluate --task rte --data glue_data/RTE/dev.tsv --predictions dev/RTE.tsv"});
-  TextClassifierOptions options;
-  std::string name, data, predictions, output = "-";
-  std::vector<std::string> labels;
-  bool replace_invalid = false;
-  ScoringOptions scoring;
+  GlueScoringOptions glue;
+  std::string model, data, predictions, output = "-";
   CLI::App& app = verb.app();
-  app.add_option("--task", name, "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli")
-      ->required()
-      ->type_name("TASK");
   app.add_option("--data", data,
                  "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files")
       ->required()
       ->type_name("FILE");
-  app.add_option("-m,--model", options.model, "Model folder to predict with")->type_name("MODEL");
+  app.add_option("-m,--model", model, "Model folder to predict with")->type_name("MODEL");
   app.add_option("--predictions", predictions,
                  "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder")
       ->type_name("TSV");
   app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option(
-         "--labels", labels,
-         "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
-      ->delimiter(',')
-      ->type_name("A,B");
-  app.add_option("--length", options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
-  app.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
-  scoring.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
+  glue.add(verb);
   if (!verb.parse(argc, argv)) return 0;
-  const GlueTask& task = find_glue_task(name);
-  if (predictions.empty() == options.model.empty()) {
+  const GlueTask& task = glue.task();
+  if (predictions.empty() == model.empty()) {
     throw_usage("text glue evaluate: give --model or --predictions",
                 "predictions are what `bigbird text glue predict` wrote");
   }
@@ -71,18 +54,17 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
   std::unique_ptr<kernels::Backend> backend;
   std::unique_ptr<TextClassifier> classifier;
   std::optional<GlueOutputs> outputs;
-  if (!options.model.empty()) {
-    options.batch = scoring.batch();
+  if (!model.empty()) {
     backend = verb.make_backend();
-    classifier = std::make_unique<TextClassifier>(options, *backend);
-    outputs.emplace(task, *classifier, labels);
+    classifier = std::make_unique<TextClassifier>(glue.classifier(model), *backend);
+    outputs.emplace(task, *classifier, glue.labels());
     if (verb.provenance())
-      provenance.inputs.push_back({"model", options.model, classifier->folder().weights_digest()});
+      provenance.inputs.push_back({"model", model, classifier->folder().weights_digest()});
   }
   std::vector<GlueScores> scores;
   std::uint64_t rows = 0;
   for (const GlueSplitFile& file : files) {
-    GlueFile gold(file.path, task, GlueRows::labelled, replace_invalid);
+    GlueFile gold(file.path, task, GlueRows::labelled, glue.replace_invalid());
     provenance.inputs.push_back({"data", file.path, ""});
     if (classifier) {
       scores.push_back(score_glue_model(task, gold, *classifier, *outputs));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/scoring_options.h"
+#include "apps/text_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
@@ -22,18 +22,12 @@ int cmd_text_glue_predict(int argc, char** argv) {
              "bigbird text glue predict -m mnli-run/final --task mnli --data glue_data --split dev -o dev",
              "bigbird text glue predict -m some-model --task rte --data glue_data --labels "
              "entailment,not_entailment -o submission"});
-  TextClassifierOptions options;
-  std::string name, data, output, split = "test";
-  std::vector<std::string> labels;
-  bool replace_invalid = false;
-  ScoringOptions scoring;
+  GlueScoringOptions glue;
+  std::string model, data, output, split = "test";
   CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model, "Model folder with a classification head")
+  app.add_option("-m,--model", model, "Model folder with a classification head")
       ->required()
       ->type_name("MODEL");
-  app.add_option("--task", name, "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli")
-      ->required()
-      ->type_name("TASK");
   app.add_option("--data", data, "Folder of the task as downloaded, or the one with its folder")
       ->required()
       ->type_name("DIR");
@@ -43,35 +37,23 @@ int cmd_text_glue_predict(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("--split", split, "test, dev or train; rows of the last two are numbered from 0")
       ->check(CLI::IsMember({"test", "dev", "train"}));
-  app.add_option(
-         "--labels", labels,
-         "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
-      ->delimiter(',')
-      ->type_name("A,B");
-  app.add_option("--length", options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
-  app.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
-  scoring.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
+  glue.add(verb);
   if (!verb.parse(argc, argv)) return 0;
-  const GlueTask& task = find_glue_task(name);
+  const GlueTask& task = glue.task();
   const GlueSplit part = split == "test"  ? GlueSplit::test
                          : split == "dev" ? GlueSplit::dev
                                           : GlueSplit::train;
   const std::vector<GlueSplitFile> files = glue_split_files(task, data, part);
   if (task.name == "mnli" && part != GlueSplit::train && files.size() == 1)
     log_warning(fmt::format("{}: the other of MNLI's two sides is not there", files.front().path));
-  options.batch = scoring.batch();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  TextClassifier classifier(options, *backend);
-  const GlueOutputs outputs(task, classifier, labels);
+  TextClassifier classifier(glue.classifier(model), *backend);
+  const GlueOutputs outputs(task, classifier, glue.labels());
   std::uint64_t rows = 0;
   std::vector<std::pair<std::string, std::string>> submissions;  // where to, and what
   for (const GlueSplitFile& file : files) {
     GlueFile input(file.path, task, part == GlueSplit::test ? GlueRows::test : GlueRows::all,
-                   replace_invalid);
+                   glue.replace_invalid());
     auto [text, tally] = glue_submission(task, input, classifier, outputs);
     say_inputs(file.path, tally, classifier.length());
     rows += tally.inputs;

@@ -3,76 +3,32 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
-#include "lib/tasks/text/qa/answer_files.h"
 #include "lib/tasks/text/qa/answerer.h"
+#include "lib/tasks/text/qa/predict.h"
 
 namespace bigbird::apps {
 namespace {
 
+constexpr std::uint64_t questions_of_a_chunk = 256;
+
 constexpr std::array<std::pair<AnswerDecoding, const char*>, 2> decoding_names{
     {{AnswerDecoding::run_qa, "run_qa"}, {AnswerDecoding::pipeline, "pipeline"}}};
-
-struct PredictedFiles {
-  std::string predictions = "-";
-  std::string nbest;
-  std::string null_odds;
-};
-
-// One of the files that are written side by side: nothing appears at its place until close().
-class AnswerOutput {
- public:
-  AnswerOutput(const std::string& path, AnswerFile kind)
-      : out_(path), writer_(kind, [this](std::string_view text) { out_.write(text); }) {}
-
-  void add(const AnsweredQuestion& answer) {
-    if (answer.decoded != nullptr) {
-      writer_.add(*answer.decoded);
-    } else {
-      writer_.add(answer.example.id, answer.scored);
-    }
-  }
-  void finish() { writer_.finish(); }
-  void close() { out_.close(); }
-
- private:
-  OutputStream out_;
-  AnswerFileWriter writer_;
-};
-
-void predict_file(const std::string& input, bool replace_invalid, const PredictedFiles& files,
-                  QuestionAnswerer& answerer) {
-  SquadReader reader(input, {QuestionPurpose::predict, true, replace_invalid});
-  std::vector<std::unique_ptr<AnswerOutput>> outputs;
-  outputs.push_back(std::make_unique<AnswerOutput>(files.predictions, AnswerFile::predictions));
-  if (!files.nbest.empty()) outputs.push_back(std::make_unique<AnswerOutput>(files.nbest, AnswerFile::nbest));
-  if (!files.null_odds.empty())
-    outputs.push_back(std::make_unique<AnswerOutput>(files.null_odds, AnswerFile::null_odds));
-  answer_questions(reader, answerer, [&](const AnsweredQuestion& answer) {
-    for (const auto& output : outputs) output->add(answer);
-  });
-  if (answerer.questions() == 0)
-    throw_bad_input(input + ": there are no questions", "give a file with at least one question");
-  for (const auto& output : outputs) output->finish();
-  for (const auto& output : outputs) output->close();
-  if (!reader.noted().empty()) log_info(fmt::format("{}: {}", input, reader.noted().text()));
-}
 
 nlohmann::ordered_json answer_json(const AnsweredQuestion& answer) {
   return {{"answer", answer.text()},
@@ -115,7 +71,9 @@ int cmd_text_qa_predict(int argc, char** argv) {
              "bigbird text qa predict -m run/final --version-2 dev-v2.0.json -o predictions.json --nbest "
              "nbest.json --null-odds null_odds.json"});
   QuestionAnswererOptions options;
-  PredictedFiles files;
+  QuestionPredictionOptions files;
+  files.predictions = "-";
+  WorkOptions work;
   ScoringOptions scoring;
   std::string input, format = name_of(QuestionFormat::squad), question, context, context_text;
   std::string decoding = "run_qa";
@@ -176,6 +134,8 @@ int cmd_text_qa_predict(int argc, char** argv) {
                  "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
       ->check(CLI::IsMember({"run_qa", "pipeline"}));
   app.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
+  work.add(verb, "questions", "merge");
+  work.add_chunk(verb, "Questions", questions_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();
   verb.add_device();
@@ -192,6 +152,10 @@ int cmd_text_qa_predict(int argc, char** argv) {
     throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
                 "--json tells more of one answer");
   }
+  if (at_once && work.asked()) {
+    throw_usage("text qa predict: --shard and --resume are of a file of questions",
+                "one question is answered at once");
+  }
   if (!at_once && as_json->count() > 0) {
     throw_usage("text qa predict: --json is of --question", "predictions of a file are JSON anyway");
   }
@@ -205,6 +169,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
                 "without it every question has an answer");
   }
   options.batch = scoring.batch();
+  files.work = work.work(verb);
   if (at_once) {
     question = checked_text(question, "--question", replace_invalid);
     if (split_white_space(question).empty())
@@ -218,7 +183,10 @@ int cmd_text_qa_predict(int argc, char** argv) {
   if (at_once) {
     answer_at_once(question, context, json, files.predictions, answerer);
   } else {
-    predict_file(input, replace_invalid, files, answerer);
+    files.input = input;
+    files.replace_invalid = replace_invalid;
+    files.precision = backend->precision();
+    predict_answers(files, answerer);
   }
   answerer.say(at_once ? "the question" : input);
   verb.set_throughput(static_cast<double>(answerer.questions()), "questions");

@@ -1,19 +1,16 @@
 // `bigbird variants`: scores of the alleles of a VCF, as annotated VCF, table or matrices.
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
 #include "apps/command_line.h"
 #include "apps/variant_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
-#include "lib/core/error.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
-namespace {}  // namespace
 
 int cmd_variants(int argc, char** argv) {
   Verb verb(
@@ -24,8 +21,8 @@ int cmd_variants(int argc, char** argv) {
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv"});
   VariantOptions shared;
   VariantRunOptions options;
-  std::string type, shard;
-  bool resume = false;
+  std::string type;
+  WorkOptions work;
   options.output = "-";
   shared.add(verb, true);
   CLI::App& app = verb.app();
@@ -42,21 +39,14 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--background", options.background,
                  "File of `variants background`: adds E-values and the functional score")
       ->type_name("FILE");
-  app.add_option("--shard", shard, "Only chunks I, I + N, ... of the records, for `variants merge`")
-      ->type_name("I/N")
-      ->group("Work");
-  app.add_flag("--resume", resume, "Go on from the finished chunks in OUT.parts")->group("Work");
-  verb.add_force();
+  work.add(verb, "records", "variants merge");
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
   options.profiles = shared.profiles();
   options.format = variant_format(type, options.output);
-  if (resume && verb.force()) {
-    throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");
-  }
-  options.restart = resume ? Restart::resume : verb.force() ? Restart::force : Restart::refuse;
-  if (!shard.empty()) options.shard = parse_shard(shard);
+  options.restart = work.restart(verb);
+  options.shard = work.shard();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) {

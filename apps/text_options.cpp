@@ -59,6 +59,25 @@ LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
   return result;
 }
 
+void GlueScoringOptions::add(Verb& verb) {
+  CLI::App& app = verb.app();
+  app.add_option("--task", task_, "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli")
+      ->required()
+      ->type_name("TASK");
+  app.add_option(
+         "--labels", labels_,
+         "Classes in the order of the model's outputs, for models that name them LABEL_0, LABEL_1 ...")
+      ->delimiter(',')
+      ->type_name("A,B");
+  app.add_option("--length", length_,
+                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  app.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are no UTF-8; else an error");
+  scoring_.add(verb, {});
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+}
+
 void TextEncodingChoice::add(Verb& verb) {
   CLI::App& app = verb.app();
   app.add_option("--whitespace", white_space_,

@@ -1,11 +1,16 @@
-// What the verbs on labelled texts ask in the same words: columns and format of the data, and how texts
-// become tokens.
+// What the verbs on labelled texts ask in the same words: columns and format of the data, the model of a task
+// of GLUE, and how texts become tokens.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "lib/io/text/labelled_texts.h"
+#include "lib/tasks/text/classify/classifier.h"
+#include "lib/tasks/text/classify/glue_tasks.h"
 #include "lib/tokenization/text_encoding.h"
 
 namespace bigbird::apps {
@@ -24,6 +29,29 @@ class TextColumnOptions {
   std::string format_ = "auto";
   bool header_ = false;
   bool no_header_ = false;
+};
+
+// What a model of classes is asked for a task of GLUE: --task, --labels, --length, --replace-invalid,
+// --batch-tokens, threads, device, precision. Bound by add(); read after parsing.
+class GlueScoringOptions {
+ public:
+  void add(Verb& verb);
+
+  // Error{usage} for a task that there is not.
+  const GlueTask& task() const { return find_glue_task(task_); }
+  const std::vector<std::string>& labels() const { return labels_; }
+  bool replace_invalid() const { return replace_invalid_; }
+  // Of this model folder.
+  TextClassifierOptions classifier(const std::string& model) const {
+    return {model, length_, scoring_.batch()};
+  }
+
+ private:
+  std::string task_;
+  std::vector<std::string> labels_;
+  std::int64_t length_ = 0;
+  bool replace_invalid_ = false;
+  ScoringOptions scoring_;
 };
 
 // --whitespace, --ascii-punctuation, for verbs that train: a trained model keeps them.

@@ -29,6 +29,10 @@ class ChunkBytesWriter {
     if (!values.empty())
       bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }
+  void put_text(std::string_view text) {
+    put_count(text.size());
+    bytes_.append(text);
+  }
   // Of things that follow one by one.
   void put_count(std::size_t count) { put(std::uint64_t{count}); }
   std::string take() { return std::move(bytes_); }
@@ -56,6 +60,11 @@ class ChunkBytesReader {
     values.resize(take_count(sizeof(T)));
     if (!values.empty()) std::memcpy(values.data(), bytes_.data(), values.size() * sizeof(T));
     bytes_.remove_prefix(values.size() * sizeof(T));
+  }
+  void take_text(std::string& text) {
+    const std::size_t size = take_count(1);
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(text.size());
   }
   // A number of things that take at least `size` bytes each.
   std::size_t take_count(std::size_t size) {

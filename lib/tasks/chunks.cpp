@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "lib/core/error.h"
@@ -35,6 +36,15 @@ Shard parse_shard(std::string_view text) {
     if (shard.index >= 1 && shard.index <= shard.count && shard.count <= most_shards) return shard;
   }
   throw_usage(fmt::format("`shard` {}: no shard", text), "I/N with I from 1 to N: 2/10");
+}
+
+bool chunks_can_be_kept(const std::string& output, Restart restart) {
+  const bool is_file =
+      output != "-" && (!std::filesystem::exists(output) || std::filesystem::is_regular_file(output));
+  if (!is_file && restart == Restart::resume) {
+    throw_usage("`resume`: nothing is kept of a run to stdout or a device", "give a file as output");
+  }
+  return is_file;
 }
 
 FinishedChunks::FinishedChunks(const std::string& folder, const std::string& identity, Restart restart)

@@ -48,6 +48,11 @@ enum class Restart {
   force    // remove them
 };
 
+// Whether the finished chunks of a run that writes to `output` can be kept: a pipe, a device and stdout ("-")
+// are written as they come, and nothing of such a run can be taken up again. Error{usage} for Restart::resume
+// there.
+bool chunks_can_be_kept(const std::string& output, Restart restart);
+
 // The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for
 // chunk 12. Every file appears whole or not at all. The folder is made by the first save().
 class FinishedChunks {

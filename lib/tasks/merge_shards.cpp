@@ -14,6 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/npy_matrix.h"
+#include "lib/tasks/json_entries.h"
 
 namespace bigbird {
 namespace {
@@ -27,10 +28,10 @@ void check_same_run(const ShardFacts& first, const ShardFacts& other) {
     throw_bad_input(fmt::format("{} and {}: {}", first.output, other.output, why), run_again);
   };
   if (first.shard.count != other.shard.count) refuse("numbers of shards differ");
-  if (first.same.size() != other.same.size()) throw_runtime("shards of different kinds are compared");
-  for (std::size_t i = 0; i < first.same.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(first.same.size(), other.same.size()); ++i) {
     if (first.same[i].second != other.same[i].second) refuse(first.same[i].first);
   }
+  if (first.same.size() != other.same.size()) throw_runtime("shards of different kinds are compared");
 }
 
 // "##" lines and the line of names; where there is none, the first row.
@@ -53,6 +54,33 @@ void for_each_chunk_of(const std::vector<ChunkedTable>& shards,
     names.push_back(shard.path);
   }
   for_each_chunk_in_turn(chunks_of, names, take);
+}
+
+using LineReaders = std::vector<std::unique_ptr<LineReader>>;
+
+LineReaders open_all(const std::vector<ChunkedTable>& shards) {
+  LineReaders files;
+  for (const ChunkedTable& shard : shards) files.push_back(std::make_unique<LineReader>(shard.path));
+  return files;
+}
+
+// The rows of all chunks in the order of the input.
+void for_each_row(const std::vector<ChunkedTable>& shards, const LineReaders& files,
+                  const std::function<void(std::string_view)>& take) {
+  std::string_view line;
+  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
+      if (!files[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
+      take(line);
+    }
+  });
+}
+
+void refuse_what_is_left(const LineReaders& files) {
+  std::string_view line;
+  for (const auto& file : files) {
+    if (file->next(line)) refuse_other_length(file->path(), "more rows");
+  }
 }
 
 }  // namespace
@@ -111,34 +139,68 @@ void refuse_other_length(const std::string& path, const std::string& what) {
 
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output) {
   OutputStream out(output);
-  std::vector<std::unique_ptr<LineReader>> tables;
+  LineReaders tables = open_all(shards);
   std::string head;
-  for (const ChunkedTable& shard : shards) {
-    tables.push_back(std::make_unique<LineReader>(shard.path));
-    const std::string head_here = read_head(*tables.back());
-    if (tables.size() == 1) head = head_here;
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    const std::string head_here = read_head(*tables[shard]);
+    if (shard == 0) head = head_here;
     if (head_here != head) {
-      throw_bad_input(fmt::format("{} and {}: their headers differ", shards.front().path, shard.path),
+      throw_bad_input(fmt::format("{} and {}: their headers differ", shards.front().path, shards[shard].path),
                       run_again);
     }
   }
   out.write(head);
   std::uint64_t number = 0;
-  std::string_view line;
-  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
-    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
-      if (!tables[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
-      if (numbers == RowNumbers::anew) {
-        out.write(std::to_string(number++));
-        line.remove_prefix(std::min(line.find('\t'), line.size()));
-      }
-      out.write(line);
-      out.write("\n");
+  for_each_row(shards, tables, [&](std::string_view line) {
+    if (numbers == RowNumbers::anew) {
+      out.write(std::to_string(number++));
+      line.remove_prefix(std::min(line.find('\t'), line.size()));
     }
+    out.write(line);
+    out.write("\n");
   });
-  for (const auto& table : tables) {
-    if (table->next(line)) refuse_other_length(table->path(), "more rows");
+  refuse_what_is_left(tables);
+  out.close();
+}
+
+void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& output) {
+  OutputStream out(output);
+  LineReaders files = open_all(shards);
+  for_each_row(shards, files, [&](std::string_view line) {
+    out.write(line);
+    out.write("\n");
+  });
+  refuse_what_is_left(files);
+  out.close();
+}
+
+void merge_json_objects(const std::vector<ChunkedTable>& shards, const std::string& output) {
+  OutputStream out(output);
+  LineReaders files = open_all(shards);
+  std::vector<bool> closed;
+  std::string_view line;
+  for (const auto& file : files) {
+    if (!file->next(line) || (line != "{" && line != "{}")) {
+      throw_bad_input(file->path() + ": no JSON object as it was written", "run this shard again");
+    }
+    closed.push_back(line == "{}");
   }
+  JsonEntriesJoiner joiner([&](std::string_view text) { out.write(text); });
+  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+    std::string entries;
+    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
+      if (!files[shard]->next(line) || line == "}") refuse_other_length(shards[shard].path, "fewer rows");
+      (entries += line) += '\n';
+    }
+    joiner.add(entries);
+  });
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    if (closed[shard]) continue;
+    if (!files[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
+    if (line != "}") refuse_other_length(shards[shard].path, "more rows");
+  }
+  refuse_what_is_left(files);
+  joiner.finish();
   out.close();
 }
 

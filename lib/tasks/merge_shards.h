@@ -55,6 +55,13 @@ enum class RowNumbers {
 // `rows` says.
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output);
 
+// The same of lines without a head, such as JSON Lines.
+void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& output);
+
+// The same of JSON objects whose entries have lines to themselves (json_entries.h): one object with all
+// entries. `rows` counts the lines of entries, those of the braces are not among them.
+void merge_json_objects(const std::vector<ChunkedTable>& shards, const std::string& output);
+
 // The same of .npy matrices of one width, written as float32.
 void merge_matrices(const std::vector<ChunkedTable>& shards, const std::string& output);
 

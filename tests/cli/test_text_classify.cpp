@@ -16,22 +16,11 @@
 namespace bigbird::testing {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words first, const Words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-bool holds(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
-
 // One encoder, one file of examples and one trained model for all tests of the file.
-class TextClassify : public ::testing::Test {
+class TextClassify : public TextFixture {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
+    TextFixture::SetUpTestSuite();
     TinyTextModel encoder;
     encoder.head = HeadType::masked_lm;
     write_tiny_text_model(path("pre"), encoder);
@@ -46,30 +35,7 @@ class TextClassify : public ::testing::Test {
     must(finetune("run", {"--valid", path("train.csv"), "--steps", "80", "--batch", "8", "--lr", "0.01",
                           "--optimizer", "torch", "--dropout", "0"}));
   }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
 
-  static std::string path(const std::string& name) { return (folder_->path() / name).string(); }
-  static std::string write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories((folder_->path() / name).parent_path());
-    write_text(folder_->path() / name, text);
-    return path(name);
-  }
-  static RunResult must(const Words& words, const std::string& input = {}) {
-    const RunResult run = run_bigbird(words, input);
-    EXPECT_EQ(run.status, 0) << run.err;
-    return run;
-  }
-  static RunResult refused(const Words& words, int status, const std::string& what) {
-    const RunResult run = run_bigbird(words);
-    EXPECT_EQ(run.status, status) << run.err;
-    EXPECT_TRUE(holds(run.err, what)) << run.err;
-    EXPECT_TRUE(holds(run.err, "hint: ")) << run.err;
-    EXPECT_EQ(run.out, "");
-    return run;
-  }
   static Words finetune(const std::string& run, const Words& more, const std::string& train = "train.csv") {
     return Words{"text", "classify", "finetune", "--train", path(train), "--init", path("pre"),
                  "-o",   path(run),  "--device", "cpu",     "-@",        "1"} +
@@ -82,11 +48,7 @@ class TextClassify : public ::testing::Test {
     return Words{"text", "classify", "evaluate", "--no-provenance", "--data"} + more;
   }
   static nlohmann::json json_of(const RunResult& run) { return nlohmann::json::parse(run.out); }
-
-  static TemporaryFolder* folder_;
 };
-
-TemporaryFolder* TextClassify::folder_ = nullptr;
 
 TEST_F(TextClassify, WhatWasLearnedComesBack) {
   const nlohmann::json scores = json_of(must(evaluate({path("train.csv"), "-m", path("run/final")})));

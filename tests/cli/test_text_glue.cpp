@@ -15,17 +15,6 @@
 namespace bigbird::testing {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words first, const Words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-bool holds(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
-
 constexpr const char* mnli_columns =
     "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
     "sentence2_parse\tsentence1\tsentence2";
@@ -36,10 +25,10 @@ std::string mnli_cells(int number, const std::string& first, const std::string& 
 }
 
 // One encoder, folders of four tasks, and a model of SST-2 for all tests of the file.
-class TextGlue : public ::testing::Test {
+class TextGlue : public TextFixture {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
+    TextFixture::SetUpTestSuite();
     TinyTextModel encoder;
     encoder.head = HeadType::masked_lm;
     write_tiny_text_model(path("pre"), encoder);
@@ -48,10 +37,6 @@ class TextGlue : public ::testing::Test {
     write_stsb();
     write_qqp();
     must(finetune("sst2", "run", {"--steps", "80", "--lr", "0.01", "--batch", "8", "--dropout", "0"}));
-  }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
   }
 
   // The letters of a class stand in none of the others.
@@ -101,25 +86,6 @@ class TextGlue : public ::testing::Test {
     write("glue/QQP/dev.tsv", rows);
   }
 
-  static std::string path(const std::string& name) { return (folder_->path() / name).string(); }
-  static std::string write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories((folder_->path() / name).parent_path());
-    write_text(folder_->path() / name, text);
-    return path(name);
-  }
-  static RunResult must(const Words& words) {
-    const RunResult run = run_bigbird(words);
-    EXPECT_EQ(run.status, 0) << run.err;
-    return run;
-  }
-  static RunResult refused(const Words& words, int status, const std::string& what) {
-    const RunResult run = run_bigbird(words);
-    EXPECT_EQ(run.status, status) << run.err;
-    EXPECT_TRUE(holds(run.err, what)) << run.err;
-    EXPECT_TRUE(holds(run.err, "hint: ")) << run.err;
-    EXPECT_EQ(run.out, "");
-    return run;
-  }
   static Words finetune(const std::string& task, const std::string& run, const Words& more,
                         const std::string& data = "glue") {
     return Words{"text",      "glue", "finetune", "--task",   task,  "--data", path(data), "--init",
@@ -136,11 +102,7 @@ class TextGlue : public ::testing::Test {
     return Words{"text", "glue", "evaluate", "--no-provenance", "--task", task, "--data"} + more;
   }
   static nlohmann::json json_of(const RunResult& run) { return nlohmann::json::parse(run.out); }
-
-  static TemporaryFolder* folder_;
 };
-
-TemporaryFolder* TextGlue::folder_ = nullptr;
 
 TEST_F(TextGlue, WhatWasLearnedIsScoredAndSubmitted) {
   const nlohmann::json scores = json_of(must(evaluate("sst2", {path("glue"), "-m", path("run/final")})));

@@ -1,7 +1,10 @@
 // Models of text small enough for tests of seconds, over the vocabulary of single letters
 // (tests/support/tiny_text_data.h): an encoder to fine-tune, and classifiers of random weights whose outputs
-// differ clearly between texts. Header-only: the including test links bigbird_tasks.
+// differ clearly between texts; and the set-up that tests of the text verbs share. Header-only: the including
+// test links bigbird_tasks.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -62,5 +65,49 @@ inline std::string tiny_text(std::uint64_t number) {
   }
   return text;
 }
+
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words first, const Words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+inline bool holds(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+// A folder for all tests of a suite, and commands in it that must end well or be refused.
+class TextFixture : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { folder_ = new TemporaryFolder; }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+
+  static std::string path(const std::string& name) { return (folder_->path() / name).string(); }
+  static std::string write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories((folder_->path() / name).parent_path());
+    write_text(folder_->path() / name, text);
+    return path(name);
+  }
+  static RunResult must(const Words& words, const std::string& input = {}) {
+    const RunResult run = run_bigbird(words, input);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run;
+  }
+  static RunResult refused(const Words& words, int status, const std::string& what,
+                           const std::string& input = {}) {
+    const RunResult run = run_bigbird(words, input);
+    EXPECT_EQ(run.status, status) << run.err;
+    EXPECT_TRUE(holds(run.err, what)) << run.err;
+    EXPECT_TRUE(holds(run.err, "hint: ")) << run.err;
+    EXPECT_EQ(run.out, "");
+    return run;
+  }
+
+  static inline TemporaryFolder* folder_ = nullptr;
+};
 
 }  // namespace bigbird::testing

@@ -106,6 +106,32 @@ TEST_F(MergeFiles, TablesThatDisagreeWithTheirCountsAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(path("never.tsv")));
 }
 
+TEST_F(MergeFiles, LinesHaveNoHead) {
+  const std::string one = table("one", "a\nb\n"), two = table("two", "c\n"), none = table("none", "");
+  merge_lines({{one, {1, 1}}, {two, {1}}, {none, {0}}}, path("merged"));
+  EXPECT_EQ(testing::read_text(path("merged")), "a\nc\nb\n");
+  expect_refused(one + ": has more rows", [&] { merge_lines({{one, {1}}, {two, {1}}}, path("never")); });
+  expect_refused(two + ": has fewer rows", [&] { merge_lines({{one, {2}}, {two, {2}}}, path("never")); });
+  EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
+TEST_F(MergeFiles, EntriesOfObjectsStandInOneObject) {
+  const std::string one = table("one", "{\n  \"a\": [\n  ],\n  \"c\": 3\n}\n");
+  const std::string two = table("two", "{\n  \"b\": \",\"\n}\n"), none = table("none", "{}\n");
+  merge_json_objects({{one, {2, 1}}, {two, {1}}, {none, {0}}}, path("merged"));
+  EXPECT_EQ(testing::read_text(path("merged")), "{\n  \"a\": [\n  ],\n  \"b\": \",\",\n  \"c\": 3\n}\n");
+  merge_json_objects({{none, {0}}}, path("empty"));
+  EXPECT_EQ(testing::read_text(path("empty")), "{}\n");
+  const auto merge = [&](const std::string& first, std::uint64_t rows) {
+    return [this, first, rows, two] { merge_json_objects({{first, {rows}}, {two, {1}}}, path("never")); };
+  };
+  expect_refused(one + ": has more rows", merge(one, 2));
+  expect_refused(one + ": has fewer rows", merge(one, 4));
+  expect_refused("no JSON object", merge(table("list", "[\n1\n]\n"), 1));
+  expect_refused("cut: has fewer rows", merge(table("cut", "{\n  \"a\": 1\n"), 1));
+  EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
 TEST_F(MergeFiles, RowsOfMatricesToo) {
   const std::string one = matrix("one.npy", 2, {1, 2, 3, 4, 9, 10});
   const std::string two = matrix("two.npy", 2, {5, 6, 7, 8});

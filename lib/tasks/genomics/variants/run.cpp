@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -101,16 +100,8 @@ VariantSummary empty_summary(const VariantRunOptions& options, const std::string
   return summary;
 }
 
-// A pipe or a device is written as it comes, like stdout: nothing of such a run can be taken up again.
 FinishedChunks open_finished_chunks(const VariantRunOptions& options, const VariantSummary& summary) {
-  const bool is_file = options.output != "-" && (!std::filesystem::exists(options.output) ||
-                                                 std::filesystem::is_regular_file(options.output));
-  if (!is_file) {
-    if (options.restart == Restart::resume) {
-      throw_usage("`resume`: nothing is kept of a run to stdout or a device", "give a file as output");
-    }
-    return {};
-  }
+  if (!chunks_can_be_kept(options.output, options.restart)) return {};
   const std::string identity = fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format,
                                            options.shard.index, options.shard.count, options.scoring.chunk);
   return {variant_prefix(options.format, options.output) + ".parts", identity, options.restart};

@@ -147,11 +147,10 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
   task.identity["data (training texts)"] = identity_of(train);
   task.identity["labels"] = scheme_text(scheme);
   task.identity["length"] = std::to_string(length);
-  for (const auto& [name, value] : text_settings_files(settings)) {
-    std::string line = value;
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    task.identity["texts"] = line;
-  }
+  task.identity["data_format"] = settings.data_format;
+  task.identity["second_type"] = settings.second_type ? "true" : "false";
+  task.identity["whitespace"] = settings.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";
+  task.identity["ascii_punctuation"] = settings.encoding.ascii_punctuation ? "true" : "false";
   task.extras.model_card = model_card(describe_classifier(options, config, schedule_of(options, task.samples),
                                                           train, scheme, length, backend));
   task.extras.files = text_settings_files(settings);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 
@@ -83,6 +82,18 @@ QuestionAnswerer::QuestionAnswerer(const QuestionAnswererOptions& options, kerne
 
 QuestionAnswerer::~QuestionAnswerer() = default;
 
+std::map<std::string, std::string> QuestionAnswerer::identity() const {
+  return {{"length", std::to_string(windows_.length)},
+          {"overlap", windows_.step ? "" : std::to_string(windows_.overlap)},
+          {"step", windows_.step ? std::to_string(*windows_.step) : ""},
+          {"max_question", std::to_string(windows_.max_question)},
+          {"decode", options_.decoding == AnswerDecoding::pipeline ? "pipeline" : "run_qa"},
+          {"n_best", std::to_string(n_best_)},
+          {"max_answer", std::to_string(max_answer_)},
+          {"version_2", options_.version_2 ? "true" : "false"},
+          {"null_threshold", fmt::format("{}", options_.null_threshold)}};
+}
+
 void QuestionAnswerer::decode(const Pending& pending) const {
   const DecodedQuestion question{pending.example, *pending.encoded.context, pending.encoded.question.size()};
   std::vector<WindowLogits> logits;
@@ -135,16 +146,6 @@ void QuestionAnswerer::say(const std::string& path) const {
                             encoder_->cut_questions(), questions_, windows_.max_question));
   }
   if (const auto warning = encoder_->unknown().warning()) log_warning(path + ": " + *warning);
-}
-
-void answer_questions(SquadReader& reader, QuestionAnswerer& answerer,
-                      const std::function<void(const AnsweredQuestion&)>& done) {
-  QuestionExample example;
-  while (reader.next(example)) {
-    throw_if_cancelled();
-    answerer.add(example, done);
-  }
-  answerer.finish();
 }
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +19,6 @@
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/example.h"
 #include "lib/tasks/text/qa/question_format.h"
-#include "lib/tasks/text/qa/squad_reader.h"
 #include "lib/tasks/text/text_settings.h"
 
 namespace bigbird {
@@ -65,6 +65,8 @@ class QuestionAnswerer {
   const ModelFolder& folder() const { return folder_; }
   const TextSettings& settings() const { return settings_; }
   const WindowOptions& windows() const { return windows_; }
+  // What the answers depend on besides the model, by the names of the settings.
+  std::map<std::string, std::string> identity() const;
   std::uint64_t questions() const { return questions_; }
   // Inputs that were run.
   std::uint64_t inputs() const { return inputs_; }
@@ -92,9 +94,5 @@ class QuestionAnswerer {
   std::uint64_t questions_ = 0;
   std::uint64_t inputs_ = 0;
 };
-
-// All questions of a file, in order.
-void answer_questions(SquadReader& reader, QuestionAnswerer& answerer,
-                      const std::function<void(const AnsweredQuestion&)>& done);
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@
 #include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/finetune.h"
+#include "lib/tasks/text/qa/squad_reader.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/io/expect_error.h"
@@ -135,7 +136,7 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   QuestionFinetuneOptions run = options("run");
   run.valid = path("train.json");
   run.steps = 400;
-  run.learning_rate = 0.003; // at 0.01 the last digits of a matmul decide whether it learns all four
+  run.learning_rate = 0.003;  // at 0.01 the last digits of a matmul decide whether it learns all four
   const TrainingSummary summary = question_finetune(run, *backend);
   EXPECT_EQ(summary.steps, 400U);
   EXPECT_LT(summary.loss, 0.1);
@@ -153,9 +154,12 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   QuestionAnswerer answerer(predict, *backend);
   SquadReader reader(path("train.json"), {QuestionPurpose::evaluate});
   std::size_t right = 0;
-  answer_questions(reader, answerer, [&](const AnsweredQuestion& answer) {
-    right += answer.text() == answer.example.answers.front().text ? 1U : 0U;
-  });
+  for (QuestionExample question; reader.next(question);) {
+    answerer.add(question, [&](const AnsweredQuestion& answer) {
+      right += answer.text() == answer.example.answers.front().text ? 1U : 0U;
+    });
+  }
+  answerer.finish();
   EXPECT_EQ(right, 4U);
 
   // A row for every validation, and a loss that fell.

@@ -1,0 +1,46 @@
+// Options of work in chunks; see work_options.h.
+#include "apps/work_options.h"
+
+#include "lib/core/error.h"
+
+namespace bigbird::apps {
+namespace {
+
+constexpr const char* work_group = "Work";
+constexpr int most_records = 1'000'000;  // of a chunk
+
+}  // namespace
+
+void WorkOptions::add(Verb& verb, const std::string& records, const std::string& merge) {
+  CLI::App& app = verb.app();
+  app.add_option("--shard", shard_, "Only chunks I, I + N, ... of the " + records + ", for `" + merge + "`")
+      ->type_name("I/N")
+      ->group(work_group);
+  app.add_flag("--resume", resume_, "Go on from the finished chunks in OUT.parts")->group(work_group);
+  verb.add_force();
+}
+
+void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {
+  chunk_ = size;
+  verb.app()
+      .add_option("--chunk", chunk_,
+                  records + " that are finished, and kept for --resume, together; all shards need the same")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, most_records))
+      ->type_name("COUNT")
+      ->group(work_group);
+  verb.leave_out_of_provenance("--chunk");
+}
+
+Shard WorkOptions::shard() const {
+  return shard_.empty() ? Shard{} : parse_shard(shard_);
+}
+
+Restart WorkOptions::restart(const Verb& verb) const {
+  if (resume_ && verb.force()) {
+    throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");
+  }
+  return resume_ ? Restart::resume : verb.force() ? Restart::force : Restart::refuse;
+}
+
+}  // namespace bigbird::apps

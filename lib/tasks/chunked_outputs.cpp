@@ -1,0 +1,133 @@
+// Outputs made chunk by chunk; see chunked_outputs.h.
+#include "lib/tasks/chunked_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/tasks/chunk_bytes.h"
+#include "lib/tasks/json_entries.h"
+
+namespace bigbird {
+namespace {
+
+std::string identity_text(const RunIdentity& identity, const std::vector<ChunkedOutput>& outputs,
+                          const ChunkedWork& work) {
+  nlohmann::ordered_json json;
+  json["run"] = identity;
+  for (const ChunkedOutput& output : outputs) json["outputs"].push_back(output.kind);
+  json["shard"] = {work.shard.index, work.shard.count};
+  json["chunk"] = work.chunk;
+  return json.dump(2) + "\n";
+}
+
+FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunIdentity& identity,
+                          const std::string& input, const ChunkedWork& work) {
+  if (input == "-" && work.restart == Restart::resume) {
+    throw_usage("`resume`: the standard input cannot be read a second time", "give the input as a file");
+  }
+  bool keep = input != "-";
+  for (const ChunkedOutput& output : outputs) {
+    const bool is_file = chunks_can_be_kept(output.path, work.restart);
+    if (!is_file && !work.shard.is_whole_run()) {
+      throw_usage(fmt::format("`shard` {}/{}: an output on stdout or a device cannot be merged",
+                              work.shard.index, work.shard.count),
+                  "give a file as output");
+    }
+    keep = keep && is_file;
+  }
+  if (!keep) return {};
+  return {outputs.front().path + ".parts", identity_text(identity, outputs, work), work.restart};
+}
+
+std::uint64_t lines_of(ChunkForm form, std::string_view text) {
+  if (form == ChunkForm::json_object) return json_entry_lines(text);
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+struct ChunkedOutputs::Output {
+  explicit Output(ChunkedOutput given)
+      : facts(std::move(given)),
+        out(facts.path),
+        joiner([this](std::string_view piece) { out.write(piece); }) {
+    out.write(facts.head);
+  }
+
+  // The chunk at hand, whole.
+  void append() {
+    if (facts.form == ChunkForm::json_object) {
+      joiner.add(json_entries(text));
+    } else {
+      out.write(text);
+    }
+    lines.push_back(lines_of(facts.form, text));
+    text.clear();
+  }
+
+  ChunkedOutput facts;
+  OutputStream out;
+  JsonEntriesJoiner joiner;
+  std::string text;                  // of the chunk at hand
+  std::vector<std::uint64_t> lines;  // of each chunk so far
+};
+
+ChunkedOutputs::ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity,
+                               const std::string& input, const ChunkedWork& work)
+    : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)) {
+  for (ChunkedOutput& output : outputs) outputs_.push_back(std::make_unique<Output>(std::move(output)));
+}
+
+ChunkedOutputs::~ChunkedOutputs() = default;
+
+bool ChunkedOutputs::begin(std::uint64_t records, std::string_view digest) {
+  const std::uint64_t chunk = chunks_++;
+  records_ += records;
+  chunk_digest_ = digest;
+  input_digest_.update(digest.data(), digest.size());
+  if (!work_.shard.takes(chunk)) return false;
+  const auto stored = finished_.load(chunk, digest);
+  if (!stored) return true;
+  ChunkBytesReader bytes(*stored, finished_.path(chunk));
+  for (const auto& output : outputs_) bytes.take_text(output->text);
+  for (const auto& output : outputs_) output->append();
+  resumed_records_ += records;
+  return false;
+}
+
+void ChunkedOutputs::write(std::size_t output, std::string_view text) {
+  outputs_[output]->text += text;
+}
+
+void ChunkedOutputs::end() {
+  if (finished_.keeps()) {
+    ChunkBytesWriter bytes;
+    for (const auto& output : outputs_) bytes.put_text(output->text);
+    finished_.save(chunks_ - 1, chunk_digest_, bytes.take());
+  }
+  for (const auto& output : outputs_) output->append();
+}
+
+void ChunkedOutputs::close() {
+  if (resumed_records_ > 0) {
+    log_info(fmt::format("{} of {} records were finished by the run before; what is counted is of the others",
+                         resumed_records_, records_));
+  }
+  const std::string digest = input_digest_.finish();
+  for (const auto& output : outputs_) {
+    if (output->facts.form == ChunkForm::json_object) output->joiner.finish();
+    output->out.close();
+    if (work_.shard.is_whole_run()) continue;
+    const ChunkedOutput& facts = output->facts;
+    write_output_shard(facts.path, {facts.kind, facts.form, !facts.head.empty(), work_.shard, output->lines,
+                                    records_, digest, work_.chunk, identity_});
+  }
+  finished_.remove();
+}
+
+}  // namespace bigbird

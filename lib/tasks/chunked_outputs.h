@@ -1,0 +1,83 @@
+// Outputs of text that are made chunk by chunk: shards take chunks in turn, finished ones are kept until the
+// outputs are whole (chunks.h), and beside each output of a shard, OUT.shard.json says what is needed to put
+// them together (output_shards.h). For verbs whose every output is one file of rows, or a JSON object of
+// entries.
+//
+//   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
+//   while (read_chunk(records, outputs.chunk_size())) {
+//     if (!outputs.begin(records.size(), digest_of(records))) continue;
+//     for (...) outputs.write(0, row);
+//     outputs.end();
+//   }
+//   outputs.close();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/io/files/file.h"
+#include "lib/io/files/sha256.h"
+#include "lib/tasks/chunks.h"
+#include "lib/tasks/output_shards.h"
+
+namespace bigbird {
+
+struct ChunkedOutput {
+  std::string path;  // "-": stdout
+  std::string kind;  // what is in it, "tsv", "nbest"; outputs of one kind are shards of one another
+  ChunkForm form = ChunkForm::lines;
+  std::string head = {};  // of ChunkForm::lines: written once
+};
+
+// What a user can say of a run in chunks. A chunk has so many records; what comes out does not depend on it.
+struct ChunkedWork {
+  std::uint64_t chunk = 1024;
+  Shard shard;
+  Restart restart = Restart::refuse;
+};
+
+class ChunkedOutputs {
+ public:
+  // Finished chunks are kept beside the first output, in PATH.parts/, where all outputs are files and the
+  // input (as given) is not stdin. Error{usage}: Restart::resume where nothing is kept; a shard whose output
+  // is no file. Error{bad_input}: as FinishedChunks.
+  ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity, const std::string& input,
+                 const ChunkedWork& work);
+  ~ChunkedOutputs();
+  ChunkedOutputs(const ChunkedOutputs&) = delete;
+  ChunkedOutputs& operator=(const ChunkedOutputs&) = delete;
+
+  std::uint64_t chunk_size() const { return work_.chunk; }
+  // The next chunk of the input, with the digest of its records (64 letters): true when its texts are to be
+  // made now, and end() called; false when it is another shard's, or was finished by the run before.
+  bool begin(std::uint64_t records, std::string_view digest);
+  // Text of the chunk at hand for one of the outputs.
+  void write(std::size_t output, std::string_view text);
+  void end();
+  // Puts the outputs in their places. Without it nothing is left behind but finished chunks.
+  void close();
+
+  // Of all chunks, those of other shards too.
+  std::uint64_t records() const { return records_; }
+  // Those that were finished by the run before.
+  std::uint64_t resumed_records() const { return resumed_records_; }
+
+ private:
+  struct Output;
+
+  ChunkedWork work_;
+  RunIdentity identity_;
+  FinishedChunks finished_;
+  std::vector<std::unique_ptr<Output>> outputs_;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t resumed_records_ = 0;
+  std::string chunk_digest_;
+  Sha256 input_digest_;  // over the digests of all chunks
+};
+
+}  // namespace bigbird

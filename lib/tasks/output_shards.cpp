@@ -1,0 +1,108 @@
+// Outputs of shards put together; see output_shards.h.
+#include "lib/tasks/output_shards.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/tasks/merge_shards.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* object_form = "json_object";
+
+ShardFacts facts_of(const std::string& output, const OutputShard& shard) {
+  ShardFacts facts{output, shard.shard, {}};
+  facts.same = {{"what is in them differs", shard.kind},
+                // Before the records: their digest is made of those of chunks.
+                {"sizes of chunks differ", std::to_string(shard.chunk)},
+                {"made from different records", fmt::format("{} {}", shard.records, shard.input_digest)}};
+  for (const auto& [name, value] : shard.identity) {
+    facts.same.emplace_back(fmt::format("`{}` differs", name), value);
+  }
+  return facts;
+}
+
+// Every record is in a chunk of one of the shards.
+void check_chunks(const std::vector<OutputShard>& shards, const std::string& output) {
+  const OutputShard& first = shards.front();
+  const std::uint64_t expected = first.chunk == 0 ? 0 : (first.records + first.chunk - 1) / first.chunk;
+  std::uint64_t chunks = 0;
+  for (const OutputShard& shard : shards) chunks += shard.lines.size();
+  if (chunks == expected) return;
+  throw_bad_input(
+      fmt::format("{}: its input has {} chunks, the shards {}", output_shard_path(output), expected, chunks),
+      "run the shards again, all with the same options");
+}
+
+}  // namespace
+
+std::string output_shard_path(const std::string& output) {
+  return output + ".shard.json";
+}
+
+void write_output_shard(const std::string& output, const OutputShard& shard) {
+  Json json;
+  json["shard"] = {{"index", shard.shard.index}, {"count", shard.shard.count}, {"lines", shard.lines}};
+  json["kind"] = shard.kind;
+  json["form"] = shard.form == ChunkForm::json_object ? object_form : "lines";
+  json["head"] = shard.has_head;
+  json["input"] = {{"records", shard.records}, {"sha256", shard.input_digest}, {"chunk", shard.chunk}};
+  json["run"] = shard.identity;
+  write_text_atomic(output_shard_path(output), json.dump(2) + "\n");
+}
+
+OutputShard read_output_shard(const std::string& output) {
+  const std::string path = output_shard_path(output);
+  if (!file_exists(path)) {
+    const bool is_variants = file_exists(output + ".summary.json");
+    throw_bad_input(path + ": there is nothing that says which shard this is of",
+                    is_variants ? "outputs of variants are put together by `bigbird variants merge`"
+                                : "give what runs with `shard` I/N wrote, with the files beside it");
+  }
+  OutputShard shard;
+  try {
+    const Json json = Json::parse(read_file(path));
+    shard.shard = {json.at("shard").at("index").get<std::uint64_t>(),
+                   json.at("shard").at("count").get<std::uint64_t>()};
+    shard.lines = json.at("shard").at("lines").get<std::vector<std::uint64_t>>();
+    shard.kind = json.at("kind").get<std::string>();
+    shard.form = json.at("form") == object_form ? ChunkForm::json_object : ChunkForm::lines;
+    shard.has_head = json.at("head").get<bool>();
+    shard.records = json.at("input").at("records").get<std::uint64_t>();
+    shard.input_digest = json.at("input").at("sha256").get<std::string>();
+    shard.chunk = json.at("input").at("chunk").get<std::uint64_t>();
+    shard.identity = json.at("run").get<RunIdentity>();
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+                    "run this shard again");
+  }
+  return shard;
+}
+
+std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output) {
+  std::vector<OutputShard> opened;
+  std::vector<ShardFacts> facts;
+  for (const std::string& shard : shards) {
+    facts.push_back(facts_of(shard, opened.emplace_back(read_output_shard(shard))));
+  }
+  std::vector<ChunkedTable> tables;
+  for (const std::size_t i : order_of_shards(facts)) tables.push_back({shards[i], opened[i].lines});
+  check_chunks(opened, shards.front());
+  const OutputShard& first = opened.front();
+  if (first.form == ChunkForm::json_object) {
+    merge_json_objects(tables, output);
+  } else if (first.has_head) {
+    merge_tables(tables, RowNumbers::keep, output);
+  } else {
+    merge_lines(tables, output);
+  }
+  return first.records;
+}
+
+}  // namespace bigbird

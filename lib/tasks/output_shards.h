@@ -1,0 +1,48 @@
+// One output of a shard, and what lies beside it as OUT.shard.json so that the outputs of all shards can be
+// put together to the bytes of one run. Written by ChunkedOutputs (chunked_outputs.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/tasks/chunks.h"
+
+namespace bigbird {
+
+// How the texts of chunks become one text.
+enum class ChunkForm {
+  lines,       // one behind the other, after a head ("##" lines and the names of columns) where there is one
+  json_object  // each is an object with entries in lines of their own (json_entries.h): one with all entries
+};
+
+// What a run depends on besides its records, by name: a run that is resumed, and the shards of a merge, must
+// agree in all of it. Names are those of settings where there is one.
+using RunIdentity = std::map<std::string, std::string>;
+
+struct OutputShard {
+  std::string kind;  // "tsv", "nbest"
+  ChunkForm form = ChunkForm::lines;
+  bool has_head = false;
+  Shard shard;
+  std::vector<std::uint64_t> lines;  // of each chunk that it took, without those of head and braces
+  std::uint64_t records = 0;         // of the whole input
+  std::string input_digest;          // sha256 over the digests of all chunks
+  std::uint64_t chunk = 0;           // records
+  RunIdentity identity;
+};
+
+// "OUT.shard.json".
+std::string output_shard_path(const std::string& output);
+void write_output_shard(const std::string& output, const OutputShard& shard);
+// Error{bad_input} naming the file that is missing or is none that write_output_shard made.
+OutputShard read_output_shard(const std::string& output);
+
+// Outputs of the shards of one run, in any order, as the output of that run; `output` is "-" for stdout. How
+// many records they are of. Error{bad_input} naming the files: as read_output_shard; other kinds, inputs,
+// sizes of chunks, models or settings; a shard that is missing or given twice; a file that does not hold what
+// was written down beside it.
+std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output);
+
+}  // namespace bigbird

@@ -1,0 +1,128 @@
+// Predicted classes of a file of texts; see predict.h.
+#include "lib/tasks/text/classify/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/text/text_lines.h"
+#include "lib/tasks/text/classify/evaluate.h"
+#include "lib/tasks/text/run_identity.h"
+
+namespace bigbird {
+namespace {
+
+// The class, the labels that are there ("a,b"), or the number.
+std::string predicted_label(const TextClassifier& classifier, std::span<const double> values) {
+  if (classifier.problem() != ProblemType::multi_label) return classifier.names()[best_output(values)];
+  std::string labels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= label_threshold) labels += (labels.empty() ? "" : ",") + classifier.names()[i];
+  }
+  return labels.empty() ? "." : labels;
+}
+
+std::string texts_digest(const std::vector<LabelledText>& texts) {
+  Sha256 digest;
+  for (const LabelledText& text : texts) {
+    add_to_digest(digest, text.id);
+    add_to_digest(digest, text.text);
+    add_to_digest(digest, text.pair ? "pair" : "");
+    if (text.pair) add_to_digest(digest, *text.pair);
+  }
+  return digest.finish();
+}
+
+void add_tally(InputTally& tally, const InputTally& more) {
+  tally.inputs += more.inputs;
+  tally.cut += more.cut;
+  tally.blank += more.blank;
+  tally.longest = std::max(tally.longest, more.longest);
+  tally.unknown.add(more.unknown);
+}
+
+}  // namespace
+
+bool PredictionRows::is_number() const {
+  // A regression of several numbers has a column for each, as the pipeline has.
+  return classifier_.problem() == ProblemType::regression && classifier_.names().size() == 1;
+}
+
+std::string PredictionRows::head(const std::vector<std::string>& comments) const {
+  if (form_ == PredictionForm::jsonl) return {};
+  std::vector<std::string> columns = {"id"};
+  if (is_number()) {
+    columns.emplace_back("score");
+  } else {
+    columns.insert(columns.end(), {"label", "score"});
+    for (const std::string& name : classifier_.names()) columns.push_back("p." + escape_controls(name));
+  }
+  std::string head;
+  for (const std::string& comment : comments) head += "##" + comment + "\n";
+  return head + fmt::format("#{}\n", fmt::join(columns, "\t"));
+}
+
+std::string PredictionRows::row(const std::string& id, std::span<const double> values) const {
+  const double score = values[best_output(values)];
+  if (form_ == PredictionForm::jsonl) {
+    nlohmann::ordered_json json;
+    json["id"] = id;
+    if (!is_number()) json["label"] = predicted_label(classifier_, values);
+    json["score"] = score;
+    if (!is_number()) {
+      for (std::size_t i = 0; i < values.size(); ++i) json["scores"][classifier_.names()[i]] = values[i];
+    }
+    return json.dump() + "\n";
+  }
+  std::vector<std::string> fields = {escape_controls(id)};
+  if (!is_number()) fields.push_back(escape_controls(predicted_label(classifier_, values)));
+  fields.push_back(fmt::format("{:.9g}", score));
+  if (!is_number()) {
+    for (const double value : values) fields.push_back(fmt::format("{:.9g}", value));
+  }
+  return fmt::format("{}\n", fmt::join(fields, "\t"));
+}
+
+InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& classifier) {
+  const TextRows texts = labelled_rows(options.input, options.columns);
+  const PredictionRows rows(classifier, options.form);
+  RunIdentity identity = model_identity(classifier.folder(), classifier.settings(), options.precision);
+  identity["length"] = std::to_string(classifier.length());
+  const std::string kind = options.form == PredictionForm::jsonl ? "jsonl" : "tsv";
+  ChunkedOutputs outputs({{options.output, kind, ChunkForm::lines, rows.head(options.comments)}}, identity,
+                         options.input, options.work);
+  InputTally tally;
+  std::vector<LabelledText> chunk;
+  for (bool more = true; more;) {
+    throw_if_cancelled();
+    chunk.clear();
+    while (more && chunk.size() < outputs.chunk_size()) {
+      more = texts.next(chunk.emplace_back());
+      if (!more) chunk.pop_back();
+    }
+    if (chunk.empty() || !outputs.begin(chunk.size(), texts_digest(chunk))) continue;
+    std::size_t taken = 0;
+    const auto next = [&](LabelledText& text) {
+      if (taken == chunk.size()) return false;
+      text = std::move(chunk[taken++]);
+      return true;
+    };
+    add_tally(tally,
+              classify_texts(next, classifier, [&](const LabelledText& text, std::span<const double> values) {
+                outputs.write(0, rows.row(text.id, values));
+              }));
+    outputs.end();
+  }
+  if (outputs.records() == 0) {
+    throw_bad_input(options.input + ": there are no texts", "give a file with a row at least");
+  }
+  outputs.close();
+  return tally;
+}
+
+}  // namespace bigbird

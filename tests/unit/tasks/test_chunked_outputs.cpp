@@ -1,0 +1,169 @@
+// Outputs made chunk by chunk: what a shard leaves beside them, what a resumed run takes up, and what is put
+// together from shards.
+#include "lib/tasks/chunked_outputs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/core/error.h"
+#include "tests/support/support.h"
+
+namespace bigbird {
+namespace {
+
+class ChunkedOutputsTest : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string file(const std::string& name) const { return testing::read_text(path(name)); }
+
+  // Numbers 0 to `records` as rows and as entries, two to a chunk; `made`: the chunks that were made. `stop`:
+  // before which chunk the run ends.
+  void run(const std::string& name, const ChunkedWork& work, std::uint64_t records = 7,
+           std::uint64_t stop = 100, const RunIdentity& identity = {{"length", "4"}}) {
+    made_.clear();
+    ChunkedOutputs outputs({{path(name + ".tsv"), "tsv", ChunkForm::lines, "##a\n#n\n"},
+                            {path(name + ".json"), "object", ChunkForm::json_object}},
+                           identity, path("input"), work);
+    for (std::uint64_t begin = 0; begin < records; begin += work.chunk) {
+      if (begin / work.chunk == stop) return;
+      const std::uint64_t end = std::min(begin + work.chunk, records);
+      if (!outputs.begin(end - begin, std::string(64, static_cast<char>('a' + begin)))) continue;
+      made_.push_back(begin / work.chunk);
+      std::string object = "{";
+      for (std::uint64_t i = begin; i < end; ++i) {
+        outputs.write(0, std::to_string(i) + "\n");
+        object += (i == begin ? "\n    \"" : ",\n    \"") + std::to_string(i) + "\": [\n        " +
+                  std::to_string(i) + "\n    ]";
+      }
+      outputs.write(1, object + "\n");
+      outputs.write(1, "}\n");
+      outputs.end();
+    }
+    EXPECT_EQ(outputs.records(), records);
+    resumed_ = outputs.resumed_records();
+    outputs.close();
+  }
+  static ChunkedWork work(Shard shard = {}, Restart restart = Restart::refuse) { return {2, shard, restart}; }
+  void expect_refused(const std::string& words, const std::function<void()>& action) {
+    try {
+      action();
+      ADD_FAILURE() << "no error: " << words;
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find(words), std::string::npos) << error.message();
+      EXPECT_FALSE(error.hint().empty());
+    }
+  }
+
+  testing::TemporaryFolder folder_;
+  std::vector<std::uint64_t> made_;
+  std::uint64_t resumed_ = 0;
+};
+
+TEST_F(ChunkedOutputsTest, TheTextsOfChunksBecomeOne) {
+  run("whole", work(), 3);
+  EXPECT_EQ(file("whole.tsv"), "##a\n#n\n0\n1\n2\n");
+  EXPECT_EQ(file("whole.json"),
+            "{\n    \"0\": [\n        0\n    ],\n    \"1\": [\n        1\n    ],\n"
+            "    \"2\": [\n        2\n    ]\n}\n");
+  EXPECT_FALSE(std::filesystem::exists(output_shard_path(path("whole.tsv"))));
+  EXPECT_FALSE(std::filesystem::exists(path("whole.tsv.parts")));
+  run("none", work(), 0);
+  EXPECT_EQ(file("none.tsv"), "##a\n#n\n");
+  EXPECT_EQ(file("none.json"), "{}\n");
+}
+
+TEST_F(ChunkedOutputsTest, ShardsOfAnyNumberMergeToTheWhole) {
+  run("whole", work());
+  for (std::uint64_t count = 1; count <= 6; ++count) {
+    std::vector<std::string> tables, objects;
+    for (std::uint64_t index = count; index >= 1; --index) {
+      const std::string name = std::to_string(index) + "of" + std::to_string(count);
+      run(name, work({index, count}));
+      tables.push_back(path(name + ".tsv"));
+      objects.push_back(path(name + ".json"));
+    }
+    if (count == 1) {
+      expect_refused("nothing that says which shard", [&] { merge_outputs(tables, path("never")); });
+      continue;
+    }
+    EXPECT_EQ(merge_outputs(tables, path("merged.tsv")), 7u);
+    EXPECT_EQ(merge_outputs(objects, path("merged.json")), 7u);
+    EXPECT_EQ(file("merged.tsv"), file("whole.tsv")) << count;
+    EXPECT_EQ(file("merged.json"), file("whole.json")) << count;
+  }
+  const OutputShard shard = read_output_shard(path("2of3.json"));
+  EXPECT_EQ(shard.lines, std::vector<std::uint64_t>{6});
+  EXPECT_EQ(shard.kind, "object");
+  EXPECT_EQ(shard.records, 7u);
+  EXPECT_EQ(shard.identity, (RunIdentity{{"length", "4"}}));
+  EXPECT_FALSE(shard.has_head);
+}
+
+TEST_F(ChunkedOutputsTest, AResumedRunMakesWhatIsLeft) {
+  run("whole", work());
+  run("broken", work(), 7, 2);
+  EXPECT_FALSE(std::filesystem::exists(path("broken.tsv")));
+  EXPECT_TRUE(std::filesystem::exists(path("broken.tsv.parts/chunk-00000001")));
+  const auto again = [&](const ChunkedWork& with, const RunIdentity& identity) {
+    return [=, this] { run("broken", with, 7, 100, identity); };
+  };
+  expect_refused("did not end", again(work(), {{"length", "4"}}));
+  expect_refused("another run", again(work({}, Restart::resume), {{"length", "5"}}));
+  expect_refused("another run", again(work({1, 2}, Restart::resume), {{"length", "4"}}));
+  expect_refused("another run", again({3, {}, Restart::resume}, {{"length", "4"}}));
+  run("broken", work({}, Restart::resume));
+  EXPECT_EQ(made_, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(resumed_, 4u);
+  EXPECT_EQ(file("broken.tsv"), file("whole.tsv"));
+  EXPECT_EQ(file("broken.json"), file("whole.json"));
+  EXPECT_FALSE(std::filesystem::exists(path("broken.tsv.parts")));
+}
+
+TEST_F(ChunkedOutputsTest, SettingsThatDifferAreNamed) {
+  run("one", work({1, 2}));
+  run("two", work({2, 2}), 7, 100, {{"length", "5"}});
+  expect_refused("one.tsv and " + path("two.tsv") + ": `length` differs", [&] {
+    merge_outputs({path("one.tsv"), path("two.tsv")}, path("never"));
+  });
+  run("two", work({2, 2}), 6);
+  expect_refused("different records", [&] {
+    merge_outputs({path("one.tsv"), path("two.tsv")}, path("never"));
+  });
+  expect_refused("what is in them differs", [&] {
+    merge_outputs({path("one.tsv"), path("two.json")}, path("never"));
+  });
+  expect_refused("of 2, 2 is missing", [&] { merge_outputs({path("one.tsv")}, path("never")); });
+  // The last chunk is gone from what the shard says and from what it holds: nothing is missed by chance.
+  run("two", work({2, 2}));
+  OutputShard shard = read_output_shard(path("two.tsv"));
+  shard.lines.pop_back();
+  write_output_shard(path("two.tsv"), shard);
+  testing::write_text(path("two.tsv"), "##a\n#n\n2\n3\n");
+  expect_refused("its input has 4 chunks, the shards 3", [&] {
+    merge_outputs({path("one.tsv"), path("two.tsv")}, path("never"));
+  });
+  EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
+TEST_F(ChunkedOutputsTest, NothingIsKeptWhereItCannotBeReadAgain) {
+  const auto open = [&](const std::string& output, const std::string& input, const ChunkedWork& with) {
+    return [=] { ChunkedOutputs({{output, "tsv"}}, {}, input, with); };
+  };
+  expect_refused("standard input", open(path("x"), "-", work({}, Restart::resume)));
+  expect_refused("stdout or a device", open("-", path("input"), work({}, Restart::resume)));
+  expect_refused("`shard` 1/2", open("/dev/null", path("input"), work({1, 2})));
+  ChunkedOutputs piped({{path("x"), "tsv"}}, {}, "-", work());
+  ASSERT_TRUE(piped.begin(1, std::string(64, 'a')));
+  piped.write(0, "row\n");
+  piped.end();
+  EXPECT_FALSE(std::filesystem::exists(path("x.parts")));
+  piped.close();
+  EXPECT_EQ(file("x"), "row\n");
+}
+
+}  // namespace
+}  // namespace bigbird
