@@ -40,7 +40,8 @@ class Hdf5Writer {
 };
 
 // Stored arrays, read whole or by slabs along the last axis (the fastest one). Error naming the file and the
-// dataset when one is missing, of another type, or damaged.
+// dataset when one is missing, of another type, or damaged, or keeps its values in other files (external
+// storage, virtual datasets); links into other files are not followed.
 class Hdf5Reader {
  public:
   // Error naming the file when it is no HDF5 file.

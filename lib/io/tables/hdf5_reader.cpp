@@ -8,6 +8,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/hdf5_handles.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -20,6 +21,16 @@ constexpr hsize_t always_allowed = hsize_t{1} << 24;
 // Room for the chunks of a slab that a read touches more than once.
 constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
+// Links may lead to other files. None is opened: what is read is the file that was named.
+void stay_in_file(const Hdf5Properties& access) {
+  H5Pset_elink_cb(
+      access.get(),
+      [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
+        return -1;
+      },
+      nullptr);
+}
+
 }  // namespace
 
 struct Hdf5Reader::State {
@@ -28,17 +39,22 @@ struct Hdf5Reader::State {
   Hdf5File h5;
 
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
-    throw_bad_input(fmt::format("{}: {}: {}", path, name, what),
+    throw_bad_input(fmt::format("{}: {}: {}", path, text_for_message(name), what),
                     "h5ls -v shows what the file holds; fetch it again if it is damaged");
   }
 
   Hdf5Dataset open(const std::string& name) const {
     const Hdf5Properties properties(H5Pcreate(H5P_DATASET_ACCESS));
     H5Pset_chunk_cache(properties.get(), 10007, cache_bytes, 1.0);
+    stay_in_file(properties);
     Hdf5Dataset dataset(H5Dopen2(h5.get(), name.c_str(), properties.get()));
     if (!dataset) {
       H5Eclear2(H5E_DEFAULT);
       fail(name, "no such dataset");
+    }
+    const Hdf5Properties stored(H5Dget_create_plist(dataset.get()));
+    if (H5Pget_external_count(stored.get()) != 0 || H5Pget_layout(stored.get()) == H5D_VIRTUAL) {
+      fail(name, "its values lie in other files, which are not read");
     }
     return dataset;
   }
@@ -120,8 +136,10 @@ std::vector<std::string> Hdf5Reader::names() const {
       },
       &links);
   std::vector<std::string> found;
+  const Hdf5Properties access(H5Pcreate(H5P_LINK_ACCESS));
+  stay_in_file(access);
   for (const std::string& name : links) {
-    const hid_t object = H5Oopen(state_->h5.get(), name.c_str(), H5P_DEFAULT);
+    const hid_t object = H5Oopen(state_->h5.get(), name.c_str(), access.get());
     if (object < 0) continue;
     if (H5Iget_type(object) == H5I_DATASET) found.push_back(name);
     H5Oclose(object);

@@ -10,6 +10,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/matlab_version5.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 
@@ -54,6 +55,13 @@ MatlabFile::MatlabFile(const std::string& path) : state_(std::make_unique<State>
   }
   std::sort(state_->arrays.begin(), state_->arrays.end(),
             [](const MatlabArray& a, const MatlabArray& b) { return a.name < b.name; });
+  const auto twin =
+      std::adjacent_find(state_->arrays.begin(), state_->arrays.end(),
+                         [](const MatlabArray& a, const MatlabArray& b) { return a.name == b.name; });
+  if (twin != state_->arrays.end()) {  // their bytes are asked for by name
+    throw_bad_input(fmt::format("{}: two variables are named '{}'", path, text_for_message(twin->name)),
+                    "save it again: MATLAB writes every variable once");
+  }
 }
 
 MatlabFile::~MatlabFile() = default;
@@ -85,7 +93,8 @@ void MatlabFile::read_rows(const std::string& name, std::int64_t begin, std::int
   const MatlabArray& array = state_->find(name);
   const std::vector<std::int64_t>& shape = array.shape;
   if (begin < 0 || end < begin || shape.empty() || end > shape.front()) {
-    throw_bad_input(fmt::format("{}: {} has no rows {}-{}", state_->path, name, begin, end));
+    throw_bad_input(fmt::format("{}: {} has no rows {}-{}", state_->path, text_for_message(name), begin, end),
+                    "check that it is the file you mean");
   }
   state_->load(array);
   const std::int64_t rows = shape.front(), count = end - begin;

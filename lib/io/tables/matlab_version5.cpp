@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -31,7 +32,7 @@ void quiet_matio() {
 }
 
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& name, const std::string& what) {
-  throw_bad_input(fmt::format("{}: {}: {}", path, name, what),
+  throw_bad_input(fmt::format("{}: {}: {}", path, text_for_message(name), what),
                   "check that the file is complete (its size and checksum), and fetch it again");
 }
 
@@ -45,6 +46,10 @@ std::uint64_t check_version5(const MappedFile& file) {
   const auto damaged = [&] { throw_damaged(file.path(), "MATLAB", "the file is damaged or cut short"); };
   if (file.size() < header) damaged();
   const bool little = bytes[126] == 'I';
+  // matio goes by this number: for 2 it would open an HDF5 file, and there links into other files.
+  if (bytes[little ? 125 : 124] != 1 || bytes[little ? 124 : 125] != 0) {
+    throw_damaged(file.path(), "MATLAB", "the number behind the head is not that of version 5");
+  }
   const auto number = [&](std::size_t at) {
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < 4; ++i) value = value << 8 | bytes[at + (little ? 3 - i : i)];
@@ -116,7 +121,7 @@ class MatioFile : public MatlabVersion5 {
     }
     if (elements > std::numeric_limits<int>::max()) {
       throw_bad_input(fmt::format("{}: {}: {} elements; files of version 5 are read up to 2^31 - 1", path_,
-                                  array.name, elements),
+                                  text_for_message(array.name), elements),
                       "save it as version 7.3");
     }
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(elements), unread);

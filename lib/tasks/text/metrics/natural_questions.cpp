@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -170,7 +171,8 @@ NqYesNo parse_nq_yes_no(std::string_view word, const std::string& where) {
   for (const auto& [value, name] : nq_yes_no_names) {
     if (small == lower(name)) return value;
   }
-  throw_bad_input(fmt::format("{}: yes_no_answer '{}' is none of YES, NO, NONE", where, word));
+  throw_bad_input(
+      fmt::format("{}: yes_no_answer '{}' is none of YES, NO, NONE", where, text_for_message(word)));
 }
 
 NqVerdict nq_long_verdict(const NqGold& gold, const NqPrediction& prediction) {

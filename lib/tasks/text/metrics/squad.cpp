@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -30,7 +31,7 @@ void require_squad_questions(std::span<const SquadGold> gold) {
 void require_squad2_predictions(const IdTally& ids) {
   if (ids.missing == 0) return;
   throw_bad_input(fmt::format("{} of {} questions have no prediction, the first is '{}'", ids.missing,
-                              ids.questions, ids.missing_ids.front()),
+                              ids.questions, text_for_message(ids.missing_ids.front())),
                   "SQuAD 2.0 wants a text for every question, \"\" where there is no answer");
 }
 
@@ -85,7 +86,8 @@ std::vector<std::size_t> read_no_answer_scores(std::span<const SquadGold> gold, 
     const auto found = index_of.find(id);
     if (found == index_of.end()) continue;
     if (!std::isfinite(score)) {
-      throw_bad_input(fmt::format("question '{}': the no-answer score is not a finite number", id));
+      throw_bad_input(
+          fmt::format("question '{}': the no-answer score is not a finite number", text_for_message(id)));
     }
     questions[found->second].no_answer = score;
     order.push_back(found->second);
@@ -95,7 +97,7 @@ std::vector<std::size_t> read_no_answer_scores(std::span<const SquadGold> gold, 
     const auto first = std::find_if(
         gold.begin(), gold.end(), [&](const SquadGold& question) { return index_of.contains(question.id); });
     throw_bad_input(fmt::format("{} of {} questions have no no-answer score, the first is '{}'",
-                                index_of.size(), gold.size(), first->id));
+                                index_of.size(), gold.size(), text_for_message(first->id)));
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return questions[a].no_answer < questions[b].no_answer;
@@ -140,7 +142,7 @@ TaskScores squad1_scores(std::span<const SquadGold> gold, const AnswerTexts& pre
   double f1 = 0;
   for (const SquadGold& question : gold) {
     if (question.answers.empty()) {
-      throw_bad_input(fmt::format("question '{}' has no answers", question.id),
+      throw_bad_input(fmt::format("question '{}' has no answers", text_for_message(question.id)),
                       "score data with unanswerable questions as SQuAD 2.0");
     }
     const auto prediction = predictions.find(question.id);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 
@@ -33,7 +34,7 @@ TaskScores trivia_scores(std::span<const TriviaGold> gold, const AnswerTexts& pr
     if (verified_only && !question.verified) continue;
     scored.emplace_back(question.id);
     if (question.normalized_aliases.empty() && question.human_answers.empty()) {
-      throw_bad_input(fmt::format("question '{}' has no answers", question.id),
+      throw_bad_input(fmt::format("question '{}' has no answers", text_for_message(question.id)),
                       "NormalizedAliases or HumanAnswers holds the answers that count as right");
     }
     const auto prediction = predictions.find(question.id);

@@ -92,7 +92,7 @@ PageAnnotation read_annotation(const RecordField& field, const PageQuestion& exa
   } else if (yes_no.text() == "NO") {
     annotation.yes_no = YesNoAnswer::no;
   } else if (yes_no.text() != "NONE") {
-    yes_no.fail("is '" + yes_no.text() + "'", "it is YES, NO or NONE");
+    yes_no.fail("is '" + text_for_message(yes_no.text()) + "'", "it is YES, NO or NONE");
   }
   return annotation;
 }

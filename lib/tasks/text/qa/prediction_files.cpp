@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/text/json_records.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -42,7 +43,8 @@ class PredictionObject {
     throw_bad_input(record_place(path_, record_) + ": " + what, hint);
   }
   [[noreturn]] void refuse_value(const std::string& id, const std::string& what) const {
-    refuse(fmt::format("the prediction of '{}' is {}", id, what), "is the file of another format?");
+    refuse(fmt::format("the prediction of '{}' is {}", text_for_message(id), what),
+           "is the file of another format?");
   }
 
  private:
@@ -54,7 +56,8 @@ class PredictionObject {
       if (event == PredictionJson::parse_event_t::object_end) keys.pop_back();
       if (event == PredictionJson::parse_event_t::key &&
           !keys.back().insert(value.get<std::string>()).second) {
-        refuse(fmt::format("has '{}' twice", value.get<std::string>()), "a question has one prediction");
+        refuse(fmt::format("has '{}' twice", text_for_message(value.get<std::string>())),
+               "a question has one prediction");
       }
       return true;
     };
@@ -71,6 +74,13 @@ class PredictionObject {
   PredictionJson json_;
 };
 
+// The library would cut 1.5 to 1, and make of a number beyond the type another one.
+template <typename Json>
+bool is_whole_number(const Json& value) {
+  if (!value.is_number_integer()) return false;
+  return !value.is_number_unsigned() || value.template get<std::uint64_t>() >> 63 == 0;
+}
+
 AnswerTexts texts_of(const PredictionObject& file, const PredictionJson& object) {
   AnswerTexts texts;
   for (const auto& [id, value] : object.items()) {
@@ -85,7 +95,7 @@ std::vector<SupportingFact> facts_of(const PredictionObject& file, const std::st
   if (!list.is_array()) file.refuse_value(id, "not a list");
   std::vector<SupportingFact> facts;
   for (const PredictionJson& fact : list) {
-    if (!fact.is_array() || fact.size() != 2 || !fact[0].is_string() || !fact[1].is_number_integer())
+    if (!fact.is_array() || fact.size() != 2 || !fact[0].is_string() || !is_whole_number(fact[1]))
       file.refuse_value(id, "not a list of [title, number of the sentence]");
     facts.emplace_back(fact[0].get<std::string>(), fact[1].get<std::int64_t>());
   }
@@ -103,14 +113,21 @@ const PredictionJson& part_of(const PredictionObject& file, const char* key) {
   return *found;
 }
 
-std::int64_t nq_number(const nlohmann::json& span, const char* key) {
-  const auto found = span.find(key);
-  return found == span.end() ? -1 : found->get<std::int64_t>();
+std::int64_t nq_number(const nlohmann::json& value, const char* key, const std::string& place) {
+  if (!is_whole_number(value)) {
+    throw_bad_input(fmt::format("{}: '{}' is not a whole number", place, key),
+                    "numbers stand without quotes and without a point");
+  }
+  return value.get<std::int64_t>();
 }
 
-NqSpan nq_span(const nlohmann::json& span) {
-  return {nq_number(span, "start_byte"), nq_number(span, "end_byte"), nq_number(span, "start_token"),
-          nq_number(span, "end_token")};
+NqSpan nq_span(const nlohmann::json& span, const std::string& place) {
+  if (!span.is_object()) throw_bad_input(place + ": a span is not an object {...}", "-1 stands for nothing");
+  const auto number = [&](const char* key) {
+    const auto found = span.find(key);
+    return found == span.end() ? -1 : nq_number(*found, key, place);
+  };
+  return {number("start_byte"), number("end_byte"), number("start_token"), number("end_token")};
 }
 
 NqYesNo nq_yes_no(const std::string& word, const std::string& place) {
@@ -123,11 +140,11 @@ NqYesNo nq_yes_no(const std::string& word, const std::string& place) {
 
 NqPrediction nq_prediction(const nlohmann::json& json, const std::string& place) {
   NqPrediction prediction;
-  prediction.id = json.at("example_id").get<std::int64_t>();
-  prediction.long_answer = nq_span(json.at("long_answer"));
+  prediction.id = nq_number(json.at("example_id"), "example_id", place);
+  prediction.long_answer = nq_span(json.at("long_answer"), place);
   prediction.long_score = json.at("long_answer_score").get<double>();
   for (const nlohmann::json& span : json.at("short_answers"))
-    prediction.short_answers.push_back(nq_span(span));
+    prediction.short_answers.push_back(nq_span(span, place));
   prediction.short_score = json.at("short_answers_score").get<double>();
   prediction.yes_no = nq_yes_no(json.at("yes_no_answer").get<std::string>(), place);
   return prediction;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {
@@ -133,7 +134,7 @@ RecordField RecordFields::root() const {
 }
 
 std::string RecordFields::where() const {
-  return id_.empty() ? place_ : fmt::format("{}: {} '{}'", place_, unit_, id_);
+  return id_.empty() ? place_ : fmt::format("{}: {} '{}'", place_, unit_, text_for_message(id_));
 }
 
 void SeenIds::add(const std::string& id, const std::string& where) {

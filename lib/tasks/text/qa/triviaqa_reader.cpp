@@ -113,7 +113,7 @@ bool TriviaReader::State::read_document(TriviaExample& example) {
   example.document = entry.name;
   example.aliases = aliases;
   example.question.id = is_web ? question_id + "--" + entry.name : question_id;
-  example.question.where = fmt::format("{}, document {}", fields.where(), entry.name);
+  example.question.where = fmt::format("{}, document {}", fields.where(), text_for_message(entry.name));
   example.question.question = question;
   example.question.answers.clear();
   example.question.context = std::make_shared<const std::string>(

@@ -172,5 +172,66 @@ TEST(Hdf5, ExtentsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
                    "no single string");
 }
 
+// A dataset of four bytes at the top of `file`.
+void put_four(hid_t file, const char* name, hid_t properties) {
+  const hsize_t four[1] = {4};
+  const std::uint8_t values[4] = {1, 2, 3, 4};
+  const hid_t space = H5Screate_simple(1, four, nullptr);
+  const hid_t dataset = H5Dcreate2(file, name, H5T_STD_U8LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  EXPECT_GE(dataset, 0) << name;
+  if (H5Pget_layout(properties) != H5D_VIRTUAL) {
+    EXPECT_GE(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0) << name;
+  }
+  H5Dclose(dataset);
+  H5Sclose(space);
+}
+
+// A file from elsewhere must not make us read what it names: links, external storage, virtual datasets.
+TEST(Hdf5, OtherFilesThatAFileNamesAreNotRead) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "names.h5").string(), other = (folder / "other.h5").string();
+  const std::string raw = (folder / "raw.bin").string();
+  const hid_t plain = H5Pcreate(H5P_DATASET_CREATE);
+  hid_t file = H5Fcreate(other.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  put_four(file, "d", plain);
+  H5Fclose(file);
+  file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  put_four(file, "own", plain);
+  EXPECT_GE(H5Lcreate_external(other.c_str(), "/d", file, "linked", H5P_DEFAULT, H5P_DEFAULT), 0);
+  const hid_t outside = H5Pcreate(H5P_DATASET_CREATE);
+  EXPECT_GE(H5Pset_external(outside, raw.c_str(), 0, 4), 0);
+  put_four(file, "outside", outside);
+  const hsize_t four[1] = {4};
+  const hid_t space = H5Screate_simple(1, four, nullptr), composed = H5Pcreate(H5P_DATASET_CREATE);
+  EXPECT_GE(H5Pset_virtual(composed, space, other.c_str(), "/d", space), 0);
+  put_four(file, "virtual", composed);
+  H5Sclose(space);
+  for (const hid_t properties : {plain, outside, composed}) H5Pclose(properties);
+  H5Fclose(file);
+  ASSERT_EQ(testing::read_text(raw), "\x01\x02\x03\x04");
+
+  const Hdf5Reader reader(path);
+  EXPECT_EQ(reader.names(), (std::vector<std::string>{"outside", "own", "virtual"}));
+  EXPECT_EQ(reader.read_int64("own"), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  expect_bad_input(error_of([&] { (void)reader.read_int64("linked"); }), "names.h5: linked",
+                   "no such dataset");
+  for (const char* name : {"outside", "virtual"}) {
+    expect_bad_input(error_of([&] { (void)reader.read_int64(name); }), std::string("names.h5: ") + name,
+                     "other files");
+    expect_bad_input(error_of([&] { (void)reader.shape(name); }), name, "other files");
+  }
+}
+
+TEST(Hdf5, ANameWithALineBreakLeavesAMessageOneLine) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "n.h5").string();
+  Hdf5Writer writer(path);
+  writer.write_int64("two\nlines", std::vector<std::int64_t>{1});
+  writer.commit();
+  const Hdf5Reader reader(path);
+  expect_bad_input(error_of([&] { (void)reader.read_strings("two\nlines"); }), "n.h5: two?lines",
+                   "holds no strings");
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -81,6 +81,36 @@ TEST(Matlab, RefusesOtherTypesAndOtherFiles) {
                    "not a whole HDF5");
 }
 
+// matio believes the number, and would read what lies behind it as HDF5.
+TEST(Matlab, AHeadOfOneVersionWithTheNumberOfAnotherIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder / "other.mat";
+  testing::write_matlab5(path, {{"x", {2, 1}, {0, 1}}});
+  std::string bytes = testing::read_text(path);
+  ASSERT_EQ(bytes.substr(124, 4), std::string("\0\1IM", 4));
+  bytes[125] = 2;
+  testing::write_text(path, bytes);
+  expect_bad_input(error_of([&] { MatlabFile(path.string()); }), "other.mat", "not that of version 5");
+}
+
+// Rows are asked for by name: of two variables of one name the second would never be read.
+TEST(Matlab, TwoVariablesOfOneNameAreRefused) {
+  constexpr std::size_t header = 128;
+  const TemporaryFolder folder;
+  const auto path = folder / "twice.mat";
+  testing::write_matlab5(path, {{"x\ny", {2, 1}, {0, 1}}});
+  const std::string first = testing::read_text(path);
+  std::vector<std::uint8_t> rows;
+  MatlabFile(path.string()).read_rows("x\ny", 0, 2, rows);
+  EXPECT_EQ(rows, (std::vector<std::uint8_t>{0, 1}));
+  expect_bad_input(error_of([&] { MatlabFile(path.string()).read_rows("x\ny", 0, 3, rows); }), "twice.mat",
+                   "x?y has no rows");
+  testing::write_matlab5(path, {{"x\ny", {3, 1}, {1, 1, 1}}});
+  testing::write_text(path, first + testing::read_text(path).substr(header));
+  expect_bad_input(error_of([&] { MatlabFile(path.string()); }), "twice.mat",
+                   "two variables are named 'x?y'");
+}
+
 TEST(Matlab, AFileThatIsCutShortOrDamagedIsRefused) {
   const TemporaryFolder folder;
   testing::MatlabVariable bits{"cube", {500, 4, 30}, std::vector<std::uint8_t>(60000)};

@@ -127,6 +127,10 @@ TEST(SquadMetrics, WhatTheScriptsCannotScoreIsAnError) {
   EXPECT_NE(error_message([] { squad1_scores({}, {}); }).find("no questions"), std::string::npos);
   EXPECT_NE(error_message([] { squad1_scores(mixed_gold, mixed_predictions); }).find("'b' has no answers"),
             std::string::npos);
+  EXPECT_EQ(error_message([] {
+              squad1_scores(std::vector<SquadGold>{{"two\nlines", {}}}, {});
+            }),
+            "question 'two?lines' has no answers");
   AnswerTexts fewer = mixed_predictions;
   fewer.erase("d");
   EXPECT_EQ(error_message([&] { squad2_scores(mixed_gold, fewer); }),

@@ -104,6 +104,7 @@ TEST_F(PageTest, SpansThatCannotBeAreErrorsWithTheId) {
   expect_bad_input(error_of([&] { page(annotation(0, tokens(4, 15))); }), "short_answers[0]'",
                    "of a document of 14");
   expect_bad_input(error_of([&] { page(annotation(0, {}, "MAYBE")); }), "yes_no_answer'", "is 'MAYBE'");
+  expect_bad_input(error_of([&] { page(annotation(0, {}, "N\\nO")); }), "yes_no_answer'", "is 'N?O'");
   expect_bad_input(
       error_of([&] {
         read(simplified(annotation(-1), "3", R"(, {"start_token": -1, "end_token": -1, "top_level": true})"));

@@ -1,4 +1,5 @@
 // Files of predictions: what is read, and places of what is not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lib/tasks/text/qa/prediction_files.h"
@@ -45,6 +46,8 @@ TEST_F(PredictionFiles, AnErrorSaysWhereItIs) {
   refused(texts, "{\"a\": \"x\", \"a\": \"y\"}", "p.json:1:1", "'a' twice");
   refused(texts, "{\"a\": 3}", "'a'", "not a string");
   refused([](const std::string& path) { read_null_odds(path); }, "{\"a\": \"x\"}", "'a'", "not a number");
+  refused(texts, "{\"two\\nlines\": 3}", "'two?lines'", "not a string");
+  refused(texts, "{\"two\\nlines\": \"\", \"two\\nlines\": \"\"}", "p.json:1:1", "'two?lines' twice");
 }
 
 TEST_F(PredictionFiles, HotpotHasAnswersAndFacts) {
@@ -58,6 +61,10 @@ TEST_F(PredictionFiles, HotpotHasAnswersAndFacts) {
   refused(read, "{\"answer\": [], \"sp\": {}}", "p.json:1:1", "'answer' is not an object");
   refused(read, "{\"sp\": {\"a\": [[\"T\"]]}}", "'a'", "[title, number of the sentence]");
   refused(read, "{\"sp\": {\"a\": \"T\"}}", "'a'", "not a list");
+  for (const char* number : {"1.5", "9223372036854775808"}) {
+    refused(read, fmt::format("{{\"sp\": {{\"a\": [[\"T\", {}]]}}}}", number), "'a'",
+            "number of the sentence");
+  }
 }
 
 TEST_F(PredictionFiles, PagesHaveSpansAndScores) {
@@ -78,8 +85,20 @@ TEST_F(PredictionFiles, PagesHaveSpansAndScores) {
   refused(read, "{\"predictions\": [\n" + one + ",\n" + one + "]}", "p.json:3:1", "'-5' a second time");
   refused(read, "{\"predictions\": [{\"example_id\": 1}]}", "p.json:1", "long_answer");
   std::string odd = one;
-  odd.replace(odd.find("NONE"), 4, "WHAT");
-  refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "WHAT");
+  odd.replace(odd.find("NONE"), 4, "WH\\nAT");
+  refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "WH?AT");
+  // Neither cut to a whole number nor taken for another one.
+  for (const char* number : {"-5.5", "1e300", "9223372036854775808", "null"}) {
+    odd = one;
+    odd.replace(odd.find("-5"), 2, number);
+    refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "'example_id' is not a whole number");
+    odd = one;
+    odd.replace(odd.find("3"), 1, number);
+    refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "'start_byte' is not a whole number");
+  }
+  odd = one;
+  odd.replace(odd.find("[{"), odd.find("}]") + 2 - odd.find("[{"), "[[]]");
+  refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "a span is not an object");
 }
 
 TEST_F(PredictionFiles, TriviaGoldIsOfQuestionsOrOfQuestionsAndDocuments) {

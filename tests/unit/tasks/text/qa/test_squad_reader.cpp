@@ -198,6 +198,11 @@ TEST_F(SquadReaderTest, DuplicateIdsNameBoth) {
       "own.json:1:", "question 'same' is number 3 of the file and has the id of number 1");
 }
 
+TEST_F(SquadReaderTest, AnIdWithALineBreakLeavesAMessageOneLine) {
+  const std::string twice = squad_question("two\\nlines", "Rome", 3);
+  expect_refused(squad_file("In Rome.", twice + "," + twice), "question 'two?lines'", "has the id of");
+}
+
 TEST_F(SquadReaderTest, RowNumbersMeetIdsOfTheFile) {
   // The second row has no id and would be "1".
   expect_refused(

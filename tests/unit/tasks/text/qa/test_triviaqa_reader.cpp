@@ -91,6 +91,17 @@ TEST_F(TriviaReaderTest, TheOtherDomainIsAnError) {
                    "its \"Domain\" is \"Web\"");
 }
 
+TEST_F(TriviaReaderTest, APlaceIsOneLineWhateverIdsAndFilesAreCalled) {
+  testing::write_text(folder_ / "evidence/wikipedia/a\nb.txt", "York");
+  std::string text = trivia(page("a\\nb.txt"));
+  text.replace(text.find("tc_1"), 4, "tc\\n1");
+  const auto found = read(text);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].question.id, "tc\n1");
+  EXPECT_NE(found[0].question.where.find("question 'tc?1', document a?b.txt"), std::string::npos)
+      << found[0].question.where;
+}
+
 TEST_F(TriviaReaderTest, DocumentsThatAreNotThereAreCounted) {
   EXPECT_EQ(read(trivia(page("York.txt") + "," + page("Hull.txt"))).size(), 1u);
   EXPECT_EQ(reader_->skipped().text(), "document not in the folder of evidence 1");
