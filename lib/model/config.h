@@ -60,6 +60,8 @@ enum class HeadType {
   classification,      // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
                        // out_proj
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
+  structured_answers,  // ours, for Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): dense
+                       // layers give scores to every token, and to [CLS] the type of the answer
 };
 
 // The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
@@ -68,6 +70,14 @@ enum class ProblemType {
   multi_label,   // 0/1 per label, binary cross entropy on logits
   regression,    // float label, mean squared error
 };
+
+// A score that a structured_answers head gives to every token, and what competes in its loss.
+struct TokenScore {
+  std::string name;      // "short_start", "candidate" ...
+  bool softmax = true;   // false: a sigmoid of its own at every token
+  bool operator==(const TokenScore&) const = default;
+};
+inline constexpr std::size_t most_token_scores = 4;
 
 struct ModelConfig {
   std::int64_t vocab_size = 50358;
@@ -104,6 +114,9 @@ struct ModelConfig {
   ProblemType problem_type = ProblemType::single_label;
   double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
   std::vector<std::string> label_names;   // num_labels of them, or none: LABEL_0, LABEL_1 ...
+  // structured_answers only: one to four scores per token. Its types of answers at [CLS] are label_names, of
+  // which there are then num_labels, or none and num_labels is 0.
+  std::vector<TokenScore> token_scores;
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it

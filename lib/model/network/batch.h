@@ -10,6 +10,18 @@ namespace bigbird {
 // A label that is not to be predicted and does not count.
 inline constexpr std::int32_t ignored_label = -100;
 
+// What is right of one score per token. A softmax runs over the rows of a group, of which one or several are
+// right: loss = log sum exp(all) - log sum exp(right), the OR-softmax of Clark and Gardner (2018, section 3),
+// cross entropy where one is right, and nothing where none is. With sigmoids a group's loss is the sum of its
+// rows' binary cross entropies. A group is a window, or all windows of a document; a row is in one group.
+struct TokenTargets {
+  std::vector<std::int32_t> rows;                // [N] of T, group after group
+  std::vector<std::uint8_t> right;               // [N] 0 or 1
+  std::vector<std::int32_t> group_offsets = {0};  // [G + 1] into rows
+
+  std::int64_t groups() const { return static_cast<std::int64_t>(group_offsets.size()) - 1; }
+};
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
   // within a sequence.
@@ -31,6 +43,9 @@ struct Batch {
   // no answer, ignored_label that it lies outside.
   std::vector<std::int32_t> start_positions;
   std::vector<std::int32_t> end_positions;
+  // Answers in parts (HeadType::structured_answers), and several right positions (question_answering, whose
+  // outputs are start and end): one entry per score that a token has, or none at all.
+  std::vector<TokenTargets> token_targets;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
