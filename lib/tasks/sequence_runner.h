@@ -93,6 +93,10 @@ class SequenceRunner {
     std::function<void(const SequenceResult&)> result;
   };
   void run();
+  // Of the batch that has run, as far as they are asked for: [B, num_labels]; and [scores][T], of question
+  // answering start and end.
+  std::vector<float> class_logits() const;
+  std::vector<std::vector<float>> answer_logits() const;
   // [options_.derive][tokens of the batch, C].
   std::vector<std::vector<float>> derive();
 

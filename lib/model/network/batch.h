@@ -15,11 +15,16 @@ inline constexpr std::int32_t ignored_label = -100;
 // cross entropy where one is right, and nothing where none is. With sigmoids a group's loss is the sum of its
 // rows' binary cross entropies. A group is a window, or all windows of a document; a row is in one group.
 struct TokenTargets {
-  std::vector<std::int32_t> rows;                // [N] of T, group after group
-  std::vector<std::uint8_t> right;               // [N] 0 or 1
+  std::vector<std::int32_t> rows;                 // [N] of T, group after group
+  std::vector<std::uint8_t> right;                // [N] 0 or 1
   std::vector<std::int32_t> group_offsets = {0};  // [G + 1] into rows
 
   std::int64_t groups() const { return static_cast<std::int64_t>(group_offsets.size()) - 1; }
+  // Groups with a right row: those that a softmax has a loss for.
+  std::int64_t answered_groups() const;
+  // A new group, empty; and a row more for the last one.
+  void open_group() { group_offsets.push_back(group_offsets.back()); }
+  void add(std::int64_t row, bool is_right);
 };
 
 struct Batch {
@@ -44,7 +49,9 @@ struct Batch {
   std::vector<std::int32_t> start_positions;
   std::vector<std::int32_t> end_positions;
   // Answers in parts (HeadType::structured_answers), and several right positions (question_answering, whose
-  // outputs are start and end): one entry per score that a token has, or none at all.
+  // outputs are start and end; then without start_positions): one entry per score that a token has, or none
+  // at all. Rows are real tokens; there are at most B groups, and of sigmoids as many for every score. The
+  // type of the answer is a class number in sequence_labels, or ignored_label.
   std::vector<TokenTargets> token_targets;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
