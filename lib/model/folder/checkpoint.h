@@ -21,8 +21,8 @@ struct LoadOptions {
   std::optional<HeadType> head;
   std::uint64_t seed = 0;
   std::int64_t num_labels = 2;  // of a classification head that is not stored
-  // Of a structured_answers head: its scores, and the names of its types (which may be none). Where such a head
-  // is stored with others, it counts as another head. Empty: as stored.
+  // Of a structured_answers head: its scores, and the names of its types (which may be none). A stored head
+  // with others of them counts as another one. No scores: as stored.
   std::vector<TokenScore> token_scores;
   std::vector<std::string> type_names;
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
