@@ -1,16 +1,76 @@
-// `bigbird text qa finetune`: a pretrained encoder learns to answer questions by stretches of a text.
+// `bigbird text qa finetune`: a pretrained encoder learns to answer the questions of five data sets.
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apps/command_line.h"
+#include "apps/qa_options.h"
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/tasks/text/qa/finetune.h"
 
 namespace bigbird::apps {
+namespace {
+
+// Where the command line leaves them: those of the data set.
+void take_settings_of(QuestionFormat format, const CLI::App& app, QuestionFinetuneOptions& options) {
+  const RunOptions defaults = question_answering_defaults(format);
+  std::vector<std::string> taken;
+  if (app.count("--batch") == 0) {
+    options.batch = defaults.batch;
+    taken.push_back(fmt::format("batch {}", defaults.batch));
+  }
+  if (app.count("--epochs") == 0 && options.steps == 0) {
+    options.epochs = defaults.epochs;
+    taken.push_back(fmt::format("{:g} epochs", defaults.epochs));
+  }
+  if (app.count("--lr") == 0) {
+    options.learning_rate = defaults.learning_rate;
+    taken.push_back(fmt::format("rate {:g}", defaults.learning_rate));
+  }
+  if (!taken.empty()) log_info(fmt::format("{}: {}", name_of(format), fmt::join(taken, ", ")));
+}
+
+void add_data_options(CLI::App& app, QuestionFinetuneOptions& options, std::string& format) {
+  app.add_option(
+      "--format", format,
+      "Of the questions: squad (SQuAD 1.1 and 2.0, nested or flat, JSON or JSON Lines), hotpotqa, "
+      "nq, triviaqa or wikihop. It decides the defaults of --batch (32; 128 of nq, 64 of wikihop), "
+      "--epochs (3; 5 of hotpotqa and wikihop) and --lr (3e-5; 5e-5 of nq, 2e-5 of wikihop)");
+  app.add_option("--train", options.train, "Questions with answers, plain or .gz")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--valid", options.valid, "The same for validation; may be left out")->type_name("FILE");
+  app.add_flag("--replace-invalid", options.replace_invalid,
+               "Put U+FFFD where bytes are no UTF-8; else an error");
+}
+
+void add_format_options(CLI::App& app, QuestionFinetuneOptions& options, FormatOptions& formats) {
+  formats.add(app.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0")
+                  ->group("Of squad"),
+              {QuestionFormat::squad});
+  formats.add(app.add_option("--keep-null", options.keep_null,
+                             "Share of the training windows without the answer that is kept, drawn by --seed")
+                  ->type_name("FRACTION")
+                  ->check(CLI::Range(0.0, 1.0))
+                  ->group("Of nq"),
+              {QuestionFormat::natural_questions});
+  formats.add(app.add_option("--max-windows", options.max_windows,
+                             "Windows of a document that are trained on, from its beginning: they are one "
+                             "sample, and --batch counts documents")
+                  ->type_name("COUNT")
+                  ->check(CLI::PositiveNumber)
+                  ->group("Of triviaqa"),
+              {QuestionFormat::triviaqa});
+}
+
+}  // namespace
 
 int cmd_text_qa_finetune(int argc, char** argv) {
   Verb verb(
@@ -19,47 +79,41 @@ int cmd_text_qa_finetune(int argc, char** argv) {
        "bigbird-roberta-base -o run",
        "bigbird text qa finetune --train train-v2.0.json --version-2 --init bigbird-roberta-base -o run "
        "--length 384 --overlap 128 --batch 16 --epochs 2",
-       "bigbird text qa finetune --train own.jsonl.gz --init pretrained/final -o run --length 2048 --step "
-       "1024"});
+       "bigbird text qa finetune --format hotpotqa --train hotpot_train_v1.1.json --init "
+       "bigbird-roberta-base -o run --accumulate 32",
+       "bigbird text qa finetune --format nq --train v1.0-simplified_nq-train.jsonl.gz --step 2048 "
+       "--keep-null 0.1 --init bigbird-roberta-base -o run --accumulate 128",
+       "bigbird text qa finetune --format triviaqa --train wikipedia-train.json --evidence evidence --init "
+       "bigbird-roberta-base -o run --accumulate 32",
+       "bigbird text qa finetune --format wikihop --train train.json --init bigbird-roberta-base -o run "
+       "--accumulate 64"});
   QuestionFinetuneOptions options;
   TextEncodingChoice encoding;
+  FormatOptions formats;
+  TriviaChoice trivia;
   std::string format = name_of(options.format);
   CLI::App& app = verb.app();
-  app.add_option(
-      "--format", format,
-      "Of the questions: squad (SQuAD 1.1 and 2.0, nested or flat, JSON or JSON Lines); of the others "
-      "there is text qa evaluate");
-  app.add_option("--train", options.train, "Questions with answers, plain or .gz")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--valid", options.valid, "The same for validation; may be left out")->type_name("FILE");
-  app.add_flag("--version-2", options.version_2, "Questions may have no answer, as in SQuAD 2.0");
-  app.add_option("--overlap", options.windows.overlap,
-                 "Context tokens that a window shares with the one before it (doc_stride of Hugging Face's "
-                 "run_qa); default a third of --length, at most 1024")
-      ->type_name("TOKENS");
-  app.add_option("--step", options.windows.step,
-                 "Instead: context tokens from one window to the next (doc_stride of BERT's scripts)")
-      ->excludes("--overlap")
-      ->type_name("TOKENS");
-  app.add_option("--max-question", options.windows.max_question,
-                 "Tokens of a question that are kept; default 64, at most a quarter of --length")
-      ->type_name("TOKENS");
-  app.add_flag("--replace-invalid", options.replace_invalid,
-               "Put U+FFFD where bytes are no UTF-8; else an error");
+  add_data_options(app, options, format);
   encoding.add(verb);
+  add_window_options(verb, options.windows, "", formats);
+  add_format_options(app, options, formats);
+  trivia.add(verb, formats);
   TrainingOptions training(verb, options,
-                           {"Windows",
+                           {"Windows; of hotpotqa and wikihop questions, of triviaqa documents",
                             "Most tokens of an input, question and special ones included; 0 is 4096, at most "
                             "what the model takes",
                             true});
   if (!verb.parse(argc, argv)) return 0;
   options.format = parse_question_format(format);
-  require_span_format(options.format, "text qa finetune");
+  formats.check("text qa finetune", options.format);
+  trivia.check("text qa finetune", options.format);
+  options.evidence = trivia.evidence();
+  options.domain = trivia.domain();
   options.encoding = encoding.encoding();
   if (options.train == "-" || options.valid == "-")
     throw_usage("text qa finetune: questions are read from files", "write them to a file first");
   training.finish();
+  take_settings_of(options.format, app, options);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
   training.say_trained(question_finetune(options, *backend));
   return 0;

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "apps/command_line.h"
+#include "apps/qa_options.h"
+#include "apps/qa_predict_files.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
@@ -19,6 +21,7 @@
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/predict.h"
 
@@ -62,6 +65,182 @@ void answer_at_once(const std::string& question, const std::string& context, boo
   out.close();
 }
 
+// What was said on the command line, as far as it is not in a field of lib.
+struct PredictChoice {
+  std::string input, format, question, context, context_text;
+  std::string decoding = "run_qa";
+  bool json = false, replace_invalid = false, version_2 = false;
+  double support_threshold = 0;
+  FormatOptions formats;
+  TriviaChoice trivia;
+  QuestionPredictionOptions files;
+  WorkOptions work;
+  CLI::Option* asked = nullptr;
+  CLI::Option* context_file = nullptr;
+  CLI::Option* given_context = nullptr;
+  CLI::Option* with_version = nullptr;
+  CLI::Option* threshold = nullptr;
+  CLI::Option* support = nullptr;
+
+  bool at_once() const { return asked->count() > 0; }
+};
+
+void add_question_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
+  app.add_option("-m,--model", options.model, "Model folder with the head of the format")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("IN", choice.input,
+                 "Questions, plain or .gz, or - for stdin; answers in it are not looked at")
+      ->type_name("FILE");
+  app.add_option("--format", choice.format,
+                 "Of IN: squad (nested or flat, JSON or JSON Lines), hotpotqa, nq, triviaqa or wikihop; "
+                 "default that of the model's text.json, else squad");
+  choice.asked =
+      app.add_option("--question", choice.question, "Instead of IN: one question, answered at once");
+  choice.context_file =
+      app.add_option("--context", choice.context, "The text that --question is about; - is stdin")
+          ->type_name("FILE");
+  choice.given_context = app.add_option("--context-text", choice.context_text, "The same, as an argument")
+                             ->excludes(choice.context_file);
+  app.add_flag("--json", choice.json, "Of --question: a JSON object instead of a line to read");
+  app.add_option("-o,--output", choice.files.predictions,
+                 "Where the predictions go, in the data set's own form, or the answer; - is stdout")
+      ->type_name("FILE");
+  app.add_option("--length", options.length,
+                 "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has "
+                 "no text.json, as in Hugging Face's pipeline");
+  app.add_flag("--replace-invalid", choice.replace_invalid,
+               "Put U+FFFD where bytes are no UTF-8; else an error");
+}
+
+void add_answer_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
+  constexpr const char* group = "Answers";
+  choice.formats.add(app.add_option("--max-answer", options.max_answer,
+                                    "Most tokens of an answer: default 30, of the pipeline 15; of nq and "
+                                    "triviaqa most words, default 38 and 16")
+                         ->type_name("COUNT")
+                         ->group(group),
+                     {QuestionFormat::squad, QuestionFormat::hotpotqa, QuestionFormat::natural_questions,
+                      QuestionFormat::triviaqa});
+  choice.formats.add(app.add_option("--n-best", options.n_best,
+                                    "Starts and ends that are looked at, of squad also the candidates that "
+                                    "are kept; default 20, of the pipeline 1 (its top_k), of hotpotqa 50")
+                         ->type_name("COUNT")
+                         ->group(group),
+                     {QuestionFormat::squad, QuestionFormat::hotpotqa});
+  choice.support = app.add_option("--support-threshold", choice.support_threshold,
+                                  "Of hotpotqa: sentences of this probability are supporting; default 0.5")
+                       ->check(CLI::Range(0.0, 1.0))
+                       ->group(group);
+  choice.formats.add(choice.support, {QuestionFormat::hotpotqa});
+}
+
+void add_squad_options(CLI::App& app, QuestionAnswererOptions& options, PredictChoice& choice) {
+  constexpr const char* group = "Of squad";
+  const auto of_squad = [&](CLI::Option* option) {
+    choice.formats.add(option->group(group), {QuestionFormat::squad});
+    return option;
+  };
+  of_squad(app.add_option("--nbest", choice.files.nbest,
+                          "Candidates of every question, with probabilities and places")
+               ->type_name("FILE"));
+  of_squad(app.add_option("--null-odds", choice.files.null_odds,
+                          "With --version-2: score of no answer minus that of the best one")
+               ->type_name("FILE"));
+  choice.with_version =
+      of_squad(app.add_flag("--version-2,!--no-version-2", choice.version_2,
+                            "There may be no answer, as in SQuAD 2.0; default as the model was trained"));
+  choice.threshold = of_squad(app.add_option(
+      "--null-threshold", options.null_threshold,
+      "With --version-2: no answer where its score is above that of the best one by more than this"));
+  of_squad(app.add_option("--decode", choice.decoding,
+                          "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
+               ->check(CLI::IsMember({"run_qa", "pipeline"})));
+}
+
+// The format, and what the model was trained for where the command line leaves it open.
+QuestionFormat resolve_format(const PredictChoice& choice, QuestionAnswererOptions& options) {
+  const TextSettings settings = read_text_settings(options.model);
+  const bool answers = settings.task == TextTask::question_answering && !settings.data_format.empty();
+  options.version_2 =
+      choice.with_version->count() > 0 ? choice.version_2 : settings.version_2.value_or(false);
+  if (!choice.format.empty()) return parse_question_format(choice.format);
+  return answers ? parse_question_format(settings.data_format) : QuestionFormat::squad;
+}
+
+void check_ways(const PredictChoice& choice, QuestionFormat format) {
+  const bool has_context = choice.context_file->count() > 0 || choice.given_context->count() > 0;
+  if (choice.at_once() == !choice.input.empty() || choice.at_once() != has_context) {
+    throw_usage("text qa predict: give the questions in one way",
+                "a file (or -), or --question \"...\" with --context FILE");
+  }
+  if (choice.at_once() && (!choice.files.nbest.empty() || !choice.files.null_odds.empty())) {
+    throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
+                "--json tells more of one answer");
+  }
+  if (choice.at_once() && answer_head(format).type != HeadType::question_answering) {
+    throw_usage(fmt::format("text qa predict: --question is of squad and triviaqa, and the format is {}",
+                            name_of(format)),
+                "questions of this format come with texts of their own: give them as a file");
+  }
+  if (choice.work.asked() && (choice.at_once() || format != QuestionFormat::squad)) {
+    throw_usage("text qa predict: --shard and --resume are of a file of questions in the format squad",
+                "one question is answered at once, and other formats in one go");
+  }
+  if (!choice.at_once() && choice.json) {
+    throw_usage("text qa predict: --json is of --question", "predictions of a file are JSON anyway");
+  }
+}
+
+void check_squad_options(const PredictChoice& choice, const QuestionAnswererOptions& options) {
+  if (!choice.files.null_odds.empty() && (!options.version_2 || options.decoding != AnswerDecoding::run_qa)) {
+    throw_usage("text qa predict: --null-odds needs --version-2 and the decoding of run_qa",
+                "without them every question has an answer");
+  }
+  if (choice.threshold->count() > 0 && !options.version_2) {
+    throw_usage("text qa predict: --null-threshold needs --version-2",
+                "without it every question has an answer");
+  }
+}
+
+std::uint64_t predict_spans(PredictChoice& choice, const QuestionAnswererOptions& options,
+                            kernels::Backend& backend) {
+  if (choice.at_once()) {
+    choice.question = checked_text(choice.question, "--question", choice.replace_invalid);
+    if (split_white_space(choice.question).empty())
+      throw_usage("text qa predict: the question is empty", "ask something");
+    choice.context =
+        choice.given_context->count() > 0
+            ? checked_text(choice.context_text, "--context-text", choice.replace_invalid)
+            : checked_text(InputStream(choice.context).read_all(), choice.context, choice.replace_invalid);
+  }
+  QuestionAnswerer answerer(options, backend);
+  if (choice.at_once()) {
+    answer_at_once(choice.question, choice.context, choice.json, choice.files.predictions, answerer);
+  } else {
+    choice.files.input = choice.input;
+    choice.files.replace_invalid = choice.replace_invalid;
+    choice.files.precision = backend.precision();
+    predict_answers(choice.files, answerer);
+  }
+  answerer.say(choice.at_once() ? "the question" : choice.input);
+  return answerer.questions();
+}
+
+std::uint64_t predict_data_set(QuestionFormat format, const PredictChoice& choice,
+                               const QuestionAnswererOptions& options, kernels::Backend& backend) {
+  QuestionFile file;
+  file.input = choice.input;
+  file.output = choice.files.predictions;
+  file.replace_invalid = choice.replace_invalid;
+  file.evidence = choice.trivia.evidence();
+  file.domain = choice.trivia.domain();
+  file.max_answer = options.max_answer;
+  file.n_best = options.n_best;
+  if (choice.support->count() > 0) file.support_threshold = choice.support_threshold;
+  return predict_question_file(format, file, options, backend);
+}
+
 }  // namespace
 
 int cmd_text_qa_predict(int argc, char** argv) {
@@ -69,127 +248,43 @@ int cmd_text_qa_predict(int argc, char** argv) {
             {"bigbird text qa predict -m run/final --question \"Who wrote it?\" --context article.txt",
              "bigbird text qa predict -m run/final dev-v1.1.json -o predictions.json",
              "bigbird text qa predict -m run/final --version-2 dev-v2.0.json -o predictions.json --nbest "
-             "nbest.json --null-odds null_odds.json"});
+             "nbest.json --null-odds null_odds.json",
+             "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
+             "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
+             "bigbird text qa predict -m trivia/final wikipedia-dev.json --evidence evidence -o "
+             "predictions.json"});
   QuestionAnswererOptions options;
-  QuestionPredictionOptions files;
-  files.predictions = "-";
-  WorkOptions work;
+  PredictChoice choice;
   ScoringOptions scoring;
-  std::string input, format = name_of(QuestionFormat::squad), question, context, context_text;
-  std::string decoding = "run_qa";
-  bool json = false, replace_invalid = false;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model, "Model folder with a question answering head")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("IN", input, "Questions, plain or .gz, or - for stdin; answers in it are not looked at")
-      ->type_name("FILE");
-  app.add_option(
-      "--format", format,
-      "Of IN: squad (nested or flat, JSON or JSON Lines); of the others there is text qa evaluate");
-  CLI::Option* const asked =
-      app.add_option("--question", question, "Instead of IN: one question, answered at once");
-  CLI::Option* const context_file =
-      app.add_option("--context", context, "The text that --question is about; - is stdin")
-          ->type_name("FILE");
-  CLI::Option* const given_context =
-      app.add_option("--context-text", context_text, "The same, as an argument")->excludes(context_file);
-  CLI::Option* const as_json =
-      app.add_flag("--json", json, "Of --question: a JSON object instead of a line to read");
-  app.add_option("-o,--output", files.predictions,
-                 "Where the predictions go, {id: text}, or the answer; - is stdout")
-      ->type_name("FILE");
-  app.add_option("--nbest", files.nbest, "Candidates of every question, with probabilities and places")
-      ->type_name("FILE");
-  app.add_option("--null-odds", files.null_odds,
-                 "With --version-2: score of no answer minus that of the best one")
-      ->type_name("FILE");
-  app.add_option(
-      "--length", options.length,
-      "Most tokens of an input; 0 is what the model was trained with, or 384 where its folder has no "
-      "text.json, as in Hugging Face's pipeline");
-  app.add_option("--overlap", options.windows.overlap,
-                 "Context tokens that a window shares with the one before it (doc_stride of Hugging Face); "
-                 "default a third of the length, at most 1024: 128 of 384")
-      ->type_name("TOKENS");
-  app.add_option("--step", options.windows.step,
-                 "Instead: context tokens from one window to the next (doc_stride of BERT)")
-      ->excludes("--overlap")
-      ->type_name("TOKENS");
-  app.add_option("--max-question", options.windows.max_question,
-                 "Tokens of a question that are kept; default 64, at most a quarter of the length")
-      ->type_name("TOKENS");
-  app.add_option("--max-answer", options.max_answer,
-                 "Most tokens of an answer; default 30, of the pipeline 15")
-      ->type_name("TOKENS");
-  app.add_option("--n-best", options.n_best,
-                 "Starts and ends that are looked at, and candidates that are kept; default 20, of the "
-                 "pipeline 1 (its top_k)")
-      ->type_name("COUNT");
-  app.add_flag("--version-2", options.version_2, "There may be no answer, as in SQuAD 2.0");
-  CLI::Option* const threshold = app.add_option(
-      "--null-threshold", options.null_threshold,
-      "With --version-2: no answer where its score is above that of the best one by more than this");
-  app.add_option("--decode", decoding,
-                 "run_qa: as Hugging Face's run_qa.py; pipeline: as its question-answering pipeline")
-      ->check(CLI::IsMember({"run_qa", "pipeline"}));
-  app.add_flag("--replace-invalid", replace_invalid, "Put U+FFFD where bytes are no UTF-8; else an error");
-  work.add(verb, "questions", "merge");
-  work.add_chunk(verb, "Questions", questions_of_a_chunk);
+  add_question_options(verb.app(), options, choice);
+  add_answer_options(verb.app(), options, choice);
+  add_window_options(verb, options.windows, "; where the length is that of training, as in training",
+                     choice.formats);
+  add_squad_options(verb.app(), options, choice);
+  choice.trivia.add(verb, choice.formats);
+  choice.work.add(verb, "questions", "merge");
+  choice.work.add_chunk(verb, "Questions", questions_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
-  require_span_format(parse_question_format(format), "text qa predict");
-  const bool at_once = asked->count() > 0;
-  const bool has_context = context_file->count() > 0 || given_context->count() > 0;
-  if (at_once == !input.empty() || at_once != has_context) {
-    throw_usage("text qa predict: give the questions in one way",
-                "a file (or -), or --question \"...\" with --context FILE");
-  }
-  if (at_once && (!files.nbest.empty() || !files.null_odds.empty())) {
-    throw_usage("text qa predict: --nbest and --null-odds are of a file of questions",
-                "--json tells more of one answer");
-  }
-  if (at_once && work.asked()) {
-    throw_usage("text qa predict: --shard and --resume are of a file of questions",
-                "one question is answered at once");
-  }
-  if (!at_once && as_json->count() > 0) {
-    throw_usage("text qa predict: --json is of --question", "predictions of a file are JSON anyway");
-  }
-  options.decoding = parse_name(decoding_names, decoding, "way of decoding");
-  if (!files.null_odds.empty() && (!options.version_2 || options.decoding != AnswerDecoding::run_qa)) {
-    throw_usage("text qa predict: --null-odds needs --version-2 and the decoding of run_qa",
-                "without them every question has an answer");
-  }
-  if (threshold->count() > 0 && !options.version_2) {
-    throw_usage("text qa predict: --null-threshold needs --version-2",
-                "without it every question has an answer");
-  }
+  const QuestionFormat format = resolve_format(choice, options);
+  check_ways(choice, format);
+  choice.formats.check("text qa predict", choice.at_once() ? QuestionFormat::squad : format);
+  options.decoding = parse_name(decoding_names, choice.decoding, "way of decoding");
   options.batch = scoring.batch();
-  files.work = work.work(verb);
-  if (at_once) {
-    question = checked_text(question, "--question", replace_invalid);
-    if (split_white_space(question).empty())
-      throw_usage("text qa predict: the question is empty", "ask something");
-    context = given_context->count() > 0
-                  ? checked_text(context_text, "--context-text", replace_invalid)
-                  : checked_text(InputStream(context).read_all(), context, replace_invalid);
+  choice.files.work = choice.work.work(verb);
+  const bool spans = format == QuestionFormat::squad || choice.at_once();
+  if (spans) {
+    check_squad_options(choice, options);
+  } else {
+    choice.trivia.check("text qa predict", format);
   }
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  QuestionAnswerer answerer(options, *backend);
-  if (at_once) {
-    answer_at_once(question, context, json, files.predictions, answerer);
-  } else {
-    files.input = input;
-    files.replace_invalid = replace_invalid;
-    files.precision = backend->precision();
-    predict_answers(files, answerer);
-  }
-  answerer.say(at_once ? "the question" : input);
-  verb.set_throughput(static_cast<double>(answerer.questions()), "questions");
+  const std::uint64_t questions =
+      spans ? predict_spans(choice, options, *backend) : predict_data_set(format, choice, options, *backend);
+  verb.set_throughput(static_cast<double>(questions), "questions");
   return 0;
 }
 

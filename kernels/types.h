@@ -260,6 +260,15 @@ struct LossGradient {
   const float* scale = nullptr;  // what the gradient is multiplied by: one number on the device
 };
 
+// Numbers that are taken together by a loss, group after group: rows [N] says where each lies, and right [N]
+// whether it is right (1) or not (0). A row is in one group at most.
+struct TokenGroups {
+  const std::int32_t* rows = nullptr;
+  const std::int32_t* right = nullptr;
+  const std::int32_t* offsets = nullptr;  // [groups + 1] into rows and right
+  Index groups = 0;
+};
+
 // --- optimizer
 
 // The arrays of an update, which have one numbering.

@@ -105,6 +105,40 @@ struct QuestionResult {
 QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
                                   const Sequences& sequences, const QuestionLabels& labels);
 
+// What is right of one score that tokens have, in groups that a softmax runs over (choice_cross_entropy in
+// losses.h) or whose rows are marked one by one (mark_cross_entropy).
+struct TokenGroup {
+  std::vector<std::size_t> rows;  // of all tokens
+  std::vector<bool> right;
+};
+struct TokenScoreLabels {
+  bool softmax = true;
+  std::vector<TokenGroup> groups;
+};
+// With several right starts and ends: question_answering() over groups instead of whole sequences. The loss
+// is half of the mean over the groups of the starts with a right row and of that of the ends.
+QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
+                                  const Sequences& sequences,
+                                  const std::vector<std::size_t>& question_lengths,
+                                  const std::vector<TokenScoreLabels>& sides);
+
+struct StructuredLabels {
+  std::vector<TokenScoreLabels> scores;
+  std::vector<std::int64_t> types;  // per sequence, or ignored_label; empty: the head has none
+};
+struct StructuredResult {
+  Matrix logits;       // (tokens, scores)
+  Matrix type_logits;  // (sequences, types)
+  // The mean over all softmax groups with a right row and all types together, plus for every score without
+  // softmax the mean over its groups.
+  double loss = 0.0;
+  Parameters gradients;
+};
+// The heads of Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): a dense layer
+// answer_scores.token on every token, and one answer_scores.type on the first.
+StructuredResult structured_answers(const EncoderConfig& config, const Parameters& parameters,
+                                    const Sequences& sequences, const StructuredLabels& labels);
+
 enum class ClassificationLoss { cross_entropy, binary_cross_entropy, mean_squared_error };
 struct ClassificationLabels {
   ClassificationLoss kind = ClassificationLoss::cross_entropy;

@@ -6,6 +6,11 @@
 namespace bigbird::reference {
 namespace {
 
+const std::string question_inner = "qa_classifier.intermediate.dense";
+const std::string question_output = "qa_classifier.output.dense";
+const std::string question_norm = "qa_classifier.output.LayerNorm";
+const std::string question_spans = "qa_classifier.qa_outputs";
+
 // The first row of every sequence: [CLS].
 Matrix first_rows(const Sequences& sequences, const Matrix& x) {
   Matrix result(sequences.padded_lengths.size(), x.columns);
@@ -75,6 +80,72 @@ double answer_side(const Sequences& sequences, const QuestionLabels& labels, std
   return loss;
 }
 
+// The block of the question answering head with its two logits for every token, 1e6 less in the questions.
+struct QuestionTrace {
+  Matrix intermediate, activated, block_sum, normalised, logits;
+};
+
+QuestionTrace question_forward(const Network& network, const Sequences& sequences, const Matrix& hidden,
+                               const std::vector<std::size_t>& question_lengths) {
+  QuestionTrace trace;
+  trace.intermediate = network.linear(question_inner, hidden);
+  trace.activated = activation_forward(trace.intermediate, network.config().activation);
+  trace.block_sum = sum(network.linear(question_output, trace.activated), hidden);
+  trace.normalised = network.layer_norm(question_norm, trace.block_sum);
+  trace.logits = network.linear(question_spans, trace.normalised);
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
+    for (std::size_t t = 1; t < question_lengths[s]; ++t) {
+      for (std::size_t side = 0; side < 2; ++side) trace.logits(first + t, side) -= 1e6;
+    }
+    first += sequences.padded_lengths[s];
+  }
+  return trace;
+}
+
+// The gradient of the block's input.
+Matrix question_backward(Network& network, const QuestionTrace& trace, const Matrix& hidden,
+                         const Matrix& d_logits) {
+  const Matrix d_normalised = network.linear_gradient(question_spans, trace.normalised, d_logits);
+  const Matrix d_sum = network.layer_norm_gradient(question_norm, trace.block_sum, d_normalised);
+  const Matrix d_activated = network.linear_gradient(question_output, trace.activated, d_sum);
+  const Matrix d_inner = network.linear_gradient(
+      question_inner, hidden,
+      activation_backward(trace.intermediate, d_activated, network.config().activation));
+  return sum(d_sum, d_inner);
+}
+
+// The losses of one score, column `column` of the logits of all tokens, added up over its groups; their
+// gradient times `scale` goes into d_logits.
+double group_losses(const TokenScoreLabels& labels, std::size_t column, double scale, const Matrix& logits,
+                    Matrix& d_logits) {
+  double loss = 0.0;
+  for (const TokenGroup& group : labels.groups) {
+    Vector x;
+    for (const std::size_t row : group.rows) x.push_back(logits(row, column));
+    const LossAndGradient one =
+        labels.softmax ? choice_cross_entropy(x, group.right) : mark_cross_entropy(x, group.right);
+    loss += one.loss;
+    for (std::size_t i = 0; i < group.rows.size(); ++i) {
+      d_logits(group.rows[i], column) = scale * one.gradient(0, i);
+    }
+  }
+  return loss;
+}
+
+// Groups with a right row.
+double answered(const TokenScoreLabels& labels) {
+  double count = 0.0;
+  for (const TokenGroup& group : labels.groups) {
+    for (const bool right : group.right) {
+      if (!right) continue;
+      count += 1.0;
+      break;
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 EncoderResult encoder(const EncoderConfig& config, const Parameters& parameters, const Sequences& sequences) {
@@ -125,35 +196,65 @@ MaskedResult masked_tokens(const EncoderConfig& config, const Parameters& parame
 
 QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
                                   const Sequences& sequences, const QuestionLabels& labels) {
-  const std::string inner = "qa_classifier.intermediate.dense";
-  const std::string output = "qa_classifier.output.dense";
-  const std::string norm = "qa_classifier.output.LayerNorm";
-  const std::string spans = "qa_classifier.qa_outputs";
   Network network(config, parameters);
   const StackTrace trace = stack_forward(network, sequences);
-  const Matrix intermediate = network.linear(inner, trace.output);
-  const Matrix activated = activation_forward(intermediate, config.activation);
-  const Matrix block_sum = sum(network.linear(output, activated), trace.output);
-  const Matrix normalised = network.layer_norm(norm, block_sum);
-  Matrix logits = network.linear(spans, normalised);
-  std::size_t first = 0;
-  for (std::size_t s = 0; s < sequences.padded_lengths.size(); ++s) {
-    for (std::size_t t = 1; t < labels.question_lengths[s]; ++t) {
-      for (std::size_t side = 0; side < 2; ++side) logits(first + t, side) -= 1e6;
-    }
-    first += sequences.padded_lengths[s];
-  }
+  const QuestionTrace head = question_forward(network, sequences, trace.output, labels.question_lengths);
+  Matrix d_logits(head.logits.rows, 2);
+  const double start = answer_side(sequences, labels, 0, labels.starts, head.logits, d_logits);
+  const double end = answer_side(sequences, labels, 1, labels.ends, head.logits, d_logits);
+  stack_backward(network, sequences, trace, question_backward(network, head, trace.output, d_logits));
+  return {head.logits, (start + end) / 2.0, network.gradients()};
+}
 
-  Matrix d_logits(logits.rows, 2);
-  const double start = answer_side(sequences, labels, 0, labels.starts, logits, d_logits);
-  const double end = answer_side(sequences, labels, 1, labels.ends, logits, d_logits);
-  const Matrix d_normalised = network.linear_gradient(spans, normalised, d_logits);
-  const Matrix d_sum = network.layer_norm_gradient(norm, block_sum, d_normalised);
-  const Matrix d_activated = network.linear_gradient(output, activated, d_sum);
-  const Matrix d_inner = network.linear_gradient(
-      inner, trace.output, activation_backward(intermediate, d_activated, config.activation));
-  stack_backward(network, sequences, trace, sum(d_sum, d_inner));
-  return {logits, (start + end) / 2.0, network.gradients()};
+QuestionResult question_answering(const EncoderConfig& config, const Parameters& parameters,
+                                  const Sequences& sequences,
+                                  const std::vector<std::size_t>& question_lengths,
+                                  const std::vector<TokenScoreLabels>& sides) {
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  const QuestionTrace head = question_forward(network, sequences, trace.output, question_lengths);
+  Matrix d_logits(head.logits.rows, 2);
+  double loss = 0.0;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const double scale = 0.5 / answered(sides.at(side));
+    loss += scale * group_losses(sides[side], side, scale, head.logits, d_logits);
+  }
+  stack_backward(network, sequences, trace, question_backward(network, head, trace.output, d_logits));
+  return {head.logits, loss, network.gradients()};
+}
+
+StructuredResult structured_answers(const EncoderConfig& config, const Parameters& parameters,
+                                    const Sequences& sequences, const StructuredLabels& labels) {
+  const std::string token = "answer_scores.token", type = "answer_scores.type";
+  Network network(config, parameters);
+  const StackTrace trace = stack_forward(network, sequences);
+  StructuredResult result;
+  result.logits = network.linear(token, trace.output);
+  double known_types = 0.0;
+  for (const std::int64_t label : labels.types) known_types += label == ignored_label ? 0.0 : 1.0;
+  double choices = known_types;
+  for (const TokenScoreLabels& score : labels.scores) choices += score.softmax ? answered(score) : 0.0;
+
+  Matrix d_logits(result.logits.rows, result.logits.columns);
+  for (std::size_t score = 0; score < labels.scores.size(); ++score) {
+    const TokenScoreLabels& of = labels.scores[score];
+    const double scale = 1.0 / (of.softmax ? choices : static_cast<double>(of.groups.size()));
+    result.loss += scale * group_losses(of, score, scale, result.logits, d_logits);
+  }
+  Matrix d_hidden = network.linear_gradient(token, trace.output, d_logits);
+  if (!labels.types.empty()) {
+    const Matrix first = first_rows(sequences, trace.output);
+    result.type_logits = network.linear(type, first);
+    LossAndGradient loss = softmax_cross_entropy(result.type_logits, labels.types);
+    const double share = known_types / choices;  // the means over the types become parts of one over all
+    result.loss += share * loss.loss;
+    for (double& value : loss.gradient.values) value *= share;
+    const Matrix d_first = network.linear_gradient(type, first, loss.gradient);
+    d_hidden = sum(d_hidden, first_rows_gradient(sequences, d_first));
+  }
+  stack_backward(network, sequences, trace, d_hidden);
+  result.gradients = network.gradients();
+  return result;
 }
 
 ClassificationResult classification(const EncoderConfig& config, const Parameters& parameters,

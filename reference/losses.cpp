@@ -48,6 +48,38 @@ LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Mat
   return result;
 }
 
+LossAndGradient choice_cross_entropy(const Vector& x, const std::vector<bool>& right) {
+  LossAndGradient result{0.0, Matrix(1, x.size())};
+  Vector chosen;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (right.at(i)) chosen.push_back(x[i]);
+  }
+  if (chosen.empty()) return result;
+  const auto log_sum_exp = [](const Vector& values) {
+    const double largest = *std::max_element(values.begin(), values.end());
+    double total = 0.0;
+    for (const double value : values) total += std::exp(value - largest);
+    return largest + std::log(total);
+  };
+  const double all = log_sum_exp(x), some = log_sum_exp(chosen);
+  result.loss = all - some;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    result.gradient(0, i) = std::exp(x[i] - all) - (right[i] ? std::exp(x[i] - some) : 0.0);
+  }
+  return result;
+}
+
+LossAndGradient mark_cross_entropy(const Vector& x, const std::vector<bool>& right) {
+  LossAndGradient result{0.0, Matrix(1, x.size())};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const LossAndGradient one =
+        binary_cross_entropy_with_logits(Matrix(1, 1, {x[i]}), Matrix(1, 1, {right.at(i) ? 1.0 : 0.0}));
+    result.loss += one.loss;
+    result.gradient(0, i) = one.gradient(0, 0);
+  }
+  return result;
+}
+
 LossAndGradient mean_squared_error(const Matrix& predictions, const Matrix& targets) {
   if (targets.values.size() != predictions.values.size())
     throw std::invalid_argument("one target per prediction");

@@ -25,6 +25,12 @@ LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<st
 LossAndGradient binary_cross_entropy_with_logits(const Matrix& logits, const Matrix& targets,
                                                  double positive_weight = 1.0);
 
+// Of numbers of which some are right. -log of the probability that a softmax over all gives to the right ones
+// together (the OR-softmax of Clark and Gardner 2018, section 3); 0 with zero gradient when none is right.
+LossAndGradient choice_cross_entropy(const Vector& x, const std::vector<bool>& right);
+// The sum over them of -(y log sigmoid(x) + (1 - y) log(1 - sigmoid(x))), y = 1 for the right ones.
+LossAndGradient mark_cross_entropy(const Vector& x, const std::vector<bool>& right);
+
 // Mean over all elements of (x - y)^2.
 LossAndGradient mean_squared_error(const Matrix& predictions, const Matrix& targets);
 

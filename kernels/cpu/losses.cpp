@@ -11,6 +11,60 @@ namespace {
 
 constexpr std::int32_t ignored_label = -100;
 
+// log sum exp of some numbers, as they come (Milakov and Gimelshein 2018).
+struct LogSumExp {
+  double largest = -INFINITY;
+  double sum = 0.0;  // of exp(x - largest)
+
+  void take(double x) {
+    if (x == -INFINITY) return;  // minus itself it would be no number
+    if (x > largest) {
+      sum = sum * std::exp(largest - x) + 1.0;
+      largest = x;
+    } else {
+      sum += std::exp(x - largest);
+    }
+  }
+  double value() const { return largest + std::log(sum); }
+  double share(double x) const { return sum == 0.0 ? 0.0 : std::exp(x - largest) / sum; }
+};
+
+// The OR-softmax of one group of n numbers; dx may be null.
+float choice_loss(const float* x, const std::int32_t* rows, const std::int32_t* right, Index n, float* dx,
+                  const float* scale) {
+  LogSumExp all, chosen;
+  bool any = false;
+  for (Index i = 0; i < n; ++i) {
+    const double value = static_cast<double>(x[rows[i]]);
+    all.take(value);
+    if (right[i] == 0) continue;
+    chosen.take(value);
+    any = true;
+  }
+  for (Index i = 0; dx != nullptr && i < n; ++i) {
+    const double value = static_cast<double>(x[rows[i]]);
+    const double slope = all.share(value) - (right[i] == 0 ? 0.0 : chosen.share(value));
+    dx[rows[i]] = any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f;
+  }
+  return any ? static_cast<float>(all.value() - chosen.value()) : 0.0f;
+}
+
+// The sum of the binary cross entropies of one group.
+float mark_loss(const float* x, const std::int32_t* rows, const std::int32_t* right, Index n, float* dx,
+                const float* scale) {
+  double loss = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    const double value = static_cast<double>(x[rows[i]]);
+    const double wrong = right[i] == 0 ? value : -value;  // -log(1 - sigmoid(wrong)) without overflow
+    const double small = std::exp(-std::abs(wrong));
+    loss += std::max(wrong, 0.0) + std::log1p(small);
+    if (dx == nullptr) continue;
+    const double slope = (wrong < 0.0 ? small : 1.0) / (1.0 + small);  // sigmoid(wrong)
+    dx[rows[i]] = static_cast<float>((right[i] == 0 ? slope : -slope) * static_cast<double>(*scale));
+  }
+  return static_cast<float>(loss);
+}
+
 }  // namespace
 
 void CpuBackend::cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
@@ -81,6 +135,16 @@ void CpuBackend::squared_error(const ConstMatrix& x, const float* targets, float
       }
       losses[row] = static_cast<float>(loss);
     }
+  });
+}
+
+void CpuBackend::token_losses(const float* logits, const TokenGroups& groups, bool softmax, float* losses,
+                              const LossGradient& gradient) {
+  float* const dlogits = floats(gradient.data);
+  parallel_pieces(groups.groups, 1, [&](Index group, Index) {
+    const std::int32_t first = groups.offsets[group], count = groups.offsets[group + 1] - first;
+    const auto loss = softmax ? choice_loss : mark_loss;
+    losses[group] = loss(logits, groups.rows + first, groups.right + first, count, dlogits, gradient.scale);
   });
 }
 

@@ -108,6 +108,11 @@ void CudaBackend::squared_error(const ConstMatrix& x, const float* targets, floa
   cuda::squared_error(x, targets, losses, gradient, stream_);
 }
 
+void CudaBackend::token_losses(const float* logits, const TokenGroups& groups, bool softmax, float* losses,
+                               const LossGradient& gradient) {
+  cuda::token_losses(logits, groups, softmax, losses, gradient, stream_);
+}
+
 double CudaBackend::sum_of_squares(const float* x, Index count) {
   cuda::sum_of_squares(x, count, static_cast<double*>(cell_.data()),
                        workspace(sum_of_squares_workspace(count)), stream_);

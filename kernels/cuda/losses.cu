@@ -1,4 +1,4 @@
-// Losses on logits with their gradients: a block for each row.
+// Losses on logits with their gradients: a block for each row, or for each group of tokens.
 #include "kernels/cuda/losses.h"
 
 #include <math.h>
@@ -162,6 +162,19 @@ struct SquaredError {
   }
 };
 
+// losses[block] = the sum of what the threads have; the last thing that they do. Shared memory: a double for
+// each warp.
+BIGBIRD_DEVICE void store_block_sum(Thread& thread, double sum, float* losses) {
+  sum = warp_sum(thread, sum);
+  const auto sums = thread.shared<double>(0, loss_warps);
+  if (thread.lane() == 0) sums[thread.warp()] = sum;
+  thread.barrier();
+  if (thread.index() != 0) return;
+  double total = 0.0;
+  for (int warp = 0; warp < loss_warps; ++warp) total += sums[warp];
+  losses[thread.block()] = static_cast<float>(total);
+}
+
 // losses[row] = the sum over columns of a loss of single numbers; in double, for there are few of them.
 template <class T, class D, class Loss>
 struct SumOfLosses {
@@ -184,16 +197,141 @@ struct SumOfLosses {
       sum += loss(static_cast<double>(to_float(x[i])), static_cast<double>(targets[i]), gradient);
       if (dx != nullptr) dx[i] = to_element<D>(static_cast<float>(gradient * static_cast<double>(*scale)));
     }
-    sum = warp_sum(thread, sum);
-    const auto sums = thread.shared<double>(0, loss_warps);
-    if (thread.lane() == 0) sums[thread.warp()] = sum;
-    thread.barrier();
-    if (thread.index() != 0) return;
-    double total = 0.0;
-    for (int warp = 0; warp < loss_warps; ++warp) total += sums[warp];
-    losses[thread.block()] = static_cast<float>(total);
+    store_block_sum(thread, sum, losses);
   }
 };
+
+// log sum exp in double of some numbers, and how many they are.
+struct LogSumExp {
+  double largest;
+  double sum;  // of exp(x - largest)
+  int count;
+
+  BIGBIRD_DEVICE void take(double x) {
+    ++count;
+    if (x == -INFINITY) return;  // minus itself it would be no number
+    if (x > largest) {
+      sum = sum * exp(largest - x) + 1.0;
+      largest = x;
+    } else {
+      sum += exp(x - largest);
+    }
+  }
+  BIGBIRD_DEVICE void join(const LogSumExp& other) {
+    const double top = fmax(largest, other.largest);
+    if (top == -INFINITY) {
+      sum += other.sum;
+    } else {
+      sum = sum * exp(largest - top) + other.sum * exp(other.largest - top);
+    }
+    largest = top;
+    count += other.count;
+  }
+  // Of the whole block, in every thread. Shared memory: block_bytes from `offset` on.
+  static constexpr int block_bytes = loss_warps * (2 * 8 + 4);
+  BIGBIRD_DEVICE void join_block(Thread& thread, int offset) {
+#pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2) {
+      join({thread.shuffle_xor(largest, mask), thread.shuffle_xor(sum, mask),
+            thread.shuffle_xor(count, mask)});
+    }
+    const auto maxima = thread.shared<double>(offset, loss_warps);
+    const auto sums = thread.shared<double>(offset + loss_warps * 8, loss_warps);
+    const auto counts = thread.shared<std::int32_t>(offset + loss_warps * 16, loss_warps);
+    if (thread.lane() == 0) {
+      maxima[thread.warp()] = largest;
+      sums[thread.warp()] = sum;
+      counts[thread.warp()] = count;
+    }
+    thread.barrier();
+    *this = {maxima[0], sums[0], counts[0]};
+    for (int warp = 1; warp < loss_warps; ++warp) join({maxima[warp], sums[warp], counts[warp]});
+  }
+
+  BIGBIRD_DEVICE double value() const {
+    return largest + log(sum);
+  }
+  BIGBIRD_DEVICE double share(double x) const {
+    return sum == 0.0 ? 0.0 : exp(x - largest) / sum;
+  }
+};
+
+// The OR-softmax of a group for each block.
+template <class D>
+struct ChoiceLoss {
+  static constexpr int threads = loss_threads;
+  static constexpr int blocks_per_sm = 2;
+  static constexpr std::size_t shared_bytes = 2 * LogSumExp::block_bytes;
+  const float* logits;
+  TokenGroups groups;
+  float* losses;
+  D* dlogits;
+  const float* scale;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const std::int32_t begin = groups.offsets[thread.block()], end = groups.offsets[thread.block() + 1];
+    LogSumExp all{-INFINITY, 0.0, 0}, chosen{-INFINITY, 0.0, 0};
+    for (std::int32_t i = begin + thread.index(); i < end; i += threads) {
+      const double x = static_cast<double>(logits[groups.rows[i]]);
+      all.take(x);
+      if (groups.right[i] != 0) chosen.take(x);
+    }
+    all.join_block(thread, 0);
+    chosen.join_block(thread, LogSumExp::block_bytes);
+    const bool any = chosen.count > 0;
+    if (thread.index() == 0) {
+      losses[thread.block()] = any ? static_cast<float>(all.value() - chosen.value()) : 0.0f;
+    }
+    if (dlogits == nullptr) return;
+    // Every thread goes over its own rows again: the gradient may take the place of the logits.
+    for (std::int32_t i = begin + thread.index(); i < end; i += threads) {
+      const std::int32_t row = groups.rows[i];
+      const double x = static_cast<double>(logits[row]);
+      const double slope = all.share(x) - (groups.right[i] != 0 ? chosen.share(x) : 0.0);
+      dlogits[row] = to_element<D>(any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f);
+    }
+  }
+};
+
+// The sum of the binary cross entropies of a group for each block.
+template <class D>
+struct MarkLoss {
+  static constexpr int threads = loss_threads;
+  static constexpr int blocks_per_sm = 2;
+  static constexpr std::size_t shared_bytes = loss_warps * sizeof(double);
+  const float* logits;
+  TokenGroups groups;
+  float* losses;
+  D* dlogits;
+  const float* scale;
+
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const std::int32_t begin = groups.offsets[thread.block()], end = groups.offsets[thread.block() + 1];
+    double sum = 0.0;
+    for (std::int32_t i = begin + thread.index(); i < end; i += threads) {
+      const std::int32_t row = groups.rows[i];
+      const double sign = groups.right[i] == 0 ? 1.0 : -1.0;
+      const double wrong = sign * static_cast<double>(logits[row]);
+      const double small = exp(-fabs(wrong));
+      sum += fmax(wrong, 0.0) + log1p(small);
+      if (dlogits == nullptr) continue;
+      const double slope = sign * (wrong < 0.0 ? small : 1.0) / (1.0 + small);
+      dlogits[row] = to_element<D>(static_cast<float>(slope * static_cast<double>(*scale)));
+    }
+    store_block_sum(thread, sum, losses);
+  }
+};
+
+template <template <class> class Kernel>
+void launch_token_losses(const float* logits, const TokenGroups& groups, float* losses,
+                         const LossGradient& gradient, Stream stream) {
+  const bool narrow = gradient.data != nullptr && gradient.data.type() == ElementType::bf16;
+  with_type(narrow ? ElementType::bf16 : ElementType::fp32, [&](auto type) {
+    using D = decltype(type);
+    launch(Kernel<D>{logits, groups, losses, gradient.data.as<D>(), gradient.scale},
+           {.blocks = groups.groups, .shared_bytes = Kernel<D>::shared_bytes}, stream);
+  });
+}
 
 // body(T{}, D{}) for the types of the logits and of their gradient.
 template <class Body>
@@ -238,6 +376,15 @@ void binary_cross_entropy(const ConstMatrix& logits, const float* targets, float
 void squared_error(const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient,
                    Stream stream) {
   sum_of_losses(x, targets, losses, gradient, SquaredError{}, stream);
+}
+
+void token_losses(const float* logits, const TokenGroups& groups, bool softmax, float* losses,
+                  const LossGradient& gradient, Stream stream) {
+  if (softmax) {
+    launch_token_losses<ChoiceLoss>(logits, groups, losses, gradient, stream);
+  } else {
+    launch_token_losses<MarkLoss>(logits, groups, losses, gradient, stream);
+  }
 }
 
 }  // namespace bigbird::kernels::cuda

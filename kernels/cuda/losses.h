@@ -18,5 +18,8 @@ void binary_cross_entropy(const ConstMatrix& logits, const float* targets, float
                           float* losses, const LossGradient& gradient, Stream stream);
 void squared_error(const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient,
                    Stream stream);
+// A block for each group, in double. The gradient may be the logits where it is fp32.
+void token_losses(const float* logits, const TokenGroups& groups, bool softmax, float* losses,
+                  const LossGradient& gradient, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

@@ -29,6 +29,7 @@ enum class Purpose : std::uint32_t {
   attention_pattern = 14,
   finetune_strand = 15,
   finetune_sample = 16,
+  null_windows = 17,
   test = 1000,
 };
 

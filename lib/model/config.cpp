@@ -28,12 +28,13 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
 constexpr std::array<std::pair<PositionType, const char*>, 2> position_names{
     {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}}};
-constexpr std::array<std::pair<HeadType, const char*>, 5> head_names{
+constexpr std::array<std::pair<HeadType, const char*>, 6> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
      {HeadType::masked_lm, "masked-lm"},
      {HeadType::classification, "classification"},
-     {HeadType::question_answering, "question-answering"}}};
+     {HeadType::question_answering, "question-answering"},
+     {HeadType::structured_answers, "structured-answers"}}};
 
 }  // namespace
 
@@ -79,7 +80,7 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 
 bool is_huggingface_architecture(const ModelConfig& config) {
   return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
-         config.position_type == PositionType::absolute;
+         config.position_type == PositionType::absolute && config.head != HeadType::structured_answers;
 }
 
 }  // namespace bigbird

@@ -60,6 +60,8 @@ enum class HeadType {
   classification,      // BigBirdForSequenceClassification: [CLS] -> dropout -> dense -> gelu -> dropout ->
                        // out_proj
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
+  structured_answers,  // ours, for Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): dense
+                       // layers give scores to every token, and to [CLS] the type of the answer
 };
 
 // The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
@@ -68,6 +70,14 @@ enum class ProblemType {
   multi_label,   // 0/1 per label, binary cross entropy on logits
   regression,    // float label, mean squared error
 };
+
+// A score that a structured_answers head gives to every token, and what competes in its loss.
+struct TokenScore {
+  std::string name;     // "short_start", "candidate" ...
+  bool softmax = true;  // false: a sigmoid of its own at every token
+  bool operator==(const TokenScore&) const = default;
+};
+inline constexpr std::size_t most_token_scores = 4;
 
 struct ModelConfig {
   std::int64_t vocab_size = 50358;
@@ -79,7 +89,7 @@ struct ModelConfig {
   std::int64_t type_vocab_size = 2;
   std::int64_t block_size = 64;
   std::int64_t num_random_blocks = 3;
-  std::int64_t num_labels = 2;  // classification only
+  std::int64_t num_labels = 2;  // classification; structured_answers, from 0 on
   std::int64_t pad_token_id = 0;
   std::int64_t bos_token_id = 1;
   std::int64_t eos_token_id = 2;
@@ -103,7 +113,10 @@ struct ModelConfig {
   HeadType head = HeadType::pretraining;
   ProblemType problem_type = ProblemType::single_label;
   double positive_weight = 1.0;  // of the labels that are 1 in the multi-label loss (PyTorch's pos_weight)
-  std::vector<std::string> label_names;   // num_labels of them, or none: LABEL_0, LABEL_1 ...
+  std::vector<std::string> label_names;  // num_labels of them, or none: LABEL_0, LABEL_1 ...
+  // structured_answers only: one to four scores per token. Its types of answers at [CLS] are label_names, of
+  // which there are then num_labels, or none and num_labels is 0.
+  std::vector<TokenScore> token_scores;
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
@@ -115,13 +128,16 @@ struct ModelConfig {
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
-  // transformers gives every head but question answering a pooler; only the first two use it.
-  bool has_pooler() const { return head != HeadType::question_answering; }
+  // transformers gives every head of its own but question answering a pooler; only the first two use it.
+  bool has_pooler() const {
+    return head != HeadType::question_answering && head != HeadType::structured_answers;
+  }
   bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 
-// Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms).
+// Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms, a
+// head that it has).
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);

@@ -21,6 +21,7 @@ std::vector<std::string> inputs_of(HeadType head) {
   std::vector<std::string> names{"input_ids", "attention_mask", "token_type_ids"};
   switch (head) {
     case HeadType::encoder:
+    case HeadType::structured_answers:  // no labels: its groups of tokens are no matrix
       break;
     case HeadType::pretraining:
       names.insert(names.end(), {"labels", "next_sentence_label"});
@@ -71,6 +72,7 @@ class Reader {
     read_tokens();
     switch (config.head) {
       case HeadType::encoder:
+      case HeadType::structured_answers:
         break;
       case HeadType::pretraining:
         read_masked_labels();

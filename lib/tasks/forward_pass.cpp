@@ -75,6 +75,14 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
       answer.add("start_logits", positions, cut_padding(in, model.start_logits(), 1));
       answer.add("end_logits", positions, cut_padding(in, model.end_logits(), 1));
       break;
+    case HeadType::structured_answers:
+      for (std::size_t score = 0; score < config.token_scores.size(); ++score) {
+        answer.add("token_logits." + config.token_scores[score].name, positions,
+                   cut_padding(in, model.token_logits(score), 1));
+      }
+      if (config.num_labels > 0)
+        answer.add("type_logits", {in.sequences, config.num_labels}, model.sequence_logits());
+      break;
   }
 }
 
@@ -97,6 +105,11 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
   if (options.random_mode) config.random_mode = *options.random_mode;
   if (options.plan != nullptr) config.plan = options.plan;
   validate(config, model_folder);
+  if (options.gradients && config.head == HeadType::structured_answers) {
+    throw_bad_input(fmt::format("{}: no gradients of a model with the {} head, which takes no labels here",
+                                model_folder, name_of(config.head)),
+                    "ask for logits alone");
+  }
   const ForwardInput in = read_forward_input(input, config);
   config.problem_type = in.problem_type;
 

@@ -29,6 +29,7 @@ struct ForwardPassOptions {
 //                       [B, L] or, for one number, [B]. Floats [B, L] without a problem_type in config.json
 //                       are several labels at once, as transformers takes them.
 //   question-answering  start_positions [B], end_positions [B] (T or more: not among the tokens, ignored)
+//   structured-answers  nothing: logits alone
 //
 // The batch is padded to the next multiple of the block size, as Hugging Face does, and outputs are cut back
 // to T (Hugging Face cuts last_hidden_state and the logits, not hidden_states). output:
@@ -38,6 +39,7 @@ struct ForwardPassOptions {
 //   masked-lm           logits [B, T, V]
 //   classification      logits [B, L]
 //   question-answering  start_logits [B, T], end_logits [B, T]; 1e6 less for the tokens of the question
+//   structured-answers  token_logits.NAME [B, T] of each score, type_logits [B, L] where it has types
 // and loss [] when labels are given: the sum of the means over labelled tokens and over labelled sequences,
 // or half of the means over start and over end positions. The logits of all tokens are held in memory at
 // once: B * T * V floats.

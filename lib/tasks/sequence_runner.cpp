@@ -48,7 +48,9 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     : folder_(folder), options_(options) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
-  if (options.answer_logits) folder_.require_question_head();
+  if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
+    folder_.require_question_head();
+  }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
   const LoadedModel loaded = folder_.load();
   weight_files_ = loaded.files;
@@ -112,11 +114,9 @@ void SequenceRunner::run() {
   const std::vector<float> hidden = options_.hidden ? model_->last_hidden_state() : std::vector<float>{};
   const std::vector<float> logits =
       batch_.masked_rows.empty() ? std::vector<float>{} : model_->masked_logits();
-  const std::vector<float> classes =
-      options_.sequence_logits ? model_->sequence_logits() : std::vector<float>{};
-  const std::vector<float> starts = options_.answer_logits ? model_->start_logits() : std::vector<float>{};
-  const std::vector<float> ends = options_.answer_logits ? model_->end_logits() : std::vector<float>{};
-  const auto labels = static_cast<std::size_t>(config().num_labels);
+  const std::vector<float> classes = class_logits();
+  const std::vector<std::vector<float>> answers = answer_logits();
+  const std::size_t labels = classes.size() / pending_.size();
   const auto width = static_cast<std::size_t>(config().hidden_size);
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
   const std::vector<std::vector<float>> gradients = derive();
@@ -132,16 +132,34 @@ void SequenceRunner::run() {
     const std::size_t rows = pending_[i].input.masked.size();
     if (rows != 0) result.masked_logits = std::span(logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
-    if (options_.sequence_logits) result.sequence_logits = std::span(classes).subspan(i * labels, labels);
-    if (options_.answer_logits) {
-      result.start_logits = std::span(starts).subspan(first_token, tokens);
-      result.end_logits = std::span(ends).subspan(first_token, tokens);
+    result.sequence_logits = std::span(classes).subspan(i * labels, labels);
+    for (const std::vector<float>& all : answers)
+      result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
+    if (config().head == HeadType::question_answering && !answers.empty()) {
+      result.start_logits = result.token_logits[0];
+      result.end_logits = result.token_logits[1];
+      result.token_logits.clear();
     }
     pending_[i].result(result);
   }
   pending_.clear();
   pending_tokens_ = 0;
   pending_masked_ = 0;
+}
+
+std::vector<float> SequenceRunner::class_logits() const {
+  const bool types = options_.answer_logits && config().head == HeadType::structured_answers;
+  if (options_.sequence_logits || (types && config().num_labels > 0)) return model_->sequence_logits();
+  return {};
+}
+
+std::vector<std::vector<float>> SequenceRunner::answer_logits() const {
+  if (!options_.answer_logits) return {};
+  if (config().head == HeadType::question_answering) return {model_->start_logits(), model_->end_logits()};
+  std::vector<std::vector<float>> logits;
+  for (std::size_t score = 0; score < config().token_scores.size(); ++score)
+    logits.push_back(model_->token_logits(score));
+  return logits;
 }
 
 // Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run

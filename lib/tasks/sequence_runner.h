@@ -34,6 +34,9 @@ struct SequenceResult {
   // [tokens] each, of question answering, as the head gives them (heads.h); empty when not asked for.
   std::span<const float> start_logits;
   std::span<const float> end_logits;
+  // [tokens] for each of config().token_scores, of a structured_answers head (asked for by answer_logits; its
+  // types are sequence_logits); empty for other heads.
+  std::vector<std::span<const float>> token_logits;
   // For each of options.derive the gradient with respect to the vector of each token
   // (Model::input_gradients), [tokens, C] without padding.
   std::vector<std::span<const float>> input_gradients;
@@ -50,7 +53,7 @@ struct SequenceRunnerOptions {
   std::int64_t masked_tokens = 0;  // most masked tokens of a batch; 0: no MLM logits
   bool hidden = false;             // whether results carry the hidden states
   bool sequence_logits = false;    // whether they carry the logits of a classification head
-  bool answer_logits = false;      // whether they carry those of a question answering head
+  bool answer_logits = false;      // whether they carry those of a head that answers questions
   std::int64_t longest = 0;        // most tokens that a sequence will have; 0: what the model takes
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
   // pass of its own.
@@ -90,6 +93,10 @@ class SequenceRunner {
     std::function<void(const SequenceResult&)> result;
   };
   void run();
+  // Of the batch that has run, as far as they are asked for: [B, num_labels]; and [scores][T], of question
+  // answering start and end.
+  std::vector<float> class_logits() const;
+  std::vector<std::vector<float>> answer_logits() const;
   // [options_.derive][tokens of the batch, C].
   std::vector<std::vector<float>> derive();
 

@@ -70,25 +70,47 @@ struct Update {
   std::string first_bad;  // with debug_nan: where it comes from
 };
 
+// What the losses of an update are divided by.
+struct LabelCounts {
+  std::int64_t masked = 0;
+  std::int64_t labels = 0;  // of sequences and, for answers in parts, the choices among tokens
+  std::int64_t positions = 0;
+  std::int64_t marks = 0;
+
+  void add(const Batch& batch, const ModelConfig& config) {
+    const auto known = [](const std::vector<std::int32_t>& all) {
+      return std::count_if(all.begin(), all.end(), [](std::int32_t label) { return label != ignored_label; });
+    };
+    masked += static_cast<std::int64_t>(batch.masked_rows.size());
+    labels += known(batch.sequence_labels);  // one of the two is empty
+    labels += static_cast<std::int64_t>(batch.sequence_targets.size());
+    positions += known(batch.start_positions) + known(batch.end_positions);
+    std::int64_t marked = 0;
+    for (std::size_t score = 0; score < batch.token_targets.size(); ++score) {
+      const TokenTargets& targets = batch.token_targets[score];
+      if (config.head == HeadType::question_answering) {
+        positions += targets.answered_groups();
+      } else if (config.token_scores[score].softmax) {
+        labels += targets.answered_groups();
+      } else {
+        marked = targets.groups();  // the same for each
+      }
+    }
+    marks += marked;
+  }
+
+  LossScale means() const {
+    const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
+    return {mean(masked), mean(labels), mean(positions), mean(positions), mean(labels), mean(marks)};
+  }
+};
+
 // One update of the weights. Nothing when a stop was asked for: the weights are then as before.
 std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const std::vector<Batch>& batches,
                                      const TrainerOptions& options, std::uint64_t step) {
-  std::size_t masked = 0;
-  std::size_t labelled = 0;
-  std::size_t positions = 0;
-  const auto count_positions = [&](const std::vector<std::int32_t>& side) {
-    positions += side.size() - static_cast<std::size_t>(std::count(side.begin(), side.end(), ignored_label));
-  };
-  for (const Batch& batch : batches) {
-    masked += batch.masked_rows.size();
-    labelled += batch.sequence_labels.size() + batch.sequence_targets.size();  // one of them is empty
-    count_positions(batch.start_positions);
-    count_positions(batch.end_positions);
-  }
-  LossScale scale;
-  if (masked > 0) scale.mlm = 1.0f / static_cast<float>(masked);
-  if (labelled > 0) scale.sequence = 1.0f / static_cast<float>(labelled);
-  if (positions > 0) scale.start = scale.end = 1.0f / static_cast<float>(positions);
+  LabelCounts counts;
+  for (const Batch& batch : batches) counts.add(batch, model.config());
+  const LossScale scale = counts.means();
 
   Update update;
   model.zero_gradients();
@@ -152,15 +174,19 @@ void LossSums::add(const ForwardResult& result) {
   mlm_loss += result.mlm_loss_sum;
   mlm_count += result.mlm_count;
   mlm_correct += result.mlm_correct;
-  sequence_loss += result.sequence_loss_sum + result.start_loss_sum + result.end_loss_sum;
-  sequence_count += result.sequence_count + result.start_count + result.end_count;
+  sequence_loss +=
+      result.sequence_loss_sum + result.start_loss_sum + result.end_loss_sum + result.choice_loss_sum;
+  sequence_count += result.sequence_count + result.start_count + result.end_count + result.choice_count;
   sequence_correct += result.sequence_correct;
+  mark_loss += result.mark_loss_sum;
+  mark_count += result.mark_count;
 }
 
 double LossSums::loss() const {
   double loss = 0;
   if (mlm_count > 0) loss += mlm_loss / static_cast<double>(mlm_count);
   if (sequence_count > 0) loss += sequence_loss / static_cast<double>(sequence_count);
+  if (mark_count > 0) loss += mark_loss / static_cast<double>(mark_count);
   return loss;
 }
 

@@ -24,14 +24,17 @@ struct LossSums {
   double mlm_loss = 0;  // nats over masked tokens
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
-  // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends.
+  // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends;
+  // answers in parts: over the types and over the choices among tokens.
   double sequence_loss = 0;
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;
+  double mark_loss = 0;  // answers in parts: nats of the marked tokens over their groups (ForwardResult)
+  std::int64_t mark_count = 0;
 
   void add(const ForwardResult& result);
-  // Mean over the masked tokens plus mean over the sequences (or their labels), of those that there are: what
-  // is minimised.
+  // Mean over the masked tokens plus mean over the sequences (or their labels) plus mean over the groups of
+  // marks, of those that there are: what is minimised.
   double loss() const;
 };
 

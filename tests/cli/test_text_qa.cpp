@@ -250,6 +250,21 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
   EXPECT_EQ(text.at("length"), 40);
   EXPECT_EQ(text.at("white_space"), "keep");
   EXPECT_EQ(text.at("ascii_punctuation"), true);
+  EXPECT_EQ(text.at("overlap"), 8);
+  EXPECT_EQ(text.at("max_question"), 6);
+  EXPECT_EQ(text.at("version_2"), true);
+  // What a folder says of its training holds without a word at prediction.
+  const Words model = {"text", "qa", "predict", "-m", path("options/final"), path("five.json")};
+  const auto with = [&](const Words& words) {
+    Words arguments = model;
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    must(arguments);
+    return read_text(path("said.json"));
+  };
+  const std::string said = with({"--nbest", path("said.json")});
+  EXPECT_EQ(said,
+            with({"--nbest", path("said.json"), "--version-2", "--overlap", "8", "--max-question", "6"}));
+  EXPECT_NE(said, with({"--nbest", path("said.json"), "--no-version-2"}));
   const std::string config = read_text(path("options/config.toml"));
   for (const char* line : {"overlap = 8", "max-question = 6", "clip-norm = 1", "seed = 3"})
     EXPECT_NE(config.find(line), std::string::npos) << line << "\n" << config;
@@ -285,13 +300,16 @@ TEST_F(TextQa, AResumedRunEndsInTheSameWeights) {
   must(finetune("parts", forced));
 }
 
-TEST_F(TextQa, OtherFormatsAreScoredAndNotRun) {
-  for (const char* format : {"hotpotqa", "nq", "triviaqa", "wikihop"}) {
-    refused(finetune("none", {"--train", path("four.json"), "--format", format}), 2, format);
-    refused(predict({path("four.json"), "--format", format}), 2, format);
+TEST_F(TextQa, ModelsOfSpansAnswerNoOtherFormat) {
+  for (const char* format : {"hotpotqa", "nq", "wikihop"}) {
+    refused(predict({path("four.json"), "--format", format}), 1, "and the model's is question-answering");
+    refused(predict({"--question", "dog", "--context-text", "a", "--format", format}), 2, "--question is of");
   }
-  EXPECT_FALSE(std::filesystem::exists(path("none")));
   refused(predict({path("four.json"), "--format", "quac"}), 2, "quac");
+  refused(finetune("none", {"--train", path("four.json"), "--format", "wikihop"}), 1, "<sep_0>");
+  refused(finetune("none", {"--train", path("four.json"), "--keep-null", "0.5"}), 2, "--keep-null is of nq");
+  refused(predict({path("four.json"), "--evidence", "x"}), 2, "--evidence is of triviaqa");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
   const std::string gold =
       write("hop.json", R"([{"id": "w", "query": "q", "answer": "a", "candidates": ["a", "b"],
       "supports": ["s"]}])");

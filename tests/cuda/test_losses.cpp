@@ -1,5 +1,7 @@
 // Losses and their gradients, against sums in double and the CPU backend.
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/backend.h"
 #include "kernels/cuda/losses.h"
@@ -213,6 +215,125 @@ TYPED_TEST(LossTest, SquaredErrorEqualsItsDefinition) {
       [&](const ConstMatrix& x, const float* targets, float* losses, const LossGradient& gradient) {
         squared_error(x, targets, losses, gradient, this->stream());
       });
+}
+
+// Groups of rows of one number per token, against sums in double.
+template <class D>
+class TokenLossTest : public CudaTest {};
+using GradientTypes = ::testing::Types<float, bf16>;
+TYPED_TEST_SUITE(TokenLossTest, GradientTypes);
+
+struct Groups {
+  std::vector<std::int32_t> rows, right, offsets{0};
+
+  // Interleaved rows of `tokens`, some of no group. In group 1 nothing is right, in group 2 all.
+  Groups(const std::vector<std::int32_t>& sizes, std::int32_t tokens) {
+    for (const std::int32_t size : sizes) {
+      const std::size_t group = offsets.size() - 1;
+      for (std::int32_t i = 0; i < size; ++i) {
+        rows.push_back(static_cast<std::int32_t>(rows.size()) * 7919 % tokens);
+        right.push_back(group == 1 ? 0 : group == 2 ? 1 : i % 7 == 3 ? 1 : 0);
+      }
+      offsets.push_back(offsets.back() + size);
+    }
+  }
+};
+
+struct TokenLosses {
+  std::vector<double> losses, gradient;  // gradients of rows of no group stay as they are
+
+  TokenLosses(const Groups& groups, const std::vector<double>& x, bool softmax, double scale,
+              std::vector<double> before)
+      : gradient(std::move(before)) {
+    for (std::size_t group = 0; group + 1 < groups.offsets.size(); ++group) {
+      const std::int32_t begin = groups.offsets[group], end = groups.offsets[group + 1];
+      double all = 0.0, chosen = 0.0, marks = 0.0;
+      const auto each = [&](const auto& body) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const auto row = static_cast<std::size_t>(groups.rows[i]);
+          body(row, x[row], groups.right[i] != 0);
+        }
+      };
+      each([&](std::size_t, double value, bool is_right) {
+        all += std::exp(value);
+        if (is_right) chosen += std::exp(value);
+        marks -= std::log(1.0 / (1.0 + std::exp(is_right ? -value : value)));
+      });
+      losses.push_back(!softmax ? marks : chosen == 0.0 ? 0.0 : std::log(all / chosen));
+      each([&](std::size_t row, double value, bool is_right) {
+        const double one = is_right ? 1.0 : 0.0, share = std::exp(value);
+        const double slope = !softmax        ? 1.0 / (1.0 + std::exp(-value)) - one
+                             : chosen == 0.0 ? 0.0
+                                             : share / all - one * share / chosen;
+        gradient[row] = slope * scale;
+      });
+    }
+  }
+};
+
+TYPED_TEST(TokenLossTest, EqualTheirDefinitions) {
+  const Index tokens = 2003;
+  // No rows at all, fewer than a warp, several rounds of the block.
+  for (const std::vector<std::int32_t>& sizes :
+       {std::vector<std::int32_t>{}, {5}, {13, 40, 3, 1, 0, 1000, 256}, {2003}}) {
+    const Groups groups(sizes, static_cast<std::int32_t>(tokens));
+    const auto x = rounded<float>(random_normal(tokens, 77, 3.0));
+    const auto before = rounded<TypeParam>(random_normal(tokens, 78));
+    for (const bool softmax : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << sizes.size() << " groups, softmax " << softmax);
+      const TokenLosses expected(groups, widened(x), softmax, 0.25, widened(before));
+      const auto count = static_cast<Index>(sizes.size());
+      const DeviceBuffer<std::int32_t> rows(groups.rows, this->stream()), right(groups.right, this->stream()),
+          offsets(groups.offsets, this->stream());
+      const TokenGroups view{rows.data(), right.data(), offsets.data(), count};
+      const DeviceBuffer<float> scale(std::vector<float>{0.25f}, this->stream());
+      const Guarded<float> logits(x, 0, this->stream());
+      const Guarded<TypeParam> dlogits(before, 0, this->stream());
+      const Guarded<float> losses(count, 0, this->stream()), only(count, 0, this->stream());
+      token_losses(logits.data(), view, softmax, losses.data(), {dlogits.data(), scale.data()},
+                   this->stream());
+      EXPECT_LE(relative_error(losses.take(), expected.losses), 1e-6);
+      EXPECT_LE(relative_error(dlogits.take(), expected.gradient), tolerance<TypeParam>);
+      EXPECT_TRUE(same_bits(logits.take(), x));
+      token_losses(logits.data(), view, softmax, only.data(), {}, this->stream());
+      EXPECT_TRUE(same_bits(only.take(), losses.take()));
+      if constexpr (std::is_same_v<TypeParam, float>) {
+        token_losses(logits.data(), view, softmax, only.data(), {logits.data(), scale.data()},
+                     this->stream());
+        EXPECT_TRUE(same_bits(only.take(), losses.take()));
+        const auto in_place = logits.take(), apart = dlogits.take();
+        for (const std::int32_t row : groups.rows) {
+          EXPECT_EQ(in_place[static_cast<std::size_t>(row)], apart[static_cast<std::size_t>(row)]);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(TokenLossTest, ExtremesStayFinite) {
+  const std::vector<float> x{-1e6f, 3.0f, 2.0f, -INFINITY, 1e30f, -1e30f, 88.0f, 90.0f};
+  const DeviceBuffer<float> logits(x, this->stream()), losses(3, this->stream()),
+      scale(std::vector<float>{1.0f}, this->stream());
+  const DeviceBuffer<TypeParam> dlogits(8, this->stream());
+  const DeviceBuffer<std::int32_t> rows(std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}, this->stream()),
+      right(std::vector<std::int32_t>{0, 1, 1, 0, 1, 0, 1, 0}, this->stream()),
+      offsets(std::vector<std::int32_t>{0, 4, 6, 8}, this->stream());
+  const TokenGroups groups{rows.data(), right.data(), offsets.data(), 3};
+  const LossGradient gradient{dlogits.data(), scale.data()};
+  token_losses(logits.data(), groups, true, losses.data(), gradient, this->stream());
+  const auto choices = losses.download();
+  EXPECT_EQ(choices[0], 0.0f);
+  EXPECT_EQ(choices[1], 0.0f);
+  EXPECT_NEAR(choices[2], 2.0 + std::log1p(std::exp(-2.0)), 1e-6);
+  const auto slopes = widened(dlogits.download());
+  for (std::size_t row = 0; row < 6; ++row) EXPECT_NEAR(slopes[row], 0.0, 1e-7) << row;
+  EXPECT_NEAR(slopes[7], 1.0 / (1.0 + std::exp(-2.0)), 4e-3);
+  token_losses(logits.data(), groups, false, losses.data(), gradient, this->stream());
+  const auto marks = losses.download();
+  EXPECT_NEAR(marks[0], std::log1p(std::exp(-3.0)) + std::log1p(std::exp(-2.0)), 1e-6);
+  EXPECT_EQ(marks[1], 0.0f);
+  EXPECT_EQ(marks[2], 90.0f);
+  EXPECT_EQ(widened(dlogits.download())[3], 0.0);
 }
 
 }  // namespace

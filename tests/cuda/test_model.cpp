@@ -33,6 +33,7 @@ struct Case {
   double hidden_dropout = 0.0;
   double probability_dropout = 0.0;
   bool grad_checkpoint = false;
+  bool token_targets = false;  // question answering: several right starts and ends
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -54,6 +55,15 @@ ModelConfig config_of(const Case& of) {
   of.change(config);
   validate(config, of.name);
   return config;
+}
+
+Batch batch_of(const Case& of, const ModelConfig& config, std::uint64_t seed) {
+  Batch batch = random_batch(config, of.lengths, seed);
+  if (!of.token_targets) return batch;
+  batch.start_positions.clear();
+  batch.end_positions.clear();
+  batch.token_targets = random_targets(batch, {{"start", true}, {"end", true}}, seed);
+  return batch;
 }
 
 struct Outcome {
@@ -84,6 +94,9 @@ Outcome run(Model& model, const Batch& batch, std::uint64_t dropout_seed) {
     append(outcome.logits, model.start_logits());
     append(outcome.logits, model.end_logits());
   }
+  for (std::size_t score = 0; score < config.token_scores.size(); ++score)
+    append(outcome.logits, model.token_logits(score));
+  if (config.head == HeadType::structured_answers) append(outcome.logits, model.sequence_logits());
   const LossScale scale = mean_scale(result);
   outcome.loss = scaled_loss(result, scale);
   if (config.head == HeadType::encoder) return outcome;
@@ -109,7 +122,7 @@ Floats parameters_of(const ModelConfig& config, float size = 1.0f) {
 
 Outcome run(kernels::Backend& backend, const Case& of, const Floats& parameters) {
   const ModelConfig config = config_of(of);
-  const Batch batch = random_batch(config, of.lengths, 71);
+  const Batch batch = batch_of(of, config, 71);
   const auto model = make_model(backend, config, batch,
                                 {.training = true, .grad_checkpoint = of.grad_checkpoint}, parameters);
   return run(*model, batch, 73);
@@ -323,6 +336,19 @@ const std::vector<Case>& cases() {
        .lengths = {64, 37},
        .change = head(HeadType::question_answering),
        .hidden_dropout = 0.1},
+      {.name = "SeveralRightPositions",
+       .lengths = {64, 37},
+       .change = head(HeadType::question_answering),
+       .hidden_dropout = 0.1,
+       .token_targets = true},
+      {.name = "AnswersInParts",
+       .lengths = {64, 37},
+       .change =
+           [](ModelConfig& config) {
+             config.head = HeadType::structured_answers;
+             add_answer_scores(config);
+           },
+       .hidden_dropout = 0.1},
   };
   return all;
 }
@@ -332,7 +358,7 @@ INSTANTIATE_TEST_SUITE_P(Configurations, CudaModel, ::testing::ValuesIn(cases())
 
 // Buffers are shared between layers, logits are floats, labels are missing and so may be masked tokens.
 TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
-  for (const char* name : {"RaggedInRuns", "RotaryErf", "Questions"}) {
+  for (const char* name : {"RaggedInRuns", "RotaryErf", "Questions", "AnswersInParts"}) {
     const auto of = std::find_if(cases().begin(), cases().end(),
                                  [&](const Case& known) { return known.name == std::string(name); });
     ASSERT_NE(of, cases().end());
@@ -343,6 +369,7 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
     batch.sequence_labels.clear();
     batch.start_positions.clear();
     batch.end_positions.clear();
+    batch.token_targets.clear();
     Batch unmasked = batch;
     unmasked.masked_rows.clear();
     const auto outcome = [&](kernels::Backend& backend, const Batch& given) {
@@ -352,6 +379,7 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
       Outcome got{.hidden = model.last_hidden_state(), .logits = {}, .loss = 0, .gradients = {}};
       if (config.has_mlm()) append(got.logits, model.masked_logits());
       if (config.head == HeadType::question_answering) append(got.logits, model.start_logits());
+      if (config.head == HeadType::structured_answers) append(got.logits, model.token_logits(1));
       return got;
     };
     for (const Batch* given : {&batch, &unmasked}) {
@@ -446,6 +474,28 @@ TEST_F(CudaModelTest, RecordedCallsGiveWhatCallsThatWereNeverRecordedGive) {
     EXPECT_EQ(got.gradients, expected[i].gradients);
   }
   // Forward and backward of the last two rounds.
+  EXPECT_GE(dynamic_cast<kernels::cuda::CudaBackend&>(*backend).replays(), 4u);
+}
+
+// The same with the rows of groups, how many and which are right.
+TEST_F(CudaModelTest, RecordedCallsTakeTheGroupsOfEachBatch) {
+  const Case parts{.name = "Groups", .lengths = {30, 20}, .change = [](ModelConfig& config) {
+                     config.num_hidden_layers = 1;
+                     config.head = HeadType::structured_answers;
+                     add_answer_scores(config);
+                   }};
+  const ModelConfig config = config_of(parts);
+  const Batch batches[] = {random_batch(config, {30, 20}, 84), random_batch(config, {25, 29}, 85)};
+  ASSERT_NE(batches[0].token_targets[1].rows.size(), batches[1].token_targets[1].rows.size());
+  const auto backend = cuda(Precision::fp32);
+  const auto model =
+      make_model(*backend, config, batches[0], {.training = true}, random_parameters(config, 86));
+  const auto other = make_model(*cpu_, config, batches[0], {.training = true}, random_parameters(config, 86));
+  for (const std::uint64_t i : {0u, 1u, 0u, 1u}) {
+    const Outcome got = run(*model, batches[i], i), expected = run(*other, batches[i], i);
+    EXPECT_NEAR(got.loss, expected.loss, 2e-5 * expected.loss);
+    EXPECT_LT(relative_norm(got.gradients, expected.gradients), 1e-4);
+  }
   EXPECT_GE(dynamic_cast<kernels::cuda::CudaBackend&>(*backend).replays(), 4u);
 }
 

@@ -254,6 +254,87 @@ TEST(EncoderGradients, QuestionAnsweringEqualsCentralDifferences) {
   }
 }
 
+// Rows of the first sequence (0 to 8) and the second (10, 11); padding is in no group.
+std::vector<TokenScoreLabels> some_groups() {
+  return {{true, {{{1, 2, 3, 8}, {false, true, false, true}}, {{10, 11}, {false, false}}}},
+          {false, {{{3, 7}, {true, false}}, {{11}, {true}}}},
+          {true, {{{0, 10, 4}, {false, false, true}}, {{11}, {true}}}}};
+}
+
+TEST(EncoderGradients, SeveralRightPositionsEqualCentralDifferences) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  std::vector<TokenScoreLabels> sides = some_groups();
+  sides.erase(sides.begin() + 1);
+  ParameterMaker maker(29);
+  maker.encoder(config, true);
+  maker.question_head();
+  Parameters& parameters = maker.parameters;
+  const auto run = [&] { return question_answering(config, parameters, sequences, {1, 1}, sides); };
+  const Parameters gradients = run().gradients;
+  for (auto& [name, values] : parameters) {
+    const std::size_t stride = values.size() > 16 ? 23 : 3;
+    EXPECT_LT(largest_gradient_error(
+                  values, gradients.at(name), [&] { return run().loss; }, stride),
+              1e-6)
+        << name;
+  }
+}
+
+// With one right position in each group it is the loss of positions.
+TEST(Encoder, OneRightPositionOfASequenceIsItsCrossEntropy) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  ParameterMaker maker(30);
+  maker.encoder(config, true);
+  maker.question_head();
+  QuestionLabels labels;
+  labels.question_lengths = {3, 1};
+  labels.competing = sequences.valid_lengths;
+  labels.starts = {4, 1};
+  labels.ends = {0, ignored_label};
+  std::vector<TokenScoreLabels> sides(2);
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t s = 0; s < 2; ++s) {
+      TokenGroup& group = sides[side].groups.emplace_back();
+      const std::int64_t right = side == 0 ? labels.starts[s] : labels.ends[s];
+      for (std::size_t t = 0; t < sequences.valid_lengths[s]; ++t) {
+        group.rows.push_back(10 * s + t);
+        group.right.push_back(static_cast<std::int64_t>(t) == right);
+      }
+    }
+  }
+  const QuestionResult one = question_answering(config, maker.parameters, sequences, labels);
+  const QuestionResult group =
+      question_answering(config, maker.parameters, sequences, labels.question_lengths, sides);
+  EXPECT_NEAR(group.loss, one.loss, 1e-12);
+  for (const auto& [name, values] : one.gradients)
+    EXPECT_LT(largest_difference(values, group.gradients.at(name)), 1e-12) << name;
+}
+
+TEST(EncoderGradients, StructuredAnswersEqualCentralDifferences) {
+  const EncoderConfig config = tiny_config();
+  const Sequences sequences = ragged_sequences(config);
+  for (const std::vector<std::int64_t>& types :
+       {std::vector<std::int64_t>{2, ignored_label}, std::vector<std::int64_t>{}}) {
+    ParameterMaker maker(31);
+    maker.encoder(config, true);
+    maker.linear("answer_scores.token", 3, hidden);
+    if (!types.empty()) maker.linear("answer_scores.type", 3, hidden);
+    Parameters& parameters = maker.parameters;
+    const StructuredLabels labels{some_groups(), types};
+    const auto run = [&] { return structured_answers(config, parameters, sequences, labels); };
+    const Parameters gradients = run().gradients;
+    for (auto& [name, values] : parameters) {
+      const std::size_t stride = values.size() > 16 ? 23 : 3;
+      EXPECT_LT(largest_gradient_error(
+                    values, gradients.at(name), [&] { return run().loss; }, stride),
+                1e-6)
+          << name;
+    }
+  }
+}
+
 TEST(Encoder, TheEncoderAloneIsThatOfTheHeads) {
   const EncoderConfig config = tiny_config();
   ParameterMaker maker(28);

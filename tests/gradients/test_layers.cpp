@@ -134,6 +134,32 @@ TEST(Losses, GradientsEqualCentralDifferences) {
             tolerance);
 }
 
+TEST(Losses, GradientsOfGroupsEqualCentralDifferences) {
+  RandomNumbers random(6);
+  Vector x = random.vector(7, -3, 3);
+  for (const std::vector<bool>& right : {std::vector<bool>{false, true, false, true, true, false, false},
+                                         std::vector<bool>{true, false, false, false, false, false, false},
+                                         std::vector<bool>(7, true), std::vector<bool>(7, false)}) {
+    EXPECT_LT(largest_gradient_error(x, choice_cross_entropy(x, right).gradient.values,
+                                     [&] { return choice_cross_entropy(x, right).loss; }),
+              tolerance);
+    EXPECT_LT(largest_gradient_error(x, mark_cross_entropy(x, right).gradient.values,
+                                     [&] { return mark_cross_entropy(x, right).loss; }),
+              tolerance);
+  }
+}
+
+// With one right number it is cross entropy; with two, that of the two as one class.
+TEST(Losses, ChoicesByHand) {
+  const Vector x{0.0, std::log(3.0), std::log(4.0)};
+  EXPECT_NEAR(choice_cross_entropy(x, {false, true, false}).loss, std::log(8.0 / 3.0), 1e-12);
+  EXPECT_NEAR(choice_cross_entropy(x, {true, true, false}).loss, std::log(8.0 / 4.0), 1e-12);
+  EXPECT_EQ(choice_cross_entropy(x, {false, false, false}).loss, 0.0);
+  EXPECT_EQ(choice_cross_entropy(x, {false, false, false}).gradient.values, Vector(3, 0.0));
+  EXPECT_NEAR(mark_cross_entropy(x, {true, true, false}).loss,
+              std::log(2.0) + std::log(4.0 / 3.0) + std::log(5.0), 1e-12);
+}
+
 TEST(Losses, ValuesByHand) {
   const Matrix logits(3, 2, {0.0, std::log(3.0), 900.0, 1000.0, 5.0, 5.0});
   EXPECT_NEAR(softmax_cross_entropy(logits, {1, 0, ignored_label}).loss, (std::log(4.0 / 3.0) + 100.0) / 2.0,

@@ -20,7 +20,11 @@ struct LoadOptions {
   // two have in common is used and the rest starts from initial_parameters(seed), said in one log line.
   std::optional<HeadType> head;
   std::uint64_t seed = 0;
-  std::int64_t num_labels = 2;             // of a classification head that is not stored
+  std::int64_t num_labels = 2;  // of a classification head that is not stored
+  // Of a structured_answers head: its scores, and the names of its types (which may be none). A stored head
+  // with others of them counts as another one. No scores: as stored.
+  std::vector<TokenScore> token_scores;
+  std::vector<std::string> type_names;
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
   bool allow_nan = false;                  // NaN and infinities are read as they are
   std::string plan_file;                   // the plan, instead of the folder's own (random_mode file)

@@ -20,12 +20,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::pair<HeadType, const char*>, 5> architecture_names{
+constexpr std::array<std::pair<HeadType, const char*>, 6> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
      {HeadType::classification, "BigBirdForSequenceClassification"},
-     {HeadType::question_answering, "BigBirdForQuestionAnswering"}}};
+     {HeadType::question_answering, "BigBirdForQuestionAnswering"},
+     {HeadType::structured_answers, "BigBirdForStructuredAnswers"}}};  // transformers has none of this name
 // The first name of a value is the one that is written.
 constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
     {{Activation::gelu_tanh, "gelu_new"},
@@ -35,6 +36,7 @@ constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
      {Activation::relu, "relu"},
      {Activation::silu, "silu"},
      {Activation::silu, "swish"}}};
+constexpr std::array<std::pair<bool, const char*>, 2> score_losses{{{true, "softmax"}, {false, "sigmoid"}}};
 constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
     {{ProblemType::single_label, "single_label_classification"},
      {ProblemType::multi_label, "multi_label_classification"},
@@ -110,7 +112,25 @@ void read_labels(const Json& json, const std::string& file, ModelConfig& config)
     config.label_names.push_back(entry->get<std::string>());
     own_names = own_names || config.label_names.back() != fmt::format("LABEL_{}", label);
   }
-  if (!own_names) config.label_names.clear();
+  if (!own_names && config.head != HeadType::structured_answers) config.label_names.clear();
+}
+
+// [{"name": "start", "loss": "softmax"}, ...]
+std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file) {
+  const auto found = own.find("token_scores");
+  if (found == own.end() || !found->is_array()) reject(file + ": bigbird: token_scores are missing");
+  std::vector<TokenScore> scores;
+  for (const Json& entry : *found) {
+    const std::string where = fmt::format("{}: bigbird: token_scores[{}]", file, scores.size());
+    if (!entry.is_object()) reject(where + " is not an object");
+    const Fields fields(entry, where);
+    const std::string loss = fields.text("loss", "");
+    const auto softmax = find_value(score_losses, loss);
+    if (!softmax) reject(fmt::format("{}: loss \"{}\" is neither softmax nor sigmoid", where, loss));
+    scores.push_back({fields.text("name", ""), *softmax});
+    if (scores.size() > most_token_scores) break;  // validate() refuses them
+  }
+  return scores;
 }
 
 // A value from a file may be misspelt there: the message names the file, not the command line.
@@ -183,6 +203,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
         fmt::format("{}: attention_type {} is neither block_sparse nor original_full", file, attention));
   }
   config.head = head_of(json);
+  if (config.head == HeadType::structured_answers) config.num_labels = 0;  // without id2label
   read_labels(json, file, config);
   if (config.num_labels == 1) config.problem_type = ProblemType::regression;  // as transformers infers it
   if (const std::string problem = fields.text("problem_type", ""); !problem.empty()) {
@@ -191,6 +212,11 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
                       problem, file);
   }
   const auto own = json.find("bigbird");
+  if (config.head == HeadType::structured_answers) {
+    if (own == json.end() || !own->is_object())
+      reject(file + ": field bigbird, with token_scores, is missing");
+    config.token_scores = token_scores_of(*own, file);
+  }
   if (own != json.end() && own->is_object()) {
     const Fields ours(*own, file + ": bigbird");
     if (attention == "block_sparse") {
@@ -251,6 +277,8 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   json["torch_dtype"] = torch_dtype;
   if (config.head == HeadType::classification) {
     json["problem_type"] = find_name(problem_names, config.problem_type);
+  }
+  if (config.head == HeadType::classification || config.head == HeadType::structured_answers) {
     for (std::int64_t label = 0; label < config.num_labels; ++label) {
       const std::string name = config.label_names.empty()
                                    ? fmt::format("LABEL_{}", label)
@@ -272,6 +300,12 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   }
   if (config.head == HeadType::classification && config.problem_type == ProblemType::multi_label) {
     own["positive_weight"] = config.positive_weight;
+  }
+  if (config.head == HeadType::structured_answers) {
+    own["token_scores"] = Json::array();
+    for (const TokenScore& score : config.token_scores) {
+      own["token_scores"].push_back({{"name", score.name}, {"loss", find_name(score_losses, score.softmax)}});
+    }
   }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;

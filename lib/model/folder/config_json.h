@@ -16,7 +16,7 @@ namespace bigbird {
 ModelConfig read_config(const std::string& file, const std::string& plan_file = {});
 // The text of a config.json in our own form or big_bird's, neither validated nor with its plan.
 ModelConfig parse_config(const std::string& text, const std::string& file);
-// The class of transformers that has this head: "BigBirdForMaskedLM".
+// The class of transformers that has this head: "BigBirdForMaskedLM"; for our own one a name that it lacks.
 std::string architecture_name(HeadType head);
 // torch_dtype: of the tensors beside it, as PyTorch names it.
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");

@@ -14,6 +14,7 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/network/validate_config.h"
 
 namespace bigbird {
 namespace {
@@ -37,7 +38,8 @@ const TiedTensor* find_tied(const std::string& name) {
 
 bool is_head_tensor(const std::string& name) {
   return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
-         name.starts_with("qa_outputs.") || name.starts_with("bert.pooler.");
+         name.starts_with("qa_outputs.") || name.starts_with("answer_scores.") ||
+         name.starts_with("bert.pooler.");
 }
 
 // "a, b, c and 7 more"
@@ -100,23 +102,40 @@ class Loader {
   }
 
  private:
+  // Whether the stored head is the one that is wanted.
+  bool is_stored_head() const {
+    if (!options_.head) return true;
+    if (*options_.head != model_.config.head) return false;
+    return *options_.head != HeadType::structured_answers || options_.token_scores.empty() ||
+           (options_.token_scores == model_.config.token_scores &&
+            options_.type_names == model_.config.label_names);
+  }
+
   void choose_head() {
-    stored_head_ = model_.config.head;
+    other_head_ = !is_stored_head();
     if (model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
                       model_.dialect == Dialect::bert ? "BERT" : "RoBERTa"));
     }
-    if (!options_.head || *options_.head == stored_head_) return;
+    if (!other_head_) return;
+    // Scores of other things, whatever their number.
+    std::erase_if(stored_, [](const auto& entry) { return entry.first.starts_with("answer_scores."); });
     model_.config.head = *options_.head;
     model_.config.num_labels = options_.num_labels;
     model_.config.problem_type = ProblemType::single_label;
     model_.config.label_names.clear();
+    model_.config.token_scores.clear();
+    if (model_.config.head != HeadType::structured_answers) return;
+    model_.config.token_scores = options_.token_scores;
+    model_.config.label_names = options_.type_names;
+    model_.config.num_labels = static_cast<std::int64_t>(options_.type_names.size());
+    validate(model_.config, folder_);
   }
 
   bool may_be_missing(const std::string& name) const {
-    if (model_.config.head != stored_head_ && is_head_tensor(name)) return true;
+    if (other_head_ && is_head_tensor(name)) return true;
     // A head that does not use its pooler need not come with one.
     if (!model_.config.uses_pooler() && name.starts_with("bert.pooler.")) return true;
     return std::any_of(
@@ -151,15 +170,14 @@ class Loader {
                           : "config.json and the weights must come from the same model; bigbird convert "
                             "with `allow_missing` PATTERN starts what is missing from random values");
     }
-    const bool said = model_.config.head != stored_head_;
-    if (said) {
+    if (other_head_) {
       model_.notes.push_back(
           fmt::format("encoder taken, the {} head {}", name_of(model_.config.head),
                       fresh_.empty() ? "is part of what is there" : "starts from random values"));
     }
     std::vector<std::string> names;
     for (const std::string& name : fresh_) {
-      if (!said || !is_head_tensor(name)) names.push_back(name);
+      if (!other_head_ || !is_head_tensor(name)) names.push_back(name);
     }
     if (!names.empty()) model_.notes.push_back("not in the file, random values instead: " + listed(names));
   }
@@ -221,8 +239,7 @@ class Loader {
       if (name.empty() || layout.find(name) != nullptr) continue;
       if (const TiedTensor* tied = find_tied(name); tied != nullptr && layout.find(tied->equals) != nullptr)
         continue;
-      const bool of_head =
-          is_head_tensor(name) && (model_.config.head != stored_head_ || name.starts_with("bert.pooler."));
+      const bool of_head = is_head_tensor(name) && (other_head_ || name.starts_with("bert.pooler."));
       (of_head ? of_heads : unknown).push_back(one_line_name(tensor.name));
     }
     if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
@@ -238,7 +255,7 @@ class Loader {
   const LoadOptions& options_;
   const WeightFiles weights_;
   LoadedModel model_;
-  HeadType stored_head_ = HeadType::pretraining;
+  bool other_head_ = false;  // than the stored one
   Stored stored_;
   std::vector<std::string> fresh_;  // start from random values
   std::unordered_map<std::string, std::vector<float>> adapted_;

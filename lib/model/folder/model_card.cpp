@@ -34,6 +34,9 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
     return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
            "AIRI-Institute/GENA_LM. `bigbird` reads it as it stands.\n";
   }
+  if (config.head == HeadType::structured_answers) {
+    return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
+  }
   if (!is_huggingface_architecture(config)) {
     return "The transformers library has no class for this architecture (its big_bird is post-LN with "
            "learned positions), and refuses the folder by its model_type.\n";
@@ -67,6 +70,16 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
 }
 
 }  // namespace
+
+std::string answer_scores_line(const ModelConfig& config) {
+  std::string line;
+  for (const TokenScore& score : config.token_scores) {
+    line +=
+        fmt::format("{}{} ({})", line.empty() ? "" : ", ", score.name, score.softmax ? "softmax" : "sigmoid");
+  }
+  return line + "; " +
+         (config.label_names.empty() ? "none" : fmt::format("{}", fmt::join(config.label_names, ", ")));
+}
 
 std::string attention_line(const ModelConfig& config) {
   if (config.attention == AttentionPattern::full) return "full";
@@ -118,6 +131,7 @@ ModelCard converted_card(const ModelConfig& config, const Conversion& conversion
     card.rows.emplace_back(what, value);
   };
   row("head", name_of(config.head));
+  if (config.head == HeadType::structured_answers) row("scores of tokens; types", answer_scores_line(config));
   row("parameters",
       fmt::format("{}, stored as {}", layout.count(), tensor_type_name(conversion.written.type)));
   row("layers, width, heads, inner width",

@@ -37,6 +37,8 @@ struct Conversion {
 };
 ModelCard converted_card(const ModelConfig& config, const Conversion& conversion);
 
+// One line: what a structured_answers head gives, "start (softmax), end (softmax); null, short, long".
+std::string answer_scores_line(const ModelConfig& config);
 // One line: what attention the model computes.
 std::string attention_line(const ModelConfig& config);
 // One line: at which lengths attention is full instead.

@@ -39,6 +39,7 @@ class ModelFolder {
   void require_classifier() const;         // a classification head
   void require_masked_token_head() const;  // that of masked-lm or pretraining
   void require_question_head() const;      // a question answering head
+  void require_structured_answers() const;
 
   // The weights; errors as load_model (checkpoint.h). Without options the head is the stored one.
   LoadedModel load(const LoadOptions& options = {}) const;

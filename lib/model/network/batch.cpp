@@ -27,6 +27,22 @@ void Batch::append(const std::vector<std::int32_t>& sequence_ids,
   lengths.push_back(length);
 }
 
+std::int64_t TokenTargets::answered_groups() const {
+  std::int64_t count = 0;
+  for (std::size_t group = 0; group + 1 < group_offsets.size(); ++group) {
+    const auto end = right.begin() + group_offsets[group + 1];
+    count += std::find(right.begin() + group_offsets[group], end, std::uint8_t{1}) == end ? 0 : 1;
+  }
+  return count;
+}
+
+void TokenTargets::add(std::int64_t row, bool is_right) {
+  if (groups() == 0) throw_runtime("a row of no group");
+  rows.push_back(static_cast<std::int32_t>(row));
+  right.push_back(is_right ? 1 : 0);
+  ++group_offsets.back();
+}
+
 void Batch::clear() {
   *this = Batch{};
 }

@@ -10,6 +10,23 @@ namespace bigbird {
 // A label that is not to be predicted and does not count.
 inline constexpr std::int32_t ignored_label = -100;
 
+// What is right of one score per token. A softmax runs over the rows of a group, of which one or several are
+// right: loss = log sum exp(all) - log sum exp(right), the OR-softmax of Clark and Gardner (2018, section 3),
+// cross entropy where one is right, and nothing where none is. With sigmoids a group's loss is the sum of its
+// rows' binary cross entropies. A group is a window, or all windows of a document; a row is in one group.
+struct TokenTargets {
+  std::vector<std::int32_t> rows;                 // [N] of T, group after group
+  std::vector<std::uint8_t> right;                // [N] 0 or 1
+  std::vector<std::int32_t> group_offsets = {0};  // [G + 1] into rows
+
+  std::int64_t groups() const { return static_cast<std::int64_t>(group_offsets.size()) - 1; }
+  // Groups with a right row: those that a softmax has a loss for.
+  std::int64_t answered_groups() const;
+  // A new group, empty; and a row more for the last one.
+  void open_group() { group_offsets.push_back(group_offsets.back()); }
+  void add(std::int64_t row, bool is_right);
+};
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
   // within a sequence.
@@ -31,6 +48,11 @@ struct Batch {
   // no answer, ignored_label that it lies outside.
   std::vector<std::int32_t> start_positions;
   std::vector<std::int32_t> end_positions;
+  // Answers in parts (HeadType::structured_answers), and several right positions (question_answering, whose
+  // outputs are start and end; then without start_positions): one entry per score that a token has, or none
+  // at all. Rows are real tokens; there are at most B groups, and of sigmoids as many for every score. The
+  // type of the answer is a class number in sequence_labels, or ignored_label.
+  std::vector<TokenTargets> token_targets;
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "lib/core/error.h"
 
@@ -62,10 +64,51 @@ bool labels_agree(const Batch& batch, const ModelConfig& config) {
   return none_or(batch.masked_labels.size(), rows.size()) &&
          std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end() &&
          (rows.empty() || (rows.front() >= 0 && rows.back() < batch.tokens())) &&
-         none_or(batch.sequence_labels.size(), sequences) &&
+         none_or(batch.sequence_labels.size(), config.num_labels > 0 ? sequences : 0) &&
          none_or(batch.sequence_targets.size(), targets) &&
          none_or(batch.start_positions.size(), sequences) &&
          batch.end_positions.size() == batch.start_positions.size();
+}
+
+// What the softmax or the sigmoids of one score run over. `taken` [T] marks the rows of its groups.
+bool groups_agree(const TokenTargets& targets, const Batch& batch, std::vector<bool>& taken) {
+  const std::vector<std::int32_t>& offsets = targets.group_offsets;
+  if (targets.right.size() != targets.rows.size() || offsets.empty() || offsets.front() != 0 ||
+      static_cast<std::size_t>(offsets.back()) != targets.rows.size() ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    return false;
+  }
+  taken.assign(batch.ids.size(), false);
+  for (std::size_t i = 0; i < targets.rows.size(); ++i) {
+    const std::int32_t row = targets.rows[i];
+    if (targets.right[i] > 1 || row < 0 || row >= batch.tokens()) return false;
+    const auto next = std::upper_bound(batch.token_offsets.begin(), batch.token_offsets.end(), row);
+    const auto sequence = static_cast<std::size_t>(next - batch.token_offsets.begin()) - 1;
+    const auto at = static_cast<std::size_t>(row);
+    if (row - batch.token_offsets[sequence] >= batch.given_length(sequence) || taken[at]) return false;
+    taken[at] = true;
+  }
+  return true;
+}
+
+bool token_targets_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+  if (batch.token_targets.empty()) return true;
+  const bool parts = config.head == HeadType::structured_answers;
+  const std::size_t scores = parts                                         ? config.token_scores.size()
+                             : config.head == HeadType::question_answering ? 2
+                                                                           : 0;
+  if (batch.token_targets.size() != scores || !batch.start_positions.empty()) return false;
+  std::vector<bool> taken;
+  std::int64_t marked = -1;  // groups of the sigmoids
+  for (std::size_t score = 0; score < scores; ++score) {
+    const TokenTargets& targets = batch.token_targets[score];
+    check_size(targets.groups(), limits.sequences, "groups of tokens");
+    if (!groups_agree(targets, batch, taken)) return false;
+    if (!parts || config.token_scores[score].softmax) continue;
+    if (marked >= 0 && targets.groups() != marked) return false;
+    marked = targets.groups();
+  }
+  return true;
 }
 
 }  // namespace
@@ -75,7 +118,8 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
-  if (!tokens_agree(batch, config, limits) || !labels_agree(batch, config)) {
+  if (!tokens_agree(batch, config, limits) || !labels_agree(batch, config) ||
+      !token_targets_agree(batch, config, limits)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }
   check_ids(batch.ids, config.vocab_size, "token id");

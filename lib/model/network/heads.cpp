@@ -21,6 +21,9 @@ void head_stage(const PassContext& pass, const Activations& kept) {
     case HeadType::question_answering:
       question_head_stage(pass, kept.question);
       break;
+    case HeadType::structured_answers:
+      answer_head_stage(pass, kept);
+      break;
   }
 }
 
@@ -43,6 +46,9 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Ac
     case HeadType::question_answering:
       question_head_forward(pass, tensors.question, kept, hidden);
       break;
+    case HeadType::structured_answers:
+      answer_head_forward(pass, tensors.answers, kept, hidden);
+      break;
   }
 }
 
@@ -62,6 +68,9 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
       break;
     case HeadType::question_answering:
       question_head_result(pass, kept.question, result);
+      break;
+    case HeadType::structured_answers:
+      answer_head_result(pass, kept, result);
       break;
   }
 }
@@ -83,6 +92,9 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::question_answering:
       question_head_backward(pass, tensors.question, gradients.question, kept);
+      break;
+    case HeadType::structured_answers:
+      answer_head_backward(pass, tensors.answers, gradients.answers, kept);
       break;
   }
 }

@@ -1,6 +1,7 @@
 // The output heads on the last hidden state (docs/specification.md 3), each as transformers computes it:
 // masked tokens, next sentence and the pooled first token, classification of sequences, spans that answer a
-// question. head_*() take the one that the config names; pass.h says what the phases are.
+// question; and one of our own, for answers in parts. head_*() take the one that the config names;
+// pass_context.h says what the phases are.
 #pragma once
 
 #include "lib/model/network/memory.h"
@@ -52,13 +53,24 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
 // the start and the end of the answer. Tokens of the question, up to and with the first [SEP] but without
 // position 0, get 1e6 less; a sequence without [SEP] has no question. The softmax runs over
 // Batch::given_length tokens: the real ones of a ragged batch, so that padding never takes part, or all T of
-// a forward pass on given ids, where Hugging Face lets it.
+// a forward pass on given ids, where Hugging Face lets it. With Batch::token_targets it runs over their
+// groups instead.
 void question_head_stage(const PassContext& pass, const QuestionActivations& kept);
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
                            const Activations& kept, kernels::ConstValues hidden);
 void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result);
 void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,
                             const QuestionHeadTensors& gradients, const Activations& kept);
+
+// HeadType::structured_answers: scores of every token, and the type of the answer at the first one, each by
+// one dense layer on the last hidden state and without dropout (docs/specification.md 3.4).
+void answer_head_stage(const PassContext& pass, const Activations& kept);
+void answer_head_forward(const PassContext& pass, const AnswerHeadTensors& tensors, const Activations& kept,
+                         kernels::ConstValues hidden);
+void answer_head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
+void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,
+                          const AnswerHeadTensors& gradients, const Activations& kept);
+
 // Tokens of a sequence up to and with its first [SEP], of the first `length` ones; 1 without [SEP], as
 // transformers counts.
 std::int64_t question_length(const std::int32_t* ids, std::int64_t length, std::int64_t sep_token_id);

@@ -5,6 +5,7 @@
 
 #include "lib/model/network/heads.h"
 #include "lib/model/network/sequence_loss.h"
+#include "lib/model/network/token_loss.h"
 
 namespace bigbird {
 namespace {
@@ -56,9 +57,25 @@ void cross_entropies(const PassContext& pass, const QuestionActivations& kept, c
   }
 }
 
-// The output layer of one side of the answer, which is one row of that for both.
-LinearTensors output_of_side(const LinearTensors& output, std::int64_t side) {
-  return {output.weight + side * output.in, output.bias + side, output.in, 1};
+bool has_answers(const Batch& batch) {
+  return !batch.start_positions.empty() || !batch.token_targets.empty();
+}
+
+// The losses of both sides against what the batch gives, and their gradients when they are wanted.
+void losses_of_sides(const PassContext& pass, const Activations& kept, bool gradient) {
+  if (!has_answers(pass.batch)) return;
+  const QuestionActivations& head = kept.question;
+  std::size_t score = 0;
+  for (const Side& side : sides(pass, head, kept.scalars)) {
+    if (pass.batch.token_targets.empty()) {
+      cross_entropies(pass, head, side, gradient);
+    } else {
+      kernels::LossGradient wanted;
+      if (gradient) wanted = {side.dlogits, side.scale};
+      token_loss(pass, pass.batch.token_targets[score], head.targets[score], true, side.logits, wanted);
+    }
+    ++score;
+  }
 }
 
 }  // namespace
@@ -75,6 +92,9 @@ void question_head_stage(const PassContext& pass, const QuestionActivations& kep
   std::vector<std::int32_t> labels = batch.start_positions;
   labels.insert(labels.end(), batch.end_positions.begin(), batch.end_positions.end());
   pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+  for (std::size_t side = 0; side < batch.token_targets.size(); ++side) {
+    token_targets_stage(pass, batch.token_targets[side], kept.targets[side]);
+  }
 }
 
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
@@ -92,17 +112,23 @@ void question_head_forward(const PassContext& pass, const QuestionHeadTensors& t
                                         block.norm, block.norm_state, rows);
 
   // The two rows of the last product go apart, so that each side's logits lie together for the softmax.
-  backend.linear_forward(block.norm, output_of_side(tensors.output, 0), head.start, rows);
-  backend.linear_forward(block.norm, output_of_side(tensors.output, 1), head.end, rows);
+  backend.linear_forward(block.norm, output_of(tensors.output, 0), head.start, rows);
+  backend.linear_forward(block.norm, output_of(tensors.output, 1), head.end, rows);
   backend.add(head.penalty, head.start, rows);
   backend.add(head.penalty, head.end, rows);
 
-  if (pass.batch.start_positions.empty()) return;
-  for (const Side& side : sides(pass, head, kept.scalars)) cross_entropies(pass, head, side, false);
+  losses_of_sides(pass, kept, false);
 }
 
 void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result) {
   const Batch& batch = pass.batch;
+  if (!batch.token_targets.empty()) {
+    const TokenTargets &starts = batch.token_targets[0], &ends = batch.token_targets[1];
+    result.start_loss_sum = sum_token_losses(pass, starts, kept.targets[0]);
+    result.start_count = starts.answered_groups();
+    result.end_loss_sum = sum_token_losses(pass, ends, kept.targets[1]);
+    result.end_count = ends.answered_groups();
+  }
   if (batch.start_positions.empty()) return;
   const LossSum start = sum_losses(pass.backend, kept.losses, nullptr, batch.start_positions);
   const LossSum end = sum_losses(pass.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions);
@@ -114,7 +140,7 @@ void question_head_result(const PassContext& pass, const QuestionActivations& ke
 
 void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,
                             const QuestionHeadTensors& gradients, const Activations& kept) {
-  if (pass.batch.start_positions.empty()) return;
+  if (!has_answers(pass.batch)) return;
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const QuestionActivations& head = kept.question;
@@ -122,10 +148,10 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
   const kernels::Values gradient = kept.workspace.gradient, branch = kept.workspace.branch,
                         dinner = kept.workspace.wide;
 
-  for (const Side& side : sides(pass, head, kept.scalars)) cross_entropies(pass, head, side, true);
-  const LinearTensors start = output_of_side(tensors.output, 0), end = output_of_side(tensors.output, 1);
-  backend.linear_backward_weight(head.dstart, block.norm, start, output_of_side(gradients.output, 0), rows);
-  backend.linear_backward_weight(head.dend, block.norm, end, output_of_side(gradients.output, 1), rows);
+  losses_of_sides(pass, kept, true);
+  const LinearTensors start = output_of(tensors.output, 0), end = output_of(tensors.output, 1);
+  backend.linear_backward_weight(head.dstart, block.norm, start, output_of(gradients.output, 0), rows);
+  backend.linear_backward_weight(head.dend, block.norm, end, output_of(gradients.output, 1), rows);
   backend.linear_backward_input(head.dstart, start, branch, rows, false);
   backend.linear_backward_input(head.dend, end, branch, rows, true);
 

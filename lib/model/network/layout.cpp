@@ -93,6 +93,10 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     layernorm("qa_classifier.output.LayerNorm");
     linear("qa_classifier.qa_outputs", 2, c);
   }
+  if (config.head == HeadType::structured_answers) {  // names of our own
+    linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), c);
+    if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, c);
+  }
 }
 
 std::int64_t ParameterLayout::offset(const std::string& name) const {

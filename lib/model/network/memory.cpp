@@ -143,6 +143,23 @@ void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequen
   }
 }
 
+TokenTargetActivations plan_token_targets(Planner& plan, std::int64_t sequences) {
+  const std::string what = "heads";
+  return {plan.arena.integers(what, plan.tokens), plan.arena.integers(what, plan.tokens),
+          plan.arena.integers(what, sequences + 1), plan.arena.floats(what, sequences)};
+}
+
+void plan_answers(Planner& plan, Activations& to, std::int64_t sequences, bool training) {
+  for (std::size_t score = 0; score < plan.config.token_scores.size(); ++score) {
+    TokenScoreActivations& head = to.answers.emplace_back();
+    head.logits = plan.arena.floats("heads", plan.tokens);
+    if (training) head.dlogits = plan.arena.values("heads", plan.tokens);
+    head.targets = plan_token_targets(plan, sequences);
+  }
+  if (plan.config.num_labels > 0)
+    plan_sequence(plan, to.sequence, sequences, plan.config.num_labels, training);
+}
+
 void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequences, bool training) {
   Arena& arena = plan.arena;
   const std::string what = "heads";
@@ -161,6 +178,7 @@ void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequen
   }
   head.labels = arena.integers(what, 2 * sequences);
   head.losses = arena.floats(what, 2 * sequences);
+  for (TokenTargetActivations& side : head.targets) side = plan_token_targets(plan, sequences);
 }
 
 void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool training,
@@ -189,6 +207,9 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool 
       break;
     case HeadType::question_answering:
       plan_question(plan, to.question, sequences, training);
+      break;
+    case HeadType::structured_answers:
+      plan_answers(plan, to, sequences, training);
       break;
   }
 }
@@ -231,11 +252,13 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
       arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
-  if (float* scales = arena.floats("heads", 4); scales != nullptr) {
+  if (float* scales = arena.floats("heads", 6); scales != nullptr) {
     to.scalars.mlm_scale = scales;
     to.scalars.sequence_scale = scales + 1;
     to.scalars.start_scale = scales + 2;
     to.scalars.end_scale = scales + 3;
+    to.scalars.choice_scale = scales + 4;
+    to.scalars.mark_scale = scales + 5;
   }
   plan_embeddings(plan, to, options);
   if (config.position_type == PositionType::rotary) {

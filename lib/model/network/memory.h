@@ -3,6 +3,7 @@
 // table.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -103,16 +104,32 @@ struct ClassificationActivations {
   kernels::Values dense;      // [B, C] after gelu and dropout
 };
 
+// TokenTargets on the device; there are at most B groups.
+struct TokenTargetActivations {
+  std::int32_t* rows = nullptr;     // [T]
+  std::int32_t* right = nullptr;    // [T]
+  std::int32_t* offsets = nullptr;  // [B + 1]
+  float* losses = nullptr;          // [B] of the groups
+};
+
 // Rows are tokens, so that the block works as a layer of the encoder does.
 struct QuestionActivations {
-  kernels::Values input;           // [T, C] after dropout
-  FeedForwardActivations block;    // sum and norm [T, C]
-  float* penalty = nullptr;        // [T]: what is added to the logits of the question
-  float* start = nullptr;          // [T] logits
-  float* end = nullptr;            // [T]
-  kernels::Values dstart, dend;    // [T] their gradients; null in inference
-  std::int32_t* labels = nullptr;  // [2B]: starts, then ends
-  float* losses = nullptr;         // [2B]
+  kernels::Values input;                          // [T, C] after dropout
+  FeedForwardActivations block;                   // sum and norm [T, C]
+  float* penalty = nullptr;                       // [T]: what is added to the logits of the question
+  float* start = nullptr;                         // [T] logits
+  float* end = nullptr;                           // [T]
+  kernels::Values dstart, dend;                   // [T] their gradients; null in inference
+  std::int32_t* labels = nullptr;                 // [2B]: starts, then ends
+  float* losses = nullptr;                        // [2B]
+  std::array<TokenTargetActivations, 2> targets;  // several right starts and ends
+};
+
+// One score of every token.
+struct TokenScoreActivations {
+  float* logits = nullptr;  // [T]
+  kernels::Values dlogits;  // [T]; null in inference
+  TokenTargetActivations targets;
 };
 
 // One row per sequence, at its first token.
@@ -137,10 +154,12 @@ struct BackwardWorkspace {
 // What changes from pass to pass and is read on the device, so that recorded work can run again.
 struct Scalars {
   std::uint64_t* dropout_seed = nullptr;
-  float* mlm_scale = nullptr;  // [4]: the weights of LossScale, in its order
+  float* mlm_scale = nullptr;  // [6]: the weights of LossScale, in its order
   float* sequence_scale = nullptr;
   float* start_scale = nullptr;
   float* end_scale = nullptr;
+  float* choice_scale = nullptr;
+  float* mark_scale = nullptr;
 };
 
 struct Activations {
@@ -156,6 +175,7 @@ struct Activations {
   PooledActivations pooled;
   ClassificationActivations classification;
   QuestionActivations question;
+  std::vector<TokenScoreActivations> answers;  // one for each of ModelConfig::token_scores
   BackwardWorkspace workspace;
 
   // What the heads read.

@@ -139,15 +139,18 @@ struct Model::Impl {
 
 LossScale mean_scale(const ForwardResult& result) {
   const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
-  return {mean(result.mlm_count), mean(result.sequence_count), 0.5f * mean(result.start_count),
-          0.5f * mean(result.end_count)};
+  const float one_of_several = mean(result.sequence_count + result.choice_count);
+  return {mean(result.mlm_count),        one_of_several, 0.5f * mean(result.start_count),
+          0.5f * mean(result.end_count), one_of_several, mean(result.mark_count)};
 }
 
 double scaled_loss(const ForwardResult& result, const LossScale& scale) {
   return static_cast<double>(scale.mlm) * result.mlm_loss_sum +
          static_cast<double>(scale.sequence) * result.sequence_loss_sum +
          static_cast<double>(scale.start) * result.start_loss_sum +
-         static_cast<double>(scale.end) * result.end_loss_sum;
+         static_cast<double>(scale.end) * result.end_loss_sum +
+         static_cast<double>(scale.choice) * result.choice_loss_sum +
+         static_cast<double>(scale.mark) * result.mark_loss_sum;
 }
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
@@ -223,7 +226,7 @@ void Model::backward(const LossScale& scale) {
     throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
-  const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end};
+  const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end, scale.choice, scale.mark};
   impl_->backend.upload(kept.scalars.mlm_scale, scales, sizeof scales);
   const PassContext pass = impl_->pass();
   impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
@@ -295,6 +298,12 @@ std::vector<float> Model::start_logits() const {
 
 std::vector<float> Model::end_logits() const {
   return impl_->output(impl_->held.activations.question.end, impl_->batch.tokens(), "end logits");
+}
+
+std::vector<float> Model::token_logits(std::size_t score) const {
+  const std::vector<TokenScoreActivations>& scores = impl_->held.activations.answers;
+  return impl_->output(score < scores.size() ? scores[score].logits : nullptr, impl_->batch.tokens(),
+                       "such scores of tokens");
 }
 
 }  // namespace bigbird

@@ -64,11 +64,18 @@ struct ForwardResult {
   double sequence_loss_sum = 0;
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;  // single label only
-  // Question answering, nats over the sequences whose position is not ignored.
+  // Question answering, nats over the sequences whose position is not ignored, or over the groups of
+  // Batch::token_targets with a right row.
   double start_loss_sum = 0;
   std::int64_t start_count = 0;
   double end_loss_sum = 0;
   std::int64_t end_count = 0;
+  // Answers in parts: the softmaxes of all scores, nats over groups with a right row; and the sigmoids, nats
+  // over groups, which every such score has as many of. Their types are in sequence_*.
+  double choice_loss_sum = 0;
+  std::int64_t choice_count = 0;
+  double mark_loss_sum = 0;
+  std::int64_t mark_count = 0;
   std::vector<float> mlm_losses;  // per masked token, in Batch order
 };
 
@@ -78,9 +85,12 @@ struct LossScale {
   float sequence = 0.0f;
   float start = 0.0f;
   float end = 0.0f;
+  float choice = 0.0f;
+  float mark = 0.0f;
 };
-// The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end.
-// A loss without labels weighs nothing.
+// The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end. For
+// answers in parts that of docs/specification.md 3.4: one mean over choices and types, and that of marks. A
+// loss without labels weighs nothing.
 LossScale mean_scale(const ForwardResult& result);
 // The weighted sum of the losses.
 double scaled_loss(const ForwardResult& result, const LossScale& scale);
@@ -129,6 +139,8 @@ class Model {
   // [T] each, of all tokens; 1e6 less for the tokens of the question (lib/model/network/heads.h).
   std::vector<float> start_logits() const;
   std::vector<float> end_logits() const;
+  // [T], of all tokens: the logits of score `score` of ModelConfig::token_scores.
+  std::vector<float> token_logits(std::size_t score) const;
 
  private:
   struct Impl;

@@ -43,6 +43,7 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),
                          !batch.sequence_targets.empty(), !batch.start_positions.empty()};
   for (const bool given : labels) key.add(static_cast<std::uint64_t>(given));
+  for (const TokenTargets& targets : batch.token_targets) key.add(1 + targets.groups());
   // The tokens that compete for the ends of an answer.
   for (std::size_t s = 0; !batch.start_positions.empty() && s < batch.lengths.size(); ++s) {
     key.add(batch.given_length(s));

@@ -58,6 +58,10 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.question.block.norm = norm("qa_classifier.output.LayerNorm");
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }
+  if (config.head == HeadType::structured_answers) {
+    tensors.answers.token = linear("answer_scores.token");
+    if (config.num_labels > 0) tensors.answers.type = linear("answer_scores.type");
+  }
   return tensors;
 }
 

@@ -21,6 +21,11 @@ struct LinearTensors {
   operator kernels::LinearGradients() const { return {weight, bias}; }
 };
 
+// The layer of one of its outputs alone.
+inline LinearTensors output_of(const LinearTensors& layer, kernels::Index output) {
+  return {layer.weight + output * layer.in, layer.bias + output, layer.in, 1};
+}
+
 struct NormTensors {
   float* weight = nullptr;
   float* bias = nullptr;
@@ -77,6 +82,11 @@ struct QuestionHeadTensors {
   LinearTensors output;  // [2, C]: start and end
 };
 
+struct AnswerHeadTensors {
+  LinearTensors token;  // [scores, C]
+  LinearTensors type;   // [num_labels, C]; null without types
+};
+
 struct ModelTensors {
   EmbeddingTensors embeddings;
   std::vector<LayerTensors> layers;
@@ -85,6 +95,7 @@ struct ModelTensors {
   PooledHeadTensors pooled;
   ClassificationHeadTensors classification;
   QuestionHeadTensors question;
+  AnswerHeadTensors answers;
 };
 
 // base: the arena of layout.count() floats; not owned.

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/core/error.h"
 #include "lib/model/plans/plan_table.h"
@@ -38,6 +42,28 @@ void check_plan(const ModelConfig& config, const std::string& where) {
   if (config.plan->layers() > 1) expect("layers", config.plan->layers(), config.num_hidden_layers);
 }
 
+// The scores of a structured_answers head have names that differ, and so do its types.
+void check_answer_scores(const ModelConfig& config, const std::string& where) {
+  if (config.token_scores.empty() || config.token_scores.size() > most_token_scores) {
+    reject(fmt::format("{}: token_scores are {}, not 1 to {}", where, config.token_scores.size(),
+                       most_token_scores));
+  }
+  std::vector<std::string> scores;
+  for (const TokenScore& score : config.token_scores) scores.push_back(score.name);
+  const auto check_names = [&](const char* field, const std::vector<std::string>& names) {
+    std::set<std::string> seen;
+    for (const std::string& name : names) {
+      if (name.empty()) reject(fmt::format("{}: one of {} has no name", where, field));
+      if (!seen.insert(name).second) reject(fmt::format("{}: two of {} are named {}", where, field, name));
+    }
+  };
+  check_names("token_scores", scores);
+  check_names("id2label", config.label_names);
+  if (config.label_names.empty() && config.num_labels > 0) {
+    reject(fmt::format("{}: no names for {} types of answers", where, config.num_labels));
+  }
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config, const std::string& where) {
@@ -60,7 +86,7 @@ void validate(const ModelConfig& config, const std::string& where) {
   in_range("type_vocab_size", config.type_vocab_size, 1, 65'536);
   in_range("block_size", config.block_size, 1, 4'096);
   in_range("num_random_blocks", config.num_random_blocks, 0, 1'024);
-  in_range("num_labels", config.num_labels, 1, 1'048'576);
+  in_range("num_labels", config.num_labels, config.head == HeadType::structured_answers ? 0 : 1, 1'048'576);
   in_range("input_length", config.input_length, 0, config.max_position_embeddings);
   in_range("pad_token_id", config.pad_token_id, 0, config.vocab_size - 1);
   probability("hidden_dropout_prob", config.hidden_dropout_prob);
@@ -90,6 +116,7 @@ void validate(const ModelConfig& config, const std::string& where) {
     }
   }
   if (config.random_mode == RandomMode::file) check_plan(config, where);
+  if (config.head == HeadType::structured_answers) check_answer_scores(config, where);
   if (!config.label_names.empty() &&
       static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
     reject(

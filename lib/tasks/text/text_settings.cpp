@@ -21,6 +21,17 @@ constexpr std::array<std::pair<TextTask, const char*>, 2> text_task_names{
 constexpr std::array<std::pair<WhiteSpace, const char*>, 2> white_space_names{
     {{WhiteSpace::fold, "fold"}, {WhiteSpace::keep, "keep"}}};
 
+// A field that later versions have added: nothing where it is not there.
+template <typename Value>
+void read_optional(const nlohmann::json& json, const char* key, std::optional<Value>& value) {
+  if (json.contains(key)) value = json.at(key).get<Value>();
+}
+
+template <typename Value>
+void write_optional(nlohmann::ordered_json& json, const char* key, const std::optional<Value>& value) {
+  if (value) json[key] = *value;
+}
+
 }  // namespace
 
 std::string name_of(TextTask task) {
@@ -45,11 +56,19 @@ TextSettings read_text_settings(const std::string& model_folder) {
     settings.data_format = json.at("data_format").get<std::string>();
     settings.length = json.at("length").get<std::int64_t>();
     settings.second_type = json.at("second_type").get<bool>();
+    read_optional(json, "overlap", settings.overlap);
+    read_optional(json, "step", settings.step);
+    read_optional(json, "max_question", settings.max_question);
+    read_optional(json, "version_2", settings.version_2);
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: is damaged ({})", path, error.what()),
                     "copy it again from the folder that finetune wrote");
   }
   if (settings.length < 0) throw_bad_input(path + ": a negative length", "copy the model folder again");
+  for (const auto& tokens : {settings.overlap, settings.step, settings.max_question}) {
+    if (tokens && *tokens > static_cast<std::size_t>(settings.length))
+      throw_bad_input(path + ": windows beyond its length", "copy the model folder again");
+  }
   return settings;
 }
 
@@ -61,6 +80,10 @@ std::map<std::string, std::string> text_settings_files(const TextSettings& setti
   json["second_type"] = settings.second_type;
   json["white_space"] = find_name(white_space_names, settings.encoding.white_space);
   json["ascii_punctuation"] = settings.encoding.ascii_punctuation;
+  write_optional(json, "overlap", settings.overlap);
+  write_optional(json, "step", settings.step);
+  write_optional(json, "max_question", settings.max_question);
+  write_optional(json, "version_2", settings.version_2);
   return {{text_settings_file, json.dump(2) + "\n"}};
 }
 

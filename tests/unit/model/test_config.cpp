@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -71,6 +72,61 @@ TEST_F(ConfigFile, EveryFieldSurvivesARoundTrip) {
   EXPECT_EQ(back.num_labels, 5);
   EXPECT_EQ(back.positive_weight, 8.0);
   EXPECT_EQ(back.tokenizer_digest, "abc");
+}
+
+TEST_F(ConfigFile, ScoresAndTypesOfAnswersSurviveARoundTrip) {
+  ModelConfig config;
+  config.head = HeadType::structured_answers;
+  config.token_scores = {{"start", true}, {"sentence", false}};
+  for (const std::vector<std::string>& types :
+       {std::vector<std::string>{"span", "yes", "no"}, {}, {"LABEL_0", "LABEL_1"}}) {
+    config.label_names = types;
+    config.num_labels = static_cast<std::int64_t>(types.size());
+    const std::string text = config_json(config);
+    const ModelConfig back = read_config(write(text));
+    EXPECT_EQ(config_json(back), text);
+    EXPECT_EQ(back.head, HeadType::structured_answers);
+    EXPECT_EQ(back.token_scores, config.token_scores);
+    EXPECT_EQ(back.label_names, types);
+    EXPECT_EQ(back.num_labels, config.num_labels);
+    EXPECT_FALSE(is_huggingface_architecture(back));
+    const auto json = nlohmann::json::parse(text);
+    EXPECT_EQ(json["architectures"][0], "BigBirdForStructuredAnswers");
+    EXPECT_EQ(json["model_type"], "bigbird_extended");
+  }
+  EXPECT_EQ(name_of(HeadType::structured_answers), "structured-answers");
+}
+
+TEST_F(ConfigFile, DamagedScoresOfAnswersAreNamed) {
+  ModelConfig config;
+  config.head = HeadType::structured_answers;
+  config.token_scores = {{"start", true}};
+  config.label_names = {"span", "yes"};
+  const auto failure_of = [&](const std::function<void(nlohmann::json&)>& damage) {
+    auto json = nlohmann::json::parse(config_json(config));
+    damage(json);
+    return failure(json.dump());
+  };
+  using Json = nlohmann::json;
+  const auto scores = [](const Json& value) {
+    return [value](Json& json) { json["bigbird"]["token_scores"] = value; };
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const Json one = {{"name", "a"}, {"loss", "softmax"}};
+  contains(failure_of([](Json& json) { json.erase("bigbird"); }), "token_scores, is missing");
+  contains(failure_of([](Json& json) { json["bigbird"].erase("token_scores"); }), "token_scores are missing");
+  contains(failure_of(scores(7)), "token_scores are missing");
+  contains(failure_of(scores(Json::array())), "token_scores are 0, not 1 to 4");
+  contains(failure_of(scores({one, one, one, one, one})), "token_scores are 5, not 1 to 4");
+  contains(failure_of(scores({one, 3})), "token_scores[1] is not an object");
+  contains(failure_of(scores({{{"name", "a"}, {"loss", "hinge"}}})), "token_scores[0]: loss \"hinge\"");
+  contains(failure_of(scores({{{"name", 4}, {"loss", "softmax"}}})), "field name is not a text");
+  contains(failure_of(scores({{{"loss", "softmax"}}})), "one of token_scores has no name");
+  contains(failure_of(scores({one, one})), "two of token_scores are named a");
+  contains(failure_of([](Json& json) { json["id2label"]["1"] = "span"; }), "two of id2label are named span");
+  contains(failure_of([](Json& json) { json["id2label"].erase("0"); }), "no name for label 0");
 }
 
 TEST_F(ConfigFile, AHuggingFaceFileWithoutOurFieldsTakesTheDefaults) {

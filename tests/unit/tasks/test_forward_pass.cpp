@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -141,6 +142,45 @@ TEST_F(ForwardPass, WithoutLabelsThereAreLogitsButNoLossAndNoGradients) {
   EXPECT_FALSE(out.has("loss"));
   EXPECT_FALSE(out.has("hidden_states.0"));
   EXPECT_THROW(run({.hidden_states = false, .gradients = true, .random_mode = {}}), Error);
+}
+
+// A head of this project: logits, and one clear refusal of what it cannot be given.
+TEST_F(ForwardPass, AnswersInPartsGiveTheLogitsOfEveryScoreAndType) {
+  ModelConfig config = tiny_config();
+  config.vocab_size = 40;
+  config.head = HeadType::structured_answers;
+  add_answer_scores(config);
+  const ParameterLayout layout(config);
+  const std::vector<float> parameters = random_parameters(config, 5);
+  write_model_files(folder.path(), config, layout, parameters, "", "# card\n");
+  write_input({"input_ids", "attention_mask"});
+  const SafetensorsFile out = run({});
+  EXPECT_FALSE(out.has("loss"));
+
+  Batch batch;
+  for (const json& row : golden.at("input_ids"))
+    batch.append(row.get<std::vector<std::int32_t>>(), {}, config.block_size, 0);
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const auto mask = golden.at("attention_mask").at(s).get<std::vector<std::int64_t>>();
+    batch.given_lengths.push_back(tokens);
+    batch.lengths[s] = std::count(mask.begin(), mask.end(), 1);
+  }
+  const auto model = make_model(*backend, config, batch, {}, parameters);
+  model->forward(batch, {});
+  EXPECT_EQ(out.floats("type_logits"), model->sequence_logits());
+  for (std::size_t score = 0; score < 3; ++score) {
+    const std::string name = "token_logits." + config.token_scores[score].name;
+    EXPECT_EQ(out.info(name).shape, (std::vector<std::int64_t>{sequences, tokens}));
+    const std::vector<float> got = out.floats(name), all = model->token_logits(score);
+    for (std::int64_t s = 0; s < sequences; ++s) {
+      EXPECT_TRUE(std::equal(got.begin() + s * tokens, got.begin() + (s + 1) * tokens,
+                             all.begin() + batch.token_offsets[static_cast<std::size_t>(s)]))
+          << name;
+    }
+  }
+  EXPECT_THROW(run({.hidden_states = false, .gradients = true, .random_mode = {}}), Error);
+  write_input({"input_ids", "labels"});
+  EXPECT_THROW(run({}), Error);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The loop on a multi-label loss: the mean is over sequences times labels of the whole update, however it is
-// cut, and positives are weighted.
+// The loop on losses whose means are over more than sequences: however an update is cut, a multi-label loss
+// is over sequences times labels, positives weighted, and one of answers in parts over all groups of tokens.
 #include "lib/training/trainer.h"
 
 #include <cmath>
@@ -96,6 +96,85 @@ TEST_F(MultiLabelTraining, PositivesWeighAsAsked) {
   const double share = positives / (5.0 * static_cast<double>(labels));
   EXPECT_NEAR(run("plain", config(1.0), 5)[0], std::log(2.0), 0.05);
   EXPECT_NEAR(run("weighted", config(8.0), 5)[0], std::log(2.0) * (1.0 + 7.0 * share), 0.15);
+}
+
+// Five sequences an update, in micro-batches of `most`, with answers in parts: groups without a right row,
+// types that are not known.
+class AnswersInParts : public TrainingTask {
+ public:
+  AnswersInParts(const ModelConfig& config, std::int64_t most) : config_(config), most_(most) {}
+  std::vector<Batch> batches(std::uint64_t step) const override {
+    std::vector<Batch> parts;
+    for (std::int64_t s = 0; s < 5; ++s) {
+      if (s % most_ == 0) {
+        parts.emplace_back();
+        parts.back().token_targets.resize(config_.token_scores.size());
+      }
+      append(parts.back(), s, step);
+    }
+    return parts;
+  }
+
+ private:
+  void append(Batch& batch, std::int64_t s, std::uint64_t step) const {
+    CounterRng rng(4, Purpose::test, step * 5 + static_cast<std::uint64_t>(s));
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(20 + s));
+    for (std::int32_t& id : ids) id = static_cast<std::int32_t>(5 + rng.below(21));
+    const std::int64_t first = batch.tokens();
+    batch.append(ids, {}, config_.block_size, 0);
+    for (TokenTargets& targets : batch.token_targets) {
+      targets.open_group();
+      for (std::int64_t i = 0; i < 20 + s; ++i) targets.add(first + i, s != 3 && rng.below(6) == 0);
+    }
+    batch.sequence_labels.push_back(s == 1 ? ignored_label : static_cast<std::int32_t>(rng.below(3)));
+  }
+
+  const ModelConfig& config_;
+  std::int64_t most_;
+};
+
+class AnswersInPartsTraining : public TrainingTest {
+ protected:
+  // "loss" and "grad_norm" of three updates.
+  std::vector<double> run(const std::string& name, std::int64_t most) {
+    ModelConfig config = tiny_config();
+    config.head = HeadType::structured_answers;
+    config.token_scores = {{"start", true}, {"sentence", false}, {"title", false}, {"end", true}};
+    config.label_names = {"span", "yes", "no"};
+    config.num_labels = 3;
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0;
+    Model model(*backend_, config, {5 * 128, 5, 0, 128}, {true, false});
+    model.set_parameters(initial_parameters(model.layout(), config, 1));
+    Optimizer optimizer(*backend_, model.layout(), {});
+    TrainerOptions options;
+    options.steps = 3;
+    options.schedule = {ScheduleForm::huggingface, 1e-3, 0, 4};
+    options.task_name = "answers";
+    options.columns = {false, "answer", false};
+    train(model, optimizer, AnswersInParts(config, most), RunFolder(path(name), RunStart::fresh), options,
+          {});
+    std::vector<double> values;
+    TsvReader rows(path(name) + "/metrics.tsv");
+    std::vector<std::string_view> fields;
+    while (rows.next(fields)) {
+      for (const char* column : {"loss", "grad_norm"}) {
+        values.push_back(parse_number(fields[rows.column(column)], rows.where(), column));
+      }
+    }
+    return values;
+  }
+};
+
+TEST_F(AnswersInPartsTraining, CuttingTheUpdateChangesRoundingOnly) {
+  const std::vector<double> whole = run("whole", 5), cut = run("cut", 2);
+  ASSERT_EQ(whole.size(), 6u);
+  ASSERT_EQ(cut.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_GT(whole[i], 0.0);
+    EXPECT_NEAR(cut[i], whole[i], (i < 2 ? 1e-5 : 1e-3) * whole[i]) << i;
+  }
+  // At the start every logit is near 0: 2 scores of 20 to 24 tokens, each at ln 2.
+  EXPECT_GT(whole[0], 2 * 22 * std::log(2.0));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 
 namespace bigbird {
 namespace {
@@ -32,6 +33,13 @@ nlohmann::ordered_json candidate_json(const CandidateAnswer& candidate) {
           {"probability", candidate.probability},
           {"start", candidate.span.begin},
           {"end", candidate.span.end}};
+}
+
+nlohmann::ordered_json nq_span_json(const NqSpan& span) {
+  return {{"start_byte", span.start_byte},
+          {"end_byte", span.end_byte},
+          {"start_token", span.start_token},
+          {"end_token", span.end_token}};
 }
 
 }  // namespace
@@ -68,8 +76,49 @@ void AnswerFileWriter::add(const std::string& id, std::span<const ScoredAnswer> 
   write_entry(id, entry_text(list));
 }
 
+void AnswerFileWriter::add_text(const std::string& id, const std::string& text) {
+  if (kind_ != AnswerFile::predictions) {
+    throw_usage("an answer alone has no candidates and no null odds", "they are of squad");
+  }
+  write_entry(id, entry_text(text));
+}
+
 void AnswerFileWriter::finish() {
   sink_(any_ ? "\n}\n" : "{}\n");
+}
+
+void HotpotFileWriter::add(const std::string& id, const std::string& text,
+                           std::span<const SupportingFact> facts) {
+  const std::string key = entry_text(id);
+  sink_(fmt::format("{}\n{:{}}{}: {}", any_ ? "," : "{\n    \"answer\": {", "", 2 * json_indent, key,
+                    entry_text(text)));
+  std::string list;
+  for (const auto& [title, number] : facts)
+    list += fmt::format("{}[{}, {}]", list.empty() ? "" : ", ", entry_text(title), number);
+  facts_ += fmt::format("{}\n{:{}}{}: [{}]", any_ ? "," : "", "", 2 * json_indent, key, list);
+  any_ = true;
+}
+
+void HotpotFileWriter::finish() {
+  if (!any_) return sink_("{\n    \"answer\": {},\n    \"sp\": {}\n}\n");
+  sink_("\n    },\n    \"sp\": {" + facts_ + "\n    }\n}\n");
+}
+
+void NqFileWriter::add(const NqPrediction& prediction) {
+  nlohmann::ordered_json json;
+  json["example_id"] = prediction.id;
+  json["long_answer"] = nq_span_json(prediction.long_answer);
+  json["long_answer_score"] = prediction.long_score;
+  json["short_answers"] = nlohmann::ordered_json::array();
+  for (const NqSpan& span : prediction.short_answers) json["short_answers"].push_back(nq_span_json(span));
+  json["short_answers_score"] = prediction.short_score;
+  json["yes_no_answer"] = find_name(nq_yes_no_names, prediction.yes_no);
+  sink_((any_ ? ",\n" : "{\"predictions\": [\n") + json.dump());
+  any_ = true;
+}
+
+void NqFileWriter::finish() {
+  sink_(any_ ? "\n]}\n" : "{\"predictions\": []}\n");
 }
 
 }  // namespace bigbird

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 
 namespace bigbird {
 namespace {
@@ -47,15 +47,9 @@ struct QuestionAnswerer::Pending {
 };
 
 QuestionAnswerer::QuestionAnswerer(const QuestionAnswererOptions& options, kernels::Backend& backend)
-    : options_(options), folder_(options.model) {
-  folder_.require_question_head();
-  folder_.require(Alphabet::text);
-  settings_ = read_text_settings(options.model);
-  if (settings_.task.value_or(TextTask::question_answering) != TextTask::question_answering) {
-    throw_bad_input(
-        fmt::format("{}: a model for {}, not for questions", options.model, name_of(*settings_.task)),
-        "make one with `bigbird text qa finetune`");
-  }
+    : AnswerPredictor(QuestionFormat::squad, options, backend),
+      options_(options),
+      encoder_(tokenizer(), settings().encoding, windows().max_question) {
   const bool pipeline = options.decoding == AnswerDecoding::pipeline;
   n_best_ = options.n_best.value_or(pipeline ? 1 : usual_candidates);
   max_answer_ = options.max_answer.value_or(pipeline ? usual_answer_of_the_pipeline : usual_answer);
@@ -69,24 +63,13 @@ QuestionAnswerer::QuestionAnswerer(const QuestionAnswererOptions& options, kerne
     throw_usage("`null_threshold` belongs to run_qa's decoding, the pipeline has none",
                 "leave `null_threshold` away, or take the other `decode`");
   }
-  const std::int64_t length = prediction_length(options.length, settings_, folder_.config());
-  windows_ = chosen_windows(length, options.windows);
-  encoder_ =
-      std::make_unique<QuestionEncoder>(folder_.tokenizer(), settings_.encoding, windows_.max_question);
-  SequenceRunnerOptions runner;
-  runner.batch = options.batch;
-  runner.answer_logits = true;
-  runner.longest = length;
-  runner_ = std::make_unique<SequenceRunner>(folder_, runner, backend);
 }
 
-QuestionAnswerer::~QuestionAnswerer() = default;
-
 std::map<std::string, std::string> QuestionAnswerer::identity() const {
-  return {{"length", std::to_string(windows_.length)},
-          {"overlap", windows_.step ? "" : std::to_string(windows_.overlap)},
-          {"step", windows_.step ? std::to_string(*windows_.step) : ""},
-          {"max_question", std::to_string(windows_.max_question)},
+  return {{"length", std::to_string(windows().length)},
+          {"overlap", windows().step ? "" : std::to_string(windows().overlap)},
+          {"step", windows().step ? std::to_string(*windows().step) : ""},
+          {"max_question", std::to_string(windows().max_question)},
           {"decode", options_.decoding == AnswerDecoding::pipeline ? "pipeline" : "run_qa"},
           {"n_best", std::to_string(n_best_)},
           {"max_answer", std::to_string(max_answer_)},
@@ -117,35 +100,26 @@ void QuestionAnswerer::add(QuestionExample example, std::function<void(const Ans
   const auto pending = std::make_shared<Pending>();
   pending->example = std::move(example);
   pending->done = std::move(done);
-  pending->encoded = encoder_->encode(pending->example);
+  pending->encoded = encoder_.encode(pending->example);
   const EncodedQuestion& encoded = pending->encoded;
-  pending->windows =
-      context_windows(encoded.question.size(), encoded.context->ids.size(), windows_, pending->example.where);
-  ++questions_;
-  const SpecialIds& special = folder_.tokenizer().special();
+  pending->windows = context_windows(encoded.question.size(), encoded.context->ids.size(), windows(),
+                                     pending->example.where);
+  count_question(encoded.question_was_cut());
+  const SpecialIds& special = tokenizer().special();
   for (const ContextWindow& window : pending->windows) {
     std::vector<std::uint32_t> ids, types;
     append_input(encoded.question, *encoded.context, window, special.cls, special.sep, ids, types);
-    SequenceInput input{{ids.begin(), ids.end()}, {types.begin(), types.end()}};
-    ++inputs_;
-    runner_->add(std::move(input), [this, pending](const SequenceResult& result) {
-      pending->starts.emplace_back(result.start_logits.begin(), result.start_logits.end());
-      pending->ends.emplace_back(result.end_logits.begin(), result.end_logits.end());
+    run(ids, types, [this, pending](const SequenceResult& result) {
+      pending->starts.push_back(kept_logits(result.start_logits));
+      pending->ends.push_back(kept_logits(result.end_logits));
       if (pending->starts.size() == pending->windows.size()) decode(*pending);
     });
   }
 }
 
 void QuestionAnswerer::finish() {
-  runner_->finish();
-}
-
-void QuestionAnswerer::say(const std::string& path) const {
-  if (encoder_->cut_questions() > 0) {
-    log_warning(fmt::format("{}: {} of {} questions are longer than {} tokens and are cut", path,
-                            encoder_->cut_questions(), questions_, windows_.max_question));
-  }
-  if (const auto warning = encoder_->unknown().warning()) log_warning(path + ": " + *warning);
+  AnswerPredictor::finish();
+  unknown() = encoder_.unknown();
 }
 
 }  // namespace bigbird

@@ -1,9 +1,10 @@
-// Fine-tuning for spans that answer questions; see finetune.h.
+// Fine-tuning for answers to questions; see finetune.h.
 #include "lib/tasks/text/qa/finetune.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -11,6 +12,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
+#include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/text_settings.h"
 
 namespace bigbird {
@@ -22,79 +24,157 @@ std::string distance_text(const WindowOptions& windows) {
 }
 
 ModelCard describe_answerer(const QuestionFinetuneOptions& options, const ModelConfig& config,
-                            const Schedule& schedule, const TrainingQuestions& train,
+                            const Schedule& schedule, const AnswerTrainingData& train,
                             const WindowOptions& windows, const kernels::Backend& backend) {
+  const std::string distance =
+      has_overlapping_windows(options.format) ? ", " + distance_text(windows) : std::string();
   ModelCard card = finetune_card(
       options, config, schedule, backend, "BigBird question answering, fine-tuned by bigbird",
       {"question-answering"},
-      {{"questions", fmt::format("{}, {} without an answer", train.questions(), train.unanswerable())},
-       {"windows", fmt::format("{} of at most {} tokens, {}", train.windows(), windows.length,
-                               distance_text(windows))}});
-  card.use =
-      "Use: `bigbird text qa predict -m FOLDER questions.json -o predictions.json`, or the question-answering "
-      "pipeline of transformers.\n";
+      {{"questions", fmt::format("{}, {} without an answer ({})", train.questions(), train.unanswerable(),
+                                 name_of(options.format))},
+       {"windows", fmt::format("{} of at most {} tokens{}", train.inputs(), windows.length, distance)}});
+  card.use = "Use: `bigbird text qa predict -m FOLDER questions.json -o predictions.json`";
+  card.use += config.head == HeadType::question_answering
+                  ? ", or the question-answering pipeline of transformers.\n"
+                  : ". The head is bigbird's own: transformers has none like it.\n";
   return card;
 }
 
-}  // namespace
-
-RunOptions question_answering_defaults() {
-  RunOptions options = finetuning_defaults();
-  options.batch = 32;
-  options.epochs = 3;
-  options.learning_rate = 3e-5;
-  return options;
-}
-
-std::vector<Batch> AnswerSpanTask::batches(std::uint64_t step) const {
-  std::vector<Batch> result;
-  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.windows(), step)) {
-    if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
-    train_.append(static_cast<std::size_t>(draw.sample), config_, result.back());
-  }
-  return result;
-}
-
-std::optional<LossSums> AnswerSpanTask::validate(Model& model) const {
-  if (valid_ == nullptr) return std::nullopt;
-  LossSums sums;
-  Batch batch;
-  for (std::size_t i = 0; i < valid_->windows(); ++i) {
-    valid_->append(i, config_, batch);
-    if (batch.sequences() == micro_batch(options_) || i + 1 == valid_->windows()) {
-      sums.add(model.forward(batch, {}));
-      batch.clear();
-    }
-  }
-  return sums;
-}
-
-TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernels::Backend& backend) {
-  require_span_format(options.format, "training");
-  check_run(options);
-  const ModelFolder init(options.init);
-  init.require(Alphabet::text);
-  const Tokenizer& tokenizer = init.tokenizer();
-  const std::int64_t length = training_length(options.length, init.config());
-  const WindowOptions windows = chosen_windows(length, options.windows);
+TextSettings answerer_settings(const QuestionFinetuneOptions& options, std::int64_t length,
+                               const WindowOptions& windows) {
   TextSettings settings;
   settings.task = TextTask::question_answering;
   settings.data_format = name_of(options.format);
   settings.length = length;
   settings.second_type = true;
   settings.encoding = options.encoding;
+  if (has_overlapping_windows(options.format)) {
+    if (windows.step) {
+      settings.step = windows.step;
+    } else {
+      settings.overlap = windows.overlap;
+    }
+  }
+  if (options.format != QuestionFormat::wikihop) settings.max_question = windows.max_question;
+  if (options.format == QuestionFormat::squad) settings.version_2 = options.version_2;
+  return settings;
+}
 
-  SquadOptions reading{QuestionPurpose::train, options.version_2, options.replace_invalid};
-  const TrainingQuestions train =
-      read_training_questions(options.train, reading, tokenizer, options.encoding, windows);
-  say_questions(options.train, train, windows);
-  std::optional<TrainingQuestions> valid;
+void check_answer_options(const QuestionFinetuneOptions& options) {
+  if (options.format == QuestionFormat::triviaqa && options.evidence.empty()) {
+    throw_usage("triviaqa needs `evidence`, the folder that holds its documents",
+                "evidence of the data set's download, with wikipedia and web in it");
+  }
+  if (options.max_windows == 0) {
+    throw_usage("`max_windows` 0: a document needs one window at least", "the default is 4");
+  }
+  if (!(options.keep_null >= 0 && options.keep_null <= 1)) {
+    throw_usage(fmt::format("`keep_null` {:g}: must lie between 0 and 1", options.keep_null),
+                "1 keeps all windows without an answer");
+  }
+}
+
+// What of the options decides the samples; of squad the keys of runs of earlier versions.
+void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, const AnswerTrainingData& train,
+               std::int64_t length, const WindowOptions& windows) {
+  task.identity["data (training questions)"] = std::to_string(train.questions());
+  task.identity["data (training windows)"] = std::to_string(train.inputs());
+  task.identity["length"] = std::to_string(length);
+  task.identity["max_question"] = std::to_string(windows.max_question);
+  task.identity["whitespace"] = options.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";
+  task.identity["ascii_punctuation"] = options.encoding.ascii_punctuation ? "true" : "false";
+  if (has_overlapping_windows(options.format))
+    task.identity[windows.step ? "step" : "overlap"] = std::to_string(windows.step.value_or(windows.overlap));
+  if (options.format != QuestionFormat::squad) task.identity["format"] = name_of(options.format);
+  if (options.format == QuestionFormat::natural_questions)
+    task.identity["keep_null"] = fmt::format("{:g}", options.keep_null);
+  if (options.format == QuestionFormat::triviaqa)
+    task.identity["max_windows"] = std::to_string(options.max_windows);
+}
+
+// Inputs of at most `longest` tokens, `most_inputs` of them in a sample.
+void describe_answer_inputs(TaskDescription& task, const ModelConfig& config, std::int64_t longest,
+                            std::int64_t most_inputs) {
+  describe_ragged_inputs(task, config, longest);
+  task.limits = [limits = task.limits, most_inputs](std::int64_t samples, std::int64_t length) {
+    return limits(samples * most_inputs, length);
+  };
+}
+
+}  // namespace
+
+RunOptions question_answering_defaults(QuestionFormat format) {
+  RunOptions options = finetuning_defaults();
+  options.batch = 32;
+  options.epochs = 3;
+  options.learning_rate = 3e-5;
+  if (format == QuestionFormat::hotpotqa) options.epochs = 5;
+  if (format == QuestionFormat::natural_questions) {
+    options.batch = 128;
+    options.learning_rate = 5e-5;
+  }
+  if (format == QuestionFormat::wikihop) {
+    options.batch = 64;
+    options.epochs = 5;
+    options.learning_rate = 2e-5;
+  }
+  return options;
+}
+
+std::vector<Batch> AnswerTask::batches(std::uint64_t step) const {
+  std::vector<Batch> result;
+  std::int64_t samples = 0;
+  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
+    if (samples % micro_batch(options_) == 0) result.emplace_back();
+    train_.append(static_cast<std::size_t>(draw.sample), config_, result.back());
+    ++samples;
+  }
+  return result;
+}
+
+std::optional<LossSums> AnswerTask::validate(Model& model) const {
+  if (valid_ == nullptr) return std::nullopt;
+  LossSums sums;
+  Batch batch;
+  const auto samples = static_cast<std::int64_t>(valid_->size());
+  for (std::int64_t i = 0; i < samples; ++i) {
+    valid_->append(static_cast<std::size_t>(i), config_, batch);
+    if ((i + 1) % micro_batch(options_) != 0 && i + 1 < samples) continue;
+    sums.add(model.forward(batch, {}));
+    batch.clear();
+  }
+  return sums;
+}
+
+TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernels::Backend& backend) {
+  check_answer_options(options);
+  check_run(options);
+  const ModelFolder init(options.init);
+  init.require(Alphabet::text);
+  const Tokenizer& tokenizer = init.tokenizer();
+  const std::int64_t length = training_length(options.length, init.config());
+
+  AnswerReading reading{options.format,
+                        options.encoding,
+                        chosen_windows(length, options.windows),
+                        options.replace_invalid,
+                        options.version_2,
+                        options.evidence,
+                        options.domain,
+                        options.max_windows,
+                        options.keep_null,
+                        options.seed};
+  const std::unique_ptr<AnswerTrainingData> train = read_training_data(options.train, reading, tokenizer);
+  train->say(options.train);
+  std::unique_ptr<AnswerTrainingData> valid;
   if (!options.valid.empty()) {
-    valid = read_training_questions(options.valid, reading, tokenizer, options.encoding, windows);
-    say_questions(options.valid, *valid, windows);
+    reading.keep_null = 1;
+    valid = read_training_data(options.valid, reading, tokenizer);
+    valid->say(options.valid);
   }
 
-  LoadedModel loaded = init.load(HeadType::question_answering, options.seed);
+  LoadedModel loaded = load_with_head(init, options.format, options.seed);
   loaded.config.input_length = 0;
   if (loaded.config.type_vocab_size < 2) {
     throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
@@ -104,23 +184,18 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
   validate(loaded.config, "the options of the model");
 
   TaskDescription task = describe_finetuning(options, loaded);
-  describe_ragged_inputs(task, loaded.config, std::max(train.longest(), valid ? valid->longest() : 0));
+  describe_answer_inputs(task, loaded.config, std::max(train->longest(), valid ? valid->longest() : 0),
+                         std::max(train->most_inputs(), valid ? valid->most_inputs() : 0));
   task.name = "text qa finetune";
-  task.columns.sequence = "span";
+  task.columns.sequence = options.format == QuestionFormat::squad ? "span" : "answer";
   task.columns.sequence_accuracy = false;
-  task.samples = train.windows();
-  task.validates = valid.has_value();
-  task.identity["data (training questions)"] = std::to_string(train.questions());
-  task.identity["data (training windows)"] = std::to_string(train.windows());
-  task.identity["length"] = std::to_string(length);
-  task.identity[windows.step ? "step" : "overlap"] = std::to_string(windows.step.value_or(windows.overlap));
-  task.identity["max_question"] = std::to_string(windows.max_question);
-  task.identity["whitespace"] = settings.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";
-  task.identity["ascii_punctuation"] = settings.encoding.ascii_punctuation ? "true" : "false";
-  task.extras.model_card = model_card(
-      describe_answerer(options, loaded.config, schedule_of(options, task.samples), train, windows, backend));
-  task.extras.files = text_settings_files(settings);
-  const AnswerSpanTask batches(options, loaded.config, train, valid ? &*valid : nullptr);
+  task.samples = train->size();
+  task.validates = valid != nullptr;
+  name_data(task, options, *train, length, reading.windows);
+  task.extras.model_card = model_card(describe_answerer(
+      options, loaded.config, schedule_of(options, task.samples), *train, reading.windows, backend));
+  task.extras.files = text_settings_files(answerer_settings(options, length, reading.windows));
+  const AnswerTask batches(options, loaded.config, *train, valid.get());
   return run_training(batches, task, options, backend);
 }
 

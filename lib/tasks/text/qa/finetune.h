@@ -1,7 +1,9 @@
-// Fine-tuning a pretrained encoder to answer questions by stretches of a text (BigBird sections 4 and E.2):
-// from options to RUN/final, which transformers loads too.
+// Fine-tuning a pretrained encoder to answer questions (BigBird sections 4 and E.2): from options to
+// RUN/final. What is trained on is in training_data.h. transformers loads models of squad and triviaqa too;
+// the heads of the other formats are none of its own, and it says so.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,17 +11,19 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
+#include "lib/tasks/text/qa/answer_samples.h"
 #include "lib/tasks/text/qa/question_format.h"
-#include "lib/tasks/text/qa/training_questions.h"
+#include "lib/tasks/text/qa/training_data.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
 
-// The batch of the paper's HotpotQA and TriviaQA runs (table 12, 32); the paper gives no rates and epochs of
-// base models: 3e-5 and 3 are the ends of its large ones (table 13), and those of BERT on SQuAD.
-RunOptions question_answering_defaults();
+// The batches of the paper's base models (table 12: 32, 128 for nq, 64 for wikihop). It gives no rates and
+// epochs of these: they are the first ones of its large models (table 13). squad, which the paper has no
+// table for, has the batch of HotpotQA and TriviaQA, and 3e-5 and 3, those of BERT.
+RunOptions question_answering_defaults(QuestionFormat format = QuestionFormat::squad);
 
 struct QuestionFinetuneOptions : RunOptions {
   QuestionFinetuneOptions() : RunOptions(question_answering_defaults()) {}
@@ -28,33 +32,38 @@ struct QuestionFinetuneOptions : RunOptions {
   std::string train;
   std::string valid;       // may be empty
   WindowChoice windows;    // beside RunOptions::length
-  bool version_2 = false;  // questions may have no answer
+  bool version_2 = false;  // squad: questions may have no answer
   bool replace_invalid = false;
   TextEncodingOptions encoding;
+  // As in AnswerReading (training_data.h). The validation side keeps all windows without an answer.
+  std::string evidence;
+  TriviaDomain domain = TriviaDomain::wikipedia;
+  std::size_t max_windows = usual_document_windows;
+  double keep_null = 1;
 };
 
-// Windows of all training questions; every epoch visits each of them once, in an order that is a function of
-// (seed, epoch).
-class AnswerSpanTask : public TrainingTask {
+// Samples of a training side; every epoch visits each of them once, in an order that is a function of (seed,
+// epoch). The batch counts samples.
+class AnswerTask : public TrainingTask {
  public:
   // All are referred to and must outlive the task; `valid` may be null.
-  AnswerSpanTask(const RunOptions& options, const ModelConfig& config, const TrainingQuestions& train,
-                 const TrainingQuestions* valid)
+  AnswerTask(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
+             const AnswerTrainingData* valid)
       : options_(options), config_(config), train_(train), valid_(valid) {}
   std::vector<Batch> batches(std::uint64_t step) const override;
-  // Over all windows of the validation side.
+  // Over all samples of the validation side.
   std::optional<LossSums> validate(Model& model) const override;
 
  private:
   const RunOptions& options_;
   const ModelConfig& config_;
-  const TrainingQuestions& train_;
-  const TrainingQuestions* valid_;
+  const AnswerTrainingData& train_;
+  const AnswerTrainingData* valid_;
 };
 
 // Each input is padded to its own multiple of the block size, so that nothing depends on its neighbours. The
-// folders get text.json. Errors as run_training(), read_training_questions() and ModelFolder; {bad_input} for
-// a model of DNA; {usage} for a format without a head.
+// folders get text.json. Errors as run_training(), read_training_data() and ModelFolder; {bad_input} for a
+// model of DNA; {usage} for settings out of range, and for triviaqa without `evidence`.
 TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernels::Backend& backend);
 
 }  // namespace bigbird

@@ -148,10 +148,13 @@ HotpotEncoder::HotpotEncoder(const Tokenizer& tokenizer, const TextEncodingOptio
       title_closes_(piece_named(tokenizer, "<sep_2>")),
       sentence_closes_(piece_named(tokenizer, "<sep_3>")) {}
 
-HotpotInput HotpotEncoder::encode(const HotpotExample& example, std::size_t length) const {
+HotpotInput HotpotEncoder::encode(const HotpotExample& example, std::size_t length,
+                                  UnknownTally* unknown) const {
   HotpotInput input;
   const EncodedText question = encode_text(tokenizer_, strip_white_space_left(example.question), encoding_);
+  if (unknown != nullptr) unknown->add(question);
   input.question_tokens = std::min(question.ids.size(), max_question_);
+  input.question_was_cut = question.ids.size() > max_question_;
   input.ids = {tokenizer_.special().cls, question_opens_};
   input.ids.insert(input.ids.end(), question.ids.begin(),
                    question.ids.begin() + static_cast<std::ptrdiff_t>(input.question_tokens));
@@ -167,6 +170,7 @@ HotpotInput HotpotEncoder::encode(const HotpotExample& example, std::size_t leng
   const auto append = [&](const std::string& text, std::size_t paragraph,
                           std::optional<std::size_t> sentence) {
     const EncodedText encoded = encode_text(tokenizer_, text, encoding_);
+    if (unknown != nullptr) unknown->add(encoded);
     const std::size_t opening = sentence ? 0 : 1;
     if (input.ids.size() + opening + encoded.ids.size() + 2 > length) return false;
     if (!sentence) input.ids.push_back(title_opens_);

@@ -80,6 +80,7 @@ struct HotpotInput {
   std::vector<HotpotSegment> segments;  // from left to right
   std::size_t left_out = 0;             // sentences
   std::size_t question_tokens = 0;      // kept ones
+  bool question_was_cut = false;        // to `max_question`
 };
 
 class HotpotEncoder {
@@ -88,8 +89,8 @@ class HotpotEncoder {
   HotpotEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding,
                 std::size_t max_question = 64);
 
-  // At most `length` tokens; Error{usage} where a question leaves no room.
-  HotpotInput encode(const HotpotExample& example, std::size_t length) const;
+  // At most `length` tokens; Error{usage} where a question leaves no room. `unknown`, where given, counts.
+  HotpotInput encode(const HotpotExample& example, std::size_t length, UnknownTally* unknown = nullptr) const;
 
  private:
   const Tokenizer& tokenizer_;

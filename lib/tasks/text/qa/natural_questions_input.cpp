@@ -170,10 +170,16 @@ PageEncoder::PageEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& 
       opening_tag_(piece_named(tokenizer, "<unused_35>")),
       closing_tag_(piece_named(tokenizer, "<unused_36>")) {}
 
-EncodedPage PageEncoder::encode(const PageQuestion& example) const {
+EncodedPage PageEncoder::encode(const PageQuestion& example, UnknownTally* unknown) const {
   EncodedPage page;
-  page.question = encode_text(tokenizer_, strip_white_space_left(example.question), encoding_).ids;
-  if (page.question.size() > max_question_) page.question.resize(max_question_);
+  const auto encoded = [&](std::string_view text) {
+    const EncodedText result = encode_text(tokenizer_, text, encoding_);
+    if (unknown != nullptr) unknown->add(result);
+    return result.ids;
+  };
+  page.question = encoded(strip_white_space_left(example.question));
+  page.question_was_cut = page.question.size() > max_question_;
+  if (page.question_was_cut) page.question.resize(max_question_);
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> known;  // words come again and again
   std::vector<PageSpan> stretches;
   for (const PageCandidate& candidate : example.candidates) {
@@ -190,7 +196,7 @@ EncodedPage PageEncoder::encode(const PageQuestion& example) const {
         page.pieces.ids.push_back(token.text.starts_with("</") ? closing_tag_ : opening_tag_);
       } else {
         const auto [place, is_new] = known.try_emplace(token.text);
-        if (is_new) place->second = encode_text(tokenizer_, token.text, encoding_).ids;
+        if (is_new) place->second = encoded(token.text);
         page.pieces.ids.insert(page.pieces.ids.end(), place->second.begin(), place->second.end());
       }
       page.tokens.resize(page.pieces.ids.size(), static_cast<std::uint32_t>(t));

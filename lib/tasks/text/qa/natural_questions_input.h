@@ -89,13 +89,15 @@ struct EncodedPage {
   // The spans of `pieces` are empty: there is no text that they lie in.
   ContextTokens pieces;
   std::vector<std::uint32_t> tokens;
+  bool question_was_cut = false;  // to `max_question`
 };
 
 class PageEncoder {
  public:
   // The tokenizer must outlive it. Error{bad_input} where it lacks a piece.
   PageEncoder(const Tokenizer& tokenizer, const TextEncodingOptions& encoding, std::size_t max_question = 64);
-  EncodedPage encode(const PageQuestion& example) const;
+  // `unknown`, where given, counts every word of the page once.
+  EncodedPage encode(const PageQuestion& example, UnknownTally* unknown = nullptr) const;
 
  private:
   const Tokenizer& tokenizer_;

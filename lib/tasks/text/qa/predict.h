@@ -13,7 +13,7 @@ namespace bigbird {
 struct QuestionPredictionOptions {
   std::string input;  // of SQuAD and its kin
   bool replace_invalid = false;
-  std::string predictions;                                  // "-": stdout
+  std::string predictions = "-";                            // stdout
   std::string nbest;                                        // empty: not wanted
   std::string null_odds;                                    // the same
   kernels::Precision precision = kernels::Precision::fp32;  // of the answerer's backend

@@ -44,10 +44,8 @@ QuestionFormat parse_question_format(const std::string& name) {
   return parse_name(question_format_names, name, "format of questions");
 }
 
-void require_span_format(QuestionFormat format, const std::string& what) {
-  if (format == QuestionFormat::squad) return;
-  throw_usage(fmt::format("`format` {}: {} takes squad alone so far", name_of(format), what),
-              "text qa evaluate scores predictions of all five; files shaped like SQuAD's work here");
+bool has_overlapping_windows(QuestionFormat format) {
+  return format != QuestionFormat::hotpotqa && format != QuestionFormat::wikihop;
 }
 
 WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice) {
@@ -59,6 +57,19 @@ WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice) {
       choice.max_question.value_or(std::max<std::size_t>(1, std::min(usual_question, windows.length / 4)));
   check_window_options(windows);
   return windows;
+}
+
+WindowOptions prediction_windows(std::int64_t length, const WindowChoice& choice,
+                                 const TextSettings& settings) {
+  WindowChoice filled = choice;
+  if (length == settings.length) {
+    if (!choice.overlap && !choice.step) {
+      filled.overlap = settings.overlap;
+      filled.step = settings.step;
+    }
+    if (!choice.max_question) filled.max_question = settings.max_question;
+  }
+  return chosen_windows(length, filled);
 }
 
 std::int64_t prediction_length(std::int64_t asked, const TextSettings& settings, const ModelConfig& config) {

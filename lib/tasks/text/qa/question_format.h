@@ -20,8 +20,9 @@ std::string name_of(QuestionFormat format);
 // Error{usage} for a name that is none, listing them.
 QuestionFormat parse_question_format(const std::string& name);
 
-// Error{usage} for a format whose head there is none of: `what` opens the message ("training").
-void require_span_format(QuestionFormat format, const std::string& what);
+// Whether long contexts are cut into windows that overlap (windows.h); of wikihop supports go on where the
+// window before ended, and of hotpotqa what does not fit is left out.
+bool has_overlapping_windows(QuestionFormat format);
 
 // What may be said of windows; the rest follows from the length of an input.
 struct WindowChoice {
@@ -33,6 +34,11 @@ struct WindowChoice {
 // Windows of inputs of at most `length` tokens. So 4096 tokens overlap by 1024, and Hugging Face's 384 by its
 // 128. Error{usage} as check_window_options.
 WindowOptions chosen_windows(std::int64_t length, const WindowChoice& choice);
+
+// Of prediction: what `choice` leaves open is as text.json names it, where the inputs have the length of
+// training.
+WindowOptions prediction_windows(std::int64_t length, const WindowChoice& choice,
+                                 const TextSettings& settings);
 
 // The length of inputs: `asked`, where it is not 0; else what text.json names; else, of a folder without
 // text.json, Hugging Face's 384, at most what the model takes. Error{usage} for more than the model takes.

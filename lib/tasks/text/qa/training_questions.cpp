@@ -81,31 +81,29 @@ TrainingQuestions read_training_questions(const std::string& path, const SquadOp
   side.outside_ = ceiling.outside();
   side.ceiling_ = ceiling.exact_match();
   side.cut_questions_ = encoder.cut_questions();
+  side.max_question_ = windows.max_question;
   side.unknown_ = encoder.unknown();
   side.skipped_ = reader.skipped();
   side.noted_ = reader.noted();
   return side;
 }
 
-void say_questions(const std::string& path, const TrainingQuestions& questions,
-                   const WindowOptions& windows) {
+void TrainingQuestions::say(const std::string& path) const {
   log_info(fmt::format(
       "{}: {} questions ({} without an answer) in {} windows, {} of them with the answer; labels that are all "
       "right would give an exact match of {:.2f}",
-      path, questions.questions(), questions.unanswerable(), questions.windows(),
-      questions.answered_windows(), questions.ceiling()));
-  if (!questions.skipped().empty())
-    log_warning(fmt::format("{}: questions left out: {}", path, questions.skipped().text()));
-  if (!questions.noted().empty()) log_info(fmt::format("{}: {}", path, questions.noted().text()));
-  if (questions.outside() > 0) {
-    log_warning(fmt::format("{}: {} answers lie in no window whole; a larger `overlap` keeps them", path,
-                            questions.outside()));
+      path, questions(), unanswerable(), windows(), answered_windows(), ceiling()));
+  if (!skipped().empty()) log_warning(fmt::format("{}: questions left out: {}", path, skipped().text()));
+  if (!noted().empty()) log_info(fmt::format("{}: {}", path, noted().text()));
+  if (outside() > 0) {
+    log_warning(
+        fmt::format("{}: {} answers lie in no window whole; a larger `overlap` keeps them", path, outside()));
   }
-  if (questions.cut_questions() > 0) {
-    log_warning(fmt::format("{}: {} questions are longer than {} tokens and are cut", path,
-                            questions.cut_questions(), windows.max_question));
+  if (cut_questions() > 0) {
+    log_warning(fmt::format("{}: {} questions are longer than {} tokens and are cut", path, cut_questions(),
+                            max_question_));
   }
-  if (const auto warning = questions.unknown().warning()) log_warning(path + ": " + *warning);
+  if (const auto warning = unknown().warning()) log_warning(path + ": " + *warning);
 }
 
 }  // namespace bigbird

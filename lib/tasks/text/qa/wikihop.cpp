@@ -100,11 +100,14 @@ WikiHopEncoder::WikiHopEncoder(const Tokenizer& tokenizer, const TextEncodingOpt
       candidate_opens_(piece_named(tokenizer, "<ans>")),
       candidate_closes_(piece_named(tokenizer, "<sep_4>")) {}
 
-std::vector<std::uint32_t> WikiHopEncoder::ids_of(const std::string& text) const {
-  return encode_text(tokenizer_, strip_white_space(text), encoding_).ids;
+std::vector<std::uint32_t> WikiHopEncoder::ids_of(const std::string& text, UnknownTally* unknown) const {
+  const EncodedText encoded = encode_text(tokenizer_, strip_white_space(text), encoding_);
+  if (unknown != nullptr) unknown->add(encoded);
+  return encoded.ids;
 }
 
-WikiHopInputs WikiHopEncoder::encode(const WikiHopExample& example, std::size_t length) const {
+WikiHopInputs WikiHopEncoder::encode(const WikiHopExample& example, std::size_t length,
+                                     UnknownTally* unknown) const {
   const std::uint32_t sep = tokenizer_.special().sep;
   WikiHopInputs inputs;
   WikiHopInput head;
@@ -112,12 +115,12 @@ WikiHopInputs WikiHopEncoder::encode(const WikiHopExample& example, std::size_t 
     to.insert(to.end(), ids.begin(), ids.end());
   };
   head.ids = {tokenizer_.special().cls, query_opens_};
-  append(head.ids, ids_of(example.query));
+  append(head.ids, ids_of(example.query, unknown));
   head.ids.push_back(query_closes_);
   for (const std::string& candidate : example.candidates) {
     inputs.candidate_marks.push_back(head.ids.size());
     head.ids.push_back(candidate_opens_);
-    append(head.ids, ids_of(candidate));
+    append(head.ids, ids_of(candidate, unknown));
     head.ids.push_back(candidate_closes_);
   }
   head.ids.push_back(sep);
@@ -126,7 +129,7 @@ WikiHopInputs WikiHopEncoder::encode(const WikiHopExample& example, std::size_t 
   std::vector<std::uint32_t> text;
   for (const std::string& support : example.supports) {
     if (!text.empty()) text.push_back(sep);
-    append(text, ids_of(support));
+    append(text, ids_of(support, unknown));
   }
   // One token of text at least, and the last [SEP].
   if (head.ids.size() + 2 > length) {

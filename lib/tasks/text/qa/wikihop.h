@@ -73,11 +73,12 @@ class WikiHopEncoder {
 
   // Inputs of at most `length` tokens; all supports are in them, each token once, one after the other: a
   // support that does not fit goes on in the next window. Error{usage} where query and candidates leave no
-  // room.
-  WikiHopInputs encode(const WikiHopExample& example, std::size_t length) const;
+  // room. `unknown`, where given, counts.
+  WikiHopInputs encode(const WikiHopExample& example, std::size_t length,
+                       UnknownTally* unknown = nullptr) const;
 
  private:
-  std::vector<std::uint32_t> ids_of(const std::string& text) const;
+  std::vector<std::uint32_t> ids_of(const std::string& text, UnknownTally* unknown) const;
 
   const Tokenizer& tokenizer_;
   TextEncodingOptions encoding_;

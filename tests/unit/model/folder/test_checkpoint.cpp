@@ -89,6 +89,48 @@ TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {
   }
 }
 
+TEST_F(ModelFolder, AHeadForAnswersInPartsStartsFromTheSeedUnlessItIsTheStoredOne) {
+  LoadOptions options;
+  options.head = HeadType::structured_answers;
+  options.seed = 9;
+  options.token_scores = {{"start", true}, {"end", true}};
+  options.type_names = {"span", "yes", "no"};
+  const LoadedModel fresh = load_model(path(), options);
+  const ParameterLayout layout(fresh.config);
+  EXPECT_EQ(fresh.config.token_scores, options.token_scores);
+  EXPECT_EQ(fresh.config.label_names, options.type_names);
+  EXPECT_EQ(fresh.config.num_labels, 3);
+  const std::vector<float> drawn = initial_parameters(layout, fresh.config, 9);
+  const auto part = [&](const std::vector<float>& values, const std::string& name) {
+    const TensorSpec& spec = *layout.find(name);
+    return std::vector<float>(values.begin() + spec.offset, values.begin() + spec.offset + spec.count);
+  };
+  const std::string words = "bert.embeddings.word_embeddings.weight", scores = "answer_scores.token.weight";
+  EXPECT_EQ(part(fresh.parameters, scores), part(drawn, scores));
+  EXPECT_NE(part(fresh.parameters, words), part(drawn, words));
+
+  testing::TemporaryFolder trained;
+  const std::string folder = trained.path().string();
+  write_model_files(folder, fresh.config, layout, fresh.parameters, "", "# card\n");
+  options.seed = 10;
+  EXPECT_EQ(load_model(folder, options).parameters, fresh.parameters);
+  EXPECT_EQ(load_model(folder, LoadOptions{}).parameters, fresh.parameters);
+  EXPECT_EQ(load_model(folder, HeadType::structured_answers, 10).parameters, fresh.parameters);
+  // Equal shapes, other meanings.
+  options.token_scores = {{"start", true}, {"sentence", false}};
+  const LoadedModel other = load_model(folder, options);
+  EXPECT_EQ(other.config.token_scores, options.token_scores);
+  EXPECT_NE(part(other.parameters, scores), part(fresh.parameters, scores));
+  EXPECT_EQ(part(other.parameters, words), part(fresh.parameters, words));
+  options.type_names.clear();
+  EXPECT_EQ(load_model(folder, options).config.num_labels, 0);
+  options.token_scores.clear();
+  EXPECT_EQ(load_model(folder, options).config.num_labels, 3);  // as stored
+  EXPECT_THROW(load_model(path(), options), Error);             // scores must be said where none are stored
+  options.head = HeadType::classification;
+  EXPECT_TRUE(load_model(folder, options).config.token_scores.empty());
+}
+
 TEST_F(ModelFolder, AnUnusedPoolerMayBeMissing) {
   ModelConfig config = tiny();
   config.head = HeadType::classification;

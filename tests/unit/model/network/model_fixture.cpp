@@ -28,6 +28,30 @@ ModelConfig tiny_config() {
   return config;
 }
 
+void add_answer_scores(ModelConfig& config) {
+  config.token_scores = {{"start", true}, {"sentence", false}, {"end", true}};
+  config.label_names = {"span", "yes", "no"};
+  config.num_labels = 3;
+}
+
+std::vector<TokenTargets> random_targets(const Batch& batch, const std::vector<TokenScore>& scores,
+                                         std::uint64_t seed) {
+  std::vector<TokenTargets> all;
+  for (const TokenScore& score : scores) {
+    TokenTargets& targets = all.emplace_back();
+    for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+      // As everywhere here: of the length and the seed only.
+      CounterRng rng(seed, Purpose::test, 5000 * all.size() + static_cast<std::uint64_t>(batch.lengths[s]));
+      targets.open_group();
+      for (std::int64_t i = 0; i < batch.lengths[s]; ++i) {
+        const bool is_right = rng.below(8) == 0;
+        if (score.softmax || rng.below(3) == 0) targets.add(batch.token_offsets[s] + i, is_right);
+      }
+    }
+  }
+  return all;
+}
+
 std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed) {
   const ParameterLayout layout(config);
   std::vector<float> values(static_cast<std::size_t>(layout.count()));
@@ -44,7 +68,7 @@ std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t se
 Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
   Batch batch;
   const bool single =
-      config.head == HeadType::pretraining ||
+      config.head == HeadType::pretraining || config.head == HeadType::structured_answers ||
       (config.head == HeadType::classification && config.problem_type == ProblemType::single_label);
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     // A sequence depends on its length and the seed only, not on its place in the batch.
@@ -72,6 +96,8 @@ Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& l
       batch.end_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
     }
   }
+  if (config.head == HeadType::structured_answers)
+    batch.token_targets = random_targets(batch, config.token_scores, seed);
   return batch;
 }
 
@@ -146,6 +172,22 @@ reference::Sequences reference_sequences(const ModelConfig& config, const Batch&
     result.plans.push_back(std::move(layers));
   }
   return result;
+}
+
+std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<TokenScore>& scores,
+                                                           const std::vector<TokenTargets>& targets) {
+  std::vector<reference::TokenScoreLabels> all;
+  for (std::size_t score = 0; score < scores.size(); ++score) {
+    reference::TokenScoreLabels& labels = all.emplace_back();
+    labels.softmax = scores[score].softmax;
+    const TokenTargets& of = targets[score];
+    for (std::size_t group = 0; group + 1 < of.group_offsets.size(); ++group) {
+      const auto begin = of.group_offsets[group], end = of.group_offsets[group + 1];
+      labels.groups.push_back({{of.rows.begin() + begin, of.rows.begin() + end},
+                               {of.right.begin() + begin, of.right.begin() + end}});
+    }
+  }
+  return all;
 }
 
 void expect_gradients(const Model& model, const reference::Parameters& expected) {

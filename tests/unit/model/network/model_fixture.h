@@ -15,12 +15,21 @@ namespace bigbird::testing {
 // Width 24, 2 heads, 2 layers, blocks of 4, vocabulary 37, dropout off.
 ModelConfig tiny_config();
 
+// Gives a config of this head (which takes no notice where it is another one) two scores of tokens that
+// compete and one that does not, and three types of answers.
+void add_answer_scores(ModelConfig& config);
+
 // Weights, biases and LayerNorm parameters all away from their initial values, so that every term counts.
 std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed);
 
 // Sequences of these lengths with random ids and types, and with random labels of every kind that the head
 // takes.
 Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed);
+
+// For every score of tokens a group in each sequence: of a softmax all its tokens, of which few are right (in
+// a short sequence perhaps none), of sigmoids some of them.
+std::vector<TokenTargets> random_targets(const Batch& batch, const std::vector<TokenScore>& scores,
+                                         std::uint64_t seed);
 
 BatchLimits limits_of(const Batch& batch);
 
@@ -31,6 +40,8 @@ std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& 
 reference::EncoderConfig reference_config(const ModelConfig& config);
 reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters);
 reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch);
+std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<TokenScore>& scores,
+                                                           const std::vector<TokenTargets>& targets);
 
 // Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
 double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);

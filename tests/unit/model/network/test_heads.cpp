@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
 
 #include "lib/core/error.h"
@@ -29,6 +30,7 @@ ModelConfig head_config(HeadType head) {
   config.head = head;
   config.num_labels = 3;
   config.sep_token_id = separator;
+  if (head == HeadType::structured_answers) add_answer_scores(config);
   return config;
 }
 
@@ -195,6 +197,167 @@ TEST_F(Heads, AnswersOfAMatrixWithPaddingAgreeWithTheReference) {
   }
 }
 
+const std::vector<TokenScore> start_and_end{{"start", true}, {"end", true}};
+
+TEST_F(Heads, SeveralRightStartsAndEndsAgreeWithTheReference) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  Batch batch = random_batch(config, ragged, 67);
+  batch.ids[3] = separator;
+  batch.start_positions.clear();
+  batch.end_positions.clear();
+  batch.token_targets = random_targets(batch, start_and_end, 68);
+  // One group over two sequences, as the windows of a document: their rows follow one another.
+  batch.token_targets[0].group_offsets.erase(batch.token_targets[0].group_offsets.begin() + 1);
+  // Answers in the question cost 1e6 nats, which leaves no digits for the others.
+  const std::vector<std::size_t> questions = question_labels(batch).question_lengths;
+  for (TokenTargets& side : batch.token_targets) {
+    auto right = side.right.begin();  // of the real tokens of all sequences
+    for (std::size_t s = 0; s < ragged.size(); right += ragged[s++])
+      std::fill(right + 1, right + static_cast<std::ptrdiff_t>(questions[s]), std::uint8_t{0});
+  }
+  const std::vector<float> parameters = random_parameters(config, 69);
+  const reference::QuestionResult expected = reference::question_answering(
+      reference_config(config), reference_parameters(config, parameters), reference_sequences(config, batch),
+      questions, reference_targets(start_and_end, batch.token_targets));
+  const auto model = run(config, batch, parameters, expected.loss);
+  expect_spans(*model, expected.logits);
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_EQ(result.start_count, batch.token_targets[0].answered_groups());
+  EXPECT_LE(result.start_count, 4);
+  EXPECT_GT(result.start_count, 1);
+  model->backward(mean_scale(result));
+  expect_gradients(*model, expected.gradients);
+}
+
+TEST_F(Heads, OneRightPositionInGroupsIsThePositionItself) {
+  const ModelConfig config = head_config(HeadType::question_answering);
+  const Batch batch = random_batch(config, ragged, 70);
+  Batch grouped = batch;
+  grouped.start_positions.clear();
+  grouped.end_positions.clear();
+  for (const auto* positions : {&batch.start_positions, &batch.end_positions}) {
+    TokenTargets& side = grouped.token_targets.emplace_back();
+    for (std::size_t s = 0; s < ragged.size(); ++s) {
+      side.open_group();
+      for (std::int64_t t = 0; t < ragged[s]; ++t) side.add(batch.token_offsets[s] + t, t == (*positions)[s]);
+    }
+  }
+  const auto model = make_model(*backend, config, batch, {.training = true}, random_parameters(config, 71));
+  const ForwardResult one = model->forward(batch, {}), group = model->forward(grouped, {});
+  EXPECT_NEAR(group.start_loss_sum, one.start_loss_sum, 1e-5 * one.start_loss_sum);
+  EXPECT_NEAR(group.end_loss_sum, one.end_loss_sum, 1e-5 * one.end_loss_sum);
+  EXPECT_EQ(group.start_count, one.start_count);
+}
+
+TEST_F(Heads, AnswersInPartsAgreeWithTheReference) {
+  for (const bool types : {true, false}) {
+    ModelConfig config = head_config(HeadType::structured_answers);
+    if (!types) {
+      config.label_names.clear();
+      config.num_labels = 0;
+    }
+    Batch batch = random_batch(head_config(HeadType::structured_answers), ragged, 72);
+    batch.sequence_labels[2] = ignored_label;
+    if (!types) batch.sequence_labels.clear();
+    const std::vector<float> parameters = random_parameters(config, 73);
+    const reference::StructuredLabels labels{reference_targets(config.token_scores, batch.token_targets),
+                                             {batch.sequence_labels.begin(), batch.sequence_labels.end()}};
+    const reference::StructuredResult expected =
+        reference::structured_answers(reference_config(config), reference_parameters(config, parameters),
+                                      reference_sequences(config, batch), labels);
+    const auto model = run(config, batch, parameters, expected.loss);
+    for (std::size_t score = 0; score < 3; ++score) {
+      std::vector<double> column;
+      for (std::size_t row = 0; row < expected.logits.rows; ++row)
+        column.push_back(expected.logits(row, score));
+      EXPECT_LT(relative_error(model->token_logits(score).data(), column), tolerance) << score;
+    }
+    EXPECT_THROW(model->token_logits(3), Error);
+    if (types) {
+      EXPECT_LT(relative_error(model->sequence_logits().data(), expected.type_logits.values), tolerance);
+    } else {
+      EXPECT_THROW(model->sequence_logits(), Error);
+    }
+    const ForwardResult result = model->forward(batch, {});
+    EXPECT_EQ(result.sequence_count, types ? 4 : 0);
+    EXPECT_EQ(result.mark_count, 5);
+    EXPECT_LT(result.choice_count, 10);  // a group without a right row is not counted
+    model->zero_gradients();
+    model->backward(mean_scale(result));
+    expect_gradients(*model, expected.gradients);
+  }
+}
+
+// Micro-batches with the scale of all of them together have the gradient of the whole.
+TEST_F(Heads, PartsOfABatchAddUpToTheWhole) {
+  const ModelConfig config = head_config(HeadType::structured_answers);
+  const std::vector<float> parameters = random_parameters(config, 74);
+  const Batch whole = random_batch(config, ragged, 75);
+  const Batch first = random_batch(config, {ragged[0], ragged[1]}, 75),
+              rest = random_batch(config, {ragged[2], ragged[3], ragged[4]}, 75);
+  const auto model = make_model(*backend, config, whole, {.training = true}, parameters);
+  const LossScale scale = mean_scale(model->forward(whole, {}));
+  model->backward(scale);
+  const std::vector<float> expected = model->host_gradients();
+  model->zero_gradients();
+  for (const Batch* part : {&first, &rest}) {
+    model->forward(*part, {});
+    model->backward(scale);
+  }
+  const std::vector<double> wide(expected.begin(), expected.end());
+  EXPECT_LT(relative_error(model->host_gradients().data(), wide), tolerance);
+}
+
+TEST_F(Heads, AnswersInPartsHaveNoLossWithoutTargets) {
+  const ModelConfig config = head_config(HeadType::structured_answers);
+  Batch batch = random_batch(config, ragged, 76);
+  batch.token_targets.clear();
+  batch.sequence_labels.clear();
+  const auto model = make_model(*backend, config, batch, {.training = true}, random_parameters(config, 77));
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_EQ(scaled_loss(result, mean_scale(result)), 0.0);
+  model->zero_gradients();
+  model->backward({1, 1, 1, 1, 1, 1});
+  for (const float gradient : model->host_gradients()) EXPECT_EQ(gradient, 0.0f);
+}
+
+TEST_F(Heads, TargetsOfTokensThatDoNotFitTheBatchAreRefused) {
+  const ModelConfig config = head_config(HeadType::structured_answers);
+  const Batch batch = random_batch(config, {33, 9}, 78);
+  const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 79));
+  const auto refused = [&](const std::function<void(Batch&)>& damage) {
+    Batch damaged = batch;
+    damage(damaged);
+    EXPECT_THROW(model->forward(damaged, {}), Error);
+  };
+  model->forward(batch, {});
+  refused([](Batch& b) { b.token_targets.pop_back(); });
+  refused([](Batch& b) { b.token_targets[0].rows[0] = -1; });
+  refused([](Batch& b) { b.token_targets[0].rows[0] = static_cast<std::int32_t>(b.tokens()); });
+  refused([](Batch& b) { b.token_targets[0].rows[0] = 33; });  // padding
+  refused([](Batch& b) { b.token_targets[0].rows[0] = b.token_targets[0].rows[1]; });
+  refused([](Batch& b) { b.token_targets[0].right[0] = 2; });
+  refused([](Batch& b) { b.token_targets[0].right.pop_back(); });
+  refused([](Batch& b) { b.token_targets[0].group_offsets.back() -= 1; });
+  refused([](Batch& b) { b.token_targets[0].group_offsets.front() = 1; });
+  refused([](Batch& b) { b.token_targets[0].group_offsets[1] = 50; });
+  refused([](Batch& b) { b.token_targets[0].group_offsets.clear(); });
+  refused([](Batch& b) { b.token_targets[0].open_group(); });  // more groups than sequences
+  refused([](Batch& b) { b.start_positions = b.end_positions = {1, 1}; });
+  refused([](Batch& b) { b.sequence_labels[0] = 3; });
+
+  const ModelConfig questions = head_config(HeadType::question_answering);
+  Batch positions = random_batch(questions, {33, 9}, 80);
+  const auto other = make_model(*backend, questions, positions, {}, random_parameters(questions, 81));
+  positions.token_targets = random_targets(positions, start_and_end, 82);
+  EXPECT_THROW(other->forward(positions, {}), Error);  // beside positions
+  positions.start_positions.clear();
+  positions.end_positions.clear();
+  other->forward(positions, {});
+  positions.token_targets.pop_back();
+  EXPECT_THROW(other->forward(positions, {}), Error);
+}
+
 TEST_F(Heads, PaddingOfARaggedBatchDoesNotChangeAnAnswer) {
   const ModelConfig config = head_config(HeadType::question_answering);
   const std::vector<float> parameters = random_parameters(config, 61);
@@ -205,6 +368,19 @@ TEST_F(Heads, PaddingOfARaggedBatchDoesNotChangeAnAnswer) {
   const ForwardResult after = model->forward(batch, {});
   EXPECT_EQ(before.start_loss_sum, after.start_loss_sum);
   EXPECT_EQ(before.end_loss_sum, after.end_loss_sum);
+
+  const ModelConfig in_parts = head_config(HeadType::structured_answers);
+  Batch parts = random_batch(in_parts, {33}, 62);
+  const auto other = make_model(*backend, in_parts, parts, {}, random_parameters(in_parts, 61));
+  const ForwardResult first = other->forward(parts, {});
+  const std::vector<float> logits = other->token_logits(0);
+  for (std::size_t t = 33; t < parts.ids.size(); ++t) parts.ids[t] = 9;
+  const ForwardResult second = other->forward(parts, {});
+  EXPECT_GT(first.choice_loss_sum, 0.0);
+  EXPECT_EQ(first.choice_loss_sum, second.choice_loss_sum);
+  EXPECT_EQ(first.mark_loss_sum, second.mark_loss_sum);
+  EXPECT_EQ(first.sequence_loss_sum, second.sequence_loss_sum);
+  EXPECT_TRUE(std::equal(logits.begin(), logits.begin() + 33, other->token_logits(0).begin()));
 }
 
 TEST_F(Heads, PositionsOutsideAndTargetsThatAreNotNumbersAreRefused) {

@@ -31,12 +31,14 @@ TEST(Layout, QueryKeyAndValueAreNeighbours) {
 }
 
 TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
-  for (const HeadType head : {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm,
-                              HeadType::classification, HeadType::question_answering}) {
+  for (const HeadType head :
+       {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm, HeadType::classification,
+        HeadType::question_answering, HeadType::structured_answers}) {
     for (const NormType norm : {NormType::postnorm, NormType::prenorm}) {
       ModelConfig config;
       config.head = head;
       config.norm_type = norm;
+      config.token_scores = {{"start", true}, {"end", true}};
       config.embedding_norm = usual_embedding_norm(norm);
       const ParameterLayout layout(config);
       std::int64_t next = 0;
@@ -50,10 +52,11 @@ TEST(Layout, TensorsCoverTheArenaWithoutGaps) {
 }
 
 TEST(Layout, OnlyMatricesInUseDecay) {
-  for (const HeadType head :
-       {HeadType::pretraining, HeadType::masked_lm, HeadType::classification, HeadType::question_answering}) {
+  for (const HeadType head : {HeadType::pretraining, HeadType::masked_lm, HeadType::classification,
+                              HeadType::question_answering, HeadType::structured_answers}) {
     ModelConfig config;
     config.head = head;
+    config.token_scores = {{"start", true}, {"end", true}};
     const ParameterLayout layout(config);
     for (const TensorSpec& spec : layout.tensors()) {
       const bool unused = spec.name.starts_with("bert.pooler.") && head != HeadType::pretraining;
@@ -67,6 +70,7 @@ TEST(Layout, HeadsHoldTheTensorsThatTransformersLoads) {
   const auto names_behind_the_layers = [](HeadType head) {
     ModelConfig config;
     config.head = head;
+    config.token_scores = {{"start", true}};
     const ParameterLayout layout(config);
     std::set<std::string> names;
     for (const TensorSpec& spec : layout.tensors()) {
@@ -90,6 +94,10 @@ TEST(Layout, HeadsHoldTheTensorsThatTransformersLoads) {
   EXPECT_EQ(names_behind_the_layers(HeadType::masked_lm), masked);
   EXPECT_EQ(names_behind_the_layers(HeadType::pretraining), pretraining);
   EXPECT_EQ(names_behind_the_layers(HeadType::classification), classification);
+  // Which transformers does not know.
+  EXPECT_EQ(names_behind_the_layers(HeadType::structured_answers),
+            (Names{"answer_scores.token.bias", "answer_scores.token.weight", "answer_scores.type.bias",
+                   "answer_scores.type.weight"}));
   EXPECT_EQ(names_behind_the_layers(HeadType::question_answering),
             (Names{"qa_classifier.intermediate.dense.bias", "qa_classifier.intermediate.dense.weight",
                    "qa_classifier.output.LayerNorm.bias", "qa_classifier.output.LayerNorm.weight",

@@ -32,6 +32,7 @@ ModelConfig dropout_config(Body body, HeadType head) {
   }
   config.head = head;
   config.num_labels = 3;
+  if (head == HeadType::structured_answers) add_answer_scores(config);
   config.hidden_dropout_prob = 0.1;
   config.attention_probs_dropout_prob = 0.2;
   config.classifier_dropout = 0.3;
@@ -115,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, EveryBodyAndHead,
     ::testing::Combine(::testing::Values(Body::postnorm, Body::prenorm, Body::gena),
                        ::testing::Values(HeadType::pretraining, HeadType::classification,
-                                         HeadType::question_answering)),
+                                         HeadType::question_answering, HeadType::structured_answers)),
     [](const auto& test) {
       const Body body = std::get<0>(test.param);
       std::string head = name_of(std::get<1>(test.param));

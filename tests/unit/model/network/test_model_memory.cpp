@@ -32,9 +32,11 @@ TEST(ModelMemory, RowsAddUpToParametersGradientsArenaAndKernels) {
   const auto backend = kernels::make_cpu_backend();
   ModelConfig config = tiny_config();
   const BatchLimits limits{128, 3, 20, 64};
-  for (const HeadType head : {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm,
-                              HeadType::classification, HeadType::question_answering}) {
+  for (const HeadType head :
+       {HeadType::encoder, HeadType::pretraining, HeadType::masked_lm, HeadType::classification,
+        HeadType::question_answering, HeadType::structured_answers}) {
     config.head = head;
+    add_answer_scores(config);
     for (const ModelOptions options : {ModelOptions{}, ModelOptions{true, false}, ModelOptions{true, true}}) {
       Arena counted(nullptr);
       plan_activations(counted, config, limits, options, *backend);
@@ -117,6 +119,12 @@ TEST(ModelMemory, TheQuestionHeadHasPlaceOfItsOwn) {
     for (const float* row : {head.penalty, head.start, head.end}) add(row, 128 * sizeof(float));
     add_memory(head.labels, 6 * sizeof(std::int32_t));
     add(head.losses, 6 * sizeof(float));
+    for (const TokenTargetActivations& side : head.targets) {
+      add_memory(side.rows, 128 * sizeof(std::int32_t));
+      add_memory(side.right, 128 * sizeof(std::int32_t));
+      add_memory(side.offsets, 4 * sizeof(std::int32_t));
+      add(side.losses, 3 * sizeof(float));
+    }
     EXPECT_EQ(head.block.pre.data() != nullptr, training);
     EXPECT_EQ(head.dstart.data() != nullptr, training);
     if (training) {

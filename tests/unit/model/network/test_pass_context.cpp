@@ -62,6 +62,20 @@ TEST_F(CallKeys, TokensThatCompeteForAnAnswerCount) {
   EXPECT_NE(key(batch), key(padded));
 }
 
+TEST_F(CallKeys, GroupsOfTokensCountButNotTheirRows) {
+  config_.head = HeadType::structured_answers;
+  add_answer_scores(config_);
+  const Batch batch = random_batch(config_, {30, 9}, 1);
+  Batch others = batch, joined = batch, unlabelled = batch;
+  others.token_targets = random_targets(batch, config_.token_scores, 2);
+  ASSERT_NE(others.token_targets[1].rows.size(), batch.token_targets[1].rows.size());
+  joined.token_targets[0].group_offsets.erase(joined.token_targets[0].group_offsets.begin() + 1);
+  unlabelled.token_targets.clear();
+  EXPECT_EQ(key(batch), key(others));
+  EXPECT_NE(key(batch), key(joined));
+  EXPECT_NE(key(batch), key(unlabelled));
+}
+
 // Short sequences take full attention (up to 7 blocks of 4 here), where probabilities may be dropped.
 TEST(AttentionRuns, ABatchIsCutWhereDropoutOfProbabilitiesBeginsAndEnds) {
   ModelConfig config = tiny_config();

@@ -25,6 +25,9 @@ TEST_F(TextSettingsFile, WhatWasWrittenIsReadBack) {
   settings.length = 384;
   settings.second_type = true;
   settings.encoding = {WhiteSpace::fold, true};
+  settings.step = 100;
+  settings.max_question = 20;
+  settings.version_2 = true;
   const auto files = text_settings_files(settings);
   ASSERT_EQ(files.size(), 1u);
   ASSERT_EQ(files.begin()->first, "text.json");
@@ -35,6 +38,10 @@ TEST_F(TextSettingsFile, WhatWasWrittenIsReadBack) {
   EXPECT_TRUE(back.second_type);
   EXPECT_EQ(back.encoding.white_space, WhiteSpace::fold);
   EXPECT_TRUE(back.encoding.ascii_punctuation);
+  EXPECT_EQ(back.step, 100U);
+  EXPECT_FALSE(back.overlap.has_value());
+  EXPECT_EQ(back.max_question, 20U);
+  EXPECT_EQ(back.version_2, true);
 }
 
 // A folder of Hugging Face's has no such file.
@@ -59,7 +66,13 @@ TEST_F(TextSettingsFile, DamagedOrLaterFilesAreRefused) {
                             "damaged");
   testing::expect_bad_input(error(R"({"task": "poetry", "length": 0, )" + rest + "}"), "text.json", "task");
   testing::expect_bad_input(error(R"({"task": "qa", "length": -1, )" + rest + "}"), "text.json", "negative");
-  EXPECT_EQ(read_text_settings(write(R"({"task": "qa", "length": 9, )" + rest + "}")).length, 9);
+  const TextSettings older = read_text_settings(write(R"({"task": "qa", "length": 9, )" + rest + "}"));
+  EXPECT_EQ(older.length, 9);
+  EXPECT_FALSE(older.overlap || older.step || older.max_question || older.version_2);
+  const std::string length = R"({"task": "qa", "length": 9, )";
+  testing::expect_bad_input(error(length + R"("overlap": 10, )" + rest + "}"), "text.json", "windows");
+  testing::expect_bad_input(error(length + R"("step": -1, )" + rest + "}"), "text.json", "windows");
+  testing::expect_bad_input(error(length + R"("version_2": 1, )" + rest + "}"), "text.json", "damaged");
 }
 
 }  // namespace

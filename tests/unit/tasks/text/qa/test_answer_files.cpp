@@ -108,5 +108,62 @@ TEST(AnswerFiles, GoThroughAnOutputStream) {
   EXPECT_EQ(testing::read_text(folder / "predictions.json"), "{\n    \"a\": \"Rome\"\n}\n");
 }
 
+TEST(AnswerFiles, ATextAloneIsOfPredictions) {
+  std::string text;
+  AnswerFileWriter writer(AnswerFile::predictions, [&](std::string_view part) { text += part; });
+  writer.add_text("q\"", "a \u00e9");
+  writer.finish();
+  EXPECT_EQ(text, "{\n    \"q\\\"\": \"a \\u00e9\"\n}\n");
+  AnswerFileWriter odds(AnswerFile::null_odds, [](std::string_view) {});
+  testing::expect_message(testing::error_of([&] { odds.add_text("q", "a"); }), "answer alone", "null odds");
+}
+
+TEST(AnswerFiles, HotpotAnswersAndFactsAreTwoObjects) {
+  std::string text;
+  const auto write = [&](std::string_view part) { text += part; };
+  HotpotFileWriter writer(write);
+  const std::vector<SupportingFact> facts = {{"A \"b\"", 0}, {"\u00e9", 12}};
+  writer.add("one", "the \u20ac", facts);
+  writer.add("two", "", {});
+  writer.finish();
+  EXPECT_EQ(text,
+            "{\n    \"answer\": {\n        \"one\": \"the \\u20ac\",\n        \"two\": \"\"\n    },\n"
+            "    \"sp\": {\n        \"one\": [[\"A \\\"b\\\"\", 0], [\"\\u00e9\", 12]],\n"
+            "        \"two\": []\n    }\n}\n");
+  text.clear();
+  HotpotFileWriter(write).finish();
+  EXPECT_EQ(text, "{\n    \"answer\": {},\n    \"sp\": {}\n}\n");
+}
+
+TEST(AnswerFiles, PagesAreAListOfObjects) {
+  std::string text;
+  const auto write = [&](std::string_view part) { text += part; };
+  NqFileWriter writer(write);
+  NqPrediction prediction;
+  prediction.id = -5;
+  prediction.long_answer = {10, 20, 1, 2};
+  prediction.long_score = 1.5;
+  prediction.short_answers.push_back({-1, -1, 1, 2});
+  writer.add(prediction);
+  NqPrediction other;
+  other.id = 6;
+  other.yes_no = NqYesNo::yes;
+  writer.add(other);
+  writer.finish();
+  EXPECT_EQ(
+      text,
+      "{\"predictions\": [\n"
+      R"({"example_id":-5,"long_answer":{"start_byte":10,"end_byte":20,"start_token":1,"end_token":2},)"
+      R"("long_answer_score":1.5,"short_answers":[{"start_byte":-1,"end_byte":-1,"start_token":1,"end_token":2}],)"
+      R"("short_answers_score":0.0,"yes_no_answer":"NONE"})"
+      ",\n"
+      R"({"example_id":6,"long_answer":{"start_byte":-1,"end_byte":-1,"start_token":-1,"end_token":-1},)"
+      R"("long_answer_score":0.0,"short_answers":[],"short_answers_score":0.0,"yes_no_answer":"YES"})"
+      "\n]}\n");
+  text.clear();
+  NqFileWriter(write).finish();
+  EXPECT_EQ(text, "{\"predictions\": []}\n");
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -11,6 +11,7 @@
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/finetune.h"
 #include "lib/tasks/text/qa/squad_reader.h"
+#include "lib/tasks/text/qa/training_questions.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/io/expect_error.h"
@@ -109,7 +110,7 @@ TEST_F(QuestionFinetune, AnEpochVisitsEveryWindowOnceInAnOrderOfTheSeed) {
   run.accumulate = 3;
   const auto epoch = [&](std::uint64_t seed, std::uint64_t step) {
     run.seed = seed;
-    const AnswerSpanTask task(run, config, questions, nullptr);
+    const AnswerTask task(run, config, questions, nullptr);
     std::vector<std::string> seen;
     for (const Batch& batch : task.batches(step)) {
       EXPECT_LE(batch.sequences(), micro_batch(run));
@@ -146,6 +147,10 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   EXPECT_EQ(settings.data_format, "squad");
   EXPECT_EQ(settings.length, 128);
   EXPECT_EQ(settings.encoding.white_space, WhiteSpace::fold);
+  EXPECT_EQ(settings.overlap, 42U);
+  EXPECT_FALSE(settings.step.has_value());
+  EXPECT_EQ(settings.max_question, 32U);
+  EXPECT_EQ(settings.version_2, false);
   const auto config = nlohmann::json::parse(testing::read_text(folder / "run/final/config.json"));
   EXPECT_EQ(config.at("architectures").at(0), "BigBirdForQuestionAnswering");
 
@@ -191,8 +196,17 @@ TEST_F(QuestionFinetune, AResumedRunMustBeOfTheSameWindows) {
 
 TEST_F(QuestionFinetune, RefusesWhatItCannotTrain) {
   QuestionFinetuneOptions run = options("run");
-  run.format = QuestionFormat::hotpotqa;
-  expect_message(error_of([&] { question_finetune(run, *backend); }), "`format` hotpotqa", "squad");
+  run.format = QuestionFormat::triviaqa;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "triviaqa", "`evidence`");
+  run.evidence = path("nowhere");
+  run.max_windows = 0;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "`max_windows` 0", "one window");
+  run = options("run");
+  run.keep_null = 1.5;
+  expect_message(error_of([&] { question_finetune(run, *backend); }), "`keep_null` 1.5", "between 0 and 1");
+  run = options("run");
+  run.format = QuestionFormat::wikihop;
+  testing::expect_bad_input(error_of([&] { question_finetune(run, *backend); }), "vocabulary", "<sep_0>");
   run = options("run");
   run.length = 129;
   expect_message(error_of([&] { question_finetune(run, *backend); }), "`length` 129", "128 positions");
@@ -238,6 +252,33 @@ TEST(QuestionWindows, DefaultsFollowTheLength) {
   expect_message(error_of([&] { chosen_windows(384, choice); }), "`step`", "400");
 }
 
+TEST(QuestionWindows, PredictionTakesThoseOfTrainingAtTheSameLength) {
+  TextSettings settings;
+  settings.length = 384;
+  settings.overlap = 100;
+  settings.max_question = 20;
+  const auto windows = [&](std::int64_t length, const WindowChoice& choice = {}) {
+    const WindowOptions chosen = prediction_windows(length, choice, settings);
+    return std::tuple(chosen.overlap, chosen.step.value_or(0), chosen.max_question);
+  };
+  EXPECT_EQ(windows(384), std::tuple(100U, 0U, 20U));
+  EXPECT_EQ(windows(512), std::tuple(170U, 0U, 64U)) << "the usual ones of another length";
+  WindowChoice choice;
+  choice.step = 50;
+  EXPECT_EQ(std::get<1>(windows(384, choice)), 50U);
+  EXPECT_EQ(std::get<2>(windows(384, choice)), 20U);
+  choice = {};
+  choice.overlap = 7;
+  choice.max_question = 9;
+  EXPECT_EQ(windows(384, choice), std::tuple(7U, 0U, 9U));
+  settings.overlap.reset();
+  settings.step = 60;
+  EXPECT_EQ(std::get<1>(windows(384)), 60U);
+  settings = {};
+  settings.length = 384;  // of a folder that does not tell
+  EXPECT_EQ(windows(384), std::tuple(128U, 0U, 64U));
+}
+
 TEST(QuestionWindows, LengthsComeFromTheFolderOrFromTransformers) {
   ModelConfig config;
   config.max_position_embeddings = 4096;
@@ -259,8 +300,8 @@ TEST(QuestionFormats, NamesAreThoseOfTheDataSets) {
   for (const char* name : {"squad", "hotpotqa", "nq", "triviaqa", "wikihop"})
     EXPECT_EQ(name_of(parse_question_format(name)), name);
   expect_message(error_of([] { parse_question_format("quac"); }), "quac", "format of questions");
-  EXPECT_FALSE(error_of([] { require_span_format(QuestionFormat::squad, "x"); }));
-  expect_message(error_of([] { require_span_format(QuestionFormat::wikihop, "x"); }), "wikihop", "squad");
+  EXPECT_TRUE(has_overlapping_windows(QuestionFormat::natural_questions));
+  EXPECT_FALSE(has_overlapping_windows(QuestionFormat::hotpotqa));
 }
 
 }  // namespace

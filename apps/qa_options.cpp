@@ -1,0 +1,78 @@
+// Options of the verbs on questions; see qa_options.h.
+#include "apps/qa_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/core/error.h"
+
+namespace bigbird::apps {
+
+void FormatOptions::add(CLI::Option* option, std::vector<QuestionFormat> formats) {
+  options_.emplace_back(option, std::move(formats));
+}
+
+void FormatOptions::check(const std::string& verb, QuestionFormat format) const {
+  for (const auto& [option, formats] : options_) {
+    if (option->count() == 0 || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    std::vector<std::string> names;
+    for (const QuestionFormat one : formats) names.push_back(name_of(one));
+    throw_usage(fmt::format("{}: --{} is of {}, and the format is {}", verb, option->get_lnames().front(),
+                            fmt::join(names, ", "), name_of(format)),
+                "leave the option away, or take another --format");
+  }
+}
+
+void add_window_options(Verb& verb, WindowChoice& windows, const std::string& otherwise,
+                        FormatOptions& formats) {
+  const std::vector<QuestionFormat> cut = {QuestionFormat::squad, QuestionFormat::natural_questions,
+                                           QuestionFormat::triviaqa};
+  constexpr const char* group = "Windows of long texts (squad, nq, triviaqa)";
+  CLI::App& app = verb.app();
+  formats.add(
+      app.add_option("--overlap", windows.overlap,
+                     "Context tokens that a window shares with the one before it (doc_stride of "
+                     "Hugging Face's run_qa); default a third of the length, at most 1024: 128 of 384" +
+                         otherwise)
+          ->type_name("TOKENS")
+          ->group(group),
+      cut);
+  formats.add(app.add_option("--step", windows.step,
+                             "Instead: context tokens from one window to the next (doc_stride of BERT's and "
+                             "ETC's scripts; the paper's stride of 2048 for nq)")
+                  ->excludes("--overlap")
+                  ->type_name("TOKENS")
+                  ->group(group),
+              cut);
+  formats.add(app.add_option("--max-question", windows.max_question,
+                             "Tokens of a question that are kept, of hotpotqa too; default 64, at most a "
+                             "quarter of the length" +
+                                 otherwise)
+                  ->type_name("TOKENS")
+                  ->group(group),
+              {QuestionFormat::squad, QuestionFormat::natural_questions, QuestionFormat::triviaqa,
+               QuestionFormat::hotpotqa});
+}
+
+void TriviaChoice::add(Verb& verb, FormatOptions& formats) {
+  CLI::App& app = verb.app();
+  formats.add(app.add_option("--evidence", evidence_,
+                             "The folder evidence of the download: documents are in its wikipedia and web")
+                  ->type_name("DIR")
+                  ->group("Of triviaqa"),
+              {QuestionFormat::triviaqa});
+  formats.add(app.add_option("--domain", domain_,
+                             "wikipedia: the documents of a question compete; web: each has an answer")
+                  ->check(CLI::IsMember({"wikipedia", "web"}))
+                  ->group("Of triviaqa"),
+              {QuestionFormat::triviaqa});
+}
+
+void TriviaChoice::check(const std::string& verb, QuestionFormat format) const {
+  if (format != QuestionFormat::triviaqa || !evidence_.empty()) return;
+  throw_usage(verb + ": triviaqa needs --evidence, the folder that holds its documents",
+              "the folder evidence of the data set's download, with wikipedia and web in it");
+}
+
+}  // namespace bigbird::apps
