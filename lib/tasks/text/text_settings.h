@@ -23,8 +23,8 @@ struct TextSettings {
   // Whether the second text of a pair has token type 1, as BERT's has. Hugging Face's BigBird tokenizer gives
   // type 0 throughout; its question answering head sets them itself.
   bool second_type = false;
-  // Of questions: the windows and the kind of the training data; nothing where the folder does not tell (those
-  // of earlier versions do not).
+  // Of questions: the windows and the kind of the training data; nothing where the folder does not tell
+  // (those of earlier versions do not).
   std::optional<std::size_t> overlap;
   std::optional<std::size_t> step;
   std::optional<std::size_t> max_question;

@@ -50,8 +50,12 @@ void PagePredictor::add(PageQuestion example, std::function<void(const NqPredict
   const auto pending = std::make_shared<PendingPage>();
   pending->done = std::move(done);
   pending->page = encoder_.encode(example, &unknown());
-  // The words of the page have become pieces; what is left of a token are its bytes.
+  // The words of the page have become pieces: what is held of a token are its bytes, and nothing of those
+  // behind the last piece, so that pages that wait for their batch are small.
   for (PageToken& token : example.tokens) token.text = {};
+  const auto& held = pending->page.tokens;
+  example.tokens.resize(held.empty() ? 0 : held.back() + 1);
+  example.tokens.shrink_to_fit();
   pending->example = std::move(example);
   const EncodedPage& page = pending->page;
   count_question(page.question_was_cut);
