@@ -146,7 +146,9 @@ TextShardSummary text_to_shards(TextDocuments& documents, const Tokenizer& token
     throw_if_cancelled();
     progress.advance(batch_bytes);
   }
-  if (writer.document_count() == 0) throw_bad_input(options.source + ": no text to tokenize", "give files with text in them");
+  if (writer.document_count() == 0) {
+    throw_bad_input(options.source + ": no text to tokenize", "give files with text in them");
+  }
   summary.documents = writer.document_count();
   summary.lines = writer.sentence_count();
   summary.bytes = writer.base_count();
