@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "lib/core/error.h"
+#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/hdf5_handles.h"
-#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "lib/core/error.h"
+#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/matlab_version5.h"
-#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 

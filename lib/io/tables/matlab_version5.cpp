@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/text/text_lines.h"
+#include "lib/core/message_text.h"
 
 namespace bigbird {
 namespace {

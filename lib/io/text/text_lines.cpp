@@ -18,10 +18,6 @@ constexpr const char* encoding_hint =
 constexpr const char* nul_hint =
     "text holds no NUL; a file of UTF-16 is converted by iconv -f UTF-16 -t UTF-8";
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 }  // namespace
 
 std::size_t first_invalid_byte(std::string_view text) {
@@ -69,17 +65,6 @@ std::string replace_invalid_utf8(std::string_view text, std::uint64_t& replaced)
     ++replaced;
     text.remove_prefix(bad + invalid_length(text, bad));
   }
-}
-
-std::string text_for_message(std::string_view text, std::size_t code_points) {
-  std::string shown;
-  std::size_t count = 0;
-  for (const char byte : text) {
-    if (!is_continuation(byte) && ++count > code_points) return shown + "...";
-    const bool control = static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F;
-    shown += control ? '?' : byte;
-  }
-  return shown;
 }
 
 bool is_blank(std::string_view text) {

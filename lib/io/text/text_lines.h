@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_input.h"
 
@@ -56,10 +57,6 @@ std::size_t first_invalid_byte(std::string_view text);
 std::size_t invalid_length(std::string_view text, std::size_t at);
 // `text` with U+FFFD for what is not UTF-8; adds their number to `replaced`.
 std::string replace_invalid_utf8(std::string_view text, std::uint64_t& replaced);
-
-// A stretch of a file as an error message may show it: one line, at most `code_points` of it, control
-// characters as '?'.
-std::string text_for_message(std::string_view text, std::size_t code_points = 60);
 
 // Nothing but white space (of str.strip(): U+00A0 and U+3000 are white space).
 bool is_blank(std::string_view text);

@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
+#include "lib/core/message_text.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
-#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {

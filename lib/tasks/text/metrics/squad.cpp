@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "lib/core/error.h"
-#include "lib/io/text/text_lines.h"
+#include "lib/core/message_text.h"
 
 namespace bigbird {
 namespace {

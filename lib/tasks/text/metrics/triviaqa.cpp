@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
-#include "lib/io/text/text_lines.h"
+#include "lib/core/message_text.h"
 
 namespace bigbird {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/message_text.h"
 #include "lib/core/names.h"
 #include "lib/io/text/json_records.h"
-#include "lib/io/text/text_lines.h"
 
 namespace bigbird {
 namespace {

@@ -1,0 +1,18 @@
+// Text for messages; see message_text.h.
+#include "lib/core/message_text.h"
+
+namespace bigbird {
+
+std::string text_for_message(std::string_view text, std::size_t code_points) {
+  std::string shown;
+  std::size_t count = 0;
+  for (const char byte : text) {
+    const bool begins = (static_cast<unsigned char>(byte) & 0xC0) != 0x80;  // a character, in UTF-8
+    if (begins && ++count > code_points) return shown + "...";
+    const bool control = static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F;
+    shown += control ? '?' : byte;
+  }
+  return shown;
+}
+
+}  // namespace bigbird
