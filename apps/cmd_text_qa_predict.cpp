@@ -21,6 +21,7 @@
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/predict.h"
@@ -160,7 +161,8 @@ void add_squad_options(CLI::App& app, QuestionAnswererOptions& options, PredictC
 
 // The format, and what the model was trained for where the command line leaves it open.
 QuestionFormat resolve_format(const PredictChoice& choice, QuestionAnswererOptions& options) {
-  const TextSettings settings = read_text_settings(options.model);
+  // No folder, no format: that is said before options are judged by one.
+  const TextSettings settings = read_text_settings(ModelFolder(options.model).path());
   const bool answers = settings.task == TextTask::question_answering && !settings.data_format.empty();
   options.version_2 =
       choice.with_version->count() > 0 ? choice.version_2 : settings.version_2.value_or(false);

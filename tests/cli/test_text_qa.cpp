@@ -331,6 +331,8 @@ TEST_F(TextQa, BadInputIsRefusedAndLeavesNothing) {
   refused(predict({twice, "-o", path("none.json")}), 1, "number 2 of the file and has the id of number 1");
   refused(predict({write("empty.json", "{\"data\": []}"), "-o", path("none.json")}), 1, "no questions");
   refused(predict({path("absent.json"), "-o", path("none.json")}), 1, "absent.json");
+  refused({"text", "qa", "predict", "-m", path("absent"), "--evidence", path("e"), broken}, 1,
+          "no such model folder");
   EXPECT_FALSE(std::filesystem::exists(path("none.json")));
   EXPECT_FALSE(std::filesystem::exists(path("none_n.json")));
   refused(finetune("none", {"--train", path("five.json")}), 1, "'q5'");
