@@ -28,8 +28,14 @@ begin_demonstration() {
 }
 
 shown() { # a command as it may be typed again
+  local word
   printf '\n$'
-  printf ' %q' "$@"
+  for word in "$@"; do
+    case $word in
+      *[!A-Za-z0-9_./,:=+-]* | "") printf ' %q' "$word" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
 }
 run() { # runs a command and shows it
   { shown "$@" && echo; } | tee -a "$demonstration_log" >&2
