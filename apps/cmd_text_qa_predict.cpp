@@ -246,15 +246,14 @@ std::uint64_t predict_data_set(QuestionFormat format, const PredictChoice& choic
 }  // namespace
 
 int cmd_text_qa_predict(int argc, char** argv) {
-  Verb verb("text qa predict", "Answer questions with a fine-tuned model.",
-            {"bigbird text qa predict -m run/final --question \"Who wrote it?\" --context article.txt",
-             "bigbird text qa predict -m run/final dev-v1.1.json -o predictions.json",
-             "bigbird text qa predict -m run/final --version-2 dev-v2.0.json -o predictions.json --nbest "
-             "nbest.json --null-odds null_odds.json",
-             "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
-             "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
-             "bigbird text qa predict -m trivia/final wikipedia-dev.json --evidence evidence -o "
-             "predictions.json"});
+  Verb verb(
+      "text qa predict", "Answer questions with a fine-tuned model.",
+      {"bigbird text qa predict -m run/final --question \"Who wrote it?\" --context article.txt",
+       "bigbird text qa predict -m run/final dev-v1.1.json -o predictions.json",
+       "bigbird text qa predict -m run/final --version-2 dev-v2.0.json -o answers.json --nbest nbest.json",
+       "bigbird text qa predict -m hotpot/final hotpot_dev_distractor_v1.json -o predictions.json",
+       "zcat nq-dev-*.jsonl.gz | bigbird text qa predict -m nq/final - -o predictions.json",
+       "bigbird text qa predict -m trivia/final dev.json --evidence evidence -o predictions.json"});
   QuestionAnswererOptions options;
   PredictChoice choice;
   ScoringOptions scoring;

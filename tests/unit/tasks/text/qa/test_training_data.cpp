@@ -77,6 +77,7 @@ class TrainingData : public ::testing::Test {
 };
 
 using Strings = std::vector<std::string>;
+const std::string word_sign = "\xE2\x96\x81";
 
 TEST_F(TrainingData, HotpotSpansCompeteOverTheInputAndSentencesStandAlone) {
   const auto data = read(QuestionFormat::hotpotqa, testing::tiny_hotpotqa_json());
@@ -89,11 +90,8 @@ TEST_F(TrainingData, HotpotSpansCompeteOverTheInputAndSentencesStandAlone) {
   EXPECT_EQ(batch.sequence_labels, (std::vector<std::int32_t>{0, 0, 1, 2})) << "span, span, yes, no";
   ASSERT_EQ(batch.token_targets.size(), 3U);
   // The first and the last letter of "blue" and of "red"; [CLS] for yes and no.
-  EXPECT_EQ(right_pieces(batch, hotpot_start), (Strings{"0:\xE2\x96\x81"
-                                                        "b",
-                                                        "1:\xE2\x96\x81"
-                                                        "r",
-                                                        "2:[CLS]", "3:[CLS]"}));
+  EXPECT_EQ(right_pieces(batch, hotpot_start),
+            (Strings{"0:" + word_sign + "b", "1:" + word_sign + "r", "2:[CLS]", "3:[CLS]"}));
   EXPECT_EQ(right_pieces(batch, hotpot_end), (Strings{"0:e", "1:d", "2:[CLS]", "3:[CLS]"}));
   for (std::size_t group = 0; group < 4; ++group) {
     expect_all_tokens(batch, hotpot_start, group);
@@ -124,11 +122,8 @@ TEST_F(TrainingData, PagesHaveAWindowASampleWithFourPositionsAndAType) {
   // null 0, yes 1, no 2, long 3, short 4.
   EXPECT_EQ(batch.sequence_labels, (std::vector<std::int32_t>{4, 4, 1, 3, 0}));
   ASSERT_EQ(batch.token_targets.size(), 4U);
-  EXPECT_EQ(right_pieces(batch, page_short_start), (Strings{"0:\xE2\x96\x81"
-                                                            "r",
-                                                            "1:\xE2\x96\x81"
-                                                            "b",
-                                                            "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
+  EXPECT_EQ(right_pieces(batch, page_short_start),
+            (Strings{"0:" + word_sign + "r", "1:" + word_sign + "b", "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
   EXPECT_EQ(right_pieces(batch, page_short_end), (Strings{"0:d", "1:e", "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
   EXPECT_EQ(right_pieces(batch, page_long_start),
             (Strings{"0:<unused_35>", "1:<unused_35>", "2:<unused_35>", "3:<unused_35>", "4:[CLS]"}));
@@ -193,13 +188,7 @@ TEST_F(TrainingData, DocumentsCompeteOverAllOfTheirWindows) {
   const Strings right = right_pieces(batch, 0);
   EXPECT_GE(right.size(), 4U) << "two places of each, some in two windows";
   for (const std::string& one : right)
-    EXPECT_TRUE(one ==
-                    "0:\xE2\x96\x81"
-                    "b" ||
-                one ==
-                    "1:\xE2\x96\x81"
-                    "r")
-        << one;
+    EXPECT_TRUE(one == "0:" + word_sign + "b" || one == "1:" + word_sign + "r") << one;
 }
 
 TEST_F(TrainingData, DocumentsAreCutToTheirFirstWindows) {
