@@ -73,20 +73,14 @@ void add_format_options(CLI::App& app, QuestionFinetuneOptions& options, FormatO
 }  // namespace
 
 int cmd_text_qa_finetune(int argc, char** argv) {
-  Verb verb(
-      "text qa finetune", "Fine-tune a pretrained encoder on questions and the texts that answer them.",
-      {"bigbird text qa finetune --train train-v1.1.json --valid dev-v1.1.json --init "
-       "bigbird-roberta-base -o run",
-       "bigbird text qa finetune --train train-v2.0.json --version-2 --init bigbird-roberta-base -o run "
-       "--length 384 --overlap 128 --batch 16 --epochs 2",
-       "bigbird text qa finetune --format hotpotqa --train hotpot_train_v1.1.json --init "
-       "bigbird-roberta-base -o run --accumulate 32",
-       "bigbird text qa finetune --format nq --train v1.0-simplified_nq-train.jsonl.gz --step 2048 "
-       "--keep-null 0.1 --init bigbird-roberta-base -o run --accumulate 128",
-       "bigbird text qa finetune --format triviaqa --train wikipedia-train.json --evidence evidence --init "
-       "bigbird-roberta-base -o run --accumulate 32",
-       "bigbird text qa finetune --format wikihop --train train.json --init bigbird-roberta-base -o run "
-       "--accumulate 64"});
+  const std::string verb_name = "bigbird text qa finetune", begin = " --init bigbird-roberta-base -o run";
+  Verb verb("text qa finetune", "Fine-tune a pretrained encoder on questions and the texts that answer them.",
+            {verb_name + " --train train-v1.1.json --valid dev-v1.1.json" + begin,
+             verb_name + " --train train-v2.0.json --version-2 --length 384 --overlap 128 --batch 16" + begin,
+             verb_name + " --format hotpotqa --train hotpot_train_v1.1.json --accumulate 32" + begin,
+             verb_name + " --format nq --train nq-train.jsonl.gz --step 2048 --keep-null 0.1" + begin,
+             verb_name + " --format triviaqa --train wikipedia-train.json --evidence evidence" + begin,
+             verb_name + " --format wikihop --train train.json --accumulate 64" + begin});
   QuestionFinetuneOptions options;
   TextEncodingChoice encoding;
   FormatOptions formats;

@@ -93,7 +93,7 @@ TEST_F(PredictionFiles, PagesHaveSpansAndScores) {
     odd.replace(odd.find("-5"), 2, number);
     refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "'example_id' is not a whole number");
     odd = one;
-    odd.replace(odd.find("3"), 1, number);
+    odd.replace(odd.find('3'), 1, number);
     refused(read, "{\"predictions\": [" + odd + "]}", "p.json:1", "'start_byte' is not a whole number");
   }
   odd = one;
