@@ -214,13 +214,13 @@ TEST(CommandLine, PrecisionsThatTheCpuDoesNotHaveAreAMatterOfUsage) {
 
 TEST(CommandLine, DevicesListsTheCpuAndSaysWhyThereIsNothingElse) {
   // Where the way of bf16 is probed, a busy machine may say another factor the second time.
-  const RunResult result = run_program({"env", "BIGBIRD_BF16=floats", bigbird_binary(), "devices"});
+  const RunResult result = run_shell("BIGBIRD_BF16=floats \"$bigbird\" devices");
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "#device\tname\t")) << result.out;
   EXPECT_TRUE(contains(result.out, "\ncpu\t")) << result.out;
   EXPECT_TRUE(contains(result.out, "\ncuda:0\t") || contains(result.out, "##no_cuda=")) << result.out;
 
-  const RunResult json = run_program({"env", "BIGBIRD_BF16=floats", bigbird_binary(), "devices", "--json"});
+  const RunResult json = run_shell("BIGBIRD_BF16=floats \"$bigbird\" devices --json");
   EXPECT_EQ(json.status, 0) << json.err;
   const auto parsed = nlohmann::json::parse(json.out);
   EXPECT_TRUE(parsed.at("cpu").is_string());
