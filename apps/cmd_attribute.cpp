@@ -25,18 +25,18 @@
 namespace bigbird::apps {
 namespace {
 
-struct Options {
+struct AttributeCommand {
   std::string model, fasta, region, output = "-";
   std::int64_t window = 0;
   ScoringOptions scoring;
 };
 
-ModelWindow window_of(const FinetunedModel& model, const Options& options) {
+ModelWindow window_of(const FinetunedModel& model, const AttributeCommand& options) {
   if (options.window > 0) return {"", options.window, options.window / 2, 1};
   return model.window_of(0);
 }
 
-std::vector<std::size_t> outputs_of(const FinetunedModel& model, const Options& options) {
+std::vector<std::size_t> outputs_of(const FinetunedModel& model, const AttributeCommand& options) {
   const std::size_t count = model.profiles().size();
   if (options.scoring.profiles().empty() && count > 1) {
     throw_usage(fmt::format("{}: the model has {} profiles", options.model, count),
@@ -66,7 +66,7 @@ int cmd_attribute(int argc, char** argv) {
       "attribute", "Spread a model's logit over the bases of a region: gradient x input.",
       {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
        "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw"});
-  Options options;
+  AttributeCommand options;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.model, "Model folder of promoter finetune or chromatin finetune")
       ->required()

@@ -29,7 +29,7 @@ namespace {
 // Neighbouring points of a curve lie two thirds of a pixel apart.
 constexpr double step_of_curves = 1.0 / 480;
 
-struct Options {
+struct ChromatinEvaluateCommand {
   std::vector<std::string> predictions;
   std::vector<std::string> models;
   ScoringOptions scoring;
@@ -65,7 +65,7 @@ std::vector<NamedFile> parse_all(const std::vector<std::string>& texts) {
   return files;
 }
 
-std::optional<Split> parse_split(const Options& options) {
+std::optional<Split> parse_split(const ChromatinEvaluateCommand& options) {
   if (options.split == "all") return std::nullopt;
   if (!options.split.empty()) return parse_split_side(options.split, "--split");
   return folder_exists(options.labels) ? std::optional(Split::test) : std::nullopt;
@@ -77,7 +77,7 @@ struct Evaluated {
   std::vector<ProvenanceInput> inputs;
 };
 
-Evaluated evaluate_files(const Options& options) {
+Evaluated evaluate_files(const ChromatinEvaluateCommand& options) {
   const std::vector<NamedFile> files = parse_all(options.predictions);
   const ChromatinLabels labels(options.labels, parse_split(options), stored_columns(files.front().path));
   Evaluated result{labels.profiles(), {}, {}};
@@ -89,7 +89,7 @@ Evaluated evaluate_files(const Options& options) {
   return result;
 }
 
-Evaluated evaluate_models(const Options& options, kernels::Backend& backend) {
+Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Backend& backend) {
   if (!folder_exists(options.labels)) {
     throw_usage(fmt::format("{}: not a folder", options.labels),
                 "--model needs --data, the data set of `bigbird chromatin build`");
@@ -108,7 +108,7 @@ Evaluated evaluate_models(const Options& options, kernels::Backend& backend) {
   return result;
 }
 
-void write_pictures(const Options& options, const std::vector<ChromatinScores>& evaluations,
+void write_pictures(const ChromatinEvaluateCommand& options, const std::vector<ChromatinScores>& evaluations,
                     const std::vector<Profile>& profiles) {
   std::vector<std::size_t> chosen = options.plot;
   if (chosen.empty()) chosen = median_profiles(evaluations.front(), profiles);
@@ -134,7 +134,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
        "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
        "--profiles-tsv profiles.tsv --svg curves.svg",
        "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
-  Options options;
+  ChromatinEvaluateCommand options;
   CLI::App& app = verb.app();
   app.add_option("--predictions", options.predictions,
                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "

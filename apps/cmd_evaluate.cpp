@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct EvaluateCommand {
   std::string model;
   std::string data;
   std::string baseline_from;
@@ -57,7 +57,7 @@ Json baseline_json(double nats, const EvaluationResult& result, bool text) {
   return json;
 }
 
-Json baselines(const Options& options, const Tokenizer& tokenizer, const EvaluationResult& result,
+Json baselines(const EvaluateCommand& options, const Tokenizer& tokenizer, const EvaluationResult& result,
                std::uint64_t seed) {
   const TokenShards shards(options.baseline_from);
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
@@ -107,7 +107,7 @@ int cmd_evaluate(int argc, char** argv) {
   Verb verb("evaluate", "Measure a pretrained model on held-out token shards; JSON on stdout.",
             {"bigbird evaluate -m run/final --data held_out --baseline-from train",
              "bigbird evaluate -m run/checkpoint-5000 --data held_out --samples 200 --no-nsp"});
-  Options options;
+  EvaluateCommand options;
   bool no_nsp = false;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.model, "Model folder")->required()->type_name("MODEL");

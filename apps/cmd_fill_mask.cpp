@@ -22,7 +22,7 @@
 namespace bigbird::apps {
 namespace {
 
-struct Options {
+struct FillMaskCommand {
   std::string model, text, fasta, region;
   std::string output = "-";
   std::vector<std::int64_t> positions;
@@ -72,7 +72,7 @@ class Table {
 };
 
 // Returns the number of masked tokens.
-std::size_t fill_region(const Options& options, MaskFiller& filler, Table& table) {
+std::size_t fill_region(const FillMaskCommand& options, MaskFiller& filler, Table& table) {
   Fasta fasta(options.fasta);
   const ContigNames names(fasta.contigs());
   const Region region = parse_region(options.region, names);
@@ -139,7 +139,7 @@ int cmd_fill_mask(int argc, char** argv) {
       {"bigbird fill-mask -m run/final -f genome.fa.gz -r chr1:100001-101000",
        "bigbird fill-mask -m run/final -f genome.fa.gz -r chr1:100001-101000 --position 100500 --top 10",
        "bigbird fill-mask -m run/final 'ACGTTGCA[MASK]GGTCA'"});
-  Options options;
+  FillMaskCommand options;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.model, "Model folder with a masked-token head")
       ->required()

@@ -13,6 +13,7 @@ shared=${BIGBIRD_SHARED:-$root/../shared}
 has_shared=no
 if [ -d "$shared" ]; then has_shared=yes; fi
 
+# One test of ctest is a suite, whose tests are named as they begin, or a test of its own.
 # A test says why on the line behind "FILE:LINE: Skipped" (GoogleTest), or on one that begins with SKIPPED: (a script).
 awk -v has_shared="$has_shared" -v ci="${CI:-}" '
   function note(why) {
@@ -26,7 +27,12 @@ awk -v has_shared="$has_shared" -v ci="${CI:-}" '
     if (has_shared == "yes" && why ~ /shared/) must[why] = "../shared is there"
     if (ci == "true" && why ~ /is not installed/) must[why] = "tests/run.sh installs it"
   }
-  /^[0-9]+\/[0-9]+ Test(ing)?: / { if ($0 ~ /Testing: /) { test = $0; sub(/^.*Testing: /, "", test); ++tests } pending = 0; next }
+  /^[0-9]+\/[0-9]+ Test(ing)?: / {
+    if ($0 ~ /Testing: /) { test = $0; sub(/^.*Testing: /, "", test); room = test; sub(/\/.*/, "", room); ++tests; whole = 1 }
+    pending = 0
+    next
+  }
+  /^\[ RUN      \] / { if (!whole) ++tests; whole = 0; test = room "/" substr($0, 14); pending = 0; next }
   /: Skipped$/ { pending = 1; next }
   /^SKIPPED: / { note($0); pending = 0; next }
   pending { note($0); pending = 0 }

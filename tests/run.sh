@@ -65,7 +65,7 @@ run_ctest() { # run_ctest PRESET CTEST_OPTION...
 
 run_tests() {
   part packages ensure_packages "${packages_base[@]}" "${packages_test[@]}"
-  configure release "-DBIGBIRD_WERROR=$werror"
+  configure release "-DBIGBIRD_WERROR=$werror" -DBIGBIRD_UNITY=TESTS
   part build build release
   part suite run_ctest release
 }
@@ -130,7 +130,7 @@ format() {
 tidy() {
   say "clang-tidy"
   # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA itself.
-  # Rooms of lib are read eight files at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
+  # Eight files of a folder are read at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
   # The largest files first, so that no processor waits for the other at the end.
   local together
   mapfile -t together < <(sed -n "s|^ *\"file\": \"$root/\(.*/Unity/[^\"]*\)\".*|\1|p" build/lint/compile_commands.json)

@@ -262,7 +262,7 @@ TEST_F(PromoterModel, ATokenizerOfAnotherModelIsRefused) {
 }
 
 // The rows of a table as columns, without comments and header.
-std::vector<std::vector<std::string>> rows_of(const std::string& table) {
+std::vector<std::vector<std::string>> table_rows(const std::string& table) {
   std::istringstream in(without_comments(table));
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(in, line);) {
@@ -329,9 +329,9 @@ TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
   ASSERT_EQ(predicted.status, 0) << predicted.err;
   const std::vector<std::string> scores = last_column(predicted.out);
   ASSERT_EQ(scores.size(), 17u);
-  const auto plus = rows_of(read_text(path("scan.plus.bedgraph")));
-  const auto minus = rows_of(read_text(path("scan.minus.bedgraph")));
-  const auto both = rows_of(read_text(path("scan.bedgraph")));
+  const auto plus = table_rows(read_text(path("scan.plus.bedgraph")));
+  const auto minus = table_rows(read_text(path("scan.minus.bedgraph")));
+  const auto both = table_rows(read_text(path("scan.bedgraph")));
   ASSERT_EQ(plus.size(), 8u);
   ASSERT_EQ(minus.size(), 9u);
   ASSERT_EQ(both.size(), 9u);
@@ -353,7 +353,7 @@ TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
   EXPECT_EQ(summary.at("evaluation").at("tss_outside_regions"), 1);
   EXPECT_EQ(summary.at("evaluation").at("any_strand").at("tss"), 1);
   EXPECT_EQ(summary.at("evaluation").at("any_strand").at("recall"), 1.0);  // the threshold is 0
-  const auto calls = rows_of(read_text(path("scan.bedgraph.calls")));
+  const auto calls = table_rows(read_text(path("scan.bedgraph.calls")));
   ASSERT_FALSE(calls.empty());
   EXPECT_EQ(summary.at("calls"), calls.size());
   EXPECT_EQ(calls[0].size(), 8u);
@@ -418,7 +418,7 @@ TEST_F(PromoterModel, LearnsFromOwnTablesOfSeveralClassesAndFromFastaPairs) {
   const std::string predictions = read_text(path("own.tsv"));
   EXPECT_NE(predictions.find("#id\tchrom\tstart\tend\tstrand\tlabel\tn_share\tp0\tp1\tp2\n"),
             std::string::npos);
-  for (const auto& row : rows_of(predictions)) {
+  for (const auto& row : table_rows(predictions)) {
     EXPECT_NEAR(std::stod(row[7]) + std::stod(row[8]) + std::stod(row[9]), 1.0, 1e-6);
   }
   const RunResult evaluated =
@@ -477,13 +477,13 @@ TEST_F(PromoterModel, AccuraciesAreCounted) {
   must({"promoter", "predict", "-m", path("counted/final"), "--data", path("rich.csv"), "-o",
         path("counted.tsv"), "--device", "cpu", "-@", "1"});
   std::map<std::string, int> counts = {{"tp", 0}, {"fp", 0}, {"tn", 0}, {"fn", 0}};
-  for (const auto& row : rows_of(read_text(path("counted.tsv")))) {
+  for (const auto& row : table_rows(read_text(path("counted.tsv")))) {
     const bool called = std::stod(row.back()) >= 0.5;
     ++counts[row[5] == "1" ? (called ? "tp" : "fn") : (called ? "fp" : "tn")];
   }
   for (const auto& [name, count] : counts) EXPECT_GT(count, 0) << name;
   // #step, loss, class_loss, class_accuracy
-  const auto validations = rows_of(read_text(path("counted/valid.tsv")));
+  const auto validations = table_rows(read_text(path("counted/valid.tsv")));
   EXPECT_NEAR(std::stod(validations.back()[3]), (counts["tp"] + counts["tn"]) / 45.0, 1e-6);
   for (const auto& from :
        std::vector<std::vector<std::string>>{{"--predictions", path("counted.tsv")},

@@ -30,12 +30,12 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-const char* const chain_text = "chain 10 a 200 + 0 100 b 300 + 50 150 1\n100\n";
+const char* const one_chain = "chain 10 a 200 + 0 100 b 300 + 50 150 1\n100\n";
 
 TEST(Signals, EndAVerbThatWaitsOnTheStandardInput) {
   const TemporaryFolder folder;
   const auto path = [&](const std::string& name) { return (folder / name).string(); };
-  write_text(path("x.chain"), chain_text);
+  write_text(path("x.chain"), one_chain);
   write_text(path("lines.txt"), "ACGTACGTTTGACA\nACCCGTAACGTACGTTTGACA\n\nACGTAGGGACGTTTGACA\n");
   const auto trained =
       run_bigbird({"train-bpe", "--text", path("lines.txt"), "-o", path("tokenizer"), "--vocab-size", "20"});
@@ -69,7 +69,7 @@ TEST(Signals, EndAVerbThatWaitsOnTheStandardInput) {
 TEST(Signals, ASecondOneDoesNotWait) {
   const TemporaryFolder folder;
   const auto path = [&](const std::string& name) { return (folder / name).string(); };
-  write_text(path("x.chain"), chain_text);
+  write_text(path("x.chain"), one_chain);
   std::string records;
   for (int i = 0; i < 100'000; ++i) records += "a\t1\t2\n";
   write_text(path("many.bed"), records);

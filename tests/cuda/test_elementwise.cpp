@@ -15,7 +15,7 @@ TYPED_TEST_SUITE(ElementwiseTest, ElementTypes);
 
 // Nothing, less than a vector, whole vectors, several blocks and a bit.
 const Index counts[] = {0, 1, 7, 64, 1003, 4096 + 5};
-const Index offsets[] = {0, 1};
+const Index odd_and_even[] = {0, 1};
 
 reference::Matrix row_of(const std::vector<double>& values) {
   return reference::Matrix(1, values.size(), values);
@@ -32,7 +32,7 @@ std::vector<double> activation_inputs(Index count) {
 TYPED_TEST(ElementwiseTest, ActivationsEqualReference) {
   using T = TypeParam;
   for (const Index count : counts) {
-    for (const Index offset : offsets) {
+    for (const Index offset : odd_and_even) {
       for (const Activation form : every_activation) {
         SCOPED_TRACE(::testing::Message() << count << " at " << offset);
         const auto x = rounded<T>(activation_inputs(count)), dy = rounded<T>(random_normal(count, 2));
@@ -60,7 +60,7 @@ TYPED_TEST(ElementwiseTest, ActivationsEqualReference) {
 TYPED_TEST(ElementwiseTest, TanhEqualsReference) {
   using T = TypeParam;
   for (const Index count : counts) {
-    for (const Index offset : offsets) {
+    for (const Index offset : odd_and_even) {
       const auto x = rounded<T>(activation_inputs(count)), dy = rounded<T>(random_normal(count, 2));
       const Guarded<T> input(x, offset, this->stream()), gradient(dy, offset, this->stream());
       const Guarded<T> y(count, offset, this->stream());
@@ -83,7 +83,7 @@ TYPED_TEST(ElementwiseTest, AddAndAddBias) {
   using T = TypeParam;
   for (const Index rows : {Index{0}, Index{1}, Index{9}}) {
     for (const Index width : {Index{1}, Index{3}, Index{40}, Index{129}}) {
-      for (const Index offset : offsets) {
+      for (const Index offset : odd_and_even) {
         const Index count = rows * width;
         const auto x = rounded<T>(random_normal(count, 3)), y = rounded<T>(random_normal(count, 4));
         const auto bias = rounded<T>(random_normal(width, 5));
@@ -116,7 +116,7 @@ TYPED_TEST(ElementwiseTest, DropoutMasksAreThoseOfTheCpuBackend) {
   const std::uint64_t seed = 0x1234567887654321u;
   const DeviceBuffer<std::uint64_t> device_seed(std::vector<std::uint64_t>{seed}, this->stream());
   for (const Index count : counts) {
-    for (const Index offset : offsets) {
+    for (const Index offset : odd_and_even) {
       for (const float probability : {0.0f, 0.1f, 0.5f}) {
         SCOPED_TRACE(::testing::Message() << count << " at " << offset << ", p = " << probability);
         std::vector<float> factors(static_cast<std::size_t>(count), 1.0f);
@@ -158,7 +158,7 @@ TYPED_TEST(ElementwiseTest, WithoutDropoutThereNeedBeNoSeed) {
 TYPED_TEST(ElementwiseTest, RowsArePickedOutAndPutBack) {
   using T = TypeParam;
   for (const Index width : {Index{1}, Index{5}, Index{64}, Index{776}}) {
-    for (const Index offset : offsets) {
+    for (const Index offset : odd_and_even) {
       const Index rows = 40;
       // Distinct rows in no order.
       std::vector<std::int32_t> chosen;
@@ -244,7 +244,7 @@ class ConvertTest : public CudaTest {};
 
 TEST_F(ConvertTest, RoundsToNearestAndWidensExactly) {
   for (const Index count : counts) {
-    for (const Index offset : offsets) {
+    for (const Index offset : odd_and_even) {
       auto wide = floats(random_normal(count, 13));
       // Ties to even both ways, what overflows, what is no number.
       const std::uint32_t special[] = {0x3f808000, 0x3f818000, 0x7f7fffff,

@@ -25,7 +25,7 @@ template <class Types>
 class LossTest : public CudaTest {};
 TYPED_TEST_SUITE(LossTest, PairsOfTypes);
 
-struct Shape {
+struct LossShape {
   Index rows, classes, offset;
 };
 
@@ -33,7 +33,7 @@ struct CrossEntropy {
   std::vector<double> losses, gradient;
   std::vector<std::int32_t> predictions;
 
-  CrossEntropy(const Shape& shape, const std::vector<double>& x, const std::vector<std::int32_t>& labels,
+  CrossEntropy(const LossShape& shape, const std::vector<double>& x, const std::vector<std::int32_t>& labels,
                double scale) {
     for (Index row = 0; row < shape.rows; ++row) {
       const auto at = [&](Index i) { return x[static_cast<std::size_t>(row * shape.classes + i)]; };
@@ -58,8 +58,9 @@ TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
   using T = typename TypeParam::Logit;
   using D = typename TypeParam::Gradient;
   // Fewer classes than a vector, rows that begin within one, several rounds of the block.
-  for (const Shape& shape : {Shape{0, 5, 0}, Shape{9, 2, 0}, Shape{6, 3, 1}, Shape{5, 64, 0},
-                             Shape{5, 1003, 0}, Shape{4, 1003, 1}, Shape{3, 4097, 0}, Shape{1, 5000, 0}}) {
+  for (const LossShape& shape :
+       {LossShape{0, 5, 0}, LossShape{9, 2, 0}, LossShape{6, 3, 1}, LossShape{5, 64, 0},
+        LossShape{5, 1003, 0}, LossShape{4, 1003, 1}, LossShape{3, 4097, 0}, LossShape{1, 5000, 0}}) {
     SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.classes << " at " << shape.offset);
     const Index count = shape.rows * shape.classes;
     const auto x = rounded<T>(random_normal(count, 71, 4.0));
@@ -126,7 +127,7 @@ TYPED_TEST(LossTest, TiesGoToTheLowestClassAndExtremesStayFinite) {
 
 TYPED_TEST(LossTest, CrossEntropyEqualsTheCpuBackend) {
   using T = typename TypeParam::Logit;
-  const Shape shape{7, 333, 0};
+  const LossShape shape{7, 333, 0};
   const auto x = stored<T>(random_normal(shape.rows * shape.classes, 73, 3.0));
   std::vector<std::int32_t> labels = random_integers(shape.rows, 333, 74);
   labels[1] = ignored;
@@ -155,7 +156,8 @@ template <class Types, class Loss>
 void check_sum_of_losses(Stream stream, const Loss& loss, const RunLoss& run) {
   using T = typename Types::Logit;
   using D = typename Types::Gradient;
-  for (const Shape& shape : {Shape{0, 4, 0}, Shape{9, 1, 0}, Shape{5, 3, 1}, Shape{4, 919, 0}}) {
+  for (const LossShape& shape :
+       {LossShape{0, 4, 0}, LossShape{9, 1, 0}, LossShape{5, 3, 1}, LossShape{4, 919, 0}}) {
     SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.classes);
     const Index count = shape.rows * shape.classes;
     const auto x = rounded<T>(random_normal(count, 75, 6.0));

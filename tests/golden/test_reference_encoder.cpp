@@ -112,7 +112,7 @@ TEST_F(HuggingFaceTiny, PretrainingAgreesWithFullAndSparseAttention) {
       const std::string where = type + ", token " + std::to_string(row);
       expect_near(part(result.last_hidden_state.values, config().hidden),
                   part(hidden_states, config().hidden), where);
-      if (labels.masked[row] == ignored_label) continue;
+      if (labels.masked[row] == reference::ignored_label) continue;
       expect_near(part(result.prediction_logits.values, config().vocabulary),
                   run.at("prediction_logits_labelled").at(labelled++).get<Vector>(), where);
     }

@@ -5,10 +5,10 @@
 namespace bigbird::kernels {
 namespace {
 
-struct Case {
+struct ProductCase {
   Index m, n, k;
 };
-const Case cases[] = {{1, 1, 1}, {3, 5, 33}, {40, 31, 64}, {33, 300, 100}, {70, 64, 1600}};
+const ProductCase product_cases[] = {{1, 1, 1}, {3, 5, 33}, {40, 31, 64}, {33, 300, 100}, {70, 64, 1600}};
 
 float rounded_to_bf16(float value) {
   std::uint32_t bits;
@@ -31,7 +31,7 @@ Floats full_floats(std::size_t count, std::uint32_t seed) {
 }
 
 // max |y - x w^T| / sum |x| |w|, the products taken in double.
-double error_of(const Floats& y, const Floats& x, const Floats& w, const Case& of) {
+double error_of(const Floats& y, const Floats& x, const Floats& w, const ProductCase& of) {
   double worst = 0.0;
   for (Index i = 0; i < of.m; ++i) {
     for (Index j = 0; j < of.n; ++j) {
@@ -55,7 +55,7 @@ class PrecisionKernel : public KernelTest {
   std::unique_ptr<Backend> backend(Precision precision) const {
     return make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision});
   }
-  Floats product(Precision precision, const Floats& x, const Floats& w, const Case& of) const {
+  Floats product(Precision precision, const Floats& x, const Floats& w, const ProductCase& of) const {
     Guarded y(static_cast<std::size_t>(of.m * of.n));
     backend(precision)->linear_forward(x.data(), {w.data(), nullptr, of.k, of.n}, y.data(), of.m);
     return y.take();
@@ -63,7 +63,7 @@ class PrecisionKernel : public KernelTest {
 };
 
 TEST_P(PrecisionKernel, Bf16RoundsTheOperandsAndSumsInFp32) {
-  for (const Case& of : cases) {
+  for (const ProductCase& of : product_cases) {
     SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
     const Floats x = full_floats(static_cast<std::size_t>(of.m * of.k), 1);
     const Floats w = full_floats(static_cast<std::size_t>(of.n * of.k), 2);
@@ -79,7 +79,7 @@ TEST_P(PrecisionKernel, Bf16RoundsTheOperandsAndSumsInFp32) {
 }
 
 TEST_P(PrecisionKernel, Fp32KeepsAll24Bits) {
-  for (const Case& of : cases) {
+  for (const ProductCase& of : product_cases) {
     SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
     const Floats x = full_floats(static_cast<std::size_t>(of.m * of.k), 3);
     const Floats w = full_floats(static_cast<std::size_t>(of.n * of.k), 4);
@@ -88,7 +88,7 @@ TEST_P(PrecisionKernel, Fp32KeepsAll24Bits) {
 }
 
 TEST_P(PrecisionKernel, ARowDoesNotDependOnTheRowsBesideItOrOnTheThreads) {
-  const Case many{700, 330, 800};
+  const ProductCase many{700, 330, 800};
   const Floats x = full_floats(static_cast<std::size_t>(many.m * many.k), 5);
   const Floats w = full_floats(static_cast<std::size_t>(many.n * many.k), 6);
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {

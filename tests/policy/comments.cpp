@@ -8,17 +8,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "tests/policy/lines.h"
 #include "tests/support/support.h"
 
 namespace bigbird::policy {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string place(const std::string& path, std::size_t line) {
   return path + ":" + std::to_string(line + 1) + ": ";

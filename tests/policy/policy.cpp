@@ -23,10 +23,6 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 // Whether `word` stands in `line` as a whole word; as a call, it must be followed by '('.
 bool has_word(std::string_view line, std::string_view word, bool as_call = false) {
   for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
@@ -217,6 +213,8 @@ std::string forbidden_system_include(std::string_view file, std::string_view hea
 }
 
 // What an #include line names: the opening delimiter and the header; empty for other lines.
+
+#include "tests/policy/lines.h"
 std::string included(std::string_view line) {
   std::size_t at = line.find_first_not_of(' ');
   if (at == std::string_view::npos || line[at] != '#') return {};
@@ -329,13 +327,6 @@ std::string forbidden_literal(std::string_view file, std::string_view text, std:
       return "the library knows no command line: name the setting, in backticks (lib/core/error.h)";
   }
   return "";
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
 }
 
 // The text with comments blanked out, and literals as well where asked; lines and columns stay.

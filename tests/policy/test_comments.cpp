@@ -3,17 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/policy/comments.h"
+#include "tests/policy/lines.h"
 #include "tests/policy/policy.h"
 #include "tests/support/support.h"
 
 namespace bigbird::policy {
 namespace {
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
 
 std::string read(const std::string& path) {
   return testing::read_text(testing::source_dir() / path);

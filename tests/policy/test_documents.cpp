@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/policy/comments.h"
+#include "tests/policy/lines.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -93,14 +94,8 @@ std::vector<std::string> broken_commands(const std::string& text) {
   return broken;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
-
 TEST(Documents, ACommandThatDoesNotExistIsFound) {
-  EXPECT_EQ(joined(broken_commands("```\nbigbird man completion\n```\n")), "");
+  EXPECT_EQ(policy::joined(broken_commands("```\nbigbird man completion\n```\n")), "");
   EXPECT_EQ(broken_commands("```\nbigbird frobnicate -x\n```\n").size(), 1u);
   EXPECT_EQ(broken_commands("run bigbird man --frobnicate completion\n").size(), 1u);
   EXPECT_EQ(broken_commands("```\n$ bigbird man \\\n  --frobnicate completion\n```\n").size(), 1u);
@@ -109,19 +104,19 @@ TEST(Documents, ACommandThatDoesNotExistIsFound) {
 TEST(Documents, EveryCommandOfTheReadmeExists) {
   const std::string readme = testing::read_text(testing::source_dir() / "README.md");
   EXPECT_FALSE(typed_commands(readme, known_verbs()).empty());
-  EXPECT_EQ(joined(broken_commands(readme)), "");
+  EXPECT_EQ(policy::joined(broken_commands(readme)), "");
 }
 
 TEST(Documents, EveryCommandOfThePagesExists) {
   for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
-    EXPECT_EQ(joined(broken_commands(testing::read_text(entry.path()))), "") << entry.path();
+    EXPECT_EQ(policy::joined(broken_commands(testing::read_text(entry.path()))), "") << entry.path();
   }
 }
 
 TEST(Documents, EveryCommandOfTheDemonstrationExists) {
   const std::string demo = testing::read_text(testing::source_dir() / "pipelines/demo.sh");
   EXPECT_GE(typed_commands(demo, known_verbs()).size(), 8u);
-  EXPECT_EQ(joined(broken_commands(demo)), "");
+  EXPECT_EQ(policy::joined(broken_commands(demo)), "");
 }
 
 TEST(Documents, EveryVerbStandsInTheReadme) {
@@ -142,7 +137,7 @@ TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {
 
 TEST(Documents, TheReadmeStaysShort) {
   const std::string readme = testing::read_text(testing::source_dir() / "README.md");
-  EXPECT_EQ(joined(policy::size_violations("README.md", readme, 120, 110)), "");
+  EXPECT_EQ(policy::joined(policy::size_violations("README.md", readme, 120, 110)), "");
   EXPECT_EQ(policy::size_violations("x.md", "a\nb\nc\n", 2, 10).size(), 1u);
   EXPECT_EQ(policy::size_violations("x.md", "12345678901\n", 2, 10).size(), 1u);
   EXPECT_EQ(policy::size_violations("x.md", "\u2192234567890\n", 2, 10).size(), 0u);

@@ -2,17 +2,12 @@
 // known to bite.
 #include <gtest/gtest.h>
 
+#include "tests/policy/lines.h"
 #include "tests/policy/policy.h"
 #include "tests/support/support.h"
 
 namespace bigbird::policy {
 namespace {
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
 
 // A header that breaks nothing but what `line` breaks.
 std::vector<std::string> judge(const std::string& path, const std::string& line) {

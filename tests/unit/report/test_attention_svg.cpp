@@ -4,16 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "lib/model/plans/block_plan.h"
+#include "tests/unit/report/occurrences.h"
 
 namespace bigbird {
 namespace {
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size()))
-    ++found;
-  return found;
-}
 
 TEST(AttentionSvg, DrawsEveryBlockInItsColourTwice) {
   const std::int64_t n = 12;
@@ -21,17 +15,17 @@ TEST(AttentionSvg, DrawsEveryBlockInItsColourTwice) {
                                  random_blocks(n, 64, 1, 1, 0, RandomMode::google, 4096))[0];
   const std::string svg = attention_svg({AttentionPattern::bigbird, 64, "title & more", rows});
   // Each block appears in its own panel and in the combined one. Global: two full rows and two full columns.
-  EXPECT_EQ(count(svg, "#7fbf7b"), 2u * (2 * 12 + 2 * 10));
-  EXPECT_EQ(count(svg, "#f0a35e"), 2u * 10);
-  EXPECT_EQ(count(svg, "#6aa5d8"), 2u * (8 * 3 + 2 * 2));
-  EXPECT_EQ(count(svg, "#00000055"), 0u);
-  EXPECT_EQ(count(svg, "<svg"), 1u);
-  EXPECT_EQ(count(svg, "title &amp; more"), 1u);
+  EXPECT_EQ(occurrences(svg, "#7fbf7b"), 2u * (2 * 12 + 2 * 10));
+  EXPECT_EQ(occurrences(svg, "#f0a35e"), 2u * 10);
+  EXPECT_EQ(occurrences(svg, "#6aa5d8"), 2u * (8 * 3 + 2 * 2));
+  EXPECT_EQ(occurrences(svg, "#00000055"), 0u);
+  EXPECT_EQ(occurrences(svg, "<svg"), 1u);
+  EXPECT_EQ(occurrences(svg, "title &amp; more"), 1u);
 }
 
 TEST(AttentionSvg, RepeatsAreDarker) {
   const std::string svg = attention_svg({AttentionPattern::random, 64, "t", {{0, 2, 2}, {1}, {2}}});
-  EXPECT_EQ(count(svg, "#00000055"), 2u);
+  EXPECT_EQ(occurrences(svg, "#00000055"), 2u);
 }
 
 }  // namespace

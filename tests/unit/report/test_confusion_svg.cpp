@@ -4,15 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/io/expect_error.h"
+#include "tests/unit/report/occurrences.h"
 
 namespace bigbird {
 namespace {
-
-std::size_t occurrences(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
 
 ScoredTexts three_classes() {
   ScoredTexts scored;

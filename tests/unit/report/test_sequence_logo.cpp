@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/unit/report/occurrences.h"
+
 namespace bigbird {
 namespace {
 
@@ -17,12 +19,6 @@ const SequenceLogo four_bases = {
     "chr1",      9,
     "ACGN",      {0, -0.3F, -0.2F, -0.4F, 0.1F, 0, 0.1F, 0.1F, nan, nan, 0, nan, nan, nan, nan, nan}};
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
-
 TEST(SequenceLogo, ImportanceIsMinusTheMeanOfTheSubstitutions) {
   EXPECT_NEAR(base_importance(four_bases, 0), 0.3, 1e-7);
   EXPECT_NEAR(base_importance(four_bases, 1), -0.1, 1e-7);
@@ -32,12 +28,12 @@ TEST(SequenceLogo, ImportanceIsMinusTheMeanOfTheSubstitutions) {
 
 TEST(SequenceLogo, DrawsALetterForEachKnownBaseAndACellForEachSubstitution) {
   const std::string svg = sequence_logo_svg(four_bases);
-  EXPECT_EQ(count(svg, "<use href=\"#A\""), 1u);
-  EXPECT_EQ(count(svg, "<use href=\"#C\""), 1u);
-  EXPECT_EQ(count(svg, "<use href=\"#G\""), 0u);
-  EXPECT_EQ(count(svg, "<circle"), 3u) << "the base itself, where it is no N";
-  EXPECT_EQ(count(svg, "#d9d9d9"), 7u) << "cells that are not known";
-  EXPECT_EQ(count(svg, "opacity"), 1u) << "the letter below the axis";
+  EXPECT_EQ(occurrences(svg, "<use href=\"#A\""), 1u);
+  EXPECT_EQ(occurrences(svg, "<use href=\"#C\""), 1u);
+  EXPECT_EQ(occurrences(svg, "<use href=\"#G\""), 0u);
+  EXPECT_EQ(occurrences(svg, "<circle"), 3u) << "the base itself, where it is no N";
+  EXPECT_EQ(occurrences(svg, "#d9d9d9"), 7u) << "cells that are not known";
+  EXPECT_EQ(occurrences(svg, "opacity"), 1u) << "the letter below the axis";
   EXPECT_NE(svg.find("K562|CTCF &lt;TF&gt;"), std::string::npos);
   EXPECT_NE(svg.find(">chr1:9-12<"), std::string::npos);
   EXPECT_TRUE(svg.starts_with("<svg"));
@@ -51,8 +47,8 @@ TEST(SequenceLogo, LongRegionsAreBrokenIntoRows) {
   SequenceLogo logo{"chr1:1-250", "profile 0", "chr1", 1, std::string(250, 'A'), {}};
   for (std::size_t i = 0; i < 250; ++i) logo.effects.insert(logo.effects.end(), {0, -1, -1, -1});
   const std::string svg = sequence_logo_svg(logo);
-  EXPECT_EQ(count(svg, "<use"), 250u);
-  for (const char* position : {">10<", ">100<", ">110<", ">250<"}) EXPECT_EQ(count(svg, position), 1u);
+  EXPECT_EQ(occurrences(svg, "<use"), 250u);
+  for (const char* position : {">10<", ">100<", ">110<", ">250<"}) EXPECT_EQ(occurrences(svg, position), 1u);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
@@ -61,7 +57,7 @@ TEST(SequenceLogo, NoEffectAtAllIsStillAPicture) {
   const std::string svg = sequence_logo_svg(flat);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);
-  EXPECT_EQ(count(svg, "<use"), 0u);
+  EXPECT_EQ(occurrences(svg, "<use"), 0u);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string random_bases(std::uint64_t index, std::size_t size) {
 }
 
 template <typename Work>
-std::string message_of(const Work& work) {
+std::string scorer_message(const Work& work) {
   const auto error = testing::error_of(work);
   return error ? error->message() : "no error";
 }
@@ -131,14 +131,14 @@ TEST_F(Scorer, ModelsThatDoNotBelongTogetherAreRefused) {
   TinyClassifier other;
   other.profiles[2].name = "HepG2|DNase";
   testing::write_tiny_classifier(folder / "names", other);
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(scorer_message([&] {
               SequenceScorer({{model("a"), model("names")}, Strands::both, {8192}}, *backend);
             }),
             model("names") + ": its profiles are not those of " + model("a"));
   other = {};
   other.window.length = 120;
   testing::write_tiny_classifier(folder / "window", other);
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(scorer_message([&] {
               SequenceScorer({{model("a"), model("window")}, Strands::both, {8192}}, *backend);
             }),
             model("window") + ": its window and target are not those of " + model("a"));

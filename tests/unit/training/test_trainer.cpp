@@ -11,7 +11,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t labels = 7;
+constexpr std::int64_t label_count = 7;
 
 // Five sequences an update, in micro-batches of `most`.
 class LabelledSequences : public TrainingTask {
@@ -25,7 +25,7 @@ class LabelledSequences : public TrainingTask {
       std::vector<std::int32_t> ids(static_cast<std::size_t>(20 + s));
       for (std::int32_t& id : ids) id = static_cast<std::int32_t>(5 + rng.below(21));
       parts.back().append(ids, {}, config_.block_size, 0);
-      for (std::int64_t k = 0; k < labels; ++k) {
+      for (std::int64_t k = 0; k < label_count; ++k) {
         parts.back().sequence_targets.push_back(rng.below(3) == 0 ? 1.0f : 0.0f);
       }
     }
@@ -43,7 +43,7 @@ class MultiLabelTraining : public TrainingTest {
     ModelConfig config = tiny_config();
     config.head = HeadType::classification;
     config.problem_type = ProblemType::multi_label;
-    config.num_labels = labels;
+    config.num_labels = label_count;
     config.positive_weight = positive_weight;
     config.hidden_dropout_prob = 0.0;
     config.attention_probs_dropout_prob = 0.0;
@@ -93,7 +93,7 @@ TEST_F(MultiLabelTraining, PositivesWeighAsAsked) {
   for (const Batch& batch : LabelledSequences(config(1.0), 5).batches(0)) {
     for (const float target : batch.sequence_targets) positives += static_cast<double>(target);
   }
-  const double share = positives / (5.0 * static_cast<double>(labels));
+  const double share = positives / (5.0 * static_cast<double>(label_count));
   EXPECT_NEAR(run("plain", config(1.0), 5)[0], std::log(2.0), 0.05);
   EXPECT_NEAR(run("weighted", config(8.0), 5)[0], std::log(2.0) * (1.0 + 7.0 * share), 0.15);
 }

@@ -20,7 +20,7 @@ using testing::expect_bad_input;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-ChainFile parse(const std::string& text) {
+ChainFile parse_chain(const std::string& text) {
   const TemporaryFolder folder;
   write_text(folder / "x.chain", text);
   return ChainFile(folder / "x.chain");
@@ -39,7 +39,7 @@ const char* const two_chains =
     "\n";
 
 TEST(Chain, BaseInABlockLiftsAndTheHighestScoreWins) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   const Lifted first = chain.lift_base("chr1", 105);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first.chrom, "chr1");
@@ -51,7 +51,7 @@ TEST(Chain, BaseInABlockLiftsAndTheHighestScoreWins) {
 }
 
 TEST(Chain, ReverseStrandCountsFromTheOtherEnd) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   // 112 lies in the first chain's gap: the second chain holds it at q position 10 + 7 = 17 of 500, so 500 - 1
   // - 17.
   const Lifted gap = chain.lift_base("chr1", 112);
@@ -65,7 +65,7 @@ TEST(Chain, ReverseStrandCountsFromTheOtherEnd) {
 }
 
 TEST(Chain, EmptyIntervalsStayEmpty) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   const Lifted forward = chain.lift_interval("chr1", 105, 105);
   EXPECT_EQ(forward.begin, 205);
   EXPECT_EQ(forward.end, 205);
@@ -76,7 +76,7 @@ TEST(Chain, EmptyIntervalsStayEmpty) {
 }
 
 TEST(Chain, ReasonsWhenNothingIsLifted) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   EXPECT_EQ(chain.lift_base("chr1", 99).outcome, LiftOutcome::deleted);
   EXPECT_EQ(chain.lift_base("chr1", 135).outcome, LiftOutcome::deleted);
   EXPECT_EQ(chain.lift_base("chr7", 99).outcome, LiftOutcome::unknown_contig);
@@ -89,7 +89,7 @@ TEST(Chain, ReasonsWhenNothingIsLifted) {
 }
 
 TEST(Chain, IntervalRunsFromFirstToLastMappedBase) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   const Lifted most = chain.lift_interval("chr1", 98, 120, 0.6);  // 15 of 22 bases map on the best chain
   ASSERT_TRUE(most.ok());
   EXPECT_EQ(most.begin, 200);
@@ -97,7 +97,7 @@ TEST(Chain, IntervalRunsFromFirstToLastMappedBase) {
 }
 
 TEST(Chain, PartsAreCarriedByOneChain) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   // 100-104 and 118-120 on the first chain; its gap 110-115 holds none of them.
   const LiftedParts both = chain.lift_parts("chr1", {{100, 104}, {118, 120}}, ChainInterval{108, 117}, 1.0);
   ASSERT_TRUE(both.ok());
@@ -125,7 +125,7 @@ TEST(Chain, LongContigsAndManyChains) {
             std::to_string(begin + 100007) + " 1\n100000\n\n";
   }
   text += "chain 1000 a 9000000 + 0 4000000 b 9000000 + 5000000 9000000 2\n1000\t3998000\t3998000\n1000\n";
-  const ChainFile chain = parse(text);
+  const ChainFile chain = parse_chain(text);
   for (const std::int64_t position : {1000, 131071, 131072, 262144, 3998999}) {
     EXPECT_EQ(chain.lift_base("a", position).begin, position + 7);
   }
@@ -137,14 +137,14 @@ TEST(Chain, LongContigsAndManyChains) {
 }
 
 TEST(Chain, NamesAreReconciled) {
-  const ChainFile chain = parse(two_chains);
+  const ChainFile chain = parse_chain(two_chains);
   EXPECT_EQ(chain.lift_base("1", 105).begin, 205);
   EXPECT_EQ(chain.from().size(), 1u);
   EXPECT_EQ(chain.to()[0].name, "chr9");
 }
 
 TEST(Chain, MissingIdAndNoFinalBlankLine) {
-  const ChainFile chain = parse("chain 1 a 10 + 0 5 b 10 + 5 10\n5");
+  const ChainFile chain = parse_chain("chain 1 a 10 + 0 5 b 10 + 5 10\n5");
   EXPECT_EQ(chain.lift_base("a", 4).begin, 9);
 }
 
@@ -169,7 +169,7 @@ TEST(ChainBadInput, FilesThatLie) {
   };
   for (const auto& bad : cases) {
     SCOPED_TRACE(bad.first);
-    expect_bad_input(error_of([&] { parse(bad.first); }), "x.chain", bad.second);
+    expect_bad_input(error_of([&] { parse_chain(bad.first); }), "x.chain", bad.second);
   }
 }
 
@@ -212,7 +212,7 @@ TEST(SharedChain, SanitySetAndAllPromoters) {
 
 TEST(Chain, ScoresAndLengthsThatAreNone) {
   const auto refused = [](const std::string& header, const std::string& what) {
-    expect_bad_input(error_of([&] { parse("# one\n" + header + "\n10\n\n"); }), "x.chain:2", what);
+    expect_bad_input(error_of([&] { parse_chain("# one\n" + header + "\n10\n\n"); }), "x.chain:2", what);
   };
   refused("chain 1 chr1 9223372036854775807 + 0 9223372036854775807 chr1 10 + 0 10 1", "a sequence of");
   refused("chain 1 chr1 10 + 0 10 chr1 1099511627777 + 0 10 1", "a sequence of 1099511627777 bases");
@@ -228,7 +228,7 @@ TEST(Chain, MemoryGoesByTheChainsAndNotByWhatTheyClaim) {
     text +=
         "chain 1 " + name + " 1099511627776 + 1099511627000 1099511627776 x 1099511627776 + 0 776 1\n776\n\n";
   }
-  const ChainFile chain = parse(text);
+  const ChainFile chain = parse_chain(text);
   EXPECT_EQ(chain.lift_base("c9999", 1099511627001).begin, 1);
   EXPECT_FALSE(chain.lift_base("c9999", 1099511626999).ok());
 }
@@ -249,7 +249,7 @@ TEST(Chain, TheSearchFindsTheBestOfManyOverlappingChains) {
             std::to_string(piece.from + length) + " chr2 100000 + " + std::to_string(piece.to) + " " +
             std::to_string(piece.to + length) + " 1\n" + std::to_string(length) + "\n\n";
   }
-  const ChainFile chain = parse(text);
+  const ChainFile chain = parse_chain(text);
   for (std::int64_t position = 0; position < 1100; ++position) {
     const auto best = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
       return piece.from <= position && position < piece.from + piece.length;

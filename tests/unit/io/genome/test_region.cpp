@@ -11,50 +11,54 @@ namespace {
 using testing::error_of;
 using testing::expect_bad_input;
 
-const ContigNames contigs(
+const ContigNames contigs_of_regions(
     {{"chr1", 5000}, {"HLA-A*01:01", 300}, {"HLA-A*01", 200}, {"chr20:1001-2000", 1000}});
 
 TEST(Region, FourBases) {
-  EXPECT_EQ(parse_region("chr1:3-6", contigs), (Region{0, 2, 6}));
+  EXPECT_EQ(parse_region("chr1:3-6", contigs_of_regions), (Region{0, 2, 6}));
 }
 
 TEST(Region, WholeContigsOpenEndsAndCommas) {
-  EXPECT_EQ(parse_region("chr1", contigs), (Region{0, 0, 5000}));
-  EXPECT_EQ(parse_region("chr1:3", contigs), (Region{0, 2, 5000}));
-  EXPECT_EQ(parse_region("chr1:1,000-2,000", contigs), (Region{0, 999, 2000}));
-  EXPECT_EQ(parse_region("chr1:5000-5000", contigs), (Region{0, 4999, 5000}));
-  EXPECT_EQ(parse_region("1:3-6", contigs), (Region{0, 2, 6})) << "names are reconciled";
+  EXPECT_EQ(parse_region("chr1", contigs_of_regions), (Region{0, 0, 5000}));
+  EXPECT_EQ(parse_region("chr1:3", contigs_of_regions), (Region{0, 2, 5000}));
+  EXPECT_EQ(parse_region("chr1:1,000-2,000", contigs_of_regions), (Region{0, 999, 2000}));
+  EXPECT_EQ(parse_region("chr1:5000-5000", contigs_of_regions), (Region{0, 4999, 5000}));
+  EXPECT_EQ(parse_region("1:3-6", contigs_of_regions), (Region{0, 2, 6})) << "names are reconciled";
 }
 
 TEST(Region, NamesThatHoldColons) {
-  EXPECT_EQ(parse_region("HLA-A*01:01", contigs), (Region{1, 0, 300})) << "the longest known name wins";
-  EXPECT_EQ(parse_region("HLA-A*01:01:5-9", contigs), (Region{1, 4, 9}));
-  EXPECT_EQ(parse_region("HLA-A*01:1-9", contigs), (Region{2, 0, 9}));
-  EXPECT_EQ(parse_region("chr20:1001-2000", contigs), (Region{3, 0, 1000}));
-  EXPECT_EQ(parse_region("chr20:1001-2000:2-3", contigs), (Region{3, 1, 3}));
+  EXPECT_EQ(parse_region("HLA-A*01:01", contigs_of_regions), (Region{1, 0, 300}))
+      << "the longest known name wins";
+  EXPECT_EQ(parse_region("HLA-A*01:01:5-9", contigs_of_regions), (Region{1, 4, 9}));
+  EXPECT_EQ(parse_region("HLA-A*01:1-9", contigs_of_regions), (Region{2, 0, 9}));
+  EXPECT_EQ(parse_region("chr20:1001-2000", contigs_of_regions), (Region{3, 0, 1000}));
+  EXPECT_EQ(parse_region("chr20:1001-2000:2-3", contigs_of_regions), (Region{3, 1, 3}));
 }
 
 TEST(Region, BeyondTheContigIsAnErrorNotClamped) {
   for (const char* text :
        {"chr1:1-5001", "chr1:5001-5002", "chr1:5001", "chr1:0-5", "chr1:99999999999-999999999999"}) {
-    expect_bad_input(error_of([&] { parse_region(text, contigs); }), text, "positions 1-5000");
+    expect_bad_input(error_of([&] { parse_region(text, contigs_of_regions); }), text, "positions 1-5000");
   }
 }
 
 TEST(Region, MalformedTextIsAnError) {
   for (const char* text : {"chr1:", "chr1:-", "chr1:a-b", "chr1:3-", "chr1:-6", "chr1:3-6-9", "chr1:3 - 6",
                            "chr1:,3-6", "chr1:99999999999999999999-5"}) {
-    expect_bad_input(error_of([&] { parse_region(text, contigs); }), text, "CONTIG:START-END");
+    expect_bad_input(error_of([&] { parse_region(text, contigs_of_regions); }), text, "CONTIG:START-END");
   }
-  expect_bad_input(error_of([&] { parse_region("chr1:6-3", contigs); }), "chr1:6-3", "start is after end");
-  expect_bad_input(error_of([&] { parse_region("chr9", contigs); }), "chr9", "unknown contig chr9");
-  expect_bad_input(error_of([&] { parse_region("chr9:1-2", contigs); }), "chr9:1-2", "unknown contig chr9");
-  EXPECT_TRUE(error_of([&] { parse_region("", contigs); }).has_value());
+  expect_bad_input(error_of([&] { parse_region("chr1:6-3", contigs_of_regions); }), "chr1:6-3",
+                   "start is after end");
+  expect_bad_input(error_of([&] { parse_region("chr9", contigs_of_regions); }), "chr9",
+                   "unknown contig chr9");
+  expect_bad_input(error_of([&] { parse_region("chr9:1-2", contigs_of_regions); }), "chr9:1-2",
+                   "unknown contig chr9");
+  EXPECT_TRUE(error_of([&] { parse_region("", contigs_of_regions); }).has_value());
 }
 
 TEST(Region, FormatIsTheInverse) {
   EXPECT_EQ(format_region("chr1", 2, 6), "chr1:3-6");
-  const Region region = parse_region(format_region("chr1", 999, 2000), contigs);
+  const Region region = parse_region(format_region("chr1", 999, 2000), contigs_of_regions);
   EXPECT_EQ(region, (Region{0, 999, 2000}));
 }
 

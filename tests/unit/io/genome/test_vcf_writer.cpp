@@ -63,7 +63,7 @@ class VcfOut : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-const std::string header =
+const std::string written_header =
     "##fileformat=VCFv4.3\n##FILTER=<ID=q10,Description=\"low\">\n##contig=<ID=1,length=1000>\n"
     "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"count\">\n"
     "##INFO=<ID=BB_DIFF,Number=1,Type=String,Description=\"of an earlier run\">\n"
@@ -74,7 +74,7 @@ const std::string records =
     "1\t9\t.\tA\t.\t5\t.\t.\tGT\t0/0\n";
 
 TEST_F(VcfOut, AddedFieldsAndNothingElse) {
-  copy(write(header + records), path("out.vcf"), VcfType::text, true);
+  copy(write(written_header + records), path("out.vcf"), VcfType::text, true);
   EXPECT_EQ(read_text(path("out.vcf")),
             "##fileformat=VCFv4.3\n##FILTER=<ID=q10,Description=\"low\">\n##contig=<ID=1,length=1000>\n"
             "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"count\">\n"
@@ -89,7 +89,7 @@ TEST_F(VcfOut, AddedFieldsAndNothingElse) {
 }
 
 TEST_F(VcfOut, AllTypesHoldTheSame) {
-  const std::string input = write(header + records);
+  const std::string input = write(written_header + records);
   copy(input, path("out.vcf"), VcfType::text, true);
   copy(input, path("out.vcf.gz"), VcfType::bgzf, true);
   copy(input, path("out.bcf"), VcfType::bcf, true);
@@ -128,13 +128,14 @@ TEST_F(VcfOut, BcfNeedsDeclarations) {
   const auto to_bcf = [&](const std::string& text) {
     return error_of([&] { copy(write(text), path("out.bcf"), VcfType::bcf, false); });
   };
-  expect_bad_input(to_bcf(header + "2\t7\t.\tA\tG\t.\t.\t.\tGT\t0|1\n"), "in.vcf:8", "contig 2");
-  expect_bad_input(to_bcf(header + "1\t7\t.\tA\tG\t.\t.\tXX=1\tGT\t0|1\n"), "in.vcf:8", "not declared");
+  expect_bad_input(to_bcf(written_header + "2\t7\t.\tA\tG\t.\t.\t.\tGT\t0|1\n"), "in.vcf:8", "contig 2");
+  expect_bad_input(to_bcf(written_header + "1\t7\t.\tA\tG\t.\t.\tXX=1\tGT\t0|1\n"), "in.vcf:8",
+                   "not declared");
   EXPECT_FALSE(file_exists(path("out.bcf")));
 }
 
 TEST_F(VcfOut, NothingAppearsBeforeTheEndAndAFullDiskIsNoticed) {
-  const std::string input = write(header + records);
+  const std::string input = write(written_header + records);
   for (const VcfType type : {VcfType::text, VcfType::bgzf, VcfType::bcf}) {
     {
       VcfReader reader(input);
@@ -151,7 +152,7 @@ TEST_F(VcfOut, NothingAppearsBeforeTheEndAndAFullDiskIsNoticed) {
 }
 
 TEST_F(VcfOut, BytesDoNotDependOnThreads) {
-  std::string text = header;
+  std::string text = written_header;
   for (int i = 0; i < 20000; ++i)
     text += "1\t7\trs" + std::to_string(i * i) + "\tA\tG\t.\tPASS\tAC=1\tGT\t0|1\n";
   const std::string input = write(text);
@@ -167,7 +168,7 @@ TEST_F(VcfOut, BytesDoNotDependOnThreads) {
 }
 
 TEST_F(VcfOut, RecordsAreCopiedDeep) {
-  copy(write(header + records), path("in.bcf"), VcfType::bcf, false);
+  copy(write(written_header + records), path("in.bcf"), VcfType::bcf, false);
   for (const std::string& input : {path("in.vcf"), path("in.bcf")}) {
     VcfReader reader(input);
     std::vector<VcfRecord> kept;
@@ -176,7 +177,7 @@ TEST_F(VcfOut, RecordsAreCopiedDeep) {
     VcfWriter writer(path("out.vcf"), VcfType::text, reader, {}, {}, {});
     for (const VcfRecord& one : kept) writer.write(one, {});
     writer.close();
-    EXPECT_EQ(records_of(read_text(path("out.vcf"))).size(), records_of(header + records).size());
+    EXPECT_EQ(records_of(read_text(path("out.vcf"))).size(), records_of(written_header + records).size());
   }
 }
 

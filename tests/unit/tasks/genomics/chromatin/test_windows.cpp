@@ -31,7 +31,7 @@ using testing::read_text;
 using testing::write_text;
 
 // Windows of 100 bases around bins of 20, as the tiny classifier's.
-const ModelWindow window{"chromatin", 100, 40, 20};
+const ModelWindow model_window{"chromatin", 100, 40, 20};
 
 class ChromatinModelData : public ::testing::Test {
  protected:
@@ -44,7 +44,7 @@ class ChromatinModelData : public ::testing::Test {
     write_text(genome_, ">chr1\n" + bases + "\n>tiny\n" + bases.substr(0, 60) + "\n");
     testing::write_tiny_classifier(folder_ / "model");
     ChromatinDatasetWriter writer((folder_ / "data").string(), false, {{"chr1", 400}, {"tiny", 60}},
-                                  testing::TinyClassifier{}.profiles, window, {});
+                                  testing::TinyClassifier{}.profiles, model_window, {});
     for (int i = 0; i < 20; ++i) {
       const std::vector<std::uint8_t> packed = {static_cast<std::uint8_t>(i % 8)};
       writer.write({0, i < 13 ? Split::train : Split::valid, i * 20}, packed);
@@ -162,7 +162,7 @@ TEST_F(ChromatinModelData, BinsGetTheirWindowsWithReasonsForThoseThatAreNotScore
   write_text(bed,
              "chr1\t100\t120\tmiddle\nchr1\t0\t20\tleft\nchr1\t380\t400\tright\nchr1\t230\t250\tn\n"
              "tiny\t20\t40\tshort\nchr1\t0\t100\twhole\n");
-  const auto targets = bed_targets(bed, genome_, window);
+  const auto targets = bed_targets(bed, genome_, model_window);
   std::vector<PredictedRow> rows;
   std::vector<double> first;
   SequenceScorer model = scorer();
@@ -203,13 +203,13 @@ TEST_F(ChromatinModelData, ADataSetAndABedOfItsBinsGiveTheSameScoresInAnyBatch) 
     });
     return values;
   };
-  const auto of_data = dataset_targets(*data_, Split::valid, window);
+  const auto of_data = dataset_targets(*data_, Split::valid, model_window);
   const std::vector<double> expected = scores_of(*of_data, 128);
   ASSERT_EQ(expected.size(), 21u);
   std::string lines;
   for (int i = 13; i < 20; ++i) lines += fmt::format("1\t{}\t{}\n", i * 20, i * 20 + 20);
   write_text(folder_ / "bins.bed", lines);
-  const auto of_bed = bed_targets((folder_ / "bins.bed").string(), genome_, window);
+  const auto of_bed = bed_targets((folder_ / "bins.bed").string(), genome_, model_window);
   EXPECT_EQ(scores_of(*of_bed, 1024), expected);
 }
 
@@ -218,16 +218,16 @@ TEST_F(ChromatinModelData, IntervalsThatDoNotFitAreRefusedByLine) {
   PredictedRow row;
   std::string sequence;
   write_text(bed, "chr1\t0\t20\nchr1\t0\t30\n");
-  const auto other = bed_targets(bed, genome_, window);
+  const auto other = bed_targets(bed, genome_, model_window);
   other->next(row, sequence);
   expect_bad_input(error_of([&] { other->next(row, sequence); }), "bins.bed:2", "an interval of 30 bp");
   write_text(bed, "chr1\t390\t410\n");
-  expect_bad_input(error_of([&] { bed_targets(bed, genome_, window)->next(row, sequence); }), "bins.bed:1",
-                   "390-410 reaches beyond chr1");
+  expect_bad_input(error_of([&] { bed_targets(bed, genome_, model_window)->next(row, sequence); }),
+                   "bins.bed:1", "390-410 reaches beyond chr1");
   write_text(bed, "chr1\t50\t50\n");
-  expect_bad_input(error_of([&] { bed_targets(bed, genome_, window)->next(row, sequence); }), "bins.bed:1",
-                   "empty");
-  expect_bad_input(error_of([&] { fasta_targets(genome_, window)->next(row, sequence); }), "genome.fa",
+  expect_bad_input(error_of([&] { bed_targets(bed, genome_, model_window)->next(row, sequence); }),
+                   "bins.bed:1", "empty");
+  expect_bad_input(error_of([&] { fasta_targets(genome_, model_window)->next(row, sequence); }), "genome.fa",
                    "record chr1 has 400 bases, the model reads windows of 100");
   expect_bad_input(error_of([&] {
                      dataset_targets(*data_, Split::valid, ModelWindow{"chromatin", 100, 0, 20});

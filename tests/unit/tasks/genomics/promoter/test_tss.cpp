@@ -13,12 +13,12 @@
 namespace bigbird {
 namespace {
 
-const ContigNames genome({{"chr1", 249'250'621}, {"chr2", 1000}});
+const ContigNames tss_contigs({{"chr1", 249'250'621}, {"chr2", 1000}});
 
 TssCatalogue read(const std::string& text) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "tss.bed", text);
-  return read_tss((folder / "tss.bed").string(), "", genome);
+  return read_tss((folder / "tss.bed").string(), "", tss_contigs);
 }
 
 std::string message_of(const std::string& text) {
