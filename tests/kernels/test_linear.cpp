@@ -5,15 +5,15 @@
 namespace bigbird::kernels {
 namespace {
 
-struct Shape {
+struct LinearShape {
   Index m, n, k;
 };
 
 // One row, one column, sizes around the register tile, several tiles of the partition, several slices of
 // depth.
-const Shape shapes[] = {{1, 1, 1},     {1, 7, 3},       {3, 2, 70},    {5, 33, 17},
-                        {13, 64, 65},  {64, 63, 64},    {97, 129, 31}, {200, 100, 300},
-                        {520, 70, 40}, {600, 257, 513}, {130, 800, 33}};
+const LinearShape shapes[] = {{1, 1, 1},     {1, 7, 3},       {3, 2, 70},    {5, 33, 17},
+                              {13, 64, 65},  {64, 63, 64},    {97, 129, 31}, {200, 100, 300},
+                              {520, 70, 40}, {600, 257, 513}, {130, 800, 33}};
 
 std::size_t area(Index rows, Index columns) {
   return static_cast<std::size_t>(rows * columns);
@@ -22,7 +22,7 @@ std::size_t area(Index rows, Index columns) {
 class LinearKernel : public KernelTest {};
 
 TEST_P(LinearKernel, ForwardEqualsReference) {
-  for (const Shape& s : shapes) {
+  for (const LinearShape& s : shapes) {
     SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
     const Floats x = random_floats(area(s.m, s.k), 1);
     const Floats w = random_floats(area(s.n, s.k), 2);
@@ -42,7 +42,7 @@ TEST_P(LinearKernel, ForwardEqualsReference) {
 }
 
 TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
-  for (const Shape& s : shapes) {
+  for (const LinearShape& s : shapes) {
     SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
     const Floats x = random_floats(area(s.m, s.k), 4);
     const Floats w = random_floats(area(s.n, s.k), 5, 0.25f);
@@ -69,7 +69,7 @@ TEST_P(LinearKernel, GeluForwardEqualsReferenceAndKeepsTheValuesBeforeGelu) {
 }
 
 TEST_P(LinearKernel, BackwardEqualsReferenceAndAddsWhereItShould) {
-  for (const Shape& s : shapes) {
+  for (const LinearShape& s : shapes) {
     SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
     const Floats x = random_floats(area(s.m, s.k), 7);
     const Floats w = random_floats(area(s.n, s.k), 8);

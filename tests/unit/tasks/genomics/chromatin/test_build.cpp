@@ -146,7 +146,7 @@ TEST(ChromatinKeep, RulesOverGroups) {
 
 // --- sides
 
-const ContigNames genome({{"chr1", 100'000}, {"chr2", 50'000}, {"chr7", 1000}});
+const ContigNames split_contigs({{"chr1", 100'000}, {"chr2", 50'000}, {"chr7", 1000}});
 
 TEST(ChromatinSides, ListsOfContigsAndRegions) {
   EXPECT_EQ(split_region_list("chr8,chr7:1,000-2,000,chr9"),
@@ -154,21 +154,21 @@ TEST(ChromatinSides, ListsOfContigsAndRegions) {
   EXPECT_EQ(split_region_list("chr7:30,508,751-35,296,850,8"),
             (std::vector<std::string>{"chr7:30,508,751-35,296,850", "8"}));
   EXPECT_EQ(split_region_list("a,,b"), (std::vector<std::string>{"a", "", "b"}));
-  const ChromatinSplits splits({"", "2", "chr1:1,001-2,000,chr1:5001-6000", ""}, genome);
+  const ChromatinSplits splits({"", "2", "chr1:1,001-2,000,chr1:5001-6000", ""}, split_contigs);
   EXPECT_EQ(splits.side(1, 0), Split::test);
   EXPECT_EQ(splits.side(0, 999), Split::train);
   EXPECT_EQ(splits.side(0, 1000), Split::valid);
   EXPECT_EQ(splits.side(0, 1999), Split::valid);
   EXPECT_EQ(splits.side(0, 2000), Split::train);
   EXPECT_EQ(splits.side(0, 5500), Split::valid);
-  const ChromatinSplits chosen({"", "chr2", "", "chr1"}, genome);
+  const ChromatinSplits chosen({"", "chr2", "", "chr1"}, split_contigs);
   EXPECT_EQ(chosen.side(0, 5), Split::train);
   EXPECT_EQ(chosen.side(2, 5), Split::none);
 }
 
 TEST(ChromatinSides, WhatDoesNotFitIsRefused) {
   const auto error = [&](const ChromatinSplitOptions& options) {
-    return error_of([&] { ChromatinSplits splits(options, genome); });
+    return error_of([&] { ChromatinSplits splits(options, split_contigs); });
   };
   expect_bad_input(error({"", "chr1", "chr1:5-10", ""}), "chr1:5-10", "share bases");
   expect_bad_input(error({"", "chr9", "", ""}), "`test`", "chr9");

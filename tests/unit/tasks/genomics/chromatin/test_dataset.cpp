@@ -17,7 +17,7 @@ using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-constexpr std::size_t profiles = 11;  // two bytes, the second one not full
+constexpr std::size_t profile_count = 11;  // two bytes, the second one not full
 const ModelWindow window{"chromatin", 1000, 400, 200};
 
 class ChromatinFolder : public ::testing::Test {
@@ -27,7 +27,7 @@ class ChromatinFolder : public ::testing::Test {
     for (int i = 0; i < 4321; ++i) sequence_ += "ACGT"[rng.between(0, 3)];
     write_text(genome_, ">chr1\n" + sequence_ + "\n>chr2\n" + sequence_.substr(0, 2000) + "\n");
     std::vector<Profile> names;
-    for (std::size_t k = 0; k < profiles; ++k)
+    for (std::size_t k = 0; k < profile_count; ++k)
       names.push_back({"P" + std::to_string(k % 4), k < 3 ? "DHS" : "TF"});
     ChromatinDatasetWriter writer(data_, false, {{"chr1", 4321}, {"chr2", 2000}}, names, window,
                                   {"made=here"});
@@ -35,7 +35,7 @@ class ChromatinFolder : public ::testing::Test {
     for (int i = 0; i < 30; ++i) {
       const ChromatinBin bin{i < 20 ? 0u : 1u, sides[i % 4], i < 20 ? i * 200 : (i - 20) * 200};
       std::vector<std::uint8_t> packed(2);
-      for (std::size_t k = 0; k < profiles; ++k) {
+      for (std::size_t k = 0; k < profile_count; ++k) {
         if (label(static_cast<std::size_t>(i), k)) packed[k / 8] |= static_cast<std::uint8_t>(1u << (k % 8));
       }
       writer.write(bin, packed);
@@ -60,7 +60,7 @@ class ChromatinFolder : public ::testing::Test {
 TEST_F(ChromatinFolder, IsReadAsItWasWritten) {
   const ChromatinDataset data(data_);
   EXPECT_EQ(data.window(), window);
-  ASSERT_EQ(data.profiles().size(), profiles);
+  ASSERT_EQ(data.profiles().size(), profile_count);
   EXPECT_EQ(data.profiles()[5], (Profile{"P1", "TF"}));
   ASSERT_EQ(data.bins().size(), 30u);
   EXPECT_EQ(data.bins()[21].contig, 1u);
@@ -68,10 +68,10 @@ TEST_F(ChromatinFolder, IsReadAsItWasWritten) {
   EXPECT_EQ(data.bins()[21].split, Split::valid);
   EXPECT_EQ(data.rows(Split::test), (std::vector<std::uint32_t>{2, 6, 10, 14, 18, 22, 26}));
   ASSERT_EQ(data.labels().rows(), 30u);
-  std::vector<float> row(profiles);
+  std::vector<float> row(profile_count);
   for (std::size_t i = 0; i < 30; ++i) {
     data.labels().unpack(i, row);
-    for (std::size_t k = 0; k < profiles; ++k) {
+    for (std::size_t k = 0; k < profile_count; ++k) {
       EXPECT_EQ(data.labels().at(i, k), label(i, k)) << i << " " << k;
       EXPECT_EQ(row[k], label(i, k) ? 1.0f : 0.0f);
     }

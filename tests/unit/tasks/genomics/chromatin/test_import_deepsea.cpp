@@ -13,7 +13,7 @@ namespace {
 
 using testing::TemporaryFolder;
 
-constexpr std::size_t positions = 1000, profiles = 11;
+constexpr std::size_t positions = 1000, factor_count = 11;
 
 struct Sample {
   std::string letters;
@@ -24,13 +24,13 @@ struct Sample {
 std::vector<testing::MatlabVariable> variables(const std::string& split, const std::vector<Sample>& samples) {
   const std::size_t n = samples.size();
   testing::MatlabVariable sequences{split + "xdata", {n, 4, positions}, {}},
-      labels{split + "data", {n, profiles}, {}};
+      labels{split + "data", {n, factor_count}, {}};
   for (std::size_t k = 0; k < positions; ++k) {
     for (const char base : std::string("AGCT")) {
       for (const Sample& sample : samples) sequences.bytes.push_back(sample.letters[k] == base ? 1 : 0);
     }
   }
-  for (std::size_t k = 0; k < profiles; ++k) {
+  for (std::size_t k = 0; k < factor_count; ++k) {
     for (const Sample& sample : samples) labels.bytes.push_back(static_cast<std::uint8_t>(sample.labels[k]));
   }
   return {sequences, labels};
@@ -85,7 +85,7 @@ class ImportDeepsea : public ::testing::Test {
         if (name != chrom) continue;
         const std::int64_t begin = std::min<std::int64_t>(std::max<std::int64_t>(bins[i] - 400, 0), 19000);
         Sample sample{genome_.at(chrom).substr(static_cast<std::size_t>(begin), positions), {}};
-        for (std::size_t k = 0; k < profiles; ++k)
+        for (std::size_t k = 0; k < factor_count; ++k)
           sample.labels.push_back((number + i) % (k + 2) == 0 ? 1 : 0);
         made.push_back(sample);
       }
@@ -157,7 +157,7 @@ TEST_F(ImportDeepsea, WithBinsTheWindowsComeFromTheGenome) {
       EXPECT_EQ(data.bins()[row].split, name == "chr1"   ? Split::train
                                         : name == "chr7" ? Split::valid
                                                          : Split::test);
-      for (std::size_t k = 0; k < profiles; ++k)
+      for (std::size_t k = 0; k < factor_count; ++k)
         EXPECT_EQ(data.labels().at(row, k), row % (k + 2) == 0) << row;
       ++row;
     }
@@ -179,7 +179,7 @@ TEST_F(ImportDeepsea, WithoutBinsTheSequencesAreKept) {
   Fasta sequences = data.fasta().clone();
   const auto expect = [&](std::size_t row, const Sample& sample) {
     EXPECT_EQ(data.window_sequence(sequences, row), sample.letters) << row;
-    for (std::size_t k = 0; k < profiles; ++k)
+    for (std::size_t k = 0; k < factor_count; ++k)
       EXPECT_EQ(data.labels().at(row, k), sample.labels[k] == 1) << row;
   };
   const auto train = samples("chr1", 0, 9), valid = samples("chr7", 9, 3), test = samples("chr9", 14, 2);
@@ -198,7 +198,7 @@ TEST_F(ImportDeepsea, WithoutBinsTheSequencesAreKept) {
 
 TEST_F(ImportDeepsea, NamesAndGroupsComeFromTheList) {
   std::string list = "column\tgroup\tname\n";
-  for (std::size_t k = 0; k < profiles; ++k)
+  for (std::size_t k = 0; k < factor_count; ++k)
     list += std::to_string(k) + "\tTF\tcell|" + std::to_string(k) + "\n";
   testing::write_text(folder_ / "names.tsv", list);
   DeepseaImportOptions some = options("data");
