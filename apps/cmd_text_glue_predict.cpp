@@ -20,6 +20,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
   Verb verb("text glue predict", "Write the submission file of a GLUE task.",
             {"bigbird text glue predict -m sst2-run/final --task sst2 --data glue_data -o submission",
              "bigbird text glue predict -m mnli-run/final --task mnli --data glue_data --split dev -o dev",
+             "bigbird text glue predict -m mnli-run/final --task ax --data glue_data -o submission",
              "bigbird text glue predict -m some-model --task rte --data glue_data --labels "
              "entailment,not_entailment -o submission"});
   GlueScoringOptions glue;
@@ -32,7 +33,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
       ->required()
       ->type_name("DIR");
   app.add_option("-o,--output", output,
-                 "Folder for the file: CoLA.tsv, SST-2.tsv ...; of mnli MNLI-m.tsv and MNLI-mm.tsv")
+                 "Folder for the file: CoLA.tsv, SST-2.tsv, AX.tsv ...; of mnli MNLI-m.tsv and MNLI-mm.tsv")
       ->required()
       ->type_name("DIR");
   app.add_option("--split", split, "test, dev or train; rows of the last two are numbered from 0")

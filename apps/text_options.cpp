@@ -12,11 +12,13 @@ namespace {
 
 constexpr const char* data_group = "Columns and format of the data";
 
-constexpr std::array<std::pair<TableFormat, const char*>, 5> format_names{{{TableFormat::automatic, "auto"},
-                                                                           {TableFormat::csv, "csv"},
-                                                                           {TableFormat::tsv, "tsv"},
-                                                                           {TableFormat::jsonl, "jsonl"},
-                                                                           {TableFormat::folder, "folder"}}};
+constexpr std::array<std::pair<TableFormat, const char*>, 6> format_names{
+    {{TableFormat::automatic, "auto"},
+     {TableFormat::csv, "csv"},
+     {TableFormat::tsv, "tsv"},
+     {TableFormat::jsonl, "jsonl"},
+     {TableFormat::folder, "folder"},
+     {TableFormat::articles, "articles"}}};
 
 }  // namespace
 
@@ -32,10 +34,18 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
       ->group(data_group);
   if (with_labels) {
     app.add_option("--label-column", columns_.label_column, "Of the label; default label")->group(data_group);
+    app.add_option("--label-files", columns_.label_files,
+                   "Articles: the XML of their labels; several with commas")
+        ->delimiter(',')
+        ->type_name("FILE")
+        ->group(data_group);
   }
   app.add_option("--id-column", columns_.id_column, "Of the id; default id or idx, else rows count from 0")
       ->group(data_group);
-  app.add_option("--format", format_, "csv, tsv, jsonl or folder (of a folder for each class); auto: by name")
+  app.add_option(
+         "--format", format_,
+         "csv, tsv, jsonl, folder (of a folder for each class) or articles (XML of SemEval-2019 task 4); "
+         "auto: by name")
       ->group(data_group);
   app.add_flag("--header", header_, "The first row of a table names the columns, whatever it looks like")
       ->group(data_group);
@@ -61,7 +71,7 @@ LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
 
 void GlueScoringOptions::add(Verb& verb) {
   CLI::App& app = verb.app();
-  app.add_option("--task", task_, "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli")
+  app.add_option("--task", task_, "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli; predict also ax")
       ->required()
       ->type_name("TASK");
   app.add_option(

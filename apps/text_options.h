@@ -15,11 +15,11 @@
 
 namespace bigbird::apps {
 
-// --text-column, --pair-column, --label-column, --id-column, --format, --no-header, --newline-escapes,
-// --replace-invalid. Bound by add(); read after parsing.
+// --text-column, --pair-column, --label-column, --label-files, --id-column, --format, --header, --no-header,
+// --newline-escapes, --replace-invalid. Bound by add(); read after parsing.
 class TextColumnOptions {
  public:
-  // `with_labels`: whether the verb reads labels, and so takes --label-column.
+  // `with_labels`: whether the verb reads labels, and so takes --label-column and --label-files.
   void add(Verb& verb, bool with_labels);
   // Error{usage} for a format that there is not.
   LabelledTextOptions columns(Labels labels) const;

@@ -132,36 +132,53 @@ class Reader {
     return values;
   }
 
-  // Number of leading ones of row s of the mask; padding on the left or in between is refused.
-  std::int64_t real_length(const std::vector<std::int32_t>& mask, std::int64_t s) const {
+  // Number of ones of row s of the mask, which are one stretch; the zeros before it are its shift.
+  std::int64_t real_length(const std::vector<std::int32_t>& mask, std::int64_t s) {
     const auto row = mask.begin() + s * in_.tokens;
-    const auto end = std::find(row, row + in_.tokens, 0);
-    if (end == row || std::find(end, row + in_.tokens, 1) != row + in_.tokens) {
-      fail("attention_mask", fmt::format("row {} is not ones followed by zeros", s),
-           "pad sequences on the right only");
+    const auto row_end = row + in_.tokens;
+    const auto begin = std::find(row, row_end, 1);
+    const auto end = std::find(begin, row_end, 0);
+    if (begin == row_end || std::find(end, row_end, 1) != row_end) {
+      fail("attention_mask", fmt::format("row {} is not one stretch of ones", s),
+           "zeros are padding, on the right or on the left of a sequence");
     }
-    return end - row;
+    in_.shifts.push_back(begin - row);
+    return end - begin;
   }
 
-  // All T tokens go in, so that positions behind the real ones hold what was given there.
+  // Row s of a matrix [B, T] in the order of the batch.
+  std::vector<std::int32_t> row_of_batch(const std::vector<std::int32_t>& values, std::int64_t s) const {
+    const auto begin = values.begin() + s * in_.tokens;
+    std::vector<std::int32_t> turned(begin, begin + in_.tokens);
+    std::rotate(turned.begin(), turned.begin() + in_.shifts[static_cast<std::size_t>(s)], turned.end());
+    return turned;
+  }
+
+  // All T tokens go in, so that positions behind the real ones hold what was given there. What was on their
+  // left comes last.
   void read_tokens() {
     const Shape matrix{in_.sequences, in_.tokens};
     const auto ids = read("input_ids", matrix, config_.vocab_size, Ignored::refused, 0);
-    auto types = read("token_type_ids", matrix, config_.type_vocab_size, Ignored::refused, 0);
+    const auto types = read("token_type_ids", matrix, config_.type_vocab_size, Ignored::refused, 0);
     const auto mask = read("attention_mask", matrix, 2, Ignored::refused, 1);
-    if (config_.head == HeadType::question_answering && !file_.has("token_type_ids")) {
-      types = question_types(ids);
-    }
+    const bool types_of_question =
+        config_.head == HeadType::question_answering && !file_.has("token_type_ids");
     for (std::int64_t s = 0; s < in_.sequences; ++s) {
-      const auto row = [&](const std::vector<std::int32_t>& values) {
-        const auto begin = values.begin() + s * in_.tokens;
-        return std::vector<std::int32_t>(begin, begin + in_.tokens);
-      };
-      in_.batch.append(row(ids), row(types), config_.block_size,
-                       static_cast<std::int32_t>(config_.pad_token_id));
-      in_.batch.lengths.back() = real_length(mask, s);
+      const std::int64_t length = real_length(mask, s);
+      const std::vector<std::int32_t> of_sequence = row_of_batch(ids, s);
+      in_.batch.append(of_sequence, types_of_question ? question_types(of_sequence) : row_of_batch(types, s),
+                       config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+      in_.batch.lengths.back() = length;
       in_.batch.given_lengths.push_back(in_.tokens);
-      in_.real_tokens += in_.batch.lengths.back();
+      in_.real_tokens += length;
+    }
+    const auto left = static_cast<std::int64_t>(
+        std::count_if(in_.shifts.begin(), in_.shifts.end(), [](std::int64_t shift) { return shift > 0; }));
+    if (left > 0) {
+      log_info(
+          fmt::format("{}: {} of {} sequences are padded on the left: read as if on the right, so that "
+                      "positions count from their first token",
+                      file_.path(), left, in_.sequences));
     }
     in_.padded = in_.batch.token_offsets[1];
   }
@@ -170,11 +187,8 @@ class Reader {
   std::vector<std::int32_t> question_types(const std::vector<std::int32_t>& ids) const {
     if (config_.type_vocab_size < 2) return std::vector<std::int32_t>(ids.size(), 0);
     std::vector<std::int32_t> types(ids.size(), 1);
-    for (std::int64_t s = 0; s < in_.sequences; ++s) {
-      const std::int64_t first = s * in_.tokens;
-      const std::int64_t length = question_length(ids.data() + first, in_.tokens, config_.sep_token_id);
-      std::fill(types.begin() + first, types.begin() + first + length, 0);
-    }
+    const std::int64_t length = question_length(ids.data(), in_.tokens, config_.sep_token_id);
+    std::fill(types.begin(), types.begin() + length, 0);
     return types;
   }
 
@@ -184,8 +198,11 @@ class Reader {
         in_.batch.masked_rows.push_back(static_cast<std::int32_t>(s * in_.padded + t));
     }
     if (!file_.has("labels")) return;
-    in_.batch.masked_labels =
-        read("labels", {in_.sequences, in_.tokens}, config_.vocab_size, Ignored::allowed, 0);
+    const auto labels = read("labels", {in_.sequences, in_.tokens}, config_.vocab_size, Ignored::allowed, 0);
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      const std::vector<std::int32_t> turned = row_of_batch(labels, s);
+      in_.batch.masked_labels.insert(in_.batch.masked_labels.end(), turned.begin(), turned.end());
+    }
   }
 
   void read_classification_labels() {
@@ -258,7 +275,9 @@ class Reader {
              fmt::format("0 says that there is no answer; {} or more that it is not among the tokens",
                          in_.tokens));
       }
-      positions.push_back(position < in_.tokens ? static_cast<std::int32_t>(position) : ignored_label);
+      const auto s = static_cast<std::int64_t>(positions.size());
+      positions.push_back(position < in_.tokens ? static_cast<std::int32_t>(in_.row_of(s, position))
+                                                : ignored_label);
     }
     return positions;
   }

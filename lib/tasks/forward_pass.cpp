@@ -40,15 +40,23 @@ class Answer {
   std::vector<Tensor> tensors_;
 };
 
-// Drops the rows that were added to fill the last block: (B * padded, C) -> (B * T, C).
-std::vector<float> cut_padding(const ForwardInput& in, const std::vector<float>& rows, std::int64_t width) {
+// Puts rows of tokens where these were given, without the `of_sequence` - T that filled the last block:
+// (B * of_sequence, C) -> (B * T, C).
+std::vector<float> as_given(const ForwardInput& in, const std::vector<float>& rows, std::int64_t width,
+                            std::int64_t of_sequence) {
   std::vector<float> cut;
   cut.reserve(static_cast<std::size_t>(in.sequences * in.tokens * width));
   for (std::int64_t s = 0; s < in.sequences; ++s) {
-    const auto begin = rows.begin() + s * in.padded * width;
-    cut.insert(cut.end(), begin, begin + in.tokens * width);
+    for (std::int64_t t = 0; t < in.tokens; ++t) {
+      const auto row = rows.begin() + (s * of_sequence + in.row_of(s, t)) * width;
+      cut.insert(cut.end(), row, row + width);
+    }
   }
   return cut;
+}
+
+std::vector<float> cut_padding(const ForwardInput& in, const std::vector<float>& rows, std::int64_t width) {
+  return as_given(in, rows, width, in.padded);
 }
 
 void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in) {
@@ -56,17 +64,20 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
   const Shape pooled{in.sequences, config.hidden_size};
   const Shape words{in.sequences, in.tokens, config.vocab_size};
   const Shape positions{in.sequences, in.tokens};
+  const auto logits_of_words = [&] {
+    return as_given(in, model.masked_logits(), config.vocab_size, in.tokens);
+  };
   switch (config.head) {
     case HeadType::encoder:
       answer.add("pooler_output", pooled, model.pooler_output());
       break;
     case HeadType::pretraining:
       answer.add("pooler_output", pooled, model.pooler_output());
-      answer.add("prediction_logits", words, model.masked_logits());
+      answer.add("prediction_logits", words, logits_of_words());
       answer.add("seq_relationship_logits", {in.sequences, 2}, model.sequence_logits());
       break;
     case HeadType::masked_lm:
-      answer.add("logits", words, model.masked_logits());
+      answer.add("logits", words, logits_of_words());
       break;
     case HeadType::classification:
       answer.add("logits", {in.sequences, config.num_labels}, model.sequence_logits());

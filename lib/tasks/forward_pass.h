@@ -21,8 +21,8 @@ struct ForwardPassOptions {
 };
 
 // input, all integers unless said otherwise: input_ids [B, T], attention_mask [B, T] (1 real, 0 padding on
-// the right; default all 1), token_type_ids [B, T] (default 0; question answering: 0 for the question and its
-// [SEP], 1 behind), and what the head learns from:
+// the right or the left; default all 1), token_type_ids [B, T] (default 0; question answering: 0 for the
+// question and its [SEP], 1 behind), and what the head learns from:
 //   pretraining         labels [B, T] (-100 = not predicted), next_sentence_label [B]
 //   masked-lm           labels [B, T]
 //   classification      labels [B], or floating-point: several labels at once [B, L] within 0..1, regression
@@ -30,6 +30,10 @@ struct ForwardPassOptions {
 //                       are several labels at once, as transformers takes them.
 //   question-answering  start_positions [B], end_positions [B] (T or more: not among the tokens, ignored)
 //   structured-answers  nothing: logits alone
+//
+// A sequence padded on the left is read as if it were padded on the right, so that its positions count from
+// its first token and outputs do not depend on the side; transformers counts them from the padding. Outputs
+// stand where the tokens were given.
 //
 // The batch is padded to the next multiple of the block size, as Hugging Face does, and outputs are cut back
 // to T (Hugging Face cuts last_hidden_state and the logits, not hidden_states). output:

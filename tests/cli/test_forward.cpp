@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lib/io/files/file.h"
@@ -107,9 +108,38 @@ TEST_F(ForwardVerb, ModelWithAClassificationHeadGivesLogits) {
             (std::vector<std::int64_t>{2, 3}));
 }
 
-TEST_F(ForwardVerb, RefusesPaddingThatIsNotOnTheRight) {
-  inputs["attention_mask"][10] = 0;
-  expect_refusal(run(), "in.safetensors: tensor attention_mask row 1 is not ones followed by zeros");
+TEST_F(ForwardVerb, RefusesPaddingWithinASequenceAndASequenceOfNothingElse) {
+  inputs["attention_mask"][12] = 0;
+  expect_refusal(run(), "in.safetensors: tensor attention_mask row 1 is not one stretch of ones");
+  inputs["attention_mask"] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  expect_refusal(run(), "in.safetensors: tensor attention_mask row 1 is not one stretch of ones");
+}
+
+// The side of the padding changes places, and no number.
+TEST_F(ForwardVerb, PaddingOnTheLeftGivesWhatPaddingOnTheRightGives) {
+  const std::vector<std::string> options = {"--gradients", "--hidden-states", "--no-provenance"};
+  ASSERT_EQ(run(options).status, 0);
+  const SafetensorsFile right(folder / "out.safetensors");
+  std::map<std::string, std::vector<float>> expected;
+  for (const TensorInfo& tensor : right.tensors()) expected[tensor.name] = right.floats(tensor.name);
+  // The second sequence's four paddings to the other side.
+  for (const char* name : {"input_ids", "attention_mask", "labels"}) {
+    std::vector<std::int64_t>& values = inputs.at(name);
+    std::rotate(values.begin() + 10, values.begin() + 16, values.end());
+  }
+  const RunResult result = run(options);
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("1 of 2 sequences are padded on the left"), std::string::npos) << result.err;
+  const SafetensorsFile left(folder / "out.safetensors");
+  ASSERT_EQ(left.tensors().size(), expected.size());
+  for (const TensorInfo& tensor : left.tensors()) {
+    std::vector<float> values = left.floats(tensor.name);
+    if (tensor.shape.size() == 3) {  // [B, T, C]: back again
+      const auto row = values.begin() + 10 * tensor.shape[2];
+      std::rotate(row, row + 4 * tensor.shape[2], values.end());
+    }
+    EXPECT_EQ(values, expected.at(tensor.name)) << tensor.name;
+  }
 }
 
 TEST_F(ForwardVerb, RefusesAnIdBeyondTheVocabularyNamingItsPlace) {

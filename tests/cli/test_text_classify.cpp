@@ -62,6 +62,34 @@ TEST_F(TextClassify, WhatWasLearnedComesBack) {
   EXPECT_TRUE(holds(read_text(path("run/final/README.md")), "high 12, low 12"));
 }
 
+// The XML of SemEval-2019 task 4: the same texts, another form.
+TEST_F(TextClassify, ArticlesTrainAndScoreAsATableOfThemDoes) {
+  const auto xml = [](const std::string& inside) { return "<articles>\n" + inside + "</articles>\n"; };
+  std::string table = "id,text,label\n", articles, labels;
+  for (int i = 0; i < 6; ++i) {
+    const std::string id = std::to_string(i), text = i % 2 == 0 ? "ab" : "de",
+                      label = i % 2 == 0 ? "true" : "false";
+    table += id + "," + text + "," + label + "\n";
+    articles += "<article id=\"" + id + "\"><p>" + text + "</p></article>\n";
+    labels = "<article hyperpartisan=\"" + label + "\" id=\"" + id + "\"/>\n" + labels;
+  }
+  write("a.csv", table);
+  write("a.xml", xml(articles));
+  write("truth.xml", xml(labels));
+  const Words more = {"--steps", "2", "--batch", "4", "--no-provenance"};
+  must(finetune("of-table", more, "a.csv"));
+  must(finetune("of-articles", more + Words{"--label-files", path("truth.xml")}, "a.xml"));
+  EXPECT_EQ(read_text(path("of-table/final/model.safetensors")),
+            read_text(path("of-articles/final/model.safetensors")));
+  const Words of_articles = {path("a.xml"), "-m", path("of-table/final")};
+  EXPECT_EQ(must(evaluate(of_articles + Words{"--label-files", path("truth.xml")})).out,
+            must(evaluate({path("a.csv"), "-m", path("of-table/final")})).out);
+  const RunResult scores = run_bigbird(evaluate(of_articles));
+  EXPECT_EQ(scores.status, 1) << scores.err;
+  EXPECT_TRUE(holds(scores.err, "a.xml: articles without their labels")) << scores.err;
+  EXPECT_TRUE(holds(scores.err, "--label-files")) << scores.err;
+}
+
 TEST_F(TextClassify, EveryOptionOfTheTrainingReachesItsField) {
   must(finetune("all", {"--valid",
                         path("train.csv"),

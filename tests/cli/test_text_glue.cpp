@@ -2,6 +2,7 @@
 // submission files, official metrics of a model and of its files, and files that must be refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -259,6 +260,16 @@ TEST_F(TextGlue, MnliHasTwoSides) {
   EXPECT_FALSE(one.contains("accuracy_mm"));
   refused(evaluate("mnli", {path("glue"), "--predictions", path("dev/MNLI-m.tsv")}), 2,
           "two files of labels");
+  // The diagnostic set, which is answered in words, in MNLI's classes.
+  std::filesystem::create_directories(path("glue/diagnostic"));
+  write("glue/diagnostic/diagnostic.tsv", "index\tsentence1\tsentence2\n0\tab\tcd\n1\tef\tfe\n");
+  must(predict("ax", "mnli-model", "both"));
+  const std::string ax = read_text(path("both/AX.tsv"));
+  EXPECT_EQ(ax.rfind("index\tprediction\n0\t", 0), 0u) << ax;
+  EXPECT_EQ(std::count(ax.begin(), ax.end(), '\n'), 3);
+  EXPECT_TRUE(holds(ax, "\tentailment\n") || holds(ax, "\tneutral\n") || holds(ax, "\tcontradiction\n"))
+      << ax;
+  refused(evaluate("ax", {path("glue"), "-m", path("mnli-model")}), 2, "has no labels");
 }
 
 TEST_F(TextGlue, ScoresOfPairsAreLearnedAndClamped) {

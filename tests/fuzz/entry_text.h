@@ -140,4 +140,24 @@ inline bool documents(const std::uint8_t* data, std::size_t size) {
   return whole;
 }
 
+// The bytes as articles, and as the labels of themselves.
+inline bool articles(const std::uint8_t* data, std::size_t size) {
+  bool whole = false;
+  with_file(".xml", data, size, [&](const std::string& path) {
+    for (const bool labelled : {false, true}) {
+      LabelledTextOptions options;
+      options.labels = labelled ? Labels::optional : Labels::ignored;
+      if (labelled) options.label_files = {path};
+      options.replace_invalid = labelled;
+      const bool read = text_read_or_refused([&] {
+        LabelledTexts texts(path, options);
+        for (LabelledText row; texts.next(row);) demand_row(row);
+        demand_text(texts.columns());
+      });
+      if (!labelled) whole = read;
+    }
+  });
+  return whole;
+}
+
 }  // namespace bigbird::fuzz

@@ -56,6 +56,7 @@ void Sha256::compress(const std::uint8_t* block) {
 }
 
 void Sha256::update(const void* data, std::size_t size) {
+  if (size == 0) return;  // an empty vector's data() may be null, which memcpy does not take
   const auto* next = static_cast<const std::uint8_t*>(data);
   total_ += size;
   if (pending_size_ > 0) {

@@ -59,6 +59,8 @@ std::unique_ptr<LabelledTexts::Source> open_table_source(TextInput input, const 
 std::unique_ptr<LabelledTexts::Source> open_json_source(TextInput input, const LabelledTextOptions& options);
 std::unique_ptr<LabelledTexts::Source> open_folder_source(const std::string& path,
                                                           const LabelledTextOptions& options);
+std::unique_ptr<LabelledTexts::Source> open_article_source(TextInput input,
+                                                           const LabelledTextOptions& options);
 
 // Numbers of columns, from 0.
 struct ChosenColumns {

@@ -1,4 +1,4 @@
-// Texts with labels from JSON Lines, CSV, TSV and folders; see labelled_texts.h.
+// Texts with labels from JSON Lines, CSV, TSV, folders and articles; see labelled_texts.h.
 #include "lib/io/text/labelled_texts.h"
 
 #include <fmt/format.h>
@@ -26,6 +26,7 @@ TableFormat format_of_content(TextInput& input) {
   const std::size_t begin = window.find_first_not_of(" \t\r\n");
   if (begin != std::string_view::npos && (window[begin] == '{' || window[begin] == '['))
     return TableFormat::jsonl;
+  if (begin != std::string_view::npos && window[begin] == '<') return TableFormat::articles;
   const bool tab = window.substr(0, window.find('\n')).find('\t') != std::string_view::npos;
   return tab ? TableFormat::tsv : TableFormat::csv;
 }
@@ -35,20 +36,31 @@ TableFormat format_of_path(const std::string& path) {
   if (is_one_of(path, {".csv"})) return TableFormat::csv;
   if (is_one_of(path, {".tsv", ".tab"})) return TableFormat::tsv;
   if (is_one_of(path, {".jsonl", ".ndjson", ".json"})) return TableFormat::jsonl;
+  if (is_one_of(path, {".xml"})) return TableFormat::articles;
   throw_usage(fmt::format("{}: its name does not tell its format", path),
-              "set `format` to csv, tsv, jsonl or folder");
+              "set `format` to csv, tsv, jsonl, folder or articles");
 }
 
 }  // namespace
 
 std::unique_ptr<LabelledTexts::Source> open_labelled_source(const std::string& path,
                                                             const LabelledTextOptions& options) {
+  const auto refuse_label_files = [&](TableFormat found) {
+    if (found == TableFormat::articles || options.label_files.empty()) return;
+    throw_usage(fmt::format("{}: its labels stand with its texts", path),
+                "`label_files` is for articles (.xml)");
+  };
   TableFormat format = options.format;
   if (format == TableFormat::automatic && path != "-") format = format_of_path(path);
-  if (format == TableFormat::folder) return open_folder_source(path, options);
+  if (format == TableFormat::folder) {
+    refuse_label_files(format);
+    return open_folder_source(path, options);
+  }
   TextInput input(path);
   if (format == TableFormat::automatic) format = format_of_content(input);
+  refuse_label_files(format);
   if (format == TableFormat::jsonl) return open_json_source(std::move(input), options);
+  if (format == TableFormat::articles) return open_article_source(std::move(input), options);
   return open_table_source(std::move(input), options, format == TableFormat::tsv ? '\t' : ',');
 }
 

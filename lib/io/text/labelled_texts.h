@@ -1,6 +1,6 @@
-// Texts with labels in the forms users have them: JSON Lines, CSV, TSV, a folder for each class. What
-// classification trains on and predicts from. Streamed; defaults as Hugging Face's run_glue.py has for own
-// files.
+// Texts with labels in the forms users have them: JSON Lines, CSV, TSV, a folder for each class, articles in
+// XML. What classification trains on and predicts from. Streamed; defaults as Hugging Face's run_glue.py has
+// for own files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bigbird {
 
-enum class TableFormat { automatic, csv, tsv, jsonl, folder };
+enum class TableFormat { automatic, csv, tsv, jsonl, folder, articles };
 enum class HeaderRow { automatic, yes, no };
 enum class Labels {
   required,  // every row has one; null, an empty cell or no such column is an Error
@@ -21,8 +21,8 @@ enum class Labels {
   ignored    // not looked at, for prediction
 };
 
-// `automatic` format goes by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; each also with
-// .gz. "-" is told by its first bytes: JSON, else a tab in the first line, else CSV.
+// `automatic` format goes by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; .xml; each
+// also with .gz. "-" is told by its first bytes: JSON, XML, else a tab in the first line, else CSV.
 //
 // Columns are named, or given by number from 1 (CSV and TSV); several texts "2,3" are joined by one blank.
 // What is empty is looked for: the label in `label`; the id in `id`, else `idx`, else it is the number of the
@@ -37,6 +37,7 @@ struct LabelledTextOptions {
   std::string pair_column;
   std::string label_column;
   std::string id_column;
+  std::vector<std::string> label_files;  // of articles: where their labels are
   TableFormat format = TableFormat::automatic;
   HeaderRow header = HeaderRow::automatic;
   Quoting quoting = Quoting::doubled;
@@ -61,6 +62,11 @@ struct LabelledText {
 // delimited.h. Folder: FOLDER/CLASS/*.txt (and .txt.gz), classes and files by name (bytes compared), id
 // CLASS/NAME; also FOLDER/*.txt, id NAME, where labels are ignored, or are optional and no folder is there. A
 // text of a file is without its last line end.
+//
+// Articles: the XML of SemEval-2019 task 4, <articles><article id="..." title="...">text</article>. Its
+// columns are `text` (the default), without tags, and the attributes; `id` is the id, always. Labels come
+// from `label_files` by id, <article id="..." hyperpartisan="true"/>: of the attribute `label_column`, else
+// `hyperpartisan`.
 //
 // Error{bad_input}: what these readers refuse; a column or field that is not there, with those that are; a
 // text that is no string (null is refused too; a blank one is not); a label that is null or empty, an object,

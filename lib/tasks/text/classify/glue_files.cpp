@@ -73,6 +73,7 @@ std::string layout_words(const std::vector<GlueLayout>& layouts) {
 
 GlueFile::GlueFile(const std::string& path, const GlueTask& task, GlueRows rows, bool replace_invalid)
     : reader_(path, glue_form(replace_invalid)), task_(task), rows_(rows) {
+  if (rows != GlueRows::test) demand_labelled_files(task);
   read_first_line();
 }
 

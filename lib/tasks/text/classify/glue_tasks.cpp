@@ -99,6 +99,14 @@ std::vector<GlueTask> make_tasks() {
                    {labelled_layout(4, {1, "sentence1"}, GlueColumn{2, "sentence2"}, {3, "label"})},
                    test_layout(3, {1, "sentence1"}, GlueColumn{2, "sentence2"})});
   tasks.back().learning_rate = 2e-5;
+  const GlueTask& mnli =
+      *std::find_if(tasks.begin(), tasks.end(), [](const GlueTask& task) { return task.name == "mnli"; });
+  tasks.push_back({"ax",
+                   "AX",
+                   std::vector<GlueClass>(mnli.classes),
+                   GlueMetric::accuracy,
+                   {},
+                   test_layout(3, {1, "sentence1"}, GlueColumn{2, "sentence2"})});
   return tasks;
 }
 
@@ -142,16 +150,33 @@ std::string name_of(GlueSplit split) {
   return find_name(glue_split_names, split);
 }
 
+void demand_labelled_files(const GlueTask& task) {
+  if (!task.labelled.empty()) return;
+  throw_usage(fmt::format("`task` {}: this set has no labels", task.name),
+              "it is answered by a model of mnli: fine-tune and evaluate that");
+}
+
 std::vector<GlueSplitFile> glue_split_files(const GlueTask& task, const std::string& folder,
                                             GlueSplit split) {
+  if (split != GlueSplit::test) demand_labelled_files(task);
   std::vector<GlueSplitFile> wanted;  // paths without the folder
+  std::vector<std::string> places = {folder, folder + "/" + task.folder};
   const std::string stem = name_of(split);
   if (task.name == "mnli" && split != GlueSplit::train) {
     wanted = {{stem + "_matched.tsv", "MNLI-m.tsv"}, {stem + "_mismatched.tsv", "MNLI-mm.tsv"}};
+  } else if (task.name ==
+             "ax") {  // GLUE's download script, Hugging Face's data set, the pattern of the others
+    places.push_back(folder + "/diagnostic");
+    for (const std::string& place : places) {
+      for (const char* name : {"diagnostic.tsv", "AX.tsv", "test.tsv"}) {
+        if (file_exists(place + "/" + name)) return {{place + "/" + name, "AX.tsv"}};
+      }
+    }
+    wanted = {{"diagnostic.tsv", "AX.tsv"}};
   } else {
     wanted = {{stem + ".tsv", task.folder + ".tsv"}};
   }
-  for (const std::string& place : {folder, folder + "/" + task.folder}) {
+  for (const std::string& place : places) {
     std::vector<GlueSplitFile> found;
     for (const GlueSplitFile& file : wanted) {
       if (file_exists(place + "/" + file.path)) found.push_back({place + "/" + file.path, file.submission});

@@ -42,7 +42,7 @@ struct GlueTask {
   std::string folder;              // "SST-2"
   std::vector<GlueClass> classes;  // in the order of Hugging Face's numbers; none: a score from 0 to 5
   GlueMetric metric = GlueMetric::accuracy;
-  std::vector<GlueLayout> labelled;  // MNLI's two sides differ
+  std::vector<GlueLayout> labelled;  // MNLI's two sides differ; none: AX, which has a test file alone
   GlueLayout test;
   bool short_rows = false;  // labelled files have broken rows, which are dropped (QQP)
 
@@ -55,7 +55,7 @@ struct GlueTask {
   std::optional<std::size_t> class_number(std::string_view name) const;
 };
 
-// cola sst2 mrpc stsb qqp mnli qnli rte wnli.
+// cola sst2 mrpc stsb qqp mnli qnli rte wnli, and ax: the diagnostic set, which a model of MNLI answers.
 const std::vector<GlueTask>& glue_tasks();
 // Error{usage} listing the names.
 const GlueTask& find_glue_task(const std::string& name);
@@ -63,12 +63,16 @@ const GlueTask& find_glue_task(const std::string& name);
 enum class GlueSplit { train, dev, test };
 std::string name_of(GlueSplit split);  // "train", "dev", "test"
 
+// Error{usage} for AX, which is neither trained on nor scored here.
+void demand_labelled_files(const GlueTask& task);
+
 struct GlueSplitFile {
   std::string path;
   std::string submission;  // "RTE.tsv", "MNLI-m.tsv", "MNLI-mm.tsv"
 };
 // The files of a split, of MNLI's dev and test both or the one that is there, in DIR or in its folder of the
-// task (DIR/SST-2). Error{bad_input} naming what was looked for.
+// task (DIR/SST-2). AX is diagnostic.tsv, AX.tsv or test.tsv, in DIR, DIR/AX or DIR/diagnostic.
+// Error{bad_input} naming what was looked for; Error{usage} as demand_labelled_files.
 std::vector<GlueSplitFile> glue_split_files(const GlueTask& task, const std::string& folder, GlueSplit split);
 
 }  // namespace bigbird

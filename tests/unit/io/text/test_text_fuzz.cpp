@@ -29,7 +29,7 @@ bool json_entry(const std::uint8_t* data, std::size_t size) {
 class TextFuzz : public ::testing::Test {
  protected:
   static void TearDownTestSuite() {
-    for (const char* suffix : {".csv", ".json", ".txt"}) {
+    for (const char* suffix : {".csv", ".json", ".txt", ".xml"}) {
       std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix);
     }
   }
@@ -41,6 +41,10 @@ TEST_F(TextFuzz, DamagedTablesAreReadOrRefused) {
 
 TEST_F(TextFuzz, DamagedJsonIsReadOrRefused) {
   fuzz::short_run("json_records", json_entry, 200);
+}
+
+TEST_F(TextFuzz, DamagedArticlesAreReadOrRefused) {
+  fuzz::short_run("articles", fuzz::articles, 200);
 }
 
 // Plain text takes nearly everything: what must be refused is tested one by one (test_documents.cpp).

@@ -75,7 +75,7 @@ class GlueFiles : public ::testing::Test {
 };
 
 TEST_F(GlueFiles, EveryTaskIsReadInItsPublishedForm) {
-  ASSERT_EQ(published_forms().size(), glue_tasks().size());
+  ASSERT_EQ(published_forms().size() + 1, glue_tasks().size()) << "AX alone has no labelled files";
   for (const PublishedForm& form : published_forms()) {
     for (const char* mark : {"", "\xEF\xBB\xBF"}) {
       const std::string header = *form.header == '\0' ? "" : std::string(form.header) + "\n";
@@ -182,7 +182,7 @@ TEST(GlueTasks, SettingsAreThoseOfTheTable) {
   const auto error = testing::error_of([] { find_glue_task("squad"); });
   testing::expect_message(error, "squad", "no such task");
   EXPECT_EQ(error->kind(), ErrorKind::usage);
-  EXPECT_NE(error->hint().find("cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli"), std::string::npos);
+  EXPECT_NE(error->hint().find("cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, ax"), std::string::npos);
 }
 
 // HF's data sets: 0, 1 and, of MNLI, 2.
@@ -219,6 +219,29 @@ TEST_F(GlueFiles, TheFilesOfASplitAreFoundInTheFolderOrBelowIt) {
             (Files{{"test_matched.tsv", "MNLI-m.tsv"}, {"test_mismatched.tsv", "MNLI-mm.tsv"}}));
   write("", "train.tsv");
   EXPECT_EQ(found("mnli", GlueSplit::train), (Files{{"train.tsv", "MNLI.tsv"}}));
+}
+
+// The diagnostic set: a test file alone, with MNLI's classes.
+TEST_F(GlueFiles, AxIsATestFileUnderEachOfItsNames) {
+  const GlueTask& ax = find_glue_task("ax");
+  EXPECT_EQ(ax.class_names(), find_glue_task("mnli").class_names());
+  const std::string root = folder_.path().string();
+  const auto found = [&] { return glue_split_files(ax, root, GlueSplit::test); };
+  testing::expect_bad_input(testing::error_of(found), root, "no diagnostic.tsv");
+  std::filesystem::create_directories(folder_ / "diagnostic");
+  for (const char* name : {"diagnostic/diagnostic.tsv", "AX.tsv"}) {
+    write("index\tsentence1\tsentence2\n0\tA\tB\n", name);
+    ASSERT_EQ(found().size(), 1u);
+    EXPECT_EQ(found()[0].path, root + "/" + name);
+    EXPECT_EQ(found()[0].submission, "AX.tsv");
+  }
+  EXPECT_EQ(read("index\tsentence1\tsentence2\n0\tA\tB\n", "ax", GlueRows::test)[0].pair, "B");
+  for (const auto& error : {testing::error_of([&] { read("0\tA\tB\tneutral\n", "ax"); }),
+                            testing::error_of([&] { glue_split_files(ax, root, GlueSplit::dev); })}) {
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->kind(), ErrorKind::usage);
+    EXPECT_NE(error->message().find("has no labels"), std::string::npos) << error->message();
+  }
 }
 
 // Rows and labels of the copies beside the project, counted with awk.
