@@ -165,7 +165,17 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
   never({path("third")}, "bigbird variants merge");
   write("third.shard.json", "{}");
   never({path("third")}, "third.shard.json: not written by bigbird");
-  const std::string text = file("half2");
+  // A shard that says nothing of its last chunk, and does not hold it.
+  const std::string text = file("half2"), whole = file("half2.shard.json");
+  auto facts = nlohmann::ordered_json::parse(whole);
+  std::string cut = text;
+  for (auto rows = facts["shard"]["lines"].back().get<int>(); rows > 0; --rows)
+    cut.erase(cut.rfind('\n', cut.size() - 2) + 1);
+  facts["shard"]["lines"].erase(facts["shard"]["lines"].size() - 1);
+  write("half2", cut);
+  write("half2.shard.json", facts.dump(2) + "\n");
+  never({path("half1"), path("half2")}, "chunks, the shards");
+  write("half2.shard.json", whole);
   write("half2", text.substr(0, text.rfind('\n', text.size() - 2) + 1));
   never({path("half1"), path("half2")}, "fewer rows");
   write("half2", text + "t\tx\n");

@@ -97,7 +97,8 @@ TEST_F(LabelledArticles, LabelsMayLieInSeveralFiles) {
 
 TEST_F(LabelledArticles, WhatHasNoLabelIsNamed) {
   const std::string path = articles("<article id=\"1\">a</article>\n<article id=\"2\">b</article>\n");
-  const LabelledTextOptions options = labelled("<article id=\"1\" hyperpartisan=\"true\"/>\n");
+  const LabelledTextOptions options =
+      labelled("<article id=\"1\" hyperpartisan=\"true\"/><article id=\"3\" hyperpartisan=\"false\"/>\n");
   expect_bad_input(error(path, options), "a.xml:3: article '2' has no label in ", "truth.xml");
   LabelledTextOptions optional = options;
   optional.labels = Labels::optional;

@@ -250,6 +250,18 @@ TEST_F(PageDecode, LongAnswersSnapToTopLevelCandidates) {
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{0, 7})) << "where the long answer begins";
 }
 
+TEST_F(PageDecode, OfCandidatesWithinEachOtherTheShortestIsTaken) {
+  at(0, page_long_start, 11) = 3;
+  at(0, page_long_end, 12) = 3;
+  const std::vector<PageCandidate> candidates = example_.candidates;
+  const PageCandidate page{{0, 14, 0, 135}, true};
+  example_.candidates.insert(example_.candidates.begin(), page);
+  EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14}));
+  example_.candidates = candidates;
+  example_.candidates.push_back(page);
+  EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14}));
+}
+
 TEST_F(PageDecode, YesAndNoComeWithoutSpans) {
   at(0, page_long_start, 0) = 2;
   at(0, page_long_end, 6) = 2;
