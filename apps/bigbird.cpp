@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -37,11 +38,25 @@ extern "C" void on_signal(int number) {
   errno = error;
 }
 
+// The handler has a stack of its own: code that oneDNN writes at run time keeps its stack pointer in buffers
+// of the heap, and what the kernel puts below it when a signal comes would overwrite what lies before them.
+// The signal goes to this thread, the first, whose stack it is.
+void use_signal_stack() {
+  alignas(64) static std::array<char, 64 << 10> memory;  // the registers of AMX alone take 8 KiB
+  stack_t stack{};
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;  // a sanitizer's
+  stack = {};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
+}
+
 void install_signal_handlers() {
   no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  use_signal_stack();
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // library calls need not know about EINTR
+  action.sa_flags = SA_RESTART | SA_ONSTACK;  // library calls need not know about EINTR
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   // A file over the size limit (ulimit -f) then fails as a full disk does: with an error that is noticed.

@@ -30,7 +30,8 @@ struct AttentionRequest {
   std::int64_t layer = 0;
   std::int64_t head_drawn = 0;
   std::string pattern = "bigbird";
-  std::string plan;  // the file, for provenance
+  std::int64_t global_tokens = 0;  // the first ones, in whole blocks
+  std::string plan;                // the file, for provenance
 
   std::int64_t blocks() const { return (length + config.block_size - 1) / config.block_size; }
 };
@@ -98,6 +99,7 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
   json["random_mode"] = name_of(request.config.random_mode);
   json["block_size"] = request.config.block_size;
   json["random_blocks"] = request.config.num_random_blocks;
+  json["global_tokens"] = request.global_tokens;
   json["layer"] = request.layer;
   json["blocks"] = request.blocks();
   json["heads"] = nlohmann::ordered_json::array();
@@ -124,9 +126,10 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
 void check(const AttentionRequest& request) {
   const ModelConfig& config = request.config;
   if (request.length < 1 || config.block_size < 1 || config.num_attention_heads < 1 ||
-      config.num_random_blocks < 0 || request.layer < 0) {
+      config.num_random_blocks < 0 || request.layer < 0 || request.global_tokens < 0) {
     throw_usage(
-        "--length, --block-size and --heads must be at least 1, --random-blocks and --layer at least 0");
+        "--length, --block-size and --heads must be at least 1, --random-blocks, --layer and --global-tokens at "
+        "least 0");
   }
   if (request.head_drawn < 0 || request.head_drawn >= config.num_attention_heads) {
     throw_usage(
@@ -166,6 +169,7 @@ int cmd_attention(int argc, char** argv) {
   Verb verb("attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
             {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
              "bigbird attention --plan plan.json --lists",
+             "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
              "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
   AttentionRequest request;
   ModelConfig& config = request.config;
@@ -187,6 +191,11 @@ int cmd_attention(int argc, char** argv) {
   random_mode.add(app, "Where random blocks come from (google)");
   app.add_option("--max-positions", config.max_position_embeddings, "Length the hf-train plan is drawn for")
       ->capture_default_str();
+  app.add_option(
+         "--global-tokens", request.global_tokens,
+         "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
+         "paper's 128 of a question)")
+      ->capture_default_str();
   app.add_flag("--lists", lists, "Also print the key blocks of every row");
   app.add_option("--svg", svg_file, "Draw one head here");
   app.add_option("--head", request.head_drawn, "The head to draw")->capture_default_str();
@@ -201,7 +210,8 @@ int cmd_attention(int argc, char** argv) {
     throw_usage("--length is required", "give the number of tokens, such as --length 4096");
   }
   check(request);
-  const Rows rows = plan_rows(config, request.layer, request.blocks(), false);
+  Rows rows = plan_rows(config, request.layer, request.blocks(), false);
+  make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 
   if (!svg_file.empty()) {
     AttentionPicture picture{config.attention, config.block_size,

@@ -36,12 +36,7 @@ int cmd_forward(int argc, char** argv) {
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
-  if (random_mode.given()) {
-    ModelConfig typed;
-    random_mode.apply(typed);
-    options.random_mode = typed.random_mode;
-    options.plan = typed.plan;
-  }
+  random_mode.apply(options.random_mode, options.plan);
 
   const auto backend = verb.make_backend(options.gradients ? ModelUse::training : ModelUse::inference);
   std::map<std::string, std::string> metadata;

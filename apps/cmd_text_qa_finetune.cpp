@@ -7,6 +7,7 @@
 
 #include "apps/command_line.h"
 #include "apps/qa_options.h"
+#include "apps/random_mode_options.h"
 #include "apps/text_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
@@ -85,10 +86,12 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   TextEncodingChoice encoding;
   FormatOptions formats;
   TriviaChoice trivia;
+  RandomModeOptions random_mode;
   std::string format = name_of(options.format);
   CLI::App& app = verb.app();
   add_data_options(app, options, format);
   encoding.add(verb);
+  random_mode.add(app, "Attention instead of the model's own");
   add_window_options(verb, options.windows, "", formats);
   add_format_options(app, options, formats);
   trivia.add(verb, formats);
@@ -107,6 +110,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   if (options.train == "-" || options.valid == "-")
     throw_usage("text qa finetune: questions are read from files", "write them to a file first");
   training.finish();
+  random_mode.apply(options.random_mode, options.plan);
   take_settings_of(options.format, app, options);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
   training.say_trained(question_finetune(options, *backend));

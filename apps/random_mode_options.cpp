@@ -34,4 +34,12 @@ void RandomModeOptions::apply(ModelConfig& config) const {
   config.plan = std::make_shared<const PlanTable>(PlanTable::read(plan_));
 }
 
+void RandomModeOptions::apply(std::optional<RandomMode>& mode, std::shared_ptr<const PlanTable>& plan) const {
+  if (!given()) return;
+  ModelConfig typed;
+  apply(typed);
+  mode = typed.random_mode;
+  plan = typed.plan;
+}
+
 }  // namespace bigbird::apps

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "lib/model/config.h"
@@ -19,6 +21,8 @@ class RandomModeOptions {
   // Puts what was given into the config: a plan's file is read, and a plan alone means random mode file.
   // Error{usage} for a plan with another mode.
   void apply(ModelConfig& config) const;
+  // The same into a mode and a plan that stand for a model's own; nothing where none was given.
+  void apply(std::optional<RandomMode>& mode, std::shared_ptr<const PlanTable>& plan) const;
 
  private:
   std::string mode_;

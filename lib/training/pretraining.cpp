@@ -99,12 +99,8 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
                   "shorten `length`, or train from the beginning without `init`");
     }
   }
-  if (config.random_mode == RandomMode::file && config.plan != nullptr &&
-      options.length > config.plan->blocks() * config.block_size) {
-    throw_usage(fmt::format("`length` {}: the plan {} is for {} tokens", options.length, config.plan->where(),
-                            config.plan->blocks() * config.block_size),
-                "shorten `length`, or give a plan for longer sequences");
-  }
+  if (config.random_mode == RandomMode::file && config.plan != nullptr)
+    config.plan->require_length(options.length);
   config.tokenizer_digest = tokenizer.digest();
   config.head = HeadType::pretraining;
   try {

@@ -1,6 +1,7 @@
 // bigbird attention: JSON, text and picture of a plan; infeasible lengths.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/support.h"
@@ -21,6 +22,22 @@ TEST(AttentionVerb, JsonHoldsTheListsAndTheFacts) {
   EXPECT_TRUE(json.contains("provenance"));
   const RunResult bare = run_bigbird({"attention", "--length", "768", "--json", "-", "--no-provenance"});
   EXPECT_FALSE(nlohmann::json::parse(bare.out).contains("provenance"));
+}
+
+TEST(AttentionVerb, TokensOfAQuestionAreGlobalInWholeBlocks) {
+  const auto rows_with = [](const char* tokens) {
+    const RunResult run = run_bigbird(
+        {"attention", "--length", "768", "--heads", "2", "--global-tokens", tokens, "--json", "-"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return nlohmann::json::parse(run.out).at("heads")[0].at("rows");
+  };
+  EXPECT_EQ(rows_with("0")[5], (std::vector<int>{0, 4, 5, 6, 8, 1, 2, 11}));
+  const auto rows = rows_with("100");
+  EXPECT_EQ(rows, rows_with("128"));
+  EXPECT_EQ(rows[5], (std::vector<int>{0, 4, 5, 6, 8, 1, 2, 11}));
+  EXPECT_EQ(rows[1].size(), 12u);
+  for (const auto& row : rows) EXPECT_NE(std::find(row.begin(), row.end(), 1), row.end()) << row;
+  EXPECT_EQ(run_bigbird({"attention", "--length", "768", "--global-tokens", "-1"}).status, 2);
 }
 
 TEST(AttentionVerb, LastBlockListedTwiceAt1024KeepsTheRepeat) {

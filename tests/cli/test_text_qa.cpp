@@ -280,6 +280,35 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
             read_text(path("overlap/final/model.safetensors")));
 }
 
+// The paper's global question tokens: a plan that is given stays with the model.
+TEST_F(TextQa, APlanIsTrainedWithAndKept) {
+  must({"attention", "--length", "128", "--block-size", "8", "--heads", "2", "--random-blocks", "1",
+        "--random-mode", "hf-train", "--max-positions", "128", "--global-tokens", "16", "--json",
+        path("question-plan.json"), "--no-provenance"});
+  const Words more = {"--train", path("four.json"), "--steps", "2", "--no-provenance"};
+  const auto with = [&](const Words& options) {
+    Words all = more;
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  };
+  must(finetune("planned", with({"--plan", path("question-plan.json")})));
+  const auto plan = nlohmann::json::parse(read_text(path("planned/final/attention_plan.json")));
+  EXPECT_EQ(plan["heads"][0]["rows"],
+            nlohmann::json::parse(read_text(path("question-plan.json")))["heads"][0]["rows"]);
+  EXPECT_NE(must({"info", path("planned/final")}).find("file"), std::string::npos);
+  must(finetune("unplanned", with({"--random-mode", "hf-train"})));
+  EXPECT_FALSE(std::filesystem::exists(path("unplanned/final/attention_plan.json")));
+  EXPECT_NE(
+      must({"text", "qa", "predict", "-m", path("planned/final"), "--question", "cat", "--context", "-"},
+           "red green blue"),
+      "");
+  must({"attention", "--length", "32", "--block-size", "8", "--heads", "2", "--random-blocks", "1",
+        "--random-mode", "none", "--json", path("short-plan.json")});
+  refused(finetune("none", with({"--plan", path("short-plan.json")})), 2, "is for 32 tokens");
+  refused(finetune("none", with({"--plan", path("question-plan.json"), "--random-mode", "google"})), 2,
+          "--plan");
+}
+
 TEST_F(TextQa, AResumedRunEndsInTheSameWeights) {
   const Words more = {"--train", path("four.json"), "--steps", "6", "--save-every", "2", "--keep-last", "0"};
   must(finetune("whole", more));

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <numeric>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -147,6 +149,24 @@ Rows plan_rows(const ModelConfig& config, std::int64_t layer, std::int64_t block
       pattern, blocks, config.block_size, config.num_attention_heads, config.num_random_blocks,
       static_cast<std::uint32_t>(layer), config.random_mode, config.max_position_embeddings);
   return pattern_rows(pattern, blocks, config.num_attention_heads, random);
+}
+
+void make_first_blocks_global(Rows& rows, std::int64_t count) {
+  for (auto& head : rows) {
+    const auto blocks = static_cast<std::int32_t>(head.size());
+    const std::int32_t global = static_cast<std::int32_t>(std::min<std::int64_t>(count, blocks));
+    for (std::int32_t row = 0; row < blocks; ++row) {
+      auto& keys = head[static_cast<std::size_t>(row)];
+      if (row < global) {
+        keys.resize(head.size());
+        std::iota(keys.begin(), keys.end(), 0);
+        continue;
+      }
+      for (std::int32_t block = 0; block < global; ++block) {
+        if (std::find(keys.begin(), keys.end(), block) == keys.end()) keys.push_back(block);
+      }
+    }
+  }
 }
 
 PlanCache::PlanCache(const ModelConfig& config) : config_(config) {}

@@ -67,6 +67,11 @@ std::vector<std::vector<std::vector<std::int32_t>>> pattern_rows(AttentionPatter
 std::vector<std::vector<std::vector<std::int32_t>>> plan_rows(const ModelConfig& config, std::int64_t layer,
                                                               std::int64_t blocks, bool full);
 
+// The first `count` blocks see all blocks and are seen by all (the paper's 128 global tokens of a question,
+// table 12): their rows list every block once, and the other rows get those of them that they do not list
+// yet, at their ends. What a row lists besides stays, repeats too.
+void make_first_blocks_global(std::vector<std::vector<std::vector<std::int32_t>>>& rows, std::int64_t count);
+
 // Plans of all layers at the lengths met so far; thread-safe. Full attention is decided per call by the rule
 // of the random mode (full_attention.h) and said once for each reason.
 class PlanCache {

@@ -39,6 +39,8 @@ class PlanTable {
   // The plan of a sequence of `blocks` blocks: the upper left corner of the table, as DeepSpeed cuts its
   // layout. Error{bad_input} when the table is smaller, or when the cut leaves a row without a key block.
   Heads rows(std::int64_t layer, std::int64_t blocks) const;
+  // Error{usage} when inputs of `length` tokens are longer than the table.
+  void require_length(std::int64_t length) const;
 
  private:
   std::int64_t block_size_ = 0;

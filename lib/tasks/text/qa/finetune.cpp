@@ -11,6 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model/plans/plan_table.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/text_settings.h"
@@ -154,6 +155,8 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
   init.require(Alphabet::text);
   const Tokenizer& tokenizer = init.tokenizer();
   const std::int64_t length = training_length(options.length, init.config());
+  if (const auto& plan = options.random_mode ? options.plan : init.config().plan; plan != nullptr)
+    plan->require_length(length);
 
   AnswerReading reading{options.format,
                         options.encoding,
@@ -180,6 +183,10 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
     throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
                                 options.init, loaded.config.type_vocab_size),
                     "begin from a BigBird folder; bigbird pretrain makes one of a RoBERTa folder");
+  }
+  if (options.random_mode) {
+    loaded.config.random_mode = *options.random_mode;
+    loaded.config.plan = options.plan;
   }
   validate(loaded.config, "the options of the model");
 

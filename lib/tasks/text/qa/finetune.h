@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ struct QuestionFinetuneOptions : RunOptions {
   TriviaDomain domain = TriviaDomain::wikipedia;
   std::size_t max_windows = usual_document_windows;
   double keep_null = 1;
+  // Instead of the model's own; the plan is random mode file's, and goes into the folders of the run.
+  std::optional<RandomMode> random_mode;
+  std::shared_ptr<const PlanTable> plan;
 };
 
 // Samples of a training side; every epoch visits each of them once, in an order that is a function of (seed,

@@ -97,6 +97,38 @@ TEST(BlockPlan, ModeFileTakesTheListsOfThePlan) {
   EXPECT_THROW(cache.plan(0, 3), Error);
 }
 
+// The paper's 128 tokens are two blocks: each sees all once, and no row lists one of them twice for it.
+TEST(BlockPlan, FirstBlocksAreMadeGlobalAndTheRestOfARowStays) {
+  const ModelConfig config = small_config();
+  const std::int64_t blocks = 24;
+  const auto published = plan_rows(config, 0, blocks, false);
+  auto rows = published;
+  make_first_blocks_global(rows, 0);
+  EXPECT_EQ(rows, published);
+  make_first_blocks_global(rows, 2);
+  for (std::size_t head = 0; head < rows.size(); ++head) {
+    for (std::size_t row = 0; row < rows[head].size(); ++row) {
+      const std::vector<std::int32_t>& keys = rows[head][row];
+      const std::vector<std::int32_t>& before = published[head][row];
+      if (row < 2) {
+        EXPECT_EQ(keys.size(), 24u);
+        for (std::int32_t block = 0; block < 24; ++block)
+          EXPECT_EQ(std::count(keys.begin(), keys.end(), block), 1);
+        continue;
+      }
+      ASSERT_GE(keys.size(), before.size());
+      EXPECT_TRUE(std::equal(before.begin(), before.end(), keys.begin()));
+      for (const std::int32_t block : {0, 1}) {
+        const auto listed = std::count(before.begin(), before.end(), block);
+        EXPECT_EQ(std::count(keys.begin(), keys.end(), block), std::max<std::ptrdiff_t>(listed, 1));
+      }
+      EXPECT_LE(keys.size(), before.size() + 1) << "block 0 is global already";
+    }
+  }
+  make_first_blocks_global(rows, 100);  // more than there are
+  EXPECT_EQ(rows[0][23].size(), 24u);
+}
+
 TEST(BlockPlan, PatternsWithoutGlobalBlocks) {
   const std::int64_t n = 16;
   const auto random =
