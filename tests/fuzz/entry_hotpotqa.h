@@ -53,25 +53,17 @@ inline void label_hotpot(const HotpotExample& example, const HotpotEncoder& enco
 // Reads the bytes for training, evaluation and prediction, and puts labels on what is read. Returns whether
 // all of it was read for training.
 inline bool hotpotqa(const std::uint8_t* data, std::size_t size) {
-  bool whole = false;
-  with_file(".json", data, size, [&](const std::string& path) {
-    for (const QuestionPurpose purpose :
-         {QuestionPurpose::train, QuestionPurpose::evaluate, QuestionPurpose::predict}) {
-      const bool trained = purpose == QuestionPurpose::train;
-      const bool read = text_read_or_refused([&] {
-        HotpotReader reader(path, purpose, !trained);
-        const Tokenizer& tokenizer = *question_tokenizers()[trained ? 0 : 1];
-        const HotpotEncoder encoder(tokenizer, {}, short_windows(false).max_question);
-        for (HotpotExample example; reader.next(example);) {
-          if (purpose == QuestionPurpose::predict && !example.answer.empty()) std::abort();
-          demand_hotpot(example);
-          for (const std::size_t length : {24u, 256u}) label_hotpot(example, encoder, tokenizer, length);
-        }
-      });
-      if (trained) whole = read;
+  const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
+                       const Tokenizer& tokenizer) {
+    HotpotReader reader(path, purpose, replace_invalid);
+    const HotpotEncoder encoder(tokenizer, {}, short_windows(false).max_question);
+    for (HotpotExample example; reader.next(example);) {
+      if (purpose == QuestionPurpose::predict && !example.answer.empty()) std::abort();
+      demand_hotpot(example);
+      for (const std::size_t length : {24u, 256u}) label_hotpot(example, encoder, tokenizer, length);
     }
-  });
-  return whole;
+  };
+  return read_for_every_purpose(".json", data, size, read);
 }
 
 }  // namespace bigbird::fuzz

@@ -58,25 +58,17 @@ inline void label_page(const PageQuestion& page, const PageEncoder& encoder) {
 // Reads the bytes for training, evaluation and prediction, and puts labels on what is read. Returns whether
 // all of it was read for training.
 inline bool natural_questions(const std::uint8_t* data, std::size_t size) {
-  bool whole = false;
-  with_file(".jsonl", data, size, [&](const std::string& path) {
-    for (const QuestionPurpose purpose :
-         {QuestionPurpose::train, QuestionPurpose::evaluate, QuestionPurpose::predict}) {
-      const bool trained = purpose == QuestionPurpose::train;
-      const bool read = text_read_or_refused([&] {
-        NaturalQuestionsReader reader(path, purpose, !trained);
-        const PageEncoder encoder(*question_tokenizers()[trained ? 0 : 1], {},
-                                  short_windows(false).max_question);
-        for (PageQuestion page; reader.next(page);) {
-          if (purpose == QuestionPurpose::predict && !page.annotations.empty()) std::abort();
-          demand_page(page);
-          label_page(page, encoder);
-        }
-      });
-      if (trained) whole = read;
+  const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
+                       const Tokenizer& tokenizer) {
+    NaturalQuestionsReader reader(path, purpose, replace_invalid);
+    const PageEncoder encoder(tokenizer, {}, short_windows(false).max_question);
+    for (PageQuestion page; reader.next(page);) {
+      if (purpose == QuestionPurpose::predict && !page.annotations.empty()) std::abort();
+      demand_page(page);
+      label_page(page, encoder);
     }
-  });
-  return whole;
+  };
+  return read_for_every_purpose(".jsonl", data, size, read);
 }
 
 }  // namespace bigbird::fuzz

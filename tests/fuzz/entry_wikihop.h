@@ -42,25 +42,17 @@ inline void lay_out_wikihop(const WikiHopExample& example, const WikiHopEncoder&
 // Reads the bytes for training, evaluation and prediction, and makes inputs of what is read. Returns whether
 // all of it was read for training.
 inline bool wikihop(const std::uint8_t* data, std::size_t size) {
-  bool whole = false;
-  with_file(".json", data, size, [&](const std::string& path) {
-    for (const QuestionPurpose purpose :
-         {QuestionPurpose::train, QuestionPurpose::evaluate, QuestionPurpose::predict}) {
-      const bool trained = purpose == QuestionPurpose::train;
-      const bool read = text_read_or_refused([&] {
-        WikiHopReader reader(path, purpose, !trained);
-        const Tokenizer& tokenizer = *question_tokenizers()[trained ? 0 : 1];
-        const WikiHopEncoder encoder(tokenizer, {});
-        for (WikiHopExample example; reader.next(example);) {
-          demand_wikihop(example, purpose);
-          // Query and candidates may leave no room: an Error, and the next record is read all the same.
-          text_read_or_refused([&] { lay_out_wikihop(example, encoder, tokenizer); });
-        }
-      });
-      if (trained) whole = read;
+  const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
+                       const Tokenizer& tokenizer) {
+    WikiHopReader reader(path, purpose, replace_invalid);
+    const WikiHopEncoder encoder(tokenizer, {});
+    for (WikiHopExample example; reader.next(example);) {
+      demand_wikihop(example, purpose);
+      // Query and candidates may leave no room: an Error, and the next record is read all the same.
+      text_read_or_refused([&] { lay_out_wikihop(example, encoder, tokenizer); });
     }
-  });
-  return whole;
+  };
+  return read_for_every_purpose(".json", data, size, read);
 }
 
 }  // namespace bigbird::fuzz

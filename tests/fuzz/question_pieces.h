@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "lib/core/unicode.h"
+#include "lib/tasks/text/qa/example.h"
 #include "lib/tasks/text/qa/windows.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "tests/fuzz/entry_text.h"
 
 namespace bigbird::fuzz {
 
@@ -105,6 +107,25 @@ inline void demand_answer(const std::string& text, const ContextTokens& context,
   const TextSpan found = labelled_text(text, context, window, question, label);
   if (found.begin > found.end || found.end > count_code_points(text)) std::abort();
   if (found.end < answer.end) std::abort();
+}
+
+// Reads the bytes, a file of this suffix, for training (by the library's tokenizer), evaluation and
+// prediction (by the own one, bytes that are no UTF-8 replaced). Returns whether all of it was read for
+// training.
+template <typename Read>
+bool read_for_every_purpose(const char* suffix, const std::uint8_t* data, std::size_t size,
+                            const Read& read) {
+  bool whole = false;
+  with_file(suffix, data, size, [&](const std::string& path) {
+    for (const QuestionPurpose purpose :
+         {QuestionPurpose::train, QuestionPurpose::evaluate, QuestionPurpose::predict}) {
+      const bool trained = purpose == QuestionPurpose::train;
+      const bool all = text_read_or_refused(
+          [&] { read(path, purpose, !trained, *question_tokenizers()[trained ? 0 : 1]); });
+      if (trained) whole = all;
+    }
+  });
+  return whole;
 }
 
 }  // namespace bigbird::fuzz
