@@ -63,12 +63,12 @@ void add_format_options(CLI::App& app, QuestionFinetuneOptions& options, FormatO
                   ->group("Of nq"),
               {QuestionFormat::natural_questions});
   formats.add(app.add_option("--max-windows", options.max_windows,
-                             "Windows of a document that are trained on, from its beginning: they are one "
-                             "sample, and --batch counts documents")
+                             "Windows of a document, of wikihop inputs of a question, that are trained on, "
+                             "from the beginning: they are one sample, and --batch counts samples")
                   ->type_name("COUNT")
                   ->check(CLI::PositiveNumber)
-                  ->group("Of triviaqa"),
-              {QuestionFormat::triviaqa});
+                  ->group("Of triviaqa and wikihop"),
+              {QuestionFormat::triviaqa, QuestionFormat::wikihop});
 }
 
 }  // namespace

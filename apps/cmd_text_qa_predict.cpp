@@ -11,7 +11,6 @@
 
 #include "apps/command_line.h"
 #include "apps/qa_options.h"
-#include "apps/qa_predict_files.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "apps/work_options.h"
@@ -25,11 +24,14 @@
 #include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/predict.h"
+#include "lib/tasks/text/qa/predict_data_sets.h"
 
 namespace bigbird::apps {
 namespace {
 
 constexpr std::uint64_t questions_of_a_chunk = 256;
+// A chunk is held in memory: of questions that come with whole pages or documents it has fewer.
+constexpr std::uint64_t pages_of_a_chunk = 16;
 
 constexpr std::array<std::pair<AnswerDecoding, const char*>, 2> decoding_names{
     {{AnswerDecoding::run_qa, "run_qa"}, {AnswerDecoding::pipeline, "pipeline"}}};
@@ -185,9 +187,9 @@ void check_ways(const PredictChoice& choice, QuestionFormat format) {
                             name_of(format)),
                 "questions of this format come with texts of their own: give them as a file");
   }
-  if (choice.work.asked() && (choice.at_once() || format != QuestionFormat::squad)) {
-    throw_usage("text qa predict: --shard and --resume are of a file of questions in the format squad",
-                "one question is answered at once, and other formats in one go");
+  if (choice.work.asked() && choice.at_once()) {
+    throw_usage("text qa predict: --shard and --resume are of a file of questions",
+                "one question is answered at once");
   }
   if (!choice.at_once() && choice.json) {
     throw_usage("text qa predict: --json is of --question", "predictions of a file are JSON anyway");
@@ -229,9 +231,9 @@ std::uint64_t predict_spans(PredictChoice& choice, const QuestionAnswererOptions
   return answerer.questions();
 }
 
-std::uint64_t predict_data_set(QuestionFormat format, const PredictChoice& choice,
-                               const QuestionAnswererOptions& options, kernels::Backend& backend) {
-  QuestionFile file;
+std::uint64_t predict_answer_file(QuestionFormat format, const PredictChoice& choice,
+                                  const QuestionAnswererOptions& options, kernels::Backend& backend) {
+  DataSetPredictionOptions file;
   file.input = choice.input;
   file.output = choice.files.predictions;
   file.replace_invalid = choice.replace_invalid;
@@ -240,7 +242,8 @@ std::uint64_t predict_data_set(QuestionFormat format, const PredictChoice& choic
   file.max_answer = options.max_answer;
   file.n_best = options.n_best;
   if (choice.support->count() > 0) file.support_threshold = choice.support_threshold;
-  return predict_question_file(format, file, options, backend);
+  file.work = choice.files.work;
+  return predict_data_set(format, file, options, backend);
 }
 
 }  // namespace
@@ -264,7 +267,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   add_squad_options(verb.app(), options, choice);
   choice.trivia.add(verb, choice.formats);
   choice.work.add(verb, "questions", "merge");
-  choice.work.add_chunk(verb, "Questions", questions_of_a_chunk);
+  choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", questions_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();
   verb.add_device();
@@ -275,6 +278,8 @@ int cmd_text_qa_predict(int argc, char** argv) {
   choice.formats.check("text qa predict", choice.at_once() ? QuestionFormat::squad : format);
   options.decoding = parse_name(decoding_names, choice.decoding, "way of decoding");
   options.batch = scoring.batch();
+  if (format == QuestionFormat::natural_questions || format == QuestionFormat::triviaqa)
+    choice.work.set_usual_chunk(pages_of_a_chunk);
   choice.files.work = choice.work.work(verb);
   const bool spans = format == QuestionFormat::squad || choice.at_once();
   if (spans) {
@@ -283,8 +288,8 @@ int cmd_text_qa_predict(int argc, char** argv) {
     choice.trivia.check("text qa predict", format);
   }
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  const std::uint64_t questions =
-      spans ? predict_spans(choice, options, *backend) : predict_data_set(format, choice, options, *backend);
+  const std::uint64_t questions = spans ? predict_spans(choice, options, *backend)
+                                        : predict_answer_file(format, choice, options, *backend);
   verb.set_throughput(static_cast<double>(questions), "questions");
   return 0;
 }

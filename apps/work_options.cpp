@@ -22,14 +22,20 @@ void WorkOptions::add(Verb& verb, const std::string& records, const std::string&
 
 void WorkOptions::add_chunk(Verb& verb, const std::string& records, std::uint64_t size) {
   chunk_ = size;
-  verb.app()
-      .add_option("--chunk", chunk_,
-                  records + " that are finished, and kept for --resume, together; all shards need the same")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, most_records))
-      ->type_name("COUNT")
-      ->group(work_group);
+  chunk_option_ =
+      verb.app()
+          .add_option(
+              "--chunk", chunk_,
+              records + " that are finished, and kept for --resume, together; all shards need the same")
+          ->transform(count_suffix())
+          ->check(CLI::Range(1, most_records))
+          ->type_name("COUNT")
+          ->group(work_group);
   verb.leave_out_of_provenance("--chunk");
+}
+
+void WorkOptions::set_usual_chunk(std::uint64_t size) {
+  if (chunk_option_->count() == 0) chunk_ = size;
 }
 
 Shard WorkOptions::shard() const {

@@ -19,6 +19,8 @@ class WorkOptions {
   void add(Verb& verb, const std::string& records, const std::string& merge);
   // --chunk, for outputs that do not depend on it.
   void add_chunk(Verb& verb, const std::string& records, std::uint64_t size);
+  // After parsing: the size where --chunk was not given, in place of that of add_chunk().
+  void set_usual_chunk(std::uint64_t size);
 
   // Whether work in parts was asked for.
   bool asked() const { return !shard_.empty() || resume_; }
@@ -32,6 +34,7 @@ class WorkOptions {
   std::string shard_;
   bool resume_ = false;
   std::uint64_t chunk_ = 0;
+  CLI::Option* chunk_option_ = nullptr;
 };
 
 }  // namespace bigbird::apps

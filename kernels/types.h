@@ -261,11 +261,14 @@ struct LossGradient {
 };
 
 // Numbers that are taken together by a loss, group after group: rows [N] says where each lies, and right [N]
-// whether it is right (1) or not (0). A row is in one group at most.
+// whether it is right (1) or not (0). A row is in one group at most. Of a group with P parts, n / P members
+// compete, each with the sum of P numbers: rows are all first parts from member to member, then all second
+// ones. `right` is read at the first parts.
 struct TokenGroups {
   const std::int32_t* rows = nullptr;
   const std::int32_t* right = nullptr;
   const std::int32_t* offsets = nullptr;  // [groups + 1] into rows and right
+  const std::int32_t* parts = nullptr;    // [groups], 1 or more and a divisor of the group's rows
   Index groups = 0;
 };
 

@@ -107,9 +107,11 @@ QuestionResult question_answering(const EncoderConfig& config, const Parameters&
 
 // What is right of one score that tokens have, in groups that a softmax runs over (choice_cross_entropy in
 // losses.h) or whose rows are marked one by one (mark_cross_entropy).
+// With `parts`, the sums of as many logits compete: those of rows i, i + n / parts, i + 2 n / parts ...
 struct TokenGroup {
   std::vector<std::size_t> rows;  // of all tokens
   std::vector<bool> right;
+  std::size_t parts = 1;
 };
 struct TokenScoreLabels {
   bool softmax = true;

@@ -121,13 +121,16 @@ double group_losses(const TokenScoreLabels& labels, std::size_t column, double s
                     Matrix& d_logits) {
   double loss = 0.0;
   for (const TokenGroup& group : labels.groups) {
-    Vector x;
-    for (const std::size_t row : group.rows) x.push_back(logits(row, column));
+    const std::size_t members = group.rows.size() / group.parts;
+    Vector x(members, 0.0);
+    for (std::size_t i = 0; i < group.rows.size(); ++i) x[i % members] += logits(group.rows[i], column);
+    const std::vector<bool> right(group.right.begin(),
+                                  group.right.begin() + static_cast<std::ptrdiff_t>(members));
     const LossAndGradient one =
-        labels.softmax ? choice_cross_entropy(x, group.right) : mark_cross_entropy(x, group.right);
+        labels.softmax ? choice_cross_entropy(x, right) : mark_cross_entropy(x, right);
     loss += one.loss;
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
-      d_logits(group.rows[i], column) = scale * one.gradient(0, i);
+      d_logits(group.rows[i], column) = scale * one.gradient(0, i % members);
     }
   }
   return loss;

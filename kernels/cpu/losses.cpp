@@ -29,22 +29,29 @@ struct LogSumExp {
   double share(double x) const { return sum == 0.0 ? 0.0 : std::exp(x - largest) / sum; }
 };
 
-// The OR-softmax of one group of n numbers; dx may be null.
-float choice_loss(const float* x, const std::int32_t* rows, const std::int32_t* right, Index n, float* dx,
-                  const float* scale) {
+// The OR-softmax of one group of n rows; dx may be null.
+float choice_loss(const float* x, const std::int32_t* rows, const std::int32_t* right, Index n, Index parts,
+                  float* dx, const float* scale) {
+  const Index members = n / parts;
+  const auto value_of = [&](Index member) {
+    double value = 0.0;
+    for (Index i = member; i < n; i += members) value += static_cast<double>(x[rows[i]]);
+    return value;
+  };
   LogSumExp all, chosen;
   bool any = false;
-  for (Index i = 0; i < n; ++i) {
-    const double value = static_cast<double>(x[rows[i]]);
+  for (Index member = 0; member < members; ++member) {
+    const double value = value_of(member);
     all.take(value);
-    if (right[i] == 0) continue;
+    if (right[member] == 0) continue;
     chosen.take(value);
     any = true;
   }
-  for (Index i = 0; dx != nullptr && i < n; ++i) {
-    const double value = static_cast<double>(x[rows[i]]);
-    const double slope = all.share(value) - (right[i] == 0 ? 0.0 : chosen.share(value));
-    dx[rows[i]] = any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f;
+  for (Index member = 0; dx != nullptr && member < members; ++member) {
+    const double value = value_of(member);  // before the gradient takes its place
+    const double slope = all.share(value) - (right[member] == 0 ? 0.0 : chosen.share(value));
+    const float gradient = any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f;
+    for (Index i = member; i < n; i += members) dx[rows[i]] = gradient;
   }
   return any ? static_cast<float>(all.value() - chosen.value()) : 0.0f;
 }
@@ -143,8 +150,11 @@ void CpuBackend::token_losses(const float* logits, const TokenGroups& groups, bo
   float* const dlogits = floats(gradient.data);
   parallel_pieces(groups.groups, 1, [&](Index group, Index) {
     const std::int32_t first = groups.offsets[group], count = groups.offsets[group + 1] - first;
-    const auto loss = softmax ? choice_loss : mark_loss;
-    losses[group] = loss(logits, groups.rows + first, groups.right + first, count, dlogits, gradient.scale);
+    const std::int32_t* const rows = groups.rows + first;
+    const std::int32_t* const right = groups.right + first;
+    losses[group] =
+        softmax ? choice_loss(logits, rows, right, count, groups.parts[group], dlogits, gradient.scale)
+                : mark_loss(logits, rows, right, count, dlogits, gradient.scale);
   });
 }
 

@@ -270,11 +270,13 @@ struct ChoiceLoss {
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const std::int32_t begin = groups.offsets[thread.block()], end = groups.offsets[thread.block() + 1];
+    // A member is the sum of `parts` rows, `members` apart.
+    const std::int32_t members = (end - begin) / groups.parts[thread.block()];
     LogSumExp all{-INFINITY, 0.0, 0}, chosen{-INFINITY, 0.0, 0};
-    for (std::int32_t i = begin + thread.index(); i < end; i += threads) {
-      const double x = static_cast<double>(logits[groups.rows[i]]);
+    for (std::int32_t first = begin + thread.index(); first < begin + members; first += threads) {
+      const double x = value(first, end, members);
       all.take(x);
-      if (groups.right[i] != 0) chosen.take(x);
+      if (groups.right[first] != 0) chosen.take(x);
     }
     all.join_block(thread, 0);
     chosen.join_block(thread, LogSumExp::block_bytes);
@@ -284,12 +286,18 @@ struct ChoiceLoss {
     }
     if (dlogits == nullptr) return;
     // Every thread goes over its own rows again: the gradient may take the place of the logits.
-    for (std::int32_t i = begin + thread.index(); i < end; i += threads) {
-      const std::int32_t row = groups.rows[i];
-      const double x = static_cast<double>(logits[row]);
-      const double slope = all.share(x) - (groups.right[i] != 0 ? chosen.share(x) : 0.0);
-      dlogits[row] = to_element<D>(any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f);
+    for (std::int32_t first = begin + thread.index(); first < begin + members; first += threads) {
+      const double x = value(first, end, members);
+      const double slope = all.share(x) - (groups.right[first] != 0 ? chosen.share(x) : 0.0);
+      const D gradient = to_element<D>(any ? static_cast<float>(slope * static_cast<double>(*scale)) : 0.0f);
+      for (std::int32_t i = first; i < end; i += members) dlogits[groups.rows[i]] = gradient;
     }
+  }
+
+  BIGBIRD_DEVICE double value(std::int32_t first, std::int32_t end, std::int32_t members) const {
+    double sum = 0.0;
+    for (std::int32_t i = first; i < end; i += members) sum += static_cast<double>(logits[groups.rows[i]]);
+    return sum;
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -45,24 +46,25 @@ FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunId
 }
 
 std::uint64_t lines_of(ChunkForm form, std::string_view text) {
-  if (form == ChunkForm::json_object) return json_entry_lines(text);
+  if (form != ChunkForm::lines) return json_entry_lines(text, json_layout(form));
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 }  // namespace
 
 struct ChunkedOutputs::Output {
-  explicit Output(ChunkedOutput given)
-      : facts(std::move(given)),
-        out(facts.path),
-        joiner([this](std::string_view piece) { out.write(piece); }) {
+  explicit Output(ChunkedOutput given) : facts(std::move(given)), out(facts.path) {
+    if (facts.form != ChunkForm::lines)
+      joiner.emplace(json_layout(facts.form), [this](std::string_view piece) { out.write(piece); });
     out.write(facts.head);
   }
 
   // The chunk at hand, whole.
   void append() {
-    if (facts.form == ChunkForm::json_object) {
-      joiner.add(json_entries(text));
+    if (joiner) {
+      std::size_t section = 0;
+      for (const std::string_view entries : json_entries(text, json_layout(facts.form)))
+        joiner->add(section++, entries);
     } else {
       out.write(text);
     }
@@ -72,9 +74,9 @@ struct ChunkedOutputs::Output {
 
   ChunkedOutput facts;
   OutputStream out;
-  JsonEntriesJoiner joiner;
-  std::string text;                  // of the chunk at hand
-  std::vector<std::uint64_t> lines;  // of each chunk so far
+  std::optional<JsonEntriesJoiner> joiner;  // of JSON
+  std::string text;                         // of the chunk at hand
+  std::vector<std::uint64_t> lines;         // of each chunk so far
 };
 
 ChunkedOutputs::ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity,
@@ -120,7 +122,7 @@ void ChunkedOutputs::close() {
   }
   const std::string digest = input_digest_.finish();
   for (const auto& output : outputs_) {
-    if (output->facts.form == ChunkForm::json_object) output->joiner.finish();
+    if (output->joiner) output->joiner->finish();
     output->out.close();
     if (work_.shard.is_whole_run()) continue;
     const ChunkedOutput& facts = output->facts;

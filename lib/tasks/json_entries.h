@@ -1,39 +1,61 @@
-// JSON objects whose entries have lines to themselves, as Python's json.dumps(indent=4) writes them and
-// AnswerFileWriter does: several of them as one, without parsing.
+// JSON files whose entries have lines to themselves, as Python's json.dumps(indent=4) writes them and
+// answer_files.h does: several of them as one, without parsing.
 //
-//   {                       "{" and a line end, the entries with "," and a line end between them,
-//       "q1": "blue",       a line end and "}" and a line end; without entries "{}" and a line end
+//   {                       frame[0], "{" and a line end; the entries, with "," and a line end between them;
+//       "q1": "blue",       a line end and frame[1], "}" and a line end
 //       "q2": "red"
 //   }
+//
+// A file may hold several such sections, with another piece of the frame between two of them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace bigbird {
 
-// The lines between the braces of such an object; empty for one without entries. Error{runtime} for a text
-// that is none. A view into `object`.
-std::string_view json_entries(std::string_view object);
+// Every piece is of whole lines, and none of its lines is one that an entry can have.
+struct JsonLayout {
+  std::vector<std::string_view> frame;  // before, between and behind the sections: at least two
+  std::string_view empty;               // the file without entries
+  std::size_t sections() const { return frame.size() - 1; }
+};
 
-// How many lines they are.
-std::uint64_t json_entry_lines(std::string_view object);
+const JsonLayout& json_object_layout();       // {id: ...}, as above
+const JsonLayout& json_predictions_layout();  // {"predictions": [...]}, of Natural Questions
+// {"answer": {id: text}, "sp": {id: [...]}}, of HotpotQA: each question has a line in both sections.
+const JsonLayout& json_answers_and_facts_layout();
 
+// The entries of each section of such a file, without the comma and the line end behind the last; all empty
+// for one without entries. Error{runtime} for a text that is none. Views into `text`.
+std::vector<std::string_view> json_entries(std::string_view text, const JsonLayout& layout);
+
+// How many lines a section has, which is the same in all of them: Error{runtime}.
+std::uint64_t json_entry_lines(std::string_view text, const JsonLayout& layout);
+
+// The entries of several files as one file. Those of the first section go out as they come; those of others
+// wait in memory for finish().
 class JsonEntriesJoiner {
  public:
   using Sink = std::function<void(std::string_view)>;
-  explicit JsonEntriesJoiner(Sink sink) : sink_(std::move(sink)) {}
+  // The layout must outlive it.
+  JsonEntriesJoiner(const JsonLayout& layout, Sink sink);
 
-  // Whole entries, or none; what stands behind the last, a comma or a line end, does not matter.
-  void add(std::string_view entries);
-  // Closes the object; once, after the last entry.
+  // Whole entries of one section, or none; what stands behind the last, a comma or a line end, does not
+  // matter.
+  void add(std::size_t section, std::string_view entries);
+  // Closes the file; once, after the last entry.
   void finish();
 
  private:
+  const JsonLayout& layout_;
   Sink sink_;
   bool any_ = false;
+  std::vector<std::string> waiting_;  // of the sections behind the first
 };
 
 }  // namespace bigbird

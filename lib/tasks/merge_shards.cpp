@@ -14,7 +14,6 @@
 #include "lib/io/files/file.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/npy_matrix.h"
-#include "lib/tasks/json_entries.h"
 
 namespace bigbird {
 namespace {
@@ -81,6 +80,29 @@ void refuse_what_is_left(const LineReaders& files) {
   for (const auto& file : files) {
     if (file->next(line)) refuse_other_length(file->path(), "more rows");
   }
+}
+
+std::string_view first_line(std::string_view lines) {
+  return lines.substr(0, lines.find('\n'));
+}
+
+// Whether the next lines of a file are these.
+bool lines_follow(LineReader& file, std::string_view lines) {
+  std::string_view line;
+  while (!lines.empty()) {
+    if (!file.next(line) || line != first_line(lines)) return false;
+    lines.remove_prefix(line.size() + 1);
+  }
+  return true;
+}
+
+// `end`: what stands behind the entries of a section.
+void close_section(LineReader& file, std::string_view end) {
+  std::string_view line;
+  if (!file.next(line)) refuse_other_length(file.path(), "fewer rows");
+  if (line != first_line(end)) refuse_other_length(file.path(), "more rows");
+  end.remove_prefix(line.size() + 1);
+  if (!lines_follow(file, end)) refuse_other_length(file.path(), "other lines");
 }
 
 }  // namespace
@@ -174,30 +196,33 @@ void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& out
   out.close();
 }
 
-void merge_json_objects(const std::vector<ChunkedTable>& shards, const std::string& output) {
+void merge_json(const std::vector<ChunkedTable>& shards, const JsonLayout& layout,
+                const std::string& output) {
   OutputStream out(output);
   LineReaders files = open_all(shards);
-  std::vector<bool> closed;
-  std::string_view line;
-  for (const auto& file : files) {
-    if (!file->next(line) || (line != "{" && line != "{}")) {
-      throw_bad_input(file->path() + ": no JSON object as it was written", "run this shard again");
-    }
-    closed.push_back(line == "{}");
+  JsonEntriesJoiner joiner(layout, [&](std::string_view text) { out.write(text); });
+  // A shard without entries has another frame, and no sections.
+  std::vector<bool> empty;
+  for (const ChunkedTable& shard : shards)
+    empty.push_back(std::all_of(shard.rows.begin(), shard.rows.end(), [](auto rows) { return rows == 0; }));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!lines_follow(*files[i], empty[i] ? layout.empty : layout.frame.front()))
+      throw_bad_input(files[i]->path() + ": no JSON as it was written", "run this shard again");
   }
-  JsonEntriesJoiner joiner([&](std::string_view text) { out.write(text); });
-  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
-    std::string entries;
-    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
-      if (!files[shard]->next(line) || line == "}") refuse_other_length(shards[shard].path, "fewer rows");
-      (entries += line) += '\n';
-    }
-    joiner.add(entries);
-  });
-  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
-    if (closed[shard]) continue;
-    if (!files[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
-    if (line != "}") refuse_other_length(shards[shard].path, "more rows");
+  for (std::size_t section = 0; section < layout.sections(); ++section) {
+    const std::string_view end = layout.frame[section + 1];
+    for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+      std::string entries;
+      std::string_view line;
+      for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
+        if (!files[shard]->next(line) || line == first_line(end))
+          refuse_other_length(shards[shard].path, "fewer rows");
+        (entries += line) += '\n';
+      }
+      joiner.add(section, entries);
+    });
+    for (std::size_t i = 0; i < files.size(); ++i)
+      if (!empty[i]) close_section(*files[i], end);
   }
   refuse_what_is_left(files);
   joiner.finish();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/tasks/chunks.h"
+#include "lib/tasks/json_entries.h"
 
 namespace bigbird {
 
@@ -58,9 +59,9 @@ void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, c
 // The same of lines without a head, such as JSON Lines.
 void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& output);
 
-// The same of JSON objects whose entries have lines to themselves (json_entries.h): one object with all
-// entries. `rows` counts the lines of entries, those of the braces are not among them.
-void merge_json_objects(const std::vector<ChunkedTable>& shards, const std::string& output);
+// The same of JSON whose entries have lines to themselves (json_entries.h): one file with all entries. `rows`
+// counts the lines of entries of one section; those of the frame are not among them.
+void merge_json(const std::vector<ChunkedTable>& shards, const JsonLayout& layout, const std::string& output);
 
 // The same of .npy matrices of one width, written as float32.
 void merge_matrices(const std::vector<ChunkedTable>& shards, const std::string& output);

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/tasks/merge_shards.h"
 
@@ -14,7 +17,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* object_form = "json_object";
+constexpr std::array<std::pair<ChunkForm, const char*>, 4> form_names{
+    {{ChunkForm::lines, "lines"},
+     {ChunkForm::json_object, "json_object"},
+     {ChunkForm::json_predictions, "json_predictions"},
+     {ChunkForm::json_answers_and_facts, "json_answers_and_facts"}}};
 
 ShardFacts facts_of(const std::string& output, const OutputShard& shard) {
   ShardFacts facts{output, shard.shard, {}};
@@ -42,6 +49,20 @@ void check_chunks(const std::vector<OutputShard>& shards, const std::string& out
 
 }  // namespace
 
+const JsonLayout& json_layout(ChunkForm form) {
+  switch (form) {
+    case ChunkForm::json_object:
+      return json_object_layout();
+    case ChunkForm::json_predictions:
+      return json_predictions_layout();
+    case ChunkForm::json_answers_and_facts:
+      return json_answers_and_facts_layout();
+    case ChunkForm::lines:
+      break;
+  }
+  throw_runtime("lines are put one behind the other, without a frame");
+}
+
 std::string output_shard_path(const std::string& output) {
   return output + ".shard.json";
 }
@@ -50,7 +71,7 @@ void write_output_shard(const std::string& output, const OutputShard& shard) {
   Json json;
   json["shard"] = {{"index", shard.shard.index}, {"count", shard.shard.count}, {"lines", shard.lines}};
   json["kind"] = shard.kind;
-  json["form"] = shard.form == ChunkForm::json_object ? object_form : "lines";
+  json["form"] = find_name(form_names, shard.form);
   json["head"] = shard.has_head;
   json["input"] = {{"records", shard.records}, {"sha256", shard.input_digest}, {"chunk", shard.chunk}};
   json["run"] = shard.identity;
@@ -72,7 +93,9 @@ OutputShard read_output_shard(const std::string& output) {
                    json.at("shard").at("count").get<std::uint64_t>()};
     shard.lines = json.at("shard").at("lines").get<std::vector<std::uint64_t>>();
     shard.kind = json.at("kind").get<std::string>();
-    shard.form = json.at("form") == object_form ? ChunkForm::json_object : ChunkForm::lines;
+    const auto form = find_value(form_names, json.at("form").get<std::string>());
+    if (!form) throw_bad_input(path + ": of a form that this version does not know", "run this shard again");
+    shard.form = *form;
     shard.has_head = json.at("head").get<bool>();
     shard.records = json.at("input").at("records").get<std::uint64_t>();
     shard.input_digest = json.at("input").at("sha256").get<std::string>();
@@ -95,8 +118,8 @@ std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::s
   for (const std::size_t i : order_of_shards(facts)) tables.push_back({shards[i], opened[i].lines});
   check_chunks(opened, shards.front());
   const OutputShard& first = opened.front();
-  if (first.form == ChunkForm::json_object) {
-    merge_json_objects(tables, output);
+  if (first.form != ChunkForm::lines) {
+    merge_json(tables, json_layout(first.form), output);
   } else if (first.has_head) {
     merge_tables(tables, RowNumbers::keep, output);
   } else {

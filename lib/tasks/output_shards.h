@@ -8,14 +8,20 @@
 #include <vector>
 
 #include "lib/tasks/chunks.h"
+#include "lib/tasks/json_entries.h"
 
 namespace bigbird {
 
 // How the texts of chunks become one text.
 enum class ChunkForm {
-  lines,       // one behind the other, after a head ("##" lines and the names of columns) where there is one
-  json_object  // each is an object with entries in lines of their own (json_entries.h): one with all entries
+  lines,  // one behind the other, after a head ("##" lines and the names of columns) where there is one
+  // Each is JSON with entries in lines of their own (json_entries.h): one with all entries.
+  json_object,
+  json_predictions,
+  json_answers_and_facts
 };
+// Error{runtime} for lines, which have none.
+const JsonLayout& json_layout(ChunkForm form);
 
 // What a run depends on besides its records, by name: a run that is resumed, and the shards of a merge, must
 // agree in all of it. Names are those of settings where there is one.
@@ -26,7 +32,7 @@ struct OutputShard {
   ChunkForm form = ChunkForm::lines;
   bool has_head = false;
   Shard shard;
-  std::vector<std::uint64_t> lines;  // of each chunk that it took, without those of head and braces
+  std::vector<std::uint64_t> lines;  // of each chunk that it took, without those of head and frame
   std::uint64_t records = 0;         // of the whole input
   std::string input_digest;          // sha256 over the digests of all chunks
   std::uint64_t chunk = 0;           // records

@@ -1,6 +1,7 @@
 // text qa on HotpotQA, Natural Questions, TriviaQA and WikiHop: each learns a few questions by heart, answers
 // them into the file of its official script, and is scored as perfect; answers that depend on neither batch
 // nor threads; bad input that leaves nothing behind.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,6 +72,22 @@ class TextQaFormats : public ::testing::Test {
       EXPECT_EQ(must(predict(words)), usual);
     }
   }
+  // The same predictions from shards, and from more shards than there are chunks.
+  void expect_the_same_of_shards(const Words& question_file, const std::string& usual) const {
+    for (const unsigned count : {2U, 6U}) {
+      Words merge = {"merge", "-o", "-"};
+      for (unsigned shard = count; shard >= 1; --shard) {
+        Words words = question_file;
+        merge.push_back(path("shard" + std::to_string(shard)));
+        for (const std::string& word : {std::string("--chunk"), std::string("1"), std::string("--shard"),
+                                        fmt::format("{}/{}", shard, count), std::string("-o"), merge.back()})
+          words.push_back(word);
+        must(predict(words));
+        EXPECT_FALSE(std::filesystem::exists(merge.back() + ".parts"));
+      }
+      EXPECT_EQ(must(merge), usual) << count << " shards";
+    }
+  }
   // One line that says what is wrong, one that says what to do, and nothing on stdout.
   static void refused(const Words& arguments, int status, const std::string& words) {
     const RunResult run = run_bigbird(arguments);
@@ -111,6 +128,12 @@ TEST_F(TextQaFormats, HotpotQa) {
   for (const char* key : {"em", "f1", "sp_em", "sp_f1", "joint_em", "joint_f1"})
     EXPECT_EQ(found.at(key), 1.0);
   expect_the_same_anyhow({train, "--format", "hotpotqa"}, usual);
+  expect_the_same_of_shards({train}, usual);
+  must(predict({train, "--shard", "1/2", "-o", path("half1")}));
+  must(predict({train, "--shard", "2/2", "-o", path("half2"), "--support-threshold", "1"}));
+  const RunResult halves = run_bigbird({"merge", path("half1"), path("half2"), "-o", path("none.json")});
+  EXPECT_EQ(halves.status, 1);
+  EXPECT_NE(halves.err.find("half2: support_threshold differs"), std::string::npos) << halves.err;
   EXPECT_EQ(must(predict({"-", "--max-question", "12", "--replace-invalid"}), tiny_hotpotqa_json()), usual);
 
   // No sentence is certain enough for all, and every one for nothing.
@@ -154,6 +177,7 @@ TEST_F(TextQaFormats, NaturalQuestions) {
   EXPECT_EQ(json[2].at("short_answers").size(), 0U);
   EXPECT_GT(json[0].at("short_answers_score"), json[4].at("short_answers_score"));
   expect_the_same_anyhow({train}, usual);
+  expect_the_same_of_shards({train}, usual);
   expect_the_same_anyhow({train, "--length", "24", "--step", "5"},
                          must(predict({train, "--length", "24", "--step", "5"})));
   {
@@ -170,7 +194,7 @@ TEST_F(TextQaFormats, NaturalQuestions) {
   refused(finetune("none", "nq", {"--train", write("beyond.jsonl", beyond)}), 1, "is 7 of 2 candidates");
   refused(finetune("none", "nq", {"--train", train, "--keep-null", "2"}), 2, "--keep-null");
   refused(finetune("none", "nq", {"--train", train, "--max-windows", "2"}), 2,
-          "--max-windows is of triviaqa");
+          "--max-windows is of triviaqa, wikihop");
   refused(predict({train, "--max-answer", "0"}), 2, "--max-answer");
   refused(predict({train, "--version-2"}), 2, "--version-2 is of squad");
   expect_nothing_left("none");
@@ -207,6 +231,8 @@ TEST_F(TextQaFormats, TriviaQa) {
   const auto answers = nlohmann::json::parse(two.out);
   EXPECT_EQ(answers.size(), 4U);
   EXPECT_NE(two.err.find("document not in the folder of evidence 1"), std::string::npos) << two.err;
+  // A question's documents are in one chunk.
+  expect_the_same_of_shards({path("both.json"), "--evidence", path("evidence")}, two.out);
   std::string web = both;
   web.replace(web.find("\"Wikipedia\""), 11, "\"Web\"");
   const auto each = nlohmann::json::parse(
@@ -267,11 +293,16 @@ TEST_F(TextQaFormats, WikiHop) {
   EXPECT_EQ(usual, "{\n    \"w1\": \"blue\",\n    \"w2\": \"red\",\n    \"w3\": \"far\"\n}\n");
   EXPECT_EQ(scores("wikihop", train, path("p.json")).at("accuracy"), 1.0);
   expect_the_same_anyhow({train}, usual);
+  expect_the_same_of_shards({train}, usual);
   expect_the_same_anyhow({train, "--length", "40"}, must(predict({train, "--length", "40"})));
-  const RunResult cut =
-      done(finetune("short", "wikihop", {"--train", train, "--length", "40", "--steps", "1"}));
-  EXPECT_NE(cut.err.find("questions whose supports go beyond the first input 3"), std::string::npos)
-      << cut.err;
+  const Words shorter = {"--train", train, "--length", "40", "--steps", "2"};
+  const RunResult all = done(finetune("short", "wikihop", shorter));
+  EXPECT_EQ(all.err.find("beyond"), std::string::npos) << all.err;
+  Words less = shorter;
+  less.insert(less.end(), {"--max-windows", "1"});
+  const RunResult cut = done(finetune("cut", "wikihop", less));
+  EXPECT_NE(cut.err.find("inputs beyond --max-windows "), std::string::npos) << cut.err;
+  EXPECT_NE(read_text(path("cut/metrics.tsv")), read_text(path("short/metrics.tsv")));
 
   std::string other = tiny_wikihop_json();
   other.replace(other.find("\"answer\": \"blue\""), 16, "\"answer\": \"pink\"");

@@ -287,15 +287,17 @@ TEST_P(BackendOperations, Losses) {
 
 TEST_P(BackendOperations, LossesOfGroupsOfTokens) {
   constexpr Index tokens = 60, groups = 3;
-  const std::vector<std::int32_t> rows{3, 50, 7, 21, 22, 23, 0, 59, 30}, right{0, 1, 1, 0, 0, 1, 0, 0, 0},
-      offsets{0, 3, 6, 9};
+  const std::vector<std::int32_t> rows{3, 50, 7, 40, 21, 22, 23, 0, 59, 30},
+      right{0, 1, 0, 1, 0, 0, 1, 0, 0, 0}, offsets{0, 4, 7, 10};
   for (const bool softmax : {true, false}) {
+    const std::vector<std::int32_t> parts{softmax ? 2 : 1, 1, 1};
     agree([&](Side& side) {
       float* const losses = side.floats(Floats(groups));
       const Values gradient = side.values(exact_numbers(tokens, 5));
-      side.backend().token_losses(side.floats(exact_numbers(tokens, 4)),
-                                  {side.integers(rows), side.integers(right), side.integers(offsets), groups},
-                                  softmax, losses, {gradient, side.floats({0.25f})});
+      side.backend().token_losses(
+          side.floats(exact_numbers(tokens, 4)),
+          {side.integers(rows), side.integers(right), side.integers(offsets), side.integers(parts), groups},
+          softmax, losses, {gradient, side.floats({0.25f})});
       return std::vector<Floats>{side.read(losses, groups), side.read(gradient, tokens)};
     });
   }

@@ -226,15 +226,18 @@ using GradientTypes = ::testing::Types<float, bf16>;
 TYPED_TEST_SUITE(TokenLossTest, GradientTypes);
 
 struct Groups {
-  std::vector<std::int32_t> rows, right, offsets{0};
+  std::vector<std::int32_t> rows, right, offsets{0}, parts;
 
-  // Interleaved rows of `tokens`, some of no group. In group 1 nothing is right, in group 2 all.
-  Groups(const std::vector<std::int32_t>& sizes, std::int32_t tokens) {
+  // Interleaved rows of `tokens`, some of no group; sums of so many compete. In group 1 nothing is right, in
+  // group 2 all.
+  Groups(const std::vector<std::int32_t>& sizes, std::int32_t parts_of_groups, std::int32_t tokens) {
     for (const std::int32_t size : sizes) {
       const std::size_t group = offsets.size() - 1;
+      parts.push_back(size % parts_of_groups == 0 ? parts_of_groups : 1);
       for (std::int32_t i = 0; i < size; ++i) {
         rows.push_back(static_cast<std::int32_t>(rows.size()) * 7919 % tokens);
-        right.push_back(group == 1 ? 0 : group == 2 ? 1 : i % 7 == 3 ? 1 : 0);
+        const std::int32_t member = i % (size / parts.back());
+        right.push_back(group == 1 ? 0 : group == 2 ? 1 : member % 7 == 3 ? 1 : 0);
       }
       offsets.push_back(offsets.back() + size);
     }
@@ -248,27 +251,28 @@ struct TokenLosses {
               std::vector<double> before)
       : gradient(std::move(before)) {
     for (std::size_t group = 0; group + 1 < groups.offsets.size(); ++group) {
-      const std::int32_t begin = groups.offsets[group], end = groups.offsets[group + 1];
+      const auto begin = static_cast<std::size_t>(groups.offsets[group]);
+      const auto end = static_cast<std::size_t>(groups.offsets[group + 1]);
+      const std::size_t members = (end - begin) / static_cast<std::size_t>(groups.parts[group]);
+      std::vector<double> sums(members, 0.0);
+      for (std::size_t i = begin; i < end; ++i)
+        sums[(i - begin) % members] += x[static_cast<std::size_t>(groups.rows[i])];
       double all = 0.0, chosen = 0.0, marks = 0.0;
-      const auto each = [&](const auto& body) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          const auto row = static_cast<std::size_t>(groups.rows[i]);
-          body(row, x[row], groups.right[i] != 0);
-        }
-      };
-      each([&](std::size_t, double value, bool is_right) {
-        all += std::exp(value);
-        if (is_right) chosen += std::exp(value);
-        marks -= std::log(1.0 / (1.0 + std::exp(is_right ? -value : value)));
-      });
+      for (std::size_t member = 0; member < members; ++member) {
+        const bool is_right = groups.right[begin + member] != 0;
+        all += std::exp(sums[member]);
+        if (is_right) chosen += std::exp(sums[member]);
+        marks -= std::log(1.0 / (1.0 + std::exp(is_right ? -sums[member] : sums[member])));
+      }
       losses.push_back(!softmax ? marks : chosen == 0.0 ? 0.0 : std::log(all / chosen));
-      each([&](std::size_t row, double value, bool is_right) {
-        const double one = is_right ? 1.0 : 0.0, share = std::exp(value);
+      for (std::size_t i = begin; i < end; ++i) {
+        const double value = sums[(i - begin) % members], share = std::exp(value);
+        const double one = groups.right[i] != 0 ? 1.0 : 0.0;
         const double slope = !softmax        ? 1.0 / (1.0 + std::exp(-value)) - one
                              : chosen == 0.0 ? 0.0
                                              : share / all - one * share / chosen;
-        gradient[row] = slope * scale;
-      });
+        gradient[static_cast<std::size_t>(groups.rows[i])] = slope * scale;
+      }
     }
   }
 };
@@ -278,16 +282,17 @@ TYPED_TEST(TokenLossTest, EqualTheirDefinitions) {
   // No rows at all, fewer than a warp, several rounds of the block.
   for (const std::vector<std::int32_t>& sizes :
        {std::vector<std::int32_t>{}, {5}, {13, 40, 3, 1, 0, 1000, 256}, {2003}}) {
-    const Groups groups(sizes, static_cast<std::int32_t>(tokens));
     const auto x = rounded<float>(random_normal(tokens, 77, 3.0));
     const auto before = rounded<TypeParam>(random_normal(tokens, 78));
-    for (const bool softmax : {true, false}) {
-      SCOPED_TRACE(::testing::Message() << sizes.size() << " groups, softmax " << softmax);
+    for (const auto& [softmax, parts_of_groups] : {std::pair{true, 1}, {false, 1}, {true, 2}, {true, 5}}) {
+      SCOPED_TRACE(::testing::Message()
+                   << sizes.size() << " groups of " << parts_of_groups << " parts, softmax " << softmax);
+      const Groups groups(sizes, parts_of_groups, static_cast<std::int32_t>(tokens));
       const TokenLosses expected(groups, widened(x), softmax, 0.25, widened(before));
       const auto count = static_cast<Index>(sizes.size());
       const DeviceBuffer<std::int32_t> rows(groups.rows, this->stream()), right(groups.right, this->stream()),
-          offsets(groups.offsets, this->stream());
-      const TokenGroups view{rows.data(), right.data(), offsets.data(), count};
+          offsets(groups.offsets, this->stream()), parts(groups.parts, this->stream());
+      const TokenGroups view{rows.data(), right.data(), offsets.data(), parts.data(), count};
       const DeviceBuffer<float> scale(std::vector<float>{0.25f}, this->stream());
       const Guarded<float> logits(x, 0, this->stream());
       const Guarded<TypeParam> dlogits(before, 0, this->stream());
@@ -319,8 +324,9 @@ TYPED_TEST(TokenLossTest, ExtremesStayFinite) {
   const DeviceBuffer<TypeParam> dlogits(8, this->stream());
   const DeviceBuffer<std::int32_t> rows(std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}, this->stream()),
       right(std::vector<std::int32_t>{0, 1, 1, 0, 1, 0, 1, 0}, this->stream()),
-      offsets(std::vector<std::int32_t>{0, 4, 6, 8}, this->stream());
-  const TokenGroups groups{rows.data(), right.data(), offsets.data(), 3};
+      offsets(std::vector<std::int32_t>{0, 4, 6, 8}, this->stream()),
+      parts(std::vector<std::int32_t>{1, 1, 1}, this->stream());
+  const TokenGroups groups{rows.data(), right.data(), offsets.data(), parts.data(), 3};
   const LossGradient gradient{dlogits.data(), scale.data()};
   token_losses(logits.data(), groups, true, losses.data(), gradient, this->stream());
   const auto choices = losses.download();

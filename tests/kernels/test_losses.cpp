@@ -106,86 +106,109 @@ TEST_P(LossKernel, BinaryCrossEntropyEqualsReferenceAndWeighsPositives) {
 }
 
 // Groups of these sizes over `tokens` numbers, their rows interleaved and some rows in no group. Group 1 has
-// no right row, group 2 only right ones, the others some.
+// no right member, group 2 only right ones, the others some.
 struct Groups {
-  std::vector<std::int32_t> rows, right, offsets{0};
+  std::vector<std::int32_t> rows, right, offsets{0}, parts;
 
-  Groups(const std::vector<std::int32_t>& sizes, std::size_t tokens) {
+  Groups(const std::vector<std::int32_t>& sizes, std::vector<std::int32_t> parts_of_groups,
+         std::size_t tokens)
+      : parts(std::move(parts_of_groups)) {
     std::vector<std::int32_t> order(tokens);
     for (std::size_t i = 0; i < tokens; ++i) order[i] = static_cast<std::int32_t>(i * 7919 % tokens);
     for (const std::int32_t size : sizes) {
       const std::size_t group = offsets.size() - 1;
       for (std::int32_t i = 0; i < size; ++i) {
+        const std::int32_t member = i % (size / parts[group]);
         rows.push_back(order[rows.size()]);
-        right.push_back(group == 1 ? 0 : group == 2 ? 1 : static_cast<std::int32_t>(i % 5 == 0));
+        right.push_back(group == 1 ? 0 : group == 2 ? 1 : static_cast<std::int32_t>(member % 5 == 0));
       }
       offsets.push_back(offsets.back() + size);
     }
   }
   TokenGroups view() const {
-    return {rows.data(), right.data(), offsets.data(), static_cast<Index>(offsets.size()) - 1};
+    return {rows.data(), right.data(), offsets.data(), parts.data(), static_cast<Index>(offsets.size()) - 1};
+  }
+  std::size_t size(std::size_t group) const {
+    return static_cast<std::size_t>(offsets[group + 1] - offsets[group]);
+  }
+  std::size_t members(std::size_t group) const {
+    return size(group) / static_cast<std::size_t>(parts[group]);
   }
   std::vector<bool> right_of(std::size_t group) const {
-    return {right.begin() + offsets[group], right.begin() + offsets[group + 1]};
+    const auto first = right.begin() + offsets[group];
+    return {first, first + static_cast<std::ptrdiff_t>(members(group))};
   }
+  std::size_t row(std::size_t group, std::size_t i) const {
+    return static_cast<std::size_t>(rows[static_cast<std::size_t>(offsets[group]) + i]);
+  }
+  // The sums that compete.
   reference::Vector of(std::size_t group, const Floats& values) const {
-    reference::Vector picked;
-    for (std::int32_t i = offsets[group]; i < offsets[group + 1]; ++i)
-      picked.push_back(
-          static_cast<double>(values[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])]));
-    return picked;
+    reference::Vector sums(members(group), 0.0);
+    for (std::size_t i = 0; i < size(group); ++i)
+      sums[i % sums.size()] += static_cast<double>(values[row(group, i)]);
+    return sums;
   }
 };
 
-TEST_P(LossKernel, TokenLossesEqualReferenceGroupByGroup) {
-  const std::size_t tokens = 9001;  // a prime
-  const Groups groups({13, 4, 3, 1, 0, 1000, 7, 5000}, tokens);
+class TokenLossKernel : public LossKernel {
+ protected:
+  void expect_as_reference(const Groups& groups, bool softmax);
+  static constexpr std::size_t tokens = 9001;  // a prime
+};
+
+void TokenLossKernel::expect_as_reference(const Groups& groups, bool softmax) {
+  SCOPED_TRACE(softmax);
   const Floats logits = random_floats(tokens, 85, 30.0f);
   const float scale = 0.25f, untouched = 77.0f;
-  for (const bool softmax : {true, false}) {
-    SCOPED_TRACE(softmax);
-    const auto got = run([&](Backend& backend) {
-      Guarded losses(8), quiet(8), dlogits(tokens, untouched), in_place(logits);
-      backend.token_losses(logits.data(), groups.view(), softmax, losses.data(), {dlogits.data(), &scale});
-      backend.token_losses(logits.data(), groups.view(), softmax, quiet.data(), {});
-      EXPECT_EQ(quiet.take(), losses.take());
-      backend.token_losses(in_place.data(), groups.view(), softmax, quiet.data(), {in_place.data(), &scale});
-      return std::vector<Floats>{losses.take(), dlogits.take(), in_place.take()};
-    });
-    reference::Vector losses, gradient(tokens, static_cast<double>(untouched));
-    for (std::size_t group = 0; group < 8; ++group) {
-      const auto expected =
-          softmax ? reference::choice_cross_entropy(groups.of(group, logits), groups.right_of(group))
-                  : reference::mark_cross_entropy(groups.of(group, logits), groups.right_of(group));
-      losses.push_back(expected.loss);
-      const auto first = static_cast<std::size_t>(groups.offsets[group]);
-      for (std::size_t i = 0; i < expected.gradient.columns; ++i) {
-        const auto row = static_cast<std::size_t>(groups.rows[first + i]);
-        gradient[row] = expected.gradient(0, i) * static_cast<double>(scale);
-        EXPECT_EQ(got[2][row], got[1][row]) << "in place, row " << row;
-        EXPECT_NEAR(got[1][row], gradient[row], 1e-6) << row;
-      }
+  const auto got = run([&](Backend& backend) {
+    Guarded losses(8), quiet(8), dlogits(tokens, untouched), in_place(logits);
+    backend.token_losses(logits.data(), groups.view(), softmax, losses.data(), {dlogits.data(), &scale});
+    backend.token_losses(logits.data(), groups.view(), softmax, quiet.data(), {});
+    EXPECT_EQ(quiet.take(), losses.take());
+    backend.token_losses(in_place.data(), groups.view(), softmax, quiet.data(), {in_place.data(), &scale});
+    return std::vector<Floats>{losses.take(), dlogits.take(), in_place.take()};
+  });
+  reference::Vector losses, gradient(tokens, static_cast<double>(untouched));
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto expected =
+        softmax ? reference::choice_cross_entropy(groups.of(group, logits), groups.right_of(group))
+                : reference::mark_cross_entropy(groups.of(group, logits), groups.right_of(group));
+    losses.push_back(expected.loss);
+    for (std::size_t i = 0; i < groups.size(group); ++i) {
+      const std::size_t row = groups.row(group, i);
+      gradient[row] = expected.gradient(0, i % groups.members(group)) * static_cast<double>(scale);
+      EXPECT_EQ(got[2][row], got[1][row]) << "in place, row " << row;
+      EXPECT_NEAR(got[1][row], gradient[row], 1e-6) << row;
     }
-    EXPECT_LT(relative_error(got[0], losses), forward_tolerance);
-    for (std::size_t row = 0; row < tokens; ++row) {
-      if (gradient[row] != static_cast<double>(untouched)) continue;
-      EXPECT_EQ(got[1][row], untouched) << row;
-      EXPECT_EQ(got[2][row], logits[row]) << row;
-    }
-    EXPECT_EQ(got[0][4], 0.0f);  // without rows
-    if (!softmax) continue;
-    EXPECT_EQ(got[0][1], 0.0f);
-    EXPECT_EQ(got[0][2], 0.0f);  // nothing but right ones
-    EXPECT_EQ(got[1][static_cast<std::size_t>(groups.rows[13])], 0.0f);
   }
+  EXPECT_LT(relative_error(got[0], losses), forward_tolerance);
+  for (std::size_t row = 0; row < tokens; ++row) {
+    if (gradient[row] != static_cast<double>(untouched)) continue;
+    EXPECT_EQ(got[1][row], untouched) << row;
+    EXPECT_EQ(got[2][row], logits[row]) << row;
+  }
+  EXPECT_EQ(got[0][4], 0.0f);  // without rows
+  if (!softmax) return;
+  EXPECT_EQ(got[0][1], 0.0f);
+  EXPECT_EQ(got[0][2], 0.0f);  // nothing but right ones
+  EXPECT_EQ(got[1][groups.row(1, 0)], 0.0f);
+}
+
+TEST_P(TokenLossKernel, EqualsReferenceGroupByGroup) {
+  const std::vector<std::int32_t> sizes{13, 4, 3, 1, 0, 1000, 7, 5000};
+  for (const bool softmax : {true, false})
+    expect_as_reference({sizes, {1, 1, 1, 1, 1, 1, 1, 1}, tokens}, softmax);
+  // Sums compete: of two rows, of three, of all of a group.
+  expect_as_reference({sizes, {13, 2, 1, 1, 3, 4, 1, 5}, tokens}, true);
+  expect_as_reference({sizes, {1, 4, 3, 1, 1, 250, 7, 2}, tokens}, true);
 }
 
 // Tokens of a question lie 1e6 below the others, and -infinity takes no part.
-TEST_P(LossKernel, TokenLossesOfExtremesStayFinite) {
+TEST_P(TokenLossKernel, ExtremesStayFinite) {
   const Floats logits{-1e6f, 3.0f, 2.0f, -INFINITY, 1e30f, -1e30f, 88.0f, 90.0f};
   const std::vector<std::int32_t> rows{0, 1, 2, 3, 4, 5, 6, 7}, right{0, 1, 1, 0, 1, 0, 1, 0};
-  const std::vector<std::int32_t> offsets{0, 4, 6, 8};
-  const TokenGroups groups{rows.data(), right.data(), offsets.data(), 3};
+  const std::vector<std::int32_t> offsets{0, 4, 6, 8}, parts{1, 1, 1};
+  const TokenGroups groups{rows.data(), right.data(), offsets.data(), parts.data(), 3};
   const float scale = 1.0f;
   const auto got = run([&](Backend& backend) {
     Guarded losses(3), dlogits(8), marks(3), dmarks(8);
@@ -258,6 +281,7 @@ TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
 }
 
 BIGBIRD_KERNEL_TESTS(LossKernel);
+BIGBIRD_KERNEL_TESTS(TokenLossKernel);
 
 }  // namespace
 }  // namespace bigbird::kernels

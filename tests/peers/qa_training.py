@@ -22,11 +22,11 @@ import torch
 import transformers
 
 import make_model
+import torch_training
 from qa_pipeline import read_questions
 
 UPDATES = 20
 LENGTH, OVERLAP = 128, 40
-RATE = 1e-3
 BOUND = 1e-4
 
 
@@ -71,32 +71,21 @@ def their_losses(folder, questions):
     batch = features(tokenizer, questions)
     # Padding takes part in Hugging Face's softmax; ours is over the tokens of an input alone.
     hide = (1 - batch["attention_mask"]) * -1e6
-    no_decay = ("bias", "LayerNorm.weight")
-    groups = [{"params": [p for n, p in model.named_parameters() if not n.endswith(no_decay)], "weight_decay": 0.01},
-              {"params": [p for n, p in model.named_parameters() if n.endswith(no_decay)], "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.999), eps=1e-8)
-    schedule = transformers.get_linear_schedule_with_warmup(optimizer, 2, UPDATES)
-    losses = []
-    for _ in range(UPDATES):
+
+    def loss(model):
         out = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
-        loss = (torch.nn.functional.cross_entropy(out.start_logits + hide, batch["start_positions"]) +
+        return (torch.nn.functional.cross_entropy(out.start_logits + hide, batch["start_positions"]) +
                 torch.nn.functional.cross_entropy(out.end_logits + hide, batch["end_positions"])) / 2
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        losses.append(loss.item())
-    return losses, len(batch["input_ids"])
+
+    return torch_training.train(model, loss, UPDATES), len(batch["input_ids"])
 
 
 def our_losses(program, folder, questions, windows, work):
     (work / "train.json").write_text(json.dumps({"data": questions}))
     subprocess.run([program, "text", "qa", "finetune", "--quiet", "--train", work / "train.json", "--init", folder, "-o",
                     work / "run", "--length", str(LENGTH), "--overlap", str(OVERLAP), "--max-question", "64", "--batch",
-                    str(windows), "--steps", str(UPDATES), "--warmup", "2", "--lr", str(RATE), "--schedule", "huggingface",
-                    "--optimizer", "torch", "--weight-decay", "0.01", "--dropout", "0", "--whitespace", "keep"], check=True)
-    rows = [line.split("\t") for line in (work / "run/metrics.tsv").read_text().splitlines() if not line.startswith("#")]
-    return [float(row[1]) for row in rows]
+                    str(windows), "--steps", str(UPDATES), *torch_training.OPTIONS], check=True)
+    return torch_training.losses_of_run(work / "run")
 
 
 def main():
@@ -119,10 +108,7 @@ def main():
         (folder / "config.json").write_text(json.dumps(dict(config, sep_token_id=66, attention_probs_dropout_prob=0.0)))
         theirs, windows = their_losses(folder, questions)
         ours = our_losses(arguments.program, folder, questions, windows, work)
-    worst = max(abs(a - b) for a, b in zip(theirs, ours)) if len(ours) == len(theirs) else float("inf")
-    print(f"{len(questions)} questions in {windows} windows, {len(ours)} updates: loss {theirs[0]:.5f} to {theirs[-1]:.5f} "
-          f"against {ours[0]:.5f} to {ours[-1]:.5f}, differences {abs(theirs[0] - ours[0]):.2g} at first, {worst:.2g} at most")
-    return 1 if worst > BOUND else 0
+    return 0 if torch_training.compare(f"{len(questions)} questions in {windows} windows", theirs, ours, BOUND) else 1
 
 
 if __name__ == "__main__":

@@ -36,6 +36,14 @@ std::int64_t TokenTargets::answered_groups() const {
   return count;
 }
 
+void TokenTargets::open_group(std::int32_t parts) {
+  if (parts != 1 || !group_parts.empty()) {
+    group_parts.resize(static_cast<std::size_t>(groups()), 1);
+    group_parts.push_back(parts);
+  }
+  group_offsets.push_back(group_offsets.back());
+}
+
 void TokenTargets::add(std::int64_t row, bool is_right) {
   if (groups() == 0) throw_runtime("a row of no group");
   rows.push_back(static_cast<std::int32_t>(row));

@@ -14,16 +14,21 @@ inline constexpr std::int32_t ignored_label = -100;
 // right: loss = log sum exp(all) - log sum exp(right), the OR-softmax of Clark and Gardner (2018, section 3),
 // cross entropy where one is right, and nothing where none is. With sigmoids a group's loss is the sum of its
 // rows' binary cross entropies. A group is a window, or all windows of a document; a row is in one group.
+//
+// Of a group with P parts, what competes are sums of P rows: all first parts from left to right, then all
+// second ones. So WikiHop's candidates, which every input of a question has, are one choice.
 struct TokenTargets {
   std::vector<std::int32_t> rows;                 // [N] of T, group after group
-  std::vector<std::uint8_t> right;                // [N] 0 or 1
+  std::vector<std::uint8_t> right;                // [N] 0 or 1; of parts the same at each
   std::vector<std::int32_t> group_offsets = {0};  // [G + 1] into rows
+  std::vector<std::int32_t> group_parts;          // [G]; empty: all 1. More of a softmax alone
 
   std::int64_t groups() const { return static_cast<std::int64_t>(group_offsets.size()) - 1; }
   // Groups with a right row: those that a softmax has a loss for.
   std::int64_t answered_groups() const;
   // A new group, empty; and a row more for the last one.
-  void open_group() { group_offsets.push_back(group_offsets.back()); }
+  void open_group(std::int32_t parts = 1);
+  std::int32_t parts_of(std::size_t group) const { return group_parts.empty() ? 1 : group_parts[group]; }
   void add(std::int64_t row, bool is_right);
 };
 

@@ -70,6 +70,20 @@ bool labels_agree(const Batch& batch, const ModelConfig& config) {
          batch.end_positions.size() == batch.start_positions.size();
 }
 
+// Whether every group's rows are so many parts of as many members, alike in what is right.
+bool parts_agree(const TokenTargets& targets, bool softmax) {
+  if (!none_or(targets.group_parts.size(), static_cast<std::size_t>(targets.groups()))) return false;
+  for (std::size_t group = 0; group < targets.group_parts.size(); ++group) {
+    const std::int32_t parts = targets.group_parts[group], first = targets.group_offsets[group];
+    const std::int32_t rows = targets.group_offsets[group + 1] - first;
+    if (parts < 1 || (parts > 1 && !softmax) || rows % parts != 0) return false;
+    const auto right = targets.right.begin() + first;
+    const std::int32_t members = rows / parts;
+    if (!std::equal(right + members, right + rows, right)) return false;  // each part as the one before
+  }
+  return true;
+}
+
 // What the softmax or the sigmoids of one score run over. `taken` [T] marks the rows of its groups.
 bool groups_agree(const TokenTargets& targets, const Batch& batch, std::vector<bool>& taken) {
   const std::vector<std::int32_t>& offsets = targets.group_offsets;
@@ -103,8 +117,9 @@ bool token_targets_agree(const Batch& batch, const ModelConfig& config, const Ba
   for (std::size_t score = 0; score < scores; ++score) {
     const TokenTargets& targets = batch.token_targets[score];
     check_size(targets.groups(), limits.sequences, "groups of tokens");
-    if (!groups_agree(targets, batch, taken)) return false;
-    if (!parts || config.token_scores[score].softmax) continue;
+    const bool softmax = !parts || config.token_scores[score].softmax;
+    if (!groups_agree(targets, batch, taken) || !parts_agree(targets, softmax)) return false;
+    if (softmax) continue;
     if (marked >= 0 && targets.groups() != marked) return false;
     marked = targets.groups();
   }

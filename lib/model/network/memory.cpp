@@ -146,7 +146,8 @@ void plan_sequence(Planner& plan, SequenceActivations& head, std::int64_t sequen
 TokenTargetActivations plan_token_targets(Planner& plan, std::int64_t sequences) {
   const std::string what = "heads";
   return {plan.arena.integers(what, plan.tokens), plan.arena.integers(what, plan.tokens),
-          plan.arena.integers(what, sequences + 1), plan.arena.floats(what, sequences)};
+          plan.arena.integers(what, sequences + 1), plan.arena.integers(what, sequences),
+          plan.arena.floats(what, sequences)};
 }
 
 void plan_answers(Planner& plan, Activations& to, std::int64_t sequences, bool training) {

@@ -109,6 +109,7 @@ struct TokenTargetActivations {
   std::int32_t* rows = nullptr;     // [T]
   std::int32_t* right = nullptr;    // [T]
   std::int32_t* offsets = nullptr;  // [B + 1]
+  std::int32_t* parts = nullptr;    // [B] of the groups
   float* losses = nullptr;          // [B] of the groups
 };
 

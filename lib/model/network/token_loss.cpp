@@ -15,6 +15,9 @@ void token_targets_stage(const PassContext& pass, const TokenTargets& targets,
   upload(kept.rows, targets.rows);
   upload(kept.right, {targets.right.begin(), targets.right.end()});
   upload(kept.offsets, targets.group_offsets);
+  std::vector<std::int32_t> parts(static_cast<std::size_t>(targets.groups()));
+  for (std::size_t group = 0; group < parts.size(); ++group) parts[group] = targets.parts_of(group);
+  upload(kept.parts, parts);
 }
 
 void token_loss(const PassContext& pass, const TokenTargets& targets, const TokenTargetActivations& kept,
@@ -24,7 +27,7 @@ void token_loss(const PassContext& pass, const TokenTargets& targets, const Toke
     pass.backend.zero(dlogits.data(),
                       static_cast<std::size_t>(pass.tokens()) * kernels::size_of(dlogits.type()));
   }
-  const kernels::TokenGroups groups{kept.rows, kept.right, kept.offsets, targets.groups()};
+  const kernels::TokenGroups groups{kept.rows, kept.right, kept.offsets, kept.parts, targets.groups()};
   pass.backend.token_losses(logits, groups, softmax, kept.losses, gradient);
 }
 

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,32 +17,42 @@
 namespace bigbird {
 namespace {
 
+constexpr std::array<const char*, 4> ends = {".tsv", ".json", ".list", ".pair"};
+
 class ChunkedOutputsTest : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string file(const std::string& name) const { return testing::read_text(path(name)); }
 
-  // Numbers 0 to `records` as rows and as entries, two to a chunk; `made`: the chunks that were made. `stop`:
-  // before which chunk the run ends.
+  // Numbers 0 to `records` as rows and as entries of every layout, two to a chunk; `made`: the chunks that
+  // were made. `stop`: before which chunk the run ends.
   void run(const std::string& name, const ChunkedWork& work, std::uint64_t records = 7,
            std::uint64_t stop = 100, const RunIdentity& identity = {{"length", "4"}}) {
     made_.clear();
     ChunkedOutputs outputs({{path(name + ".tsv"), "tsv", ChunkForm::lines, "##a\n#n\n"},
-                            {path(name + ".json"), "object", ChunkForm::json_object}},
+                            {path(name + ".json"), "object", ChunkForm::json_object},
+                            {path(name + ".list"), "list", ChunkForm::json_predictions},
+                            {path(name + ".pair"), "pair", ChunkForm::json_answers_and_facts}},
                            identity, path("input"), work);
     for (std::uint64_t begin = 0; begin < records; begin += work.chunk) {
       if (begin / work.chunk == stop) return;
       const std::uint64_t end = std::min(begin + work.chunk, records);
       if (!outputs.begin(end - begin, std::string(64, static_cast<char>('a' + begin)))) continue;
       made_.push_back(begin / work.chunk);
-      std::string object = "{";
+      std::string object = "{", list = "{\"predictions\": [", answers = "{\n    \"answer\": {";
+      std::string facts = "\n    },\n    \"sp\": {";
       for (std::uint64_t i = begin; i < end; ++i) {
         outputs.write(0, std::to_string(i) + "\n");
+        list += (i == begin ? "\n" : ",\n") + std::to_string(i);
+        answers += (i == begin ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": \"a\"";
+        facts += (i == begin ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": []";
         object += (i == begin ? "\n    \"" : ",\n    \"") + std::to_string(i) + "\": [\n        " +
                   std::to_string(i) + "\n    ]";
       }
       outputs.write(1, object + "\n");
       outputs.write(1, "}\n");
+      outputs.write(2, list + "\n]}\n");
+      outputs.write(3, answers + facts + "\n    }\n}\n");
       outputs.end();
     }
     EXPECT_EQ(outputs.records(), records);
@@ -69,31 +81,36 @@ TEST_F(ChunkedOutputsTest, TheTextsOfChunksBecomeOne) {
   EXPECT_EQ(file("whole.json"),
             "{\n    \"0\": [\n        0\n    ],\n    \"1\": [\n        1\n    ],\n"
             "    \"2\": [\n        2\n    ]\n}\n");
+  EXPECT_EQ(file("whole.list"), "{\"predictions\": [\n0,\n1,\n2\n]}\n");
+  EXPECT_EQ(file("whole.pair"),
+            "{\n    \"answer\": {\n        \"0\": \"a\",\n        \"1\": \"a\",\n        \"2\": \"a\"\n"
+            "    },\n    \"sp\": {\n        \"0\": [],\n        \"1\": [],\n        \"2\": []\n    }\n}\n");
   EXPECT_FALSE(std::filesystem::exists(output_shard_path(path("whole.tsv"))));
   EXPECT_FALSE(std::filesystem::exists(path("whole.tsv.parts")));
   run("none", work(), 0);
   EXPECT_EQ(file("none.tsv"), "##a\n#n\n");
   EXPECT_EQ(file("none.json"), "{}\n");
+  EXPECT_EQ(file("none.list"), "{\"predictions\": []}\n");
+  EXPECT_EQ(file("none.pair"), "{\n    \"answer\": {},\n    \"sp\": {}\n}\n");
 }
 
 TEST_F(ChunkedOutputsTest, ShardsOfAnyNumberMergeToTheWhole) {
   run("whole", work());
   for (std::uint64_t count = 1; count <= 6; ++count) {
-    std::vector<std::string> tables, objects;
+    std::map<std::string, std::vector<std::string>> shards;
     for (std::uint64_t index = count; index >= 1; --index) {
       const std::string name = std::to_string(index) + "of" + std::to_string(count);
       run(name, work({index, count}));
-      tables.push_back(path(name + ".tsv"));
-      objects.push_back(path(name + ".json"));
+      for (const char* end : ends) shards[end].push_back(path(name + end));
     }
     if (count == 1) {
-      expect_refused("nothing that says which shard", [&] { merge_outputs(tables, path("never")); });
+      expect_refused("nothing that says which shard", [&] { merge_outputs(shards[".tsv"], path("never")); });
       continue;
     }
-    EXPECT_EQ(merge_outputs(tables, path("merged.tsv")), 7u);
-    EXPECT_EQ(merge_outputs(objects, path("merged.json")), 7u);
-    EXPECT_EQ(file("merged.tsv"), file("whole.tsv")) << count;
-    EXPECT_EQ(file("merged.json"), file("whole.json")) << count;
+    for (const std::string end : ends) {
+      EXPECT_EQ(merge_outputs(shards[end], path("merged" + end)), 7u);
+      EXPECT_EQ(file("merged" + end), file("whole" + end)) << count;
+    }
   }
   const OutputShard shard = read_output_shard(path("2of3.json"));
   EXPECT_EQ(shard.lines, std::vector<std::uint64_t>{6});
@@ -118,8 +135,7 @@ TEST_F(ChunkedOutputsTest, AResumedRunMakesWhatIsLeft) {
   run("broken", work({}, Restart::resume));
   EXPECT_EQ(made_, (std::vector<std::uint64_t>{2, 3}));
   EXPECT_EQ(resumed_, 4u);
-  EXPECT_EQ(file("broken.tsv"), file("whole.tsv"));
-  EXPECT_EQ(file("broken.json"), file("whole.json"));
+  for (const std::string end : ends) EXPECT_EQ(file("broken" + end), file("whole" + end));
   EXPECT_FALSE(std::filesystem::exists(path("broken.tsv.parts")));
 }
 

@@ -118,17 +118,43 @@ TEST_F(MergeFiles, LinesHaveNoHead) {
 TEST_F(MergeFiles, EntriesOfObjectsStandInOneObject) {
   const std::string one = table("one", "{\n  \"a\": [\n  ],\n  \"c\": 3\n}\n");
   const std::string two = table("two", "{\n  \"b\": \",\"\n}\n"), none = table("none", "{}\n");
-  merge_json_objects({{one, {2, 1}}, {two, {1}}, {none, {0}}}, path("merged"));
+  merge_json({{one, {2, 1}}, {two, {1}}, {none, {0}}}, json_object_layout(), path("merged"));
   EXPECT_EQ(testing::read_text(path("merged")), "{\n  \"a\": [\n  ],\n  \"b\": \",\",\n  \"c\": 3\n}\n");
-  merge_json_objects({{none, {0}}}, path("empty"));
+  merge_json({{none, {0}}}, json_object_layout(), path("empty"));
   EXPECT_EQ(testing::read_text(path("empty")), "{}\n");
   const auto merge = [&](const std::string& first, std::uint64_t rows) {
-    return [this, first, rows, two] { merge_json_objects({{first, {rows}}, {two, {1}}}, path("never")); };
+    return [this, first, rows, two] {
+      merge_json({{first, {rows}}, {two, {1}}}, json_object_layout(), path("never"));
+    };
   };
   expect_refused(one + ": has more rows", merge(one, 2));
   expect_refused(one + ": has fewer rows", merge(one, 4));
-  expect_refused("no JSON object", merge(table("list", "[\n1\n]\n"), 1));
+  expect_refused("no JSON as it was written", merge(table("list", "[\n1\n]\n"), 1));
   expect_refused("cut: has fewer rows", merge(table("cut", "{\n  \"a\": 1\n"), 1));
+  // What says that it holds nothing, and holds something; and the other way round.
+  expect_refused("no JSON as it was written", merge(one, 0));
+  expect_refused("no JSON as it was written", merge(none, 1));
+  EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
+TEST_F(MergeFiles, SectionsAreMergedOneByOne) {
+  const auto pair = [this](const std::string& name, const std::string& answers, const std::string& facts) {
+    return table(name, "{\n    \"answer\": {\n" + answers + "    },\n    \"sp\": {\n" + facts + "    }\n}\n");
+  };
+  const std::string one = pair("one", "a,\nc\n", "A,\nC\n"), two = pair("two", "b\n", "B\n");
+  const JsonLayout& layout = json_answers_and_facts_layout();
+  merge_json({{one, {1, 1}}, {two, {1}}}, layout, path("merged"));
+  EXPECT_EQ(testing::read_text(path("merged")),
+            testing::read_text(pair("all", "a,\nb,\nc\n", "A,\nB,\nC\n")));
+  const auto refused = [&](const std::string& words, const std::string& shard) {
+    expect_refused(words, [&] { merge_json({{shard, {2}}, {two, {1}}}, layout, path("never")); });
+  };
+  refused("first: has fewer rows", pair("first", "a\n", "A,\nC\n"));
+  refused("second: has fewer rows", pair("second", "a,\nc\n", "A\n"));
+  refused("more: has more rows", pair("more", "a,\nc\n", "A,\nB,\nC\n"));
+  refused("lines: has other lines",
+          table("lines", "{\n    \"answer\": {\na,\nc\n    },\n    \"ps\": {\nA,\nC\n    }\n}\n"));
+  refused("tail: has more rows", table("tail", testing::read_text(one) + "x\n"));
   EXPECT_FALSE(std::filesystem::exists(path("never")));
 }
 

@@ -26,7 +26,7 @@ void append_answer_input(const AnswerInput& input, const ModelConfig& config, Ba
 // `first_rows`: of the sample's inputs in the batch.
 void append_target(const AnswerTarget& target, const std::vector<std::int64_t>& first_rows,
                    TokenTargets& targets) {
-  targets.open_group();
+  targets.open_group(target.parts);
   for (const InputRows& rows : target.rows) {
     for (std::uint32_t i = rows.first; i < rows.first + rows.count; ++i) {
       const bool right =

@@ -58,10 +58,11 @@ struct InputRows {
   std::uint32_t count = 0;
 };
 // What competes for one score of a sample, from left to right, and what is right of that: pairs of input and
-// position.
+// position. With parts it is sums that compete (TokenTargets of batch.h).
 struct AnswerTarget {
   std::vector<InputRows> rows;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> right;
+  std::int32_t parts = 1;
 };
 
 struct AnswerSample {

@@ -66,15 +66,13 @@ QuestionAnswerer::QuestionAnswerer(const QuestionAnswererOptions& options, kerne
 }
 
 std::map<std::string, std::string> QuestionAnswerer::identity() const {
-  return {{"length", std::to_string(windows().length)},
-          {"overlap", windows().step ? "" : std::to_string(windows().overlap)},
-          {"step", windows().step ? std::to_string(*windows().step) : ""},
-          {"max_question", std::to_string(windows().max_question)},
-          {"decode", options_.decoding == AnswerDecoding::pipeline ? "pipeline" : "run_qa"},
-          {"n_best", std::to_string(n_best_)},
-          {"max_answer", std::to_string(max_answer_)},
-          {"version_2", options_.version_2 ? "true" : "false"},
-          {"null_threshold", fmt::format("{}", options_.null_threshold)}};
+  std::map<std::string, std::string> identity = AnswerPredictor::identity();
+  identity["decode"] = options_.decoding == AnswerDecoding::pipeline ? "pipeline" : "run_qa";
+  identity["n_best"] = std::to_string(n_best_);
+  identity["max_answer"] = std::to_string(max_answer_);
+  identity["version_2"] = options_.version_2 ? "true" : "false";
+  identity["null_threshold"] = fmt::format("{}", options_.null_threshold);
+  return identity;
 }
 
 void QuestionAnswerer::decode(const Pending& pending) const {

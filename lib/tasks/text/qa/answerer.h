@@ -49,8 +49,7 @@ class QuestionAnswerer : public AnswerPredictor {
   // Errors as AnswerPredictor.
   QuestionAnswerer(const QuestionAnswererOptions& options, kernels::Backend& backend);
 
-  // What the answers depend on besides the model, by the names of the settings.
-  std::map<std::string, std::string> identity() const;
+  std::map<std::string, std::string> identity() const override;
 
   // `done` is called once for the question, in the order of the calls of add, now or later.
   void add(QuestionExample example, std::function<void(const AnsweredQuestion&)> done);

@@ -68,7 +68,7 @@ void check_answer_options(const QuestionFinetuneOptions& options) {
                 "evidence of the data set's download, with wikipedia and web in it");
   }
   if (options.max_windows == 0) {
-    throw_usage("`max_windows` 0: a document needs one window at least", "the default is 4");
+    throw_usage("`max_windows` 0: a question needs one window at least", "the default is 4");
   }
   if (!(options.keep_null >= 0 && options.keep_null <= 1)) {
     throw_usage(fmt::format("`keep_null` {:g}: must lie between 0 and 1", options.keep_null),
@@ -90,7 +90,7 @@ void name_data(TaskDescription& task, const QuestionFinetuneOptions& options, co
   if (options.format != QuestionFormat::squad) task.identity["format"] = name_of(options.format);
   if (options.format == QuestionFormat::natural_questions)
     task.identity["keep_null"] = fmt::format("{:g}", options.keep_null);
-  if (options.format == QuestionFormat::triviaqa)
+  if (options.format == QuestionFormat::triviaqa || options.format == QuestionFormat::wikihop)
     task.identity["max_windows"] = std::to_string(options.max_windows);
 }
 
@@ -158,6 +158,20 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
   if (const auto& plan = options.random_mode ? options.plan : init.config().plan; plan != nullptr)
     plan->require_length(length);
 
+  // What is wrong with the model is said before long files are read.
+  LoadedModel loaded = load_with_head(init, options.format, options.seed);
+  loaded.config.input_length = 0;
+  if (loaded.config.type_vocab_size < 2) {
+    throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
+                                options.init, loaded.config.type_vocab_size),
+                    "begin from a BigBird folder; bigbird pretrain makes one of a RoBERTa folder");
+  }
+  if (options.random_mode) {
+    loaded.config.random_mode = *options.random_mode;
+    loaded.config.plan = options.plan;
+  }
+  validate(loaded.config, "the options of the model");
+
   AnswerReading reading{options.format,
                         options.encoding,
                         chosen_windows(length, options.windows),
@@ -176,19 +190,6 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
     valid = read_training_data(options.valid, reading, tokenizer);
     valid->say(options.valid);
   }
-
-  LoadedModel loaded = load_with_head(init, options.format, options.seed);
-  loaded.config.input_length = 0;
-  if (loaded.config.type_vocab_size < 2) {
-    throw_bad_input(fmt::format("{}: the model has {} token type, question and context take two",
-                                options.init, loaded.config.type_vocab_size),
-                    "begin from a BigBird folder; bigbird pretrain makes one of a RoBERTa folder");
-  }
-  if (options.random_mode) {
-    loaded.config.random_mode = *options.random_mode;
-    loaded.config.plan = options.plan;
-  }
-  validate(loaded.config, "the options of the model");
 
   TaskDescription task = describe_finetuning(options, loaded);
   describe_answer_inputs(task, loaded.config, std::max(train->longest(), valid ? valid->longest() : 0),

@@ -8,25 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "lib/core/cancel.h"
-#include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/sha256.h"
 #include "lib/tasks/text/qa/answer_files.h"
+#include "lib/tasks/text/qa/question_chunks.h"
 #include "lib/tasks/text/qa/squad_reader.h"
 #include "lib/tasks/text/run_identity.h"
 
 namespace bigbird {
 namespace {
 
-std::string questions_digest(const std::vector<QuestionExample>& questions) {
-  Sha256 digest;
-  for (const QuestionExample& question : questions) {
-    add_to_digest(digest, question.id);
-    add_to_digest(digest, question.question);
-    add_to_digest(digest, *question.context);
-  }
-  return digest.finish();
+void add_question(Sha256& digest, const QuestionExample& question) {
+  add_to_digest(digest, question.id);
+  add_to_digest(digest, question.question);
+  add_to_digest(digest, *question.context);
 }
 
 // The files that are wanted, and the answers of a chunk on their way to them.
@@ -54,7 +48,6 @@ void answer_chunk(std::vector<QuestionExample>& questions, const std::vector<Ans
     writers.emplace_back(kinds[file], [&outputs, file](std::string_view text) { outputs.write(file, text); });
   }
   for (QuestionExample& question : questions) {
-    throw_if_cancelled();
     answerer.add(std::move(question), [&](const AnsweredQuestion& answer) {
       for (AnswerFileWriter& writer : writers) {
         if (answer.decoded != nullptr) {
@@ -77,22 +70,9 @@ void predict_answers(const QuestionPredictionOptions& options, QuestionAnswerer&
   RunIdentity identity = model_identity(answerer.folder(), answerer.settings(), options.precision);
   identity.merge(answerer.identity());
   ChunkedOutputs outputs(files.outputs, identity, options.input, options.work);
-  std::vector<QuestionExample> chunk;
-  for (bool more = true; more;) {
-    throw_if_cancelled();
-    chunk.clear();
-    while (more && chunk.size() < outputs.chunk_size()) {
-      more = reader.next(chunk.emplace_back());
-      if (!more) chunk.pop_back();
-    }
-    if (chunk.empty() || !outputs.begin(chunk.size(), questions_digest(chunk))) continue;
-    answer_chunk(chunk, files.kinds, answerer, outputs);
-    outputs.end();
-  }
-  if (outputs.records() == 0) {
-    throw_bad_input(options.input + ": there are no questions", "give a file with at least one question");
-  }
-  outputs.close();
+  answer_in_chunks<QuestionExample>(
+      options.input, outputs, [&](QuestionExample& question) { return reader.next(question); }, add_question,
+      [&](std::vector<QuestionExample>& chunk) { answer_chunk(chunk, files.kinds, answerer, outputs); });
   if (!reader.noted().empty()) log_info(fmt::format("{}: {}", options.input, reader.noted().text()));
 }
 

@@ -19,6 +19,14 @@ HotpotPredictor::HotpotPredictor(const AnswerPredictorOptions& options, const Ho
   check_hotpot_decoding(decoding);
 }
 
+std::map<std::string, std::string> HotpotPredictor::identity() const {
+  std::map<std::string, std::string> identity = AnswerPredictor::identity();
+  identity["max_answer"] = std::to_string(decoding_.max_answer);
+  identity["n_best"] = std::to_string(decoding_.n_best);
+  identity["support_threshold"] = fmt::format("{}", decoding_.support_threshold);
+  return identity;
+}
+
 void HotpotPredictor::add(HotpotExample example,
                           std::function<void(const HotpotExample&, const DecodedHotpot&)> done) {
   struct Pending {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include "lib/tasks/text/qa/decode_hotpotqa.h"
 #include "lib/tasks/text/qa/predictor.h"
@@ -13,6 +15,7 @@ class HotpotPredictor : public AnswerPredictor {
   HotpotPredictor(const AnswerPredictorOptions& options, const HotpotDecoding& decoding,
                   kernels::Backend& backend);
 
+  std::map<std::string, std::string> identity() const override;
   // `done` is called once for the question, in the order of the calls of add, now or later.
   void add(HotpotExample example, std::function<void(const HotpotExample&, const DecodedHotpot&)> done);
   void say(const std::string& path) const override;

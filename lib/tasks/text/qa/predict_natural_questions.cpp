@@ -46,6 +46,12 @@ PagePredictor::PagePredictor(const AnswerPredictorOptions& options, std::size_t 
   if (max_answer == 0) throw_usage("`max_answer` must be at least 1", "the default is 38 words");
 }
 
+std::map<std::string, std::string> PagePredictor::identity() const {
+  std::map<std::string, std::string> identity = AnswerPredictor::identity();
+  identity["max_answer"] = std::to_string(max_answer_);
+  return identity;
+}
+
 void PagePredictor::add(PageQuestion example, std::function<void(const NqPrediction&)> done) {
   const auto pending = std::make_shared<PendingPage>();
   pending->done = std::move(done);

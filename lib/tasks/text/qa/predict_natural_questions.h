@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "lib/tasks/text/qa/decode_natural_questions.h"
 #include "lib/tasks/text/qa/predictor.h"
@@ -17,6 +19,7 @@ class PagePredictor : public AnswerPredictor {
   // `max_answer`: words of a short answer.
   PagePredictor(const AnswerPredictorOptions& options, std::size_t max_answer, kernels::Backend& backend);
 
+  std::map<std::string, std::string> identity() const override;
   // `done` is called once for the question, in the order of the calls of add, now or later.
   void add(PageQuestion example, std::function<void(const NqPrediction&)> done);
 

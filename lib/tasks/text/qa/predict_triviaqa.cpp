@@ -26,6 +26,12 @@ TriviaPredictor::TriviaPredictor(const AnswerPredictorOptions& options, std::siz
   if (max_answer == 0) throw_usage("`max_answer` must be at least 1", "the default is 16 words");
 }
 
+std::map<std::string, std::string> TriviaPredictor::identity() const {
+  std::map<std::string, std::string> identity = AnswerPredictor::identity();
+  identity["max_answer"] = std::to_string(max_answer_);
+  return identity;
+}
+
 void TriviaPredictor::add(const TriviaExample& example) {
   const auto pending = std::make_shared<Pending>();
   pending->question = example.question;

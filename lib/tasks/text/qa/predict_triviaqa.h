@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ class TriviaPredictor : public AnswerPredictor {
   TriviaPredictor(const AnswerPredictorOptions& options, std::size_t max_answer, kernels::Backend& backend,
                   Done done);
 
+  std::map<std::string, std::string> identity() const override;
   // Documents of one id follow each other.
   void add(const TriviaExample& example);
   void finish() override;

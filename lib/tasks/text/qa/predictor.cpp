@@ -14,7 +14,7 @@ namespace bigbird {
 
 AnswerPredictor::AnswerPredictor(QuestionFormat format, const AnswerPredictorOptions& options,
                                  kernels::Backend& backend)
-    : folder_(options.model) {
+    : format_(format), folder_(options.model) {
   require_answer_head(folder_, format);
   folder_.require(Alphabet::text);
   settings_ = read_text_settings(options.model);
@@ -33,6 +33,14 @@ AnswerPredictor::AnswerPredictor(QuestionFormat format, const AnswerPredictorOpt
 }
 
 AnswerPredictor::~AnswerPredictor() = default;
+
+std::map<std::string, std::string> AnswerPredictor::identity() const {
+  return {{"format", name_of(format_)},
+          {"length", std::to_string(windows_.length)},
+          {"overlap", windows_.step ? "" : std::to_string(windows_.overlap)},
+          {"step", windows_.step ? std::to_string(*windows_.step) : ""},
+          {"max_question", std::to_string(windows_.max_question)}};
+}
 
 void AnswerPredictor::run(const std::vector<std::uint32_t>& ids, const std::vector<std::uint32_t>& types,
                           std::function<void(const SequenceResult&)> result) {

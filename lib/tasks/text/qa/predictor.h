@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,9 +38,13 @@ class AnswerPredictor {
   const ModelFolder& folder() const { return folder_; }
   const TextSettings& settings() const { return settings_; }
   const WindowOptions& windows() const { return windows_; }
+  QuestionFormat format() const { return format_; }
   std::uint64_t questions() const { return questions_; }
   // Inputs that were run.
   std::uint64_t inputs() const { return inputs_; }
+
+  // What the answers depend on besides the model, by the names of the settings.
+  virtual std::map<std::string, std::string> identity() const;
 
   // Runs what is left.
   virtual void finish();
@@ -59,6 +64,7 @@ class AnswerPredictor {
   UnknownTally& unknown() { return unknown_; }
 
  private:
+  QuestionFormat format_;
   ModelFolder folder_;
   TextSettings settings_;
   WindowOptions windows_;

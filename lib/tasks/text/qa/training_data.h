@@ -9,9 +9,8 @@
 //             type null where the window does not hold the answer (the first one of the page's)
 //   triviaqa  a question and document; start and end compete over the context tokens of all windows together
 //             and are right wherever a name of the answer begins and ends (Clark and Gardner 2018, section 3)
-//   wikihop   a question; its candidates' marks compete in the first input. What a question's other inputs
-//             would add (Longformer sums the logits of one candidate over them) is no competition between
-//             tokens, so that supports beyond the first input are not trained on; they are counted
+//   wikihop   a question; its candidates compete, each with the sum of its marks in all inputs, as
+//             Longformer's wikihop.py adds them up
 #pragma once
 
 #include <cstddef>
@@ -36,10 +35,11 @@ struct AnswerReading {
   WindowOptions windows;
   bool replace_invalid = false;
   bool version_2 = false;  // squad: questions may have no answer
-  // triviaqa: the folder that holds the documents, and how many windows of one are trained on, from its
-  // beginning: they are one sample, and memory is planned for as many.
+  // triviaqa: the folder that holds the documents.
   std::string evidence;
   TriviaDomain domain = TriviaDomain::wikipedia;
+  // triviaqa and wikihop: how many windows of a document, or inputs of a question, are trained on, from its
+  // beginning: they are one sample, and memory is planned for as many.
   std::size_t max_windows = usual_document_windows;
   // nq: the share of windows without the answer that is kept, drawn by (seed, number of the window in the
   // file).

@@ -10,22 +10,25 @@
 namespace bigbird {
 namespace {
 
-constexpr const char* supports_beyond = "questions whose supports go beyond the first input";
+constexpr const char* inputs_beyond = "inputs beyond `max_windows`";
 
 AnswerSample wikihop_sample(const WikiHopInputs& inputs, std::size_t answer) {
-  const WikiHopInput& first = inputs.windows.front();
-  const auto text = std::find(first.types.begin(), first.types.end(), 1U) - first.types.begin();
   AnswerSample sample;
-  AnswerInput& input = sample.inputs.emplace_back();
-  input.question.assign(first.ids.begin(), first.ids.begin() + text);
-  input.text =
-      std::make_shared<const std::vector<std::uint32_t>>(first.ids.begin() + text, first.ids.end() - 1);
-  input.window = {0, input.text->size()};
-  input.sep = first.ids.back();
   AnswerTarget& target = sample.targets.emplace_back();
-  for (const std::size_t mark : inputs.candidate_marks)
-    target.rows.push_back({0, static_cast<std::uint32_t>(mark), 1});
-  target.right = {{0, static_cast<std::uint32_t>(inputs.candidate_marks.at(answer))}};
+  for (const WikiHopInput& window : inputs.windows) {
+    const auto number = static_cast<std::uint32_t>(sample.inputs.size());
+    const auto text = std::find(window.types.begin(), window.types.end(), 1U) - window.types.begin();
+    AnswerInput& input = sample.inputs.emplace_back();
+    input.question.assign(window.ids.begin(), window.ids.begin() + text);
+    input.text =
+        std::make_shared<const std::vector<std::uint32_t>>(window.ids.begin() + text, window.ids.end() - 1);
+    input.window = {0, input.text->size()};
+    input.sep = window.ids.back();
+    for (const std::size_t mark : inputs.candidate_marks)
+      target.rows.push_back({number, static_cast<std::uint32_t>(mark), 1});
+    target.right.emplace_back(number, static_cast<std::uint32_t>(inputs.candidate_marks.at(answer)));
+  }
+  target.parts = static_cast<std::int32_t>(sample.inputs.size());
   return sample;
 }
 
@@ -40,8 +43,11 @@ AnswerSamples read_wikihop_samples(const std::string& path, const AnswerReading&
   WikiHopExample example;
   while (reader.next(example)) {
     throw_if_cancelled();
-    const WikiHopInputs inputs = encoder.encode(example, reading.windows.length, &facts.unknown);
-    if (inputs.windows.size() > 1) facts.noted.add(supports_beyond);
+    WikiHopInputs inputs = encoder.encode(example, reading.windows.length, &facts.unknown);
+    if (inputs.windows.size() > reading.max_windows) {
+      facts.noted.add(inputs_beyond, inputs.windows.size() - reading.max_windows);
+      inputs.windows.resize(reading.max_windows);
+    }
     samples.add(wikihop_sample(inputs, example.answer_candidate.value()));
     ++facts.questions;
   }

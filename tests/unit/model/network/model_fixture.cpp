@@ -184,7 +184,8 @@ std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<Tok
     for (std::size_t group = 0; group + 1 < of.group_offsets.size(); ++group) {
       const auto begin = of.group_offsets[group], end = of.group_offsets[group + 1];
       labels.groups.push_back({{of.rows.begin() + begin, of.rows.begin() + end},
-                               {of.right.begin() + begin, of.right.begin() + end}});
+                               {of.right.begin() + begin, of.right.begin() + end},
+                               static_cast<std::size_t>(of.parts_of(group))});
     }
   }
   return all;

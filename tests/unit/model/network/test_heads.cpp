@@ -288,6 +288,36 @@ TEST_F(Heads, AnswersInPartsAgreeWithTheReference) {
   }
 }
 
+// The same tokens of two inputs are added up before they compete, as WikiHop's candidates.
+TEST_F(Heads, SumsOverInputsAgreeWithTheReference) {
+  ModelConfig config = head_config(HeadType::structured_answers);
+  Batch batch = random_batch(config, ragged, 83);
+  TokenTargets& choice = batch.token_targets[0];
+  ASSERT_TRUE(config.token_scores[0].softmax);
+  choice = {};
+  for (const std::size_t first : {0U, 2U}) {
+    choice.open_group(first == 0 ? 2 : 1);
+    for (std::size_t s = first; s < (first == 0 ? 2U : 3U); ++s) {
+      for (std::int64_t t = 1; t < 8; ++t) choice.add(batch.token_offsets[s] + t, t == 3);
+    }
+  }
+  EXPECT_EQ(choice.group_parts, (std::vector<std::int32_t>{2, 1}));
+  const std::vector<float> parameters = random_parameters(config, 84);
+  const reference::StructuredLabels labels{reference_targets(config.token_scores, batch.token_targets),
+                                           {batch.sequence_labels.begin(), batch.sequence_labels.end()}};
+  const reference::StructuredResult expected =
+      reference::structured_answers(reference_config(config), reference_parameters(config, parameters),
+                                    reference_sequences(config, batch), labels);
+  const auto model = run(config, batch, parameters, expected.loss);
+  model->zero_gradients();
+  model->backward(mean_scale(model->forward(batch, {})));
+  expect_gradients(*model, expected.gradients);
+  // Another loss than that of all tokens of both inputs.
+  const double of_sums = model->forward(batch, {}).choice_loss_sum;
+  choice.group_parts.clear();
+  EXPECT_GT(std::abs(model->forward(batch, {}).choice_loss_sum - of_sums), 1e-3);
+}
+
 // Micro-batches with the scale of all of them together have the gradient of the whole.
 TEST_F(Heads, PartsOfABatchAddUpToTheWhole) {
   const ModelConfig config = head_config(HeadType::structured_answers);
@@ -343,6 +373,19 @@ TEST_F(Heads, TargetsOfTokensThatDoNotFitTheBatchAreRefused) {
   refused([](Batch& b) { b.token_targets[0].group_offsets[1] = 50; });
   refused([](Batch& b) { b.token_targets[0].group_offsets.clear(); });
   refused([](Batch& b) { b.token_targets[0].open_group(); });  // more groups than sequences
+  refused([](Batch& b) { b.token_targets[0].group_parts = {1}; });
+  refused([](Batch& b) { b.token_targets[0].group_parts = {0, 1}; });
+  refused([](Batch& b) { b.token_targets[0].group_parts = {2, 1}; });  // of 33 rows
+  refused([](Batch& b) {                                               // parts that differ in what is right
+    TokenTargets& targets = b.token_targets[0];
+    std::fill(targets.right.begin(), targets.right.end(), std::uint8_t{0});
+    targets.right[1] = 1;
+    targets.group_parts = {3, 3};
+  });
+  refused([](Batch& b) {
+    b.token_targets[2].group_parts = {
+        1, b.token_targets[2].group_offsets[2] - b.token_targets[2].group_offsets[1]};
+  });
   refused([](Batch& b) { b.start_positions = b.end_positions = {1, 1}; });
   refused([](Batch& b) { b.sequence_labels[0] = 3; });
 

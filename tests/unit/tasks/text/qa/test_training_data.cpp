@@ -215,12 +215,33 @@ TEST_F(TrainingData, CandidatesCompeteAtTheirMarks) {
   EXPECT_TRUE(batch.sequence_labels.empty());
 }
 
-TEST_F(TrainingData, SupportsBeyondTheFirstInputAreCounted) {
+TEST_F(TrainingData, CandidatesAreAddedUpOverTheInputsOfTheirQuestion) {
   reading_.windows = chosen_windows(40, {});
   AnswerSamples data = samples(QuestionFormat::wikihop, testing::tiny_wikihop_json());
-  EXPECT_EQ(data.inputs(), 3U);
-  EXPECT_EQ(data.facts().noted.count("questions whose supports go beyond the first input"), 3U);
+  ASSERT_EQ(data.size(), 3U);
+  EXPECT_GT(data.inputs(), 3U);
   EXPECT_LE(data.longest(), 40);
+  EXPECT_TRUE(data.facts().noted.empty());
+  const Batch batch = batch_of(data, 0, 0);
+  const auto inputs = static_cast<std::int32_t>(batch.sequences());
+  ASSERT_GT(inputs, 1);
+  const TokenTargets& targets = batch.token_targets.at(0);
+  EXPECT_EQ(targets.groups(), 1);
+  EXPECT_EQ(targets.group_parts, (std::vector<std::int32_t>{inputs}));
+  EXPECT_EQ(targets.group_offsets, (std::vector<std::int32_t>{0, 3 * inputs}));
+  // The three candidates of every input, in the order of the inputs; the second is right.
+  for (std::int32_t i = 0; i < 3 * inputs; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(piece(batch, targets.rows[at]), "<ans>");
+    EXPECT_GE(targets.rows[at], batch.token_offsets[at / 3]);
+    EXPECT_LT(targets.rows[at], batch.token_offsets[at / 3 + 1]);
+    EXPECT_EQ(targets.right[at], i % 3 == 1 ? 1 : 0);
+  }
+
+  reading_.max_windows = 1;
+  AnswerSamples first = samples(QuestionFormat::wikihop, testing::tiny_wikihop_json());
+  EXPECT_EQ(first.inputs(), 3U);
+  EXPECT_EQ(first.facts().noted.count("inputs beyond `max_windows`"), data.inputs() - 3);
 }
 
 TEST_F(TrainingData, MicroBatchesHoldWholeSamples) {
