@@ -19,10 +19,12 @@ endif()
 if(BIGBIRD_SANITIZE STREQUAL "address")
   target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(bigbird_options INTERFACE BIGBIRD_ADDRESS_SANITIZER)  # compilers name it differently
 elseif(BIGBIRD_SANITIZE STREQUAL "thread")
   # ThreadSanitizer does not understand libgomp: BigbirdDependencies takes neither OpenMP nor oneDNN.
   target_compile_options(bigbird_options INTERFACE -fsanitize=thread -g1)
   target_link_options(bigbird_options INTERFACE -fsanitize=thread)
+  target_compile_definitions(bigbird_options INTERFACE BIGBIRD_THREAD_SANITIZER)
 elseif(NOT BIGBIRD_SANITIZE STREQUAL "")
   message(FATAL_ERROR "BIGBIRD_SANITIZE=${BIGBIRD_SANITIZE}: use address or thread")
 endif()

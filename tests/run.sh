@@ -100,13 +100,14 @@ run_program() {
 }
 
 run_sanitizers() {
-  ensure_packages "${packages_base[@]}" "${packages_test[@]}"
+  ensure_packages "${packages_base[@]}" "${packages_test[@]}" "${packages_lint[@]}"
   # What stray memory can hide in: all that reads files, moves buffers or runs kernels. Golden numbers, gradients and the
   # oracles compute the same values over again, and policy reads text.
   local watched=(core io tokenization data model training tasks report kernels cuda cli)
-  configure asan
+  configure asan # with clang, which takes half of g++'s time to build them
   part asan-build build asan "${watched[@]/#/test_}"
-  UBSAN_OPTIONS=print_stacktrace=1 part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$"
+  export LSAN_OPTIONS=suppressions=$root/tests/leaks.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1
+  part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$"
 
   local threaded=(core tokenization data kernels model training tasks)
   configure tsan

@@ -46,7 +46,7 @@ FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunId
 }
 
 std::uint64_t lines_of(ChunkForm form, std::string_view text) {
-  if (form != ChunkForm::lines) return json_entry_lines(text, json_layout(form));
+  if (form != ChunkForm::lines) return json_entry_lines(text, entries_layout(form));
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
@@ -55,7 +55,7 @@ std::uint64_t lines_of(ChunkForm form, std::string_view text) {
 struct ChunkedOutputs::Output {
   explicit Output(ChunkedOutput given) : facts(std::move(given)), out(facts.path) {
     if (facts.form != ChunkForm::lines)
-      joiner.emplace(json_layout(facts.form), [this](std::string_view piece) { out.write(piece); });
+      joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { out.write(piece); });
     out.write(facts.head);
   }
 
@@ -63,7 +63,7 @@ struct ChunkedOutputs::Output {
   void append() {
     if (joiner) {
       std::size_t section = 0;
-      for (const std::string_view entries : json_entries(text, json_layout(facts.form)))
+      for (const std::string_view entries : json_entries(text, entries_layout(facts.form)))
         joiner->add(section++, entries);
     } else {
       out.write(text);

@@ -27,23 +27,23 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
 
 }  // namespace
 
-const JsonLayout& json_object_layout() {
-  static const JsonLayout layout{{"{\n", "}\n"}, "{}\n"};
+const EntriesLayout& json_object_layout() {
+  static const EntriesLayout layout{{"{\n", "}\n"}, "{}\n"};
   return layout;
 }
 
-const JsonLayout& json_predictions_layout() {
-  static const JsonLayout layout{{"{\"predictions\": [\n", "]}\n"}, "{\"predictions\": []}\n"};
+const EntriesLayout& json_predictions_layout() {
+  static const EntriesLayout layout{{"{\"predictions\": [\n", "]}\n"}, "{\"predictions\": []}\n"};
   return layout;
 }
 
-const JsonLayout& json_answers_and_facts_layout() {
-  static const JsonLayout layout{{"{\n    \"answer\": {\n", "    },\n    \"sp\": {\n", "    }\n}\n"},
-                                 "{\n    \"answer\": {},\n    \"sp\": {}\n}\n"};
+const EntriesLayout& json_answers_and_facts_layout() {
+  static const EntriesLayout layout{{"{\n    \"answer\": {\n", "    },\n    \"sp\": {\n", "    }\n}\n"},
+                                    "{\n    \"answer\": {},\n    \"sp\": {}\n}\n"};
   return layout;
 }
 
-std::vector<std::string_view> json_entries(std::string_view text, const JsonLayout& layout) {
+std::vector<std::string_view> json_entries(std::string_view text, const EntriesLayout& layout) {
   std::vector<std::string_view> sections(layout.sections());
   if (text == layout.empty) return sections;
   if (!text.starts_with(layout.frame.front())) {
@@ -55,7 +55,7 @@ std::vector<std::string_view> json_entries(std::string_view text, const JsonLayo
   return sections;
 }
 
-std::uint64_t json_entry_lines(std::string_view text, const JsonLayout& layout) {
+std::uint64_t json_entry_lines(std::string_view text, const EntriesLayout& layout) {
   const std::vector<std::string_view> sections = json_entries(text, layout);
   const std::uint64_t lines = lines_in(sections.front());
   for (const std::string_view section : sections) {
@@ -64,7 +64,7 @@ std::uint64_t json_entry_lines(std::string_view text, const JsonLayout& layout) 
   return lines;
 }
 
-JsonEntriesJoiner::JsonEntriesJoiner(const JsonLayout& layout, Sink sink)
+JsonEntriesJoiner::JsonEntriesJoiner(const EntriesLayout& layout, Sink sink)
     : layout_(layout), sink_(std::move(sink)), waiting_(layout.sections() - 1) {}
 
 void JsonEntriesJoiner::add(std::size_t section, std::string_view entries) {

@@ -19,23 +19,23 @@
 namespace bigbird {
 
 // Every piece is of whole lines, and none of its lines is one that an entry can have.
-struct JsonLayout {
+struct EntriesLayout {
   std::vector<std::string_view> frame;  // before, between and behind the sections: at least two
   std::string_view empty;               // the file without entries
   std::size_t sections() const { return frame.size() - 1; }
 };
 
-const JsonLayout& json_object_layout();       // {id: ...}, as above
-const JsonLayout& json_predictions_layout();  // {"predictions": [...]}, of Natural Questions
+const EntriesLayout& json_object_layout();       // {id: ...}, as above
+const EntriesLayout& json_predictions_layout();  // {"predictions": [...]}, of Natural Questions
 // {"answer": {id: text}, "sp": {id: [...]}}, of HotpotQA: each question has a line in both sections.
-const JsonLayout& json_answers_and_facts_layout();
+const EntriesLayout& json_answers_and_facts_layout();
 
 // The entries of each section of such a file, without the comma and the line end behind the last; all empty
 // for one without entries. Error{runtime} for a text that is none. Views into `text`.
-std::vector<std::string_view> json_entries(std::string_view text, const JsonLayout& layout);
+std::vector<std::string_view> json_entries(std::string_view text, const EntriesLayout& layout);
 
 // How many lines a section has, which is the same in all of them: Error{runtime}.
-std::uint64_t json_entry_lines(std::string_view text, const JsonLayout& layout);
+std::uint64_t json_entry_lines(std::string_view text, const EntriesLayout& layout);
 
 // The entries of several files as one file. Those of the first section go out as they come; those of others
 // wait in memory for finish().
@@ -43,7 +43,7 @@ class JsonEntriesJoiner {
  public:
   using Sink = std::function<void(std::string_view)>;
   // The layout must outlive it.
-  JsonEntriesJoiner(const JsonLayout& layout, Sink sink);
+  JsonEntriesJoiner(const EntriesLayout& layout, Sink sink);
 
   // Whole entries of one section, or none; what stands behind the last, a comma or a line end, does not
   // matter.
@@ -52,7 +52,7 @@ class JsonEntriesJoiner {
   void finish();
 
  private:
-  const JsonLayout& layout_;
+  const EntriesLayout& layout_;
   Sink sink_;
   bool any_ = false;
   std::vector<std::string> waiting_;  // of the sections behind the first

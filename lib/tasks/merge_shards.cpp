@@ -196,7 +196,7 @@ void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& out
   out.close();
 }
 
-void merge_json(const std::vector<ChunkedTable>& shards, const JsonLayout& layout,
+void merge_json(const std::vector<ChunkedTable>& shards, const EntriesLayout& layout,
                 const std::string& output) {
   OutputStream out(output);
   LineReaders files = open_all(shards);

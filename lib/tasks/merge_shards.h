@@ -61,7 +61,8 @@ void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& out
 
 // The same of JSON whose entries have lines to themselves (json_entries.h): one file with all entries. `rows`
 // counts the lines of entries of one section; those of the frame are not among them.
-void merge_json(const std::vector<ChunkedTable>& shards, const JsonLayout& layout, const std::string& output);
+void merge_json(const std::vector<ChunkedTable>& shards, const EntriesLayout& layout,
+                const std::string& output);
 
 // The same of .npy matrices of one width, written as float32.
 void merge_matrices(const std::vector<ChunkedTable>& shards, const std::string& output);

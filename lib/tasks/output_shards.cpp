@@ -49,7 +49,7 @@ void check_chunks(const std::vector<OutputShard>& shards, const std::string& out
 
 }  // namespace
 
-const JsonLayout& json_layout(ChunkForm form) {
+const EntriesLayout& entries_layout(ChunkForm form) {
   switch (form) {
     case ChunkForm::json_object:
       return json_object_layout();
@@ -119,7 +119,7 @@ std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::s
   check_chunks(opened, shards.front());
   const OutputShard& first = opened.front();
   if (first.form != ChunkForm::lines) {
-    merge_json(tables, json_layout(first.form), output);
+    merge_json(tables, entries_layout(first.form), output);
   } else if (first.has_head) {
     merge_tables(tables, RowNumbers::keep, output);
   } else {

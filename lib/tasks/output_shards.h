@@ -21,7 +21,7 @@ enum class ChunkForm {
   json_answers_and_facts
 };
 // Error{runtime} for lines, which have none.
-const JsonLayout& json_layout(ChunkForm form);
+const EntriesLayout& entries_layout(ChunkForm form);
 
 // What a run depends on besides its records, by name: a run that is resumed, and the shards of a merge, must
 // agree in all of it. Names are those of settings where there is one.

@@ -221,7 +221,7 @@ TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {
 
 // The program's own memory and the sanitizers' would hide the model's: a model of some 200 MB.
 TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(BIGBIRD_ADDRESS_SANITIZER) || defined(BIGBIRD_THREAD_SANITIZER)
   GTEST_SKIP() << "sanitizers keep memory of their own";
 #endif
   testing::write_tiny_shards(path("long"), folder_ / "tokenizer", {8, 60, 40, 1});

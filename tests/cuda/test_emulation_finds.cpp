@@ -2,14 +2,6 @@
 // one and accept the other. This is what proves that a kernel test can fail.
 #include "tests/cuda/emulation_test.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define BIGBIRD_WITH_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define BIGBIRD_WITH_ADDRESS_SANITIZER
-#endif
-#endif
-
 namespace bigbird::kernels::cuda::testing {
 namespace {
 
@@ -167,7 +159,7 @@ TEST_F(EmulationFinds, GlobalMemoryOutsideOfAllocations) {
       "outside of any allocation");
 }
 
-#if defined(BIGBIRD_WITH_ADDRESS_SANITIZER)
+#if defined(BIGBIRD_ADDRESS_SANITIZER)
 TEST_F(EmulationFinds, PlainGlobalAccessOutsideOfAllocations) {
   const DeviceBuffer<float> out(33, stream());
   EXPECT_DEATH(run_threads<32>({.blocks = 1}, stream(),

@@ -7,13 +7,6 @@
 
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define BIGBIRD_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define BIGBIRD_ADDRESS_SANITIZER 1
-#endif
-#endif
 #if defined(BIGBIRD_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>
 #endif

@@ -142,7 +142,7 @@ TEST_F(MergeFiles, SectionsAreMergedOneByOne) {
     return table(name, "{\n    \"answer\": {\n" + answers + "    },\n    \"sp\": {\n" + facts + "    }\n}\n");
   };
   const std::string one = pair("one", "a,\nc\n", "A,\nC\n"), two = pair("two", "b\n", "B\n");
-  const JsonLayout& layout = json_answers_and_facts_layout();
+  const EntriesLayout& layout = json_answers_and_facts_layout();
   merge_json({{one, {1, 1}}, {two, {1}}}, layout, path("merged"));
   EXPECT_EQ(testing::read_text(path("merged")),
             testing::read_text(pair("all", "a,\nb,\nc\n", "A,\nB,\nC\n")));

@@ -8,7 +8,7 @@
 #include "tests/fuzz/entry_tables.h"
 #include "tests/fuzz/short_run.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(BIGBIRD_ADDRESS_SANITIZER)
 #include <sanitizer/lsan_interface.h>
 // libhdf5 1.10 does not free all of a damaged file that it refuses. Its memory, not ours.
 using LeaksOfLibraries = __lsan::ScopedDisabler;
