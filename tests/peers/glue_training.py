@@ -25,21 +25,24 @@ import torch_training
 UPDATES = 20
 LENGTH = 128
 BOUND = 1e-4
-# Folder; whether the file has a line of names; columns of texts and label; classes by their names, none for a number.
+# Folder; names of the columns, where train.tsv has them in its first line; columns of texts and label; classes by their
+# names, none for a number. Copies of STS-B without the line of names are about: it is written anew.
 TASKS = {
-    "cola": ("CoLA", False, (3,), 1, ["0", "1"]),
-    "sst2": ("SST-2", True, ("sentence",), "label", ["0", "1"]),
-    "rte": ("RTE", True, ("sentence1", "sentence2"), "label", ["entailment", "not_entailment"]),
-    "qnli": ("QNLI", True, ("question", "sentence"), "label", ["entailment", "not_entailment"]),
-    "stsb": ("STS-B", True, ("sentence1", "sentence2"), "score", None),
+    "cola": ("CoLA", None, (3,), 1, ["0", "1"]),
+    "sst2": ("SST-2", "sentence label", ("sentence",), "label", ["0", "1"]),
+    "rte": ("RTE", "index sentence1 sentence2 label", ("sentence1", "sentence2"), "label", ["entailment", "not_entailment"]),
+    "qnli": ("QNLI", "index question sentence label", ("question", "sentence"), "label", ["entailment", "not_entailment"]),
+    "stsb": ("STS-B", "index genre filename year old_index source1 source2 sentence1 sentence2 score",
+             ("sentence1", "sentence2"), "score", None),
 }
 
 
-def chosen_rows(path, most, has_names):
-    """Lines of the file, names first where it has them, and `most` rows from all over it."""
-    lines = [line for line in path.read_text(encoding="utf-8-sig").split("\n") if line]
-    names = lines[:1] if has_names else []
-    rows = lines[len(names):]
+def chosen_rows(path, most, columns):
+    """The line of names, where there is one, and `most` rows from all over the file."""
+    rows = [line for line in path.read_text(encoding="utf-8-sig").split("\n") if line]
+    names = ["\t".join(columns.split())] if columns else []
+    if rows[:1] == names:
+        rows = rows[1:]
     return names, rows[::max(1, len(rows) // most)][:most]
 
 
@@ -83,8 +86,8 @@ def their_losses(tokenizer, folder, examples, classes):
 
 
 def losses(task, arguments, work):
-    folder, has_names, texts, label, classes = TASKS[task]
-    names, rows = chosen_rows(arguments.glue / folder / "train.tsv", arguments.rows, has_names)
+    folder, columns, texts, label, classes = TASKS[task]
+    names, rows = chosen_rows(arguments.glue / folder / "train.tsv", arguments.rows, columns)
     data = work / "glue" / folder
     data.mkdir(parents=True)
     for part in ("train", "dev"):
