@@ -3,16 +3,19 @@
 
     python tests/peers/retrieval_fit.py DATA [--program build/release/bin/bigbird] [--work FOLDER]
 
-DATA is a folder with squad/train-v2.0.json and squad/dev-v2.0.json. A context is made of paragraphs of Wikipedia, about
---length tokens long; between their sentences stand facts, "The seal of Avalon is amber.", each name and each word drawn from
-those of the paragraphs. A question asks for one of them, "What is the seal of Avalon?". The other facts of a context are of
-the same form, so that the answer is found by its name alone. Held out: other paragraphs, and no name of the training.
+DATA is a folder with squad/train-v2.0.json, new_wiki_v1.0.json.gz (both for training) and dev-v2.0.json (held out). A context
+is made of paragraphs of Wikipedia, about --length tokens long; between their sentences stand facts, "The seal of Harbour is
+amber.", each name and each word drawn from those of the paragraphs. A question asks for one of them, "What is the seal of
+Harbour?". The other facts of a context are of the same form, so that the answer is found by its name alone. Held out: other
+paragraphs, and no name that a question of the training asks for.
 
-Three steps, each begins with the model of the one before: pretraining on the paragraphs (masked tokens), questions over short
-contexts, questions over contexts of the full length. Scored over --held-out questions: exact match; the same with the
-questions exchanged between contexts, whose answers stand elsewhere; by where in its context the fact stands.
+Three steps, each begins with the model of the one before: pretraining (masked words, no questions) on the paragraphs and on
+short texts that state such facts twice, of all names; questions over short contexts; questions over contexts of the full
+length. Scored over --held-out questions: exact match; the same with the questions exchanged between contexts, whose answers
+stand elsewhere; by where in its context the fact stands.
 """
 import argparse
+import gzip
 import json
 import pathlib
 import random
@@ -24,8 +27,8 @@ THINGS = ["seal", "token", "motto", "emblem"]
 
 
 def paragraphs_of(path):
-    return [paragraph["context"].replace("\n", " ") for article in json.loads(path.read_text())["data"]
-            for paragraph in article["paragraphs"]]
+    text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
+    return [paragraph["context"].replace("\n", " ") for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]
 
 
 def names_of(paragraphs, least, most):
@@ -40,6 +43,17 @@ def names_of(paragraphs, least, most):
 def pieces_of(text):
     """About as many tokens as a vocabulary of 8,000 pieces gives."""
     return len(text) / 4.0
+
+
+def fact(thing, name, word):
+    return f"The {thing} of {name} is {word}."
+
+
+def stated_twice(draw, paragraphs, names, words):
+    """A document of pretraining: a few facts, a few sentences, the facts again in another order."""
+    facts = [fact(draw.choice(THINGS), name.capitalize(), word) for name, word in zip(draw.sample(names, 5), draw.sample(words, 5))]
+    between = re.split(r"(?<=[.!?]) ", draw.choice(paragraphs))[:draw.randrange(3)]
+    return " ".join(facts + between + draw.sample(facts, len(facts)))
 
 
 def context(draw, paragraphs, names, words, tokens, facts):
@@ -57,7 +71,7 @@ def context(draw, paragraphs, names, words, tokens, facts):
         for place, name, thing, word in found:
             if place == at:
                 begin = len(" ".join(parts)) + (1 if parts else 0)
-                sentence = f"The {thing} of {name} is {word}."
+                sentence = fact(thing, name, word)
                 places.append((name, thing, word, begin + sentence.rindex(word)))
                 parts.append(sentence)
         if at < len(sentences):
@@ -97,7 +111,8 @@ def main():
     parser.add_argument("--length", type=int, default=1024, help="tokens of an input")
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=128)
-    parser.add_argument("--pretrain-steps", type=int, default=600)
+    parser.add_argument("--pretrain-steps", type=int, default=1500)
+    parser.add_argument("--pretrain-texts", type=int, default=12000, help="that state facts twice")
     parser.add_argument("--short", type=int, default=160, help="tokens of an input of the first questions")
     parser.add_argument("--short-questions", type=int, default=24000)
     parser.add_argument("--long-questions", type=int, default=6000)
@@ -110,10 +125,11 @@ def main():
         print("$ bigbird " + " ".join(map(str, words)), flush=True)
         subprocess.run([options.program, *map(str, words)], check=True, stdout=subprocess.PIPE)
 
-    train, held = (paragraphs_of(options.data / "squad" / f"{part}-v2.0.json") for part in ("train", "dev"))
-    names = names_of(train, 20, 4000)
+    train = paragraphs_of(options.data / "squad/train-v2.0.json") + paragraphs_of(options.data / "squad/new_wiki_v1.0.json.gz")
+    held = paragraphs_of(options.data / "squad/dev-v2.0.json")
+    names = names_of(train, 5, 4000)
     random.Random(1).shuffle(names)
-    held_names, train_names, words = names[:400], names[400:2400], names[2400:4400]
+    held_names, words, train_names = names[:400], names[400:1400], names[1400:]
     lengths = {"short": (options.short - 16, 4, options.short_questions, train, train_names),
                "long": (options.length - 40, 10, options.long_questions, train, train_names),
                "held": (options.length - 40, 10, options.held_out, held, held_names)}
@@ -122,7 +138,9 @@ def main():
     exchanged(work / "held.json", work / "exchanged.json")
 
     if not (work / "pretrain/final").exists():
-        (work / "text.txt").write_text("\n\n".join(train[:6000]))
+        draw = random.Random("pretraining")
+        (work / "text.txt").write_text("\n\n".join(
+            train + [stated_twice(draw, train, names[:400] + train_names, words) for _ in range(options.pretrain_texts)]))
         bigbird("text", "vocabulary", work / "text.txt", "-o", work / "tokenizer", "--vocab-size", 8000, "--force")
         bigbird("text", "pretrain-data", work / "text.txt", "-m", work / "tokenizer", "-o", work / "train", "--force")
         bigbird("pretrain", "--train", work / "train", "-m", work / "tokenizer", "-o", work / "pretrain", "--layers", options.layers,
