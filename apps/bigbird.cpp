@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/job_limits.h"
 #include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
@@ -172,7 +173,10 @@ int finish_output(int status) {
 int report(const Error& error) {
   if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
     const int number = cancel_signal();
-    std::cerr << "bigbird: stopped by " << (number == SIGINT ? "SIGINT" : "SIGTERM");
+    std::cerr << "bigbird: stopped "
+              << (time_is_up()       ? "before the end of the job (--stop-before)"
+                  : number == SIGINT ? "by SIGINT"
+                                     : "by SIGTERM");
     if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
     std::cerr << "\n";
     return 128 + number;

@@ -3,27 +3,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
+#include "lib/tasks/genomics/chromatin/predict_run.h"
 
 namespace bigbird::apps {
 namespace {
 
 constexpr std::size_t most_tracks = 64;  // without a choice of profiles
+constexpr std::uint64_t windows_of_a_chunk = 1024;
 
 struct PredictCommand {
   std::vector<std::string> models;
@@ -34,6 +36,7 @@ struct PredictCommand {
   ScoringOptions scoring;
   double max_n = 0.5;
   bool variants = false;
+  WorkOptions work;
 };
 
 void check(const PredictCommand& typed) {
@@ -70,44 +73,6 @@ std::unique_ptr<PredictionTargets> make_targets(const PredictCommand& typed,
   return dataset_targets(*data, split, scorer.window());
 }
 
-// "p.npy" -> "p.single.npy"
-std::string beside(const std::string& output, const std::string& variant) {
-  return output.substr(0, output.rfind('.')) + "." + variant + ".npy";
-}
-
-// One matrix beside the main one: fewer models, or fewer strands.
-struct Variant {
-  std::string name;
-  std::size_t models = 1;
-  std::size_t strands = 1;
-  std::unique_ptr<PredictionSink> sink;
-};
-
-std::vector<Variant> make_variants(const PredictCommand& typed, const SequenceScorer& scorer,
-                                   const PredictionColumns& columns) {
-  std::vector<Variant> variants;
-  if (!typed.variants) return variants;
-  const auto add = [&](const std::string& name, std::size_t models, std::size_t strands) {
-    variants.push_back({name, models, strands, make_matrix_sink(beside(typed.output, name), columns)});
-  };
-  add("single", 1, 1);
-  if (scorer.strands() > 1) add("rc", 1, 2);
-  return variants;
-}
-
-// The mean over the first `models` models and `strands` strands, summed in a fixed order.
-void mean_values(const SequenceScores& scores, std::size_t models, std::size_t strands,
-                 const PredictionColumns& columns, std::vector<float>& values) {
-  values.clear();
-  for (const std::size_t output : columns.selected) {
-    double sum = 0;
-    for (std::size_t strand = 0; strand < strands; ++strand) {
-      for (std::size_t model = 0; model < models; ++model) sum += scores.at(model, strand, output);
-    }
-    values.push_back(static_cast<float>(sum / static_cast<double>(models * strands)));
-  }
-}
-
 void say(const PredictionCounts& counts, double max_n) {
   std::string line = fmt::format("{} rows, {} scored", counts.rows, counts.scored);
   if (const auto many = counts.skipped.count(name_of(PredictionStatus::too_many_n)); many > 0)
@@ -131,6 +96,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
              "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
              "bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
              "--profiles 0,125-130 -o tracks",
+             "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2",
              "bigbird chromatin predict -m run/final windows.fa"});
   PredictCommand typed;
   CLI::App& app = verb.app();
@@ -154,56 +120,44 @@ int cmd_chromatin_predict(int argc, char** argv) {
   app.add_flag("--variants", typed.variants,
                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
                "(first model, both strands), for chromatin evaluate");
+  typed.work.add(verb, "windows", "merge");
+  typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   check(typed);
-  const PredictionFormat format = parse_prediction_format(typed.format);
+  ChromatinPredictOptions options;
+  options.format = parse_prediction_format(typed.format);
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   scorer.model().require_task("chromatin");
-  const PredictionColumns columns = select_profiles(scorer.profiles(), typed.scoring.profiles());
-  const bool tracks = format == PredictionFormat::bedgraph || format == PredictionFormat::bigwig;
-  if (tracks && typed.scoring.profiles().empty() && columns.selected.size() > most_tracks) {
-    throw_usage(fmt::format("the model has {} profiles, and each is a track", columns.selected.size()),
+  options.columns = select_profiles(scorer.profiles(), typed.scoring.profiles());
+  const std::size_t selected = options.columns.selected.size();
+  if (is_track(options.format) && typed.scoring.profiles().empty() && selected > most_tracks) {
+    throw_usage(fmt::format("the model has {} profiles, and each is a track", selected),
                 "choose some with --profiles");
   }
   std::optional<ChromatinDataset> data;
   const std::unique_ptr<PredictionTargets> targets = make_targets(typed, data, scorer);
 
-  std::vector<std::string> comments;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, typed.fasta, {}};
     for (std::size_t i = 0; i < typed.models.size(); ++i) {
       provenance.inputs.push_back({"model", typed.models[i], scorer.digests()[i]});
     }
-    comments = provenance_lines(provenance);
+    options.comments = provenance_lines(provenance);
   }
-  const std::unique_ptr<PredictionSink> sink =
-      make_prediction_sink(format, typed.output, columns, targets->contigs(), comments);
-  const std::vector<Variant> variants = make_variants(typed, scorer, columns);
-  std::vector<float> values;
-  const PredictionCounts counts = predict_chromatin(
-      *targets, scorer, typed.max_n, [&](const PredictedRow& row, const SequenceScores* scores) {
-        for (const Variant& variant : variants) {
-          values.clear();
-          if (scores != nullptr) mean_values(*scores, variant.models, variant.strands, columns, values);
-          variant.sink->add(row, values);
-        }
-        values.clear();
-        if (scores != nullptr) mean_values(*scores, scorer.models(), scorer.strands(), columns, values);
-        sink->add(row, values);
-      });
-  const std::string source = !typed.records.empty()   ? typed.records
-                             : !typed.regions.empty() ? typed.regions
-                                                      : typed.data;
-  if (counts.rows == 0) throw_bad_input(source + ": there is nothing to predict");
+  options.input = !typed.records.empty()   ? typed.records
+                  : !typed.regions.empty() ? typed.regions
+                                           : typed.data;
+  options.output = typed.output;
+  options.max_n = typed.max_n;
+  options.variants = typed.variants;
+  options.work = typed.work.work(verb);
+  const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer);
   say(counts, typed.max_n);
-  if (counts.scored == 0) throw_bad_input(source + ": no window could be scored", "see --max-n");
-  for (const Variant& variant : variants) variant.sink->close();
-  sink->close();
   verb.set_throughput(static_cast<double>(counts.rows), "windows");
   return 0;
 }

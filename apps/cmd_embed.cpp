@@ -1,30 +1,25 @@
 // `bigbird embed`: vectors of sequences, and a table that says what each row stands for.
-#include <fmt/format.h>
-
-#include <map>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
-#include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/io/tables/float_rows.h"
-#include "lib/io/tables/tsv.h"
 #include "lib/tasks/embed.h"
+#include "lib/tasks/embed_run.h"
 
 namespace bigbird::apps {
 namespace {
 
-// "vectors.npy" -> "vectors.rows.tsv"
-std::string rows_path(const std::string& output) {
-  return output.substr(0, output.rfind('.')) + ".rows.tsv";
-}
+constexpr std::uint64_t sequences_of_a_chunk = 256;
 
 }  // namespace
 
@@ -32,10 +27,12 @@ int cmd_embed(int argc, char** argv) {
   Verb verb("embed", "Turn sequences into vectors: a matrix, and a table that says what each row stands for.",
             {"bigbird embed -m run/final -f genome.fa.gz -R windows.bed -o vectors.npy",
              "bigbird embed -m run/final windows.fa --pool bin:200 -o vectors.safetensors",
+             "bigbird embed -m run/final -f genome.fa.gz -R windows.bed --shard 2/10 -o part2",
              "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
   std::string model, records, fasta, regions, text, output;
   std::string pool = "mean";
   ScoringOptions scoring;
+  WorkOptions work;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", model, "Model folder; its output head is not used")
       ->required()
@@ -57,6 +54,8 @@ int cmd_embed(int argc, char** argv) {
       ->required()
       ->type_name("FILE");
   scoring.add(verb, {});
+  work.add(verb, "sequences", "merge");
+  work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -78,33 +77,21 @@ int cmd_embed(int argc, char** argv) {
   }
   Embedder embedder(folder, pooling, scoring.batch(), *backend);
 
-  std::vector<std::string> comments;
-  std::map<std::string, std::string> metadata{{"format", "pt"}};
+  EmbedOptions options;
+  options.input = !records.empty() ? records : !regions.empty() ? regions : text;
+  options.pool = pool;
+  options.output = output;
+  options.metadata = {{"format", "pt"}};
+  options.work = work.work(verb);
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
     for (const std::string& file : embedder.weight_files()) {
       provenance.inputs.push_back({"model", file, sha256_file(file)});
     }
-    comments = provenance_lines(provenance);
-    metadata["provenance"] = provenance_json(provenance);
+    options.comments = provenance_lines(provenance);
+    options.metadata["provenance"] = provenance_json(provenance);
   }
-  FloatRowsWriter matrix(output, embedder.width(), metadata);
-  OutputStream out(rows_path(output));
-  TsvWriter table(out, {"row", "id", "chrom", "start", "end", "strand", "piece"}, comments);
-  std::int64_t row = 0;
-  const std::int64_t count = embedder.run(*windows, matrix, [&](const EmbeddingRow& place) {
-    table.row({std::to_string(row++), place.window.id, place.window.chrom, std::to_string(place.begin),
-               std::to_string(place.end), std::string(1, place.window.strand),
-               place.piece.empty() ? "." : place.piece});
-  });
-  if (count == 0) {
-    throw_bad_input(fmt::format("{}: no sequences", !records.empty()   ? records
-                                                    : !regions.empty() ? regions
-                                                                       : text),
-                    "an input without sequences leaves nothing to write");
-  }
-  matrix.commit();
-  out.close();
+  const std::uint64_t count = run_embed(options, *windows, embedder);
   verb.set_throughput(static_cast<double>(count), "sequences");
   return 0;
 }

@@ -1,6 +1,7 @@
 // `bigbird promoter scan`: a promoter model along a genome, as a track and as called promoters.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
@@ -15,6 +17,8 @@
 
 namespace bigbird::apps {
 namespace {
+
+constexpr std::uint64_t positions_of_a_chunk = 8192;
 
 void say_evaluation(const char* strand, const CallEvaluation& evaluation, std::int64_t within) {
   log_info(fmt::format(
@@ -30,10 +34,12 @@ int cmd_promoter_scan(int argc, char** argv) {
       "promoter scan", "Score every step of a genome with a promoter model and call promoters.",
       {"bigbird promoter scan -m run/final -f genome.fa.gz -r chr1:1-200000 --step 50 > scores.bedgraph",
        "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
+       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
        "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
        "--calls calls.bed --tss promoters.tss.bed"});
   PromoterScanOptions options;
   ScoringOptions scoring;
+  WorkOptions work;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Model folder of promoter finetune; several are averaged")
       ->required()
@@ -79,11 +85,15 @@ int cmd_promoter_scan(int argc, char** argv) {
   app.add_option("--within", options.within, "Bases between a call and a TSS that agree")
       ->transform(count_suffix())
       ->group("Evaluation");
+  for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
+  work.add(verb, "positions", "merge");
+  work.add_chunk(verb, "Positions", positions_of_a_chunk);
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
+  options.work = work.work(verb);
   options.strands = scoring.strands();
   options.batch = scoring.batch();
   const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
@@ -100,7 +110,11 @@ int cmd_promoter_scan(int argc, char** argv) {
     log_warning(fmt::format(
         "{} windows have more tokens than the model takes and were cut at their right end", summary.cut));
   }
-  log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
+  if (options.work.shard_asked) {
+    log_info("calls and their evaluation are those of all shards: `bigbird merge` writes them");
+  } else {
+    log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
+  }
   if (summary.any_strand) {
     say_evaluation("either strand", *summary.any_strand, options.within);
     say_evaluation("same strand", summary.same_strand, options.within);

@@ -12,9 +12,12 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "apps/console.h"
 #include "apps/help.h"
+#include "apps/job_limits.h"
 #include "apps/option_names.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
@@ -26,6 +29,8 @@
 
 namespace bigbird::apps {
 namespace {
+
+constexpr int most_threads = 1024;
 
 std::chrono::steady_clock::time_point process_start = std::chrono::steady_clock::now();
 
@@ -49,27 +54,46 @@ std::string shell_word(const std::string& word) {
 // The command line without the options that say where the output goes or how it is made, not what is in it:
 // the same work leaves the same bytes whatever the file's name and the number of threads. `with_value`:
 // options of the verb that are left out too, with their values.
-std::string content_words(int argc, char** argv, std::vector<std::string> with_value) {
+std::string content_words(const std::vector<std::string>& words, std::vector<std::string> with_value) {
   for (const char* option :
        {"-o", "--output", "-@", "--threads", "--log", "--batch-tokens", "--shard", "--report"}) {
     with_value.emplace_back(option);
   }
   const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force", "--resume"};
-  const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+  const auto is_one_of = [](const std::vector<std::string>& among, const std::string& word) {
+    return std::find(among.begin(), among.end(), word) != among.end();
   };
   std::string text;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
     const bool joined = word.rfind("--", 0) == 0 ? is_one_of(with_value, word.substr(0, word.find('=')))
                                                  : is_one_of(with_value, word.substr(0, 2));
     if (is_one_of(with_value, word)) {
       ++i;
-    } else if (!joined && !is_one_of(flags, word)) {
+    } else if (!joined && !is_one_of(flags, word.substr(0, word.find('=')))) {
       text += " " + shell_word(word);
     }
   }
   return text;
+}
+
+// The words behind the name of the verb; "--resume", "auto" as "--resume=auto" where that is one of `pairs`.
+std::vector<std::string> joined_words(int argc, char** argv,
+                                      const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::vector<std::string> words;
+  bool options_end = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    options_end = options_end || word == "--";
+    const auto pair =
+        std::find_if(pairs.begin(), pairs.end(), [&](const auto& one) { return one.first == word; });
+    if (!options_end && pair != pairs.end() && i + 1 < argc && pair->second == argv[i + 1]) {
+      word += "=" + pair->second;
+      ++i;
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
 // BIGBIRD_FASTA_REF for --fasta-ref.
@@ -216,8 +240,8 @@ Verb::~Verb() {
 
 void Verb::add_threads() {
   has_threads_ = true;
-  app_.add_option("-@,--threads", threads_, "Threads; 0 takes every core")
-      ->check(CLI::Range(0, 1024))
+  app_.add_option("-@,--threads", threads_, "Threads; 0 takes every core; in a Slurm job SLURM_CPUS_PER_TASK")
+      ->check(CLI::Range(0, most_threads))
       ->group("General");
 }
 
@@ -278,12 +302,23 @@ std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
   return backend;
 }
 
+void Verb::add_stop_before(const std::string& group) {
+  app_.add_option(
+          "--stop-before", stop_before_,
+          "Stop so long before the end of the Slurm job (2m, 90s), as SIGTERM does: what is finished is "
+          "kept, the status is 143")
+      ->type_name("TIME")
+      ->group(group);
+  leave_out_of_provenance("--stop-before");
+}
+
 void Verb::add_force() {
   app_.add_flag("--force", force_, "Overwrite an output that exists")->group("General");
 }
 
 bool Verb::parse(int argc, char** argv) {
-  command_ = "bigbird " + name_ + content_words(argc, argv, no_content_);
+  std::vector<std::string> words = joined_words(argc, argv, flag_words_);
+  command_ = "bigbird " + name_ + content_words(words, no_content_);
   set_running_verb(name_, option_words(app_));
   for (CLI::Option* option : app_.get_options()) {
     const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
@@ -291,7 +326,8 @@ bool Verb::parse(int argc, char** argv) {
       option->envname(environment_variable(option->get_lnames()[0]));
   }
   try {
-    app_.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app_.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     std::cout << verb_help(app_, name_, examples_);
     return false;
@@ -304,9 +340,15 @@ bool Verb::parse(int argc, char** argv) {
     throw_usage_error(app_, name_, error);
   }
   provenance_ = !no_provenance_;
+  const std::optional<SlurmGrant> grant = slurm_grant();
+  if (has_threads_ && grant && grant->threads && app_.get_option("--threads")->count() == 0) {
+    threads_ = std::min(*grant->threads, most_threads);
+  }
   if (has_threads_) kernels::set_thread_count(threads_);
   if (has_device_) check_device(name_, device_);
   start_console({name_, log_file_, quiet_, verbose_ > 0});
+  if (has_threads_ && grant) log_info(grant_text(*grant));
+  if (!stop_before_.empty()) stop_before_end(stop_before_);
   parsed_ = true;
   return true;
 }

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -46,7 +47,13 @@ class Verb {
   void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
   void add_precision();         // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
   void add_nondeterministic();  // --nondeterministic, for verbs that train
-  void add_force();             // --force: an output folder that holds a run may be overwritten
+  // --stop-before TIME, for verbs that go on with --resume.
+  void add_stop_before(const std::string& group);
+  void add_force();  // --force: an output folder that holds a run may be overwritten
+  // A flag that also takes one word, "--resume auto", which is then no input: the flag's value.
+  void add_flag_word(const std::string& flag, const std::string& word) {
+    flag_words_.emplace_back(flag, word);
+  }
   // An option with a value that does not change the content here, though it does in other verbs: see
   // command().
   void leave_out_of_provenance(const std::string& option) { no_content_.push_back(option); }
@@ -81,6 +88,7 @@ class Verb {
   std::string name_;
   std::vector<std::string> examples_;
   std::vector<std::string> no_content_;
+  std::vector<std::pair<std::string, std::string>> flag_words_;
   std::string command_;
   std::string log_file_;
   std::string device_ = "auto";
@@ -94,6 +102,7 @@ class Verb {
   bool no_provenance_ = false;
   bool provenance_ = true;
   bool has_device_ = false;
+  std::string stop_before_;
   bool has_threads_ = false;
   bool parsed_ = false;
   bool closing_ = true;

@@ -123,6 +123,7 @@ void TrainingOptions::add_checkpoint_options() {
                "Go on from the newest checkpoint in the output folder, exactly; also on another device, and "
                "with a warning in another precision")
       ->group(checkpoint_group);
+  verb_.add_stop_before(checkpoint_group);
 }
 
 void TrainingOptions::finish(const std::string& fasta) {

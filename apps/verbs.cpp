@@ -60,7 +60,7 @@ const std::vector<VerbRow>& verb_table() {
       {"text glue predict", "write the submission file of a GLUE task", cmd_text_glue_predict},
       {"text glue evaluate", "score predictions of a GLUE task with its official metrics",
        cmd_text_glue_evaluate},
-      {"merge", "put the outputs of shards of text classify predict or text qa predict together", cmd_merge},
+      {"merge", "put the outputs of shards of any other verb together", cmd_merge},
       {"Machine and shell", nullptr, nullptr},
       {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
       {"completion", "print a completion script for bash", cmd_completion},

@@ -16,7 +16,13 @@ void WorkOptions::add(Verb& verb, const std::string& records, const std::string&
   app.add_option("--shard", shard_, "Only chunks I, I + N, ... of the " + records + ", for `" + merge + "`")
       ->type_name("I/N")
       ->group(work_group);
-  app.add_flag("--resume", resume_, "Go on from the finished chunks in OUT.parts")->group(work_group);
+  app.add_flag(
+         "--resume", resume_,
+         "Go on from the finished chunks in OUT.parts; an OUT that is whole and of this run stays. auto: begin "
+         "anew where they are of another run, and wait while another process makes OUT")
+      ->group(work_group);
+  verb.add_flag_word("--resume", "auto");
+  verb.add_stop_before(work_group);
   verb.add_force();
 }
 
@@ -43,10 +49,17 @@ Shard WorkOptions::shard() const {
 }
 
 Restart WorkOptions::restart(const Verb& verb) const {
-  if (resume_ && verb.force()) {
+  if (goes_on() && verb.force()) {
     throw_usage("--resume and --force", "one goes on from finished chunks, the other begins anew");
   }
-  return resume_ ? Restart::resume : verb.force() ? Restart::force : Restart::refuse;
+  if (resume_ == "auto") return Restart::automatic;
+  return goes_on() ? Restart::resume : verb.force() ? Restart::force : Restart::refuse;
+}
+
+bool WorkOptions::goes_on() const {
+  if (resume_.empty() || resume_ == "false") return false;
+  if (resume_ == "true" || resume_ == "auto") return true;
+  throw_usage("--resume=" + resume_, "--resume, or --resume auto");
 }
 
 }  // namespace bigbird::apps

@@ -23,16 +23,21 @@ class WorkOptions {
   void set_usual_chunk(std::uint64_t size);
 
   // Whether work in parts was asked for.
-  bool asked() const { return !shard_.empty() || resume_; }
+  bool asked() const { return !shard_.empty() || goes_on(); }
   // Error{usage} as parse_shard.
   Shard shard() const;
   // Error{usage} for --resume with --force.
   Restart restart(const Verb& verb) const;
-  ChunkedWork work(const Verb& verb) const { return {chunk_, shard(), restart(verb)}; }
+  ChunkedWork work(const Verb& verb) const {
+    return {chunk_, shard(), restart(verb), !shard_.empty(), asked()};
+  }
 
  private:
+  // Error{usage} for a word that --resume does not take.
+  bool goes_on() const;
+
   std::string shard_;
-  bool resume_ = false;
+  std::string resume_;  // "true", "auto"; CLI11's words for a flag with a value
   std::uint64_t chunk_ = 0;
   CLI::Option* chunk_option_ = nullptr;
 };

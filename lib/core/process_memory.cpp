@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "lib/core/slurm.h"
+
 namespace bigbird {
 namespace {
 
@@ -89,6 +91,9 @@ std::size_t available_memory() {
     if (("," + controllers + ",").find(",memory,") != std::string::npos) {
       tighten(room, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes");
     }
+  }
+  if (const std::optional<SlurmGrant> grant = slurm_grant(); grant && grant->memory) {
+    room = std::min(room, *grant->memory - std::min(*grant->memory, resident_memory().anonymous));
   }
   return room;
 }

@@ -28,7 +28,7 @@ std::string identity_text(const RunIdentity& identity, const std::vector<Chunked
 
 FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunIdentity& identity,
                           const std::string& input, const ChunkedWork& work) {
-  if (input == "-" && work.restart == Restart::resume) {
+  if (input == "-" && goes_on(work.restart)) {
     throw_usage("`resume`: the standard input cannot be read a second time", "give the input as a file");
   }
   bool keep = input != "-";
@@ -82,10 +82,35 @@ struct ChunkedOutputs::Output {
 ChunkedOutputs::ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity,
                                const std::string& input, const ChunkedWork& work)
     : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)) {
+  if (!work_.shard.is_whole_run()) work_.tell = true;
+  work_.tell = work_.tell && finished_.keeps();
+  if (work_.tell) input_file_ = digest_of_file(input);
+  if (goes_on(work_.restart)) {
+    whole_ = std::all_of(outputs.begin(), outputs.end(), [this](const ChunkedOutput& output) {
+      return is_whole_output(output.path, facts_of(output));
+    });
+  }
+  if (whole_) {
+    log_info(outputs.front().path + ": is whole already, and of this run");
+    finished_.remove();
+    return;
+  }
   for (ChunkedOutput& output : outputs) outputs_.push_back(std::make_unique<Output>(std::move(output)));
 }
 
 ChunkedOutputs::~ChunkedOutputs() = default;
+
+OutputShard ChunkedOutputs::facts_of(const ChunkedOutput& output) const {
+  OutputShard facts;
+  facts.kind = output.kind;
+  facts.form = output.form;
+  facts.has_head = !output.head.empty();
+  facts.shard = work_.shard;
+  facts.chunk = work_.chunk;
+  facts.identity = identity_;
+  facts.input_file = input_file_;
+  return facts;
+}
 
 bool ChunkedOutputs::begin(std::uint64_t records, std::string_view digest) {
   const std::uint64_t chunk = chunks_++;
@@ -124,10 +149,13 @@ void ChunkedOutputs::close() {
   for (const auto& output : outputs_) {
     if (output->joiner) output->joiner->finish();
     output->out.close();
-    if (work_.shard.is_whole_run()) continue;
-    const ChunkedOutput& facts = output->facts;
-    write_output_shard(facts.path, {facts.kind, facts.form, !facts.head.empty(), work_.shard, output->lines,
-                                    records_, digest, work_.chunk, identity_});
+    if (!work_.tell) continue;
+    OutputShard facts = facts_of(output->facts);
+    facts.lines = output->lines;
+    facts.records = records_;
+    facts.input_digest = digest;
+    facts.output = digest_of_file(output->facts.path);
+    write_output_shard(output->facts.path, facts);
   }
   finished_.remove();
 }

@@ -4,6 +4,7 @@
 // lines of their own.
 //
 //   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
+//   if (outputs.are_whole()) return;
 //   while (read_chunk(records, outputs.chunk_size())) {
 //     if (!outputs.begin(records.size(), digest_of(records))) continue;
 //     for (...) outputs.write(0, row);
@@ -38,6 +39,10 @@ struct ChunkedWork {
   std::uint64_t chunk = 1024;
   Shard shard;
   Restart restart = Restart::refuse;
+  // A shard is made, be it the only one.
+  bool shard_asked = false;
+  // What the output is of is written beside it, of a whole run as well: one that may be started again.
+  bool tell = false;
 };
 
 class ChunkedOutputs {
@@ -51,6 +56,9 @@ class ChunkedOutputs {
   ChunkedOutputs(const ChunkedOutputs&) = delete;
   ChunkedOutputs& operator=(const ChunkedOutputs&) = delete;
 
+  // With a Restart that goes on: every output is there already, whole and of this run. Then nothing is to be
+  // made; close() is not called.
+  bool are_whole() const { return whole_; }
   std::uint64_t chunk_size() const { return work_.chunk; }
   // The next chunk of the input, with the digest of its records (64 letters): true when its texts are to be
   // made now, and end() called; false when it is another shard's, or was finished by the run before.
@@ -69,9 +77,14 @@ class ChunkedOutputs {
  private:
   struct Output;
 
+  // What is known of an output before a record is read.
+  OutputShard facts_of(const ChunkedOutput& output) const;
+
   ChunkedWork work_;
   RunIdentity identity_;
+  FileDigest input_file_;  // not known where nobody will ask
   FinishedChunks finished_;
+  bool whole_ = false;
   std::vector<std::unique_ptr<Output>> outputs_;
   std::uint64_t chunks_ = 0;
   std::uint64_t records_ = 0;

@@ -11,6 +11,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
@@ -38,28 +39,45 @@ Shard parse_shard(std::string_view text) {
   throw_usage(fmt::format("`shard` {}: no shard", text), "I/N with I from 1 to N: 2/10");
 }
 
+bool goes_on(Restart restart) {
+  return restart == Restart::resume || restart == Restart::automatic;
+}
+
 bool chunks_can_be_kept(const std::string& output, Restart restart) {
   const bool is_file =
       output != "-" && (!std::filesystem::exists(output) || std::filesystem::is_regular_file(output));
-  if (!is_file && restart == Restart::resume) {
+  if (!is_file && goes_on(restart)) {
     throw_usage("`resume`: nothing is kept of a run to stdout or a device", "give a file as output");
   }
   return is_file;
 }
 
 FinishedChunks::FinishedChunks(const std::string& folder, const std::string& identity, Restart restart)
-    : folder_(folder), identity_(identity), resumed_(restart == Restart::resume) {
+    : folder_(folder),
+      identity_(identity),
+      resumed_(goes_on(restart)),
+      strict_(restart != Restart::automatic) {
+  lease_.emplace(folder_ + ".lease", strict_ ? LeaseBusy::refuse : LeaseBusy::wait);
   if (folder_is_empty(folder_)) return;
+  const auto is_this_run = [&] {
+    return file_exists(identity_path()) && read_file(identity_path()) == identity;
+  };
   switch (restart) {
     case Restart::refuse:
       throw_usage(folder_ + ": finished parts of a run that did not end",
                   "`resume` goes on from them, `force` begins anew");
     case Restart::resume:
-      if (!file_exists(identity_path()) || read_file(identity_path()) != identity) {
+      if (!is_this_run()) {
         throw_bad_input(folder_ + ": finished parts of another run (another model, input, genome or options)",
                         "give the options of that run, or `force` to begin anew");
       }
       made_ = true;
+      return;
+    case Restart::automatic:
+      made_ = is_this_run();
+      if (made_) return;
+      log_warning(folder_ + ": finished parts of another run, removed");
+      remove_folder(folder_);
       return;
     case Restart::force:
       remove_folder(folder_);
@@ -81,9 +99,13 @@ std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string
     bytes.remove_suffix(sizeof checksum);
     whole = bytes.starts_with(magic) && checksum == fnv1a_64(bytes);
   }
-  if (!whole) throw_bad_input(path(chunk) + ": the part is damaged", "remove it and resume again");
+  if (!whole) {
+    if (!strict_) return std::nullopt;
+    throw_bad_input(path(chunk) + ": the part is damaged", "remove it and resume again");
+  }
   bytes.remove_prefix(magic.size());
   if (!bytes.starts_with(input_digest)) {
+    if (!strict_) return std::nullopt;
     throw_bad_input(path(chunk) + ": the part is of other records than the input's",
                     "resume with the same input, or begin anew with `force`");
   }
@@ -93,6 +115,7 @@ std::optional<std::string> FinishedChunks::load(std::uint64_t chunk, std::string
 
 void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes) {
   if (!keeps()) return;
+  lease_->check();
   if (!made_) {
     make_folders(folder_);
     write_text_atomic(identity_path(), identity_);

@@ -26,6 +26,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/io/files/lease.h"
+
 namespace bigbird {
 
 // One of `count` runs that share an input: it takes the chunks whose number, divided by `count`, leaves
@@ -43,10 +45,13 @@ Shard parse_shard(std::string_view text);
 
 // What to do with the finished chunks of an earlier run.
 enum class Restart {
-  refuse,  // Error{usage} that says how to go on
-  resume,  // take them
-  force    // remove them
+  refuse,     // Error{usage} that says how to go on
+  resume,     // take them; Error{bad_input} where they are of another run
+  automatic,  // take them where they are of this run, else remove them; wait for a process that holds them
+  force       // remove them
 };
+// resume or automatic: an output that is whole and of this run is not made again.
+bool goes_on(Restart restart);
 
 // Whether the finished chunks of a run that writes to `output` can be kept: a pipe, a device and stdout ("-")
 // are written as they come, and nothing of such a run can be taken up again. Error{usage} for Restart::resume
@@ -54,20 +59,25 @@ enum class Restart {
 bool chunks_can_be_kept(const std::string& output, Restart restart);
 
 // The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for
-// chunk 12. Every file appears whole or not at all. The folder is made by the first save().
+// chunk 12. Every file appears whole or not at all. The folder is made by the first save(). Beside it,
+// FOLDER.lease says which process works on it (lease.h), from the constructor to the end of the object's
+// life.
 class FinishedChunks {
  public:
   // Keeps nothing: for outputs that cannot be resumed.
   FinishedChunks() = default;
   // `identity`: everything that the chunks depend on, as text. With Restart::resume the identity that lies in
   // the folder must be the same: Error{bad_input}.
+  // Error{runtime}: another process works on it (Restart::automatic waits for that one).
   FinishedChunks(const std::string& folder, const std::string& identity, Restart restart);
 
   // Whether save() keeps anything.
   bool keeps() const { return !folder_.empty(); }
   // What was saved for a chunk, when the run is a resumed one and has it. `input_digest`: 64 letters that
-  // stand for the chunk's input. Error{bad_input} when the file is damaged or was made from another input.
+  // stand for the chunk's input. Error{bad_input} when the file is damaged or was made from another input;
+  // with Restart::automatic nothing then.
   std::optional<std::string> load(std::uint64_t chunk, std::string_view input_digest) const;
+  // Error{runtime} where another process took over, as Lease::check().
   void save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes);
   // Where a chunk lies, to name it in an error.
   std::string path(std::uint64_t chunk) const;
@@ -79,7 +89,9 @@ class FinishedChunks {
 
   std::string folder_;  // empty: keeps nothing
   std::string identity_;
+  std::optional<Lease> lease_;
   bool resumed_ = false;
+  bool strict_ = true;  // a chunk that does not fit is an error
   bool made_ = false;
 };
 

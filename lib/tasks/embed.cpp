@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "lib/core/error.h"
-#include "lib/core/progress.h"
 
 namespace bigbird {
 namespace {
@@ -54,7 +53,7 @@ class Mean {
 class WindowPooler {
  public:
   WindowPooler(const Pooling& pooling, const Tokenizer& tokenizer, std::size_t width,
-               const std::function<void(const EmbeddingRow&)>& row)
+               const std::function<void(EmbeddingRow)>& row)
       : pooling_(pooling), tokenizer_(tokenizer), width_(width), row_(row) {}
 
   // hidden: [CLS], the tokens, [SEP].
@@ -103,14 +102,14 @@ class WindowPooler {
   void tell(const EncodedWindow& encoded, std::int64_t from, std::int64_t to, std::string piece) const {
     const Window& window = encoded.window;
     const bool reverse = window.strand == '-';
-    row_({window, reverse ? window.end - to : window.begin + from,
-          reverse ? window.end - from : window.begin + to, std::move(piece)});
+    row_({window.id, window.chrom, reverse ? window.end - to : window.begin + from,
+          reverse ? window.end - from : window.begin + to, window.strand, std::move(piece)});
   }
 
   const Pooling& pooling_;
   const Tokenizer& tokenizer_;
   std::size_t width_;
-  const std::function<void(const EmbeddingRow&)>& row_;
+  const std::function<void(EmbeddingRow)>& row_;
 };
 
 }  // namespace
@@ -137,11 +136,9 @@ Embedder::Embedder(const ModelFolder& folder, const Pooling& pooling, const Batc
   }
 }
 
-std::int64_t Embedder::run(WindowReader& windows, FloatRowsWriter& out,
-                           const std::function<void(const EmbeddingRow&)>& row) {
+void Embedder::run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
+                   const std::function<void(std::span<const float>)>& vectors) {
   const WindowPooler pooler(pooling_, tokenizer(), static_cast<std::size_t>(width()), row);
-  Progress progress("embed", 0, "windows");
-  std::int64_t count = 0;
   std::vector<float> values;
   Window window;
   while (windows.next(window)) {
@@ -157,13 +154,11 @@ std::int64_t Embedder::run(WindowReader& windows, FloatRowsWriter& out,
     runner_.add({std::move(ids)}, [&, encoded](const SequenceResult& result) {
       values.clear();
       pooler.pool(*encoded, result.hidden, values);
-      out.write(values);
+      vectors(values);
       progress.advance(1);
     });
-    ++count;
   }
   runner_.finish();
-  return count;
 }
 
 }  // namespace bigbird

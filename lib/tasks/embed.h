@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
-#include "lib/io/tables/float_rows.h"
+#include "lib/core/progress.h"
 #include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/windows.h"
 
@@ -31,9 +32,11 @@ Pooling parse_pooling(const std::string& text);
 
 // One row of the matrix. Places are 0-based half-open on the forward strand, or bytes of a line of text.
 struct EmbeddingRow {
-  const Window& window;
+  std::string id;  // of the window
+  std::string chrom;
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  char strand = '+';
   std::string piece;  // token only; control characters escaped
 };
 
@@ -46,10 +49,13 @@ class Embedder {
   const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
   std::int64_t width() const { return runner_.config().hidden_size; }
 
-  // Writes the vectors of every window, and calls row() for each in the same order. Returns the number of
-  // windows. Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.
-  std::int64_t run(WindowReader& windows, FloatRowsWriter& out,
-                   const std::function<void(const EmbeddingRow&)>& row);
+  // For every window in order: row() for each of its vectors, then vectors() with all of them, [rows, width].
+  // Error{bad_input} for a window that is longer than the model takes, or has no tokens to pool.
+  void run(WindowReader& windows, Progress& progress, const std::function<void(EmbeddingRow)>& row,
+           const std::function<void(std::span<const float>)>& vectors);
+
+  const ModelFolder& folder() const { return runner_.folder(); }
+  kernels::Precision precision() const { return runner_.precision(); }
 
  private:
   Pooling pooling_;

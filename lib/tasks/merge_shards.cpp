@@ -44,6 +44,13 @@ std::string read_head(LineReader& table) {
   return head;
 }
 
+// The last line of a head. What stands before it tells how a shard was made: paths, which machines may have
+// in other places.
+std::string_view names_of_columns(std::string_view head) {
+  if (!head.empty()) head.remove_suffix(1);
+  return head.substr(head.rfind('\n') + 1);
+}
+
 void for_each_chunk_of(const std::vector<ChunkedTable>& shards,
                        const std::function<void(std::size_t, std::size_t)>& take) {
   std::vector<std::size_t> chunks_of;
@@ -166,8 +173,8 @@ void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, c
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
     const std::string head_here = read_head(*tables[shard]);
     if (shard == 0) head = head_here;
-    if (head_here != head) {
-      throw_bad_input(fmt::format("{} and {}: their headers differ", shards.front().path, shards[shard].path),
+    if (names_of_columns(head_here) != names_of_columns(head)) {
+      throw_bad_input(fmt::format("{} and {}: their columns differ", shards.front().path, shards[shard].path),
                       run_again);
     }
   }

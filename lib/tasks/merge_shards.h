@@ -51,9 +51,9 @@ enum class RowNumbers {
   anew   // the first column is the row's number, counted from 0 over all shards
 };
 
-// Tab-separated tables in the order of the shards: the head of the first ("##" lines and the line of names),
-// which must be that of all, and the rows in order. Error{bad_input}: heads differ, fewer or more rows than
-// `rows` says.
+// Tab-separated tables in the order of the shards: the head of the first ("##" lines and the line of names,
+// which must be that of all), and the rows in order. Error{bad_input}: names of columns differ, fewer or more
+// rows than `rows` says.
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output);
 
 // The same of lines without a head, such as JSON Lines.

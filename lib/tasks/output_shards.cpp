@@ -5,6 +5,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -33,6 +34,21 @@ ShardFacts facts_of(const std::string& output, const OutputShard& shard) {
     facts.same.emplace_back(fmt::format("`{}` differs", name), value);
   }
   return facts;
+}
+
+Json digest_json(const FileDigest& digest) {
+  return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
+}
+
+// Nothing is known where an earlier version wrote the file.
+FileDigest read_digest(const Json& json, const char* name) {
+  if (!json.contains(name)) return {};
+  return {json.at(name).at("bytes").get<std::uint64_t>(), json.at(name).at("sha256").get<std::string>()};
+}
+
+void refuse_changed(const std::string& output, const OutputShard& shard) {
+  if (shard.output.sha256.empty() || file_has_digest(output, shard.output)) return;
+  throw_bad_input(output + ": was cut or changed after it was written", "run this shard again");
 }
 
 // Every record is in a chunk of one of the shards.
@@ -74,6 +90,8 @@ void write_output_shard(const std::string& output, const OutputShard& shard) {
   json["form"] = find_name(form_names, shard.form);
   json["head"] = shard.has_head;
   json["input"] = {{"records", shard.records}, {"sha256", shard.input_digest}, {"chunk", shard.chunk}};
+  if (!shard.input_file.sha256.empty()) json["input"]["file"] = digest_json(shard.input_file);
+  json["output"] = digest_json(shard.output);
   json["run"] = shard.identity;
   write_text_atomic(output_shard_path(output), json.dump(2) + "\n");
 }
@@ -101,11 +119,30 @@ OutputShard read_output_shard(const std::string& output) {
     shard.input_digest = json.at("input").at("sha256").get<std::string>();
     shard.chunk = json.at("input").at("chunk").get<std::uint64_t>();
     shard.identity = json.at("run").get<RunIdentity>();
+    shard.input_file = read_digest(json.at("input"), "file");
+    shard.output = read_digest(json, "output");
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
                     "run this shard again");
   }
   return shard;
+}
+
+bool is_whole_output(const std::string& output, const OutputShard& run) {
+  if (run.input_file.sha256.empty() || !file_exists(output) || !file_exists(output_shard_path(output))) {
+    return false;
+  }
+  OutputShard told;
+  try {
+    told = read_output_shard(output);
+  } catch (const Error&) {
+    return false;
+  }
+  const auto facts = [](const OutputShard& shard) {
+    return std::tie(shard.kind, shard.form, shard.has_head, shard.shard.index, shard.shard.count, shard.chunk,
+                    shard.identity, shard.input_file.bytes, shard.input_file.sha256);
+  };
+  return facts(told) == facts(run) && file_has_digest(output, told.output);
 }
 
 std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output) {
@@ -116,6 +153,7 @@ std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::s
   }
   std::vector<ChunkedTable> tables;
   for (const std::size_t i : order_of_shards(facts)) tables.push_back({shards[i], opened[i].lines});
+  for (std::size_t i = 0; i < shards.size(); ++i) refuse_changed(shards[i], opened[i]);
   check_chunks(opened, shards.front());
   const OutputShard& first = opened.front();
   if (first.form != ChunkForm::lines) {

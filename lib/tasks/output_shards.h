@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/files/file_digest.h"
 #include "lib/tasks/chunks.h"
 #include "lib/tasks/json_entries.h"
 
@@ -37,6 +38,8 @@ struct OutputShard {
   std::string input_digest;          // sha256 over the digests of all chunks
   std::uint64_t chunk = 0;           // records
   RunIdentity identity;
+  FileDigest input_file;  // not known where the input is no file
+  FileDigest output;      // not known: written by an earlier version
 };
 
 // "OUT.shard.json".
@@ -45,10 +48,15 @@ void write_output_shard(const std::string& output, const OutputShard& shard);
 // Error{bad_input} naming the file that is missing or is none that write_output_shard made.
 OutputShard read_output_shard(const std::string& output);
 
+// Whether an output is there, whole, and what a run of these facts would make: nothing is left to be done.
+// `lines`, `records` and `input_digest` of `run` are not known yet and not looked at; without a digest of the
+// input's file it never is.
+bool is_whole_output(const std::string& output, const OutputShard& run);
+
 // Outputs of the shards of one run, in any order, as the output of that run; `output` is "-" for stdout. How
 // many records they are of. Error{bad_input} naming the files: as read_output_shard; other kinds, inputs,
-// sizes of chunks, models or settings; a shard that is missing or given twice; a file that does not hold what
-// was written down beside it.
+// sizes of chunks, models or settings; a shard that is missing or given twice; a file that is not the one
+// that was written, cut or changed.
 std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output);
 
 }  // namespace bigbird

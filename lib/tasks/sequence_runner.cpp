@@ -45,7 +45,7 @@ std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tok
 
 SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
                                kernels::Backend& backend)
-    : folder_(folder), options_(options) {
+    : folder_(folder), options_(options), precision_(backend.precision()) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
   if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {

@@ -75,7 +75,9 @@ class SequenceRunner {
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
 
   const ModelConfig& config() const { return model_->config(); }
+  const ModelFolder& folder() const { return folder_; }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
+  kernels::Precision precision() const { return precision_; }  // of the backend
   // The values of one parameter tensor, by its name in ParameterLayout.
   std::vector<float> parameter(const std::string& name) const;
   // The files that the weights came from.
@@ -102,6 +104,7 @@ class SequenceRunner {
 
   ModelFolder folder_;
   SequenceRunnerOptions options_;
+  kernels::Precision precision_;
   std::vector<std::string> weight_files_;
   std::unique_ptr<Model> model_;
   std::int64_t limit_ = 0;  // tokens of a batch

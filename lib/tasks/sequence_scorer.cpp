@@ -47,6 +47,10 @@ SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& b
 
 SequenceScorer::~SequenceScorer() = default;
 
+kernels::Precision SequenceScorer::precision() const {
+  return runners_.front()->precision();
+}
+
 const std::vector<std::string>& SequenceScorer::digests() {
   if (digests_.empty()) {
     for (const FinetunedModel& model : models_) digests_.push_back(model.folder().weights_digest());

@@ -59,6 +59,7 @@ class SequenceScorer {
   std::size_t models() const { return models_.size(); }
   // The first one, for what all have in common: profiles, window, task.
   const FinetunedModel& model() const { return models_.front(); }
+  const std::vector<FinetunedModel>& all_models() const { return models_; }
   // Those that are read, never automatic, and their number.
   Strands strands_read() const { return strands_; }
   std::size_t strands() const { return strands_ == Strands::both ? 2 : 1; }
@@ -68,6 +69,8 @@ class SequenceScorer {
   bool gives_probabilities() const { return model().gives_probabilities(); }
   // The window that the models were trained with, where their folders tell.
   const std::optional<ModelWindow>& window() const { return model().window(); }
+  // That the models are run in.
+  kernels::Precision precision() const;
   // sha256 of each model's weights, in order; computed at the first call.
   const std::vector<std::string>& digests();
 

@@ -147,7 +147,10 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
   never(half("length", {"--length", "6"}, path("texts.csv")),
         "half1 and " + path("length") + ": length differs");
   never(half("rows", {"-O", "jsonl"}, path("texts.csv")), "what is in them differs");
-  never(half("bare", {"--no-provenance"}, path("texts.csv")), "headers differ");
+  // What tells of paths and machines may differ: that of the first shard is taken.
+  must(merge(half("bare", {"--no-provenance"}, path("texts.csv")), "mixed"));
+  must(merge({path("half1"), path("half2")}, "alike"));
+  EXPECT_EQ(file("mixed"), file("alike"));
   write("fewer.csv", csv(texts - 1));
   never(half("fewer", {}, path("fewer.csv")), "made from different records");
   must({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk", "5", "-o",
@@ -171,11 +174,15 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
   std::string cut = text;
   for (auto rows = facts["shard"]["lines"].back().get<int>(); rows > 0; --rows)
     cut.erase(cut.rfind('\n', cut.size() - 2) + 1);
-  facts["shard"]["lines"].erase(facts["shard"]["lines"].size() - 1);
   write("half2", cut);
+  facts["shard"]["lines"].erase(facts["shard"]["lines"].size() - 1);
+  never({path("half1"), path("half2")}, "half2: was cut or changed");
+  facts.erase("output");  // as an earlier version, which did not say what the file holds
   write("half2.shard.json", facts.dump(2) + "\n");
   never({path("half1"), path("half2")}, "chunks, the shards");
-  write("half2.shard.json", whole);
+  facts = nlohmann::ordered_json::parse(whole);
+  facts.erase("output");
+  write("half2.shard.json", facts.dump(2) + "\n");
   write("half2", text.substr(0, text.rfind('\n', text.size() - 2) + 1));
   never({path("half1"), path("half2")}, "fewer rows");
   write("half2", text + "t\tx\n");
@@ -208,11 +215,38 @@ TEST_F(TextShards, AKilledRunGoesOnToTheSameBytes) {
   std::string other = file("moved.csv");
   other.replace(other.find(tiny_text(0)), 1, "?");
   write("many.csv", other);
+  std::filesystem::remove(path("many.tsv"));
   kill_at_work(parts, "many.tsv.parts");
   refused(whole + Words{path("moved.csv"), "--chunk", "1", "--resume"}, 1, "other records");
   must(whole + Words{path("moved.csv"), "--force"});
   EXPECT_TRUE(file("many.tsv") == expected);
   EXPECT_FALSE(exists("many.tsv.parts"));
+}
+
+TEST_F(TextShards, OfTwoRunsOfOneOutputTheSecondWaits) {
+  write("many.csv", csv(300));
+  const Words command = {"text",    "classify", "predict",        "-m", path("classes"),
+                         "--chunk", "1",        path("many.csv"), "-o", path("many.tsv"),
+                         "--shard", "1/2"};
+  must(command);
+  const std::string expected = file("many.tsv");
+  std::filesystem::remove(path("many.tsv"));
+  const Words patient = command + Words{"--resume", "auto"};
+  Running first(patient, path("first"));
+  ASSERT_TRUE(first.wait_until([&] { return exists("many.tsv.parts/chunk-00000004"); })) << first.error();
+  first.signal(SIGSTOP);
+  for (const char* more : {"--resume", "--force"}) refused(command + Words{more}, 1, "held by process ");
+  Running second(patient, path("second"));
+  EXPECT_TRUE(second.wait_until([&] {
+    return exists("second") && holds(second.error(), "; waiting for it");
+  })) << second.error();
+  first.signal(SIGCONT);
+  EXPECT_EQ(first.wait(), 0) << first.error();
+  EXPECT_EQ(second.wait(), 0) << second.error();
+  EXPECT_TRUE(holds(second.error(), "is whole already, and of this run")) << second.error();
+  EXPECT_TRUE(file("many.tsv") == expected);
+  EXPECT_FALSE(exists("many.tsv.parts"));
+  EXPECT_FALSE(exists("many.tsv.parts.lease"));
 }
 
 TEST_F(TextShards, AKilledRunOfQuestionsToo) {

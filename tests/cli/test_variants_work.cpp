@@ -1,5 +1,6 @@
 // bigbird variants: bytes that depend on neither batch, threads, nor shards; runs that go on where they
 // stood; backgrounds.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/variants_fixture.h"
@@ -77,6 +78,12 @@ TEST_F(VariantsWork, MergeRefusesWhatIsNotComplete) {
   EXPECT_NE(whole.err.find("no shard"), std::string::npos) << whole.err;
   refused(merge({"none.tsv"}), 1, "no summary");
   const std::string text = file("half2.tsv");
+  write_text(path("half2.tsv"), text.substr(0, text.size() / 2));
+  refused(merge({"half1.tsv", "half2.tsv"}), 1, "was cut or changed");
+  // As an earlier version left it, which does not say what the file holds.
+  auto summary = nlohmann::ordered_json::parse(file("half2.tsv.summary.json"));
+  summary.erase("scores");
+  write_text(path("half2.tsv.summary.json"), summary.dump(2) + "\n");
   write_text(path("half2.tsv"), text.substr(0, text.rfind('\n', text.size() - 2) + 1));
   refused(merge({"half1.tsv", "half2.tsv"}), 1, "fewer rows");
   write_text(path("half2.tsv"), text + text.substr(text.rfind('\n', text.size() - 2) + 1));
@@ -126,10 +133,49 @@ TEST_F(VariantsWork, ABrokenRunGoesOnFromItsFinishedChunks) {
   write_text(path("grows.vcf"), file("in.vcf"));
   std::string part = file("resumed.vcf.parts/chunk-00000000");
   part[part.size() / 2] = static_cast<char>(part[part.size() / 2] ^ 1);
+  std::filesystem::remove(path("resumed.vcf"));
   write_text(path("resumed.vcf.parts/chunk-00000000"), part);
   EXPECT_NE(run({"--resume"}).err.find("damaged"), std::string::npos);
   EXPECT_EQ(run({"--force"}).status, 0);
   EXPECT_TRUE(file("resumed.vcf") == done);
+}
+
+TEST_F(VariantsWork, ResumeAutoGoesOnIfItFitsElseBeginsAnew) {
+  std::vector<std::string> words =
+      command({"--resume", "auto", path("in.vcf"), "--shard", "1/2", "--chunk", "5", "-o", path("auto.vcf")});
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_bigbird(all);
+  };
+  const auto says = [](const RunResult& result, const char* what) {
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.err.find(what) != std::string::npos;
+  };
+  EXPECT_FALSE(says(run({}), "whole already"));
+  const std::string scores = file("auto.vcf");
+  EXPECT_TRUE(says(run({"-@", "1"}), "auto.vcf: is whole already, and of this run"));
+  // Another place of the genome or of the variants does not make it another run.
+  std::filesystem::copy(path("genome.fa"), path("elsewhere.fa"));
+  std::filesystem::copy(path("in.vcf"), path("elsewhere.vcf"));
+  const std::vector<std::string> first = words;
+  std::replace(words.begin(), words.end(), path("genome.fa"), path("elsewhere.fa"));
+  std::replace(words.begin(), words.end(), path("in.vcf"), path("elsewhere.vcf"));
+  EXPECT_TRUE(says(run({}), "whole already"));
+  words = first;
+  EXPECT_FALSE(says(run({"--max-n", "0.5"}), "whole already"));
+  EXPECT_FALSE(says(run({}), "whole already"));
+  write_text(path("auto.vcf"), scores.substr(0, scores.size() / 2));
+  EXPECT_FALSE(says(run({}), "whole already"));
+  EXPECT_TRUE(file("auto.vcf") == scores);
+  // Parts of a run with other options are removed, where --resume alone stops.
+  std::filesystem::remove(path("auto.vcf"));
+  std::filesystem::create_directory(path("auto.vcf.parts"));
+  write_text(path("auto.vcf.parts/run.json"), "{}");
+  EXPECT_TRUE(says(run({}), "finished parts of another run, removed"));
+  EXPECT_TRUE(file("auto.vcf") == scores);
+  EXPECT_FALSE(std::filesystem::exists(path("auto.vcf.parts")));
+  refused(command({path("in.vcf"), "--resume=maybe", "-o", path("auto.vcf")}), 2, "--resume auto");
 }
 
 TEST_F(VariantsWork, EValuesCountTheBackground) {

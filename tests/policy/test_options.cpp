@@ -24,9 +24,10 @@ std::set<std::string> verbs() {
 }
 
 // What every verb takes alike, from apps/command_line.cpp: one verb that passes it is enough.
-const std::set<std::string> common = {"--help",      "--quiet",           "--verbose", "--log",
-                                      "--config",    "--no-provenance",   "--threads", "--device",
-                                      "--precision", "--nondeterministic"};
+const std::set<std::string> common = {
+    "--help",          "--quiet",   "--verbose", "--log",       "--config",
+    "--no-provenance", "--threads", "--device",  "--precision", "--nondeterministic",
+    "--stop-before"};
 
 Passed everything_passed() {
   Passed passed;

@@ -3,19 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -24,7 +19,7 @@
 
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
-#include "lib/io/files/sha256.h"
+#include "lib/io/files/process_identity.h"
 
 namespace bigbird {
 namespace {
@@ -36,58 +31,8 @@ constexpr std::array<std::string_view, 3> kinds{".tmp.", ".tmp-", ".old-"};
 constexpr auto foreign_age = std::chrono::hours(24 * 30);
 constexpr std::size_t most_folders = 1000;
 
-// Processes of one name space have different numbers, until the machine starts anew.
-const std::string& this_host() {
-  static const std::string host = [] {
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
-    std::string boot;
-    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-    std::error_code ignored;
-    const std::string space = fs::read_symlink("/proc/self/ns/pid", ignored).string();
-    return sha256_bytes(fmt::format("{}\n{}\n{}", name.data(), boot, space)).substr(0, 12);
-  }();
-  return host;
-}
-
-// A process's state and its start in clock ticks since the machine's, from /proc.
-struct ProcessStatus {
-  char state = '?';
-  std::uint64_t start = 0;
-};
-std::optional<ProcessStatus> process_status(std::int64_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return std::nullopt;
-  ProcessStatus status;
-  std::size_t at = name_end + 1;
-  for (int field = 3; field <= 22; ++field) {
-    const std::size_t begin = text.find_first_not_of(' ', at);
-    at = text.find(' ', begin);
-    if (begin == std::string::npos || at == std::string::npos) return std::nullopt;
-    if (field == 3) status.state = text[begin];
-    if (field == 22) std::from_chars(text.data() + begin, text.data() + at, status.start);
-  }
-  return status;
-}
-
-bool is_running(std::int64_t pid, std::uint64_t start) {
-  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
-  const std::optional<ProcessStatus> status = process_status(pid);
-  if (!status) return true;  // it exists, and nobody says more
-  const bool same = start == 0 || status->start == start;
-  return same && status->state != 'Z' && status->state != 'X';
-}
-
-// What stands after NAME.tmp. and the like.
-struct Writer {
-  std::string host;
-  std::int64_t pid = 0;
-  std::uint64_t start = 0;
-};
-
-std::optional<Writer> parse_writer(std::string_view text) {
+// The process in what stands after NAME.tmp. and the like.
+std::optional<ProcessIdentity> parse_writer(std::string_view text) {
   constexpr std::size_t host_digits = 12, random_digits = 16;
   constexpr std::string_view hex = "0123456789abcdef";
   std::vector<std::string_view> parts;
@@ -101,7 +46,7 @@ std::optional<Writer> parse_writer(std::string_view text) {
   for (const std::string_view part : {parts[0], parts[3]}) {
     if (part.find_first_not_of(hex) != std::string_view::npos) return {};
   }
-  Writer writer{std::string(parts[0]), 0, 0};
+  ProcessIdentity writer{std::string(parts[0]), 0, 0};
   const auto read = [](std::string_view part, auto& number) {
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     return error == std::errc() && end == part.data() + part.size();
@@ -129,10 +74,11 @@ std::vector<Leftover> find_leftovers(const std::string& folder) {
     for (const std::string_view kind : kinds) {
       const std::size_t at = name.rfind(kind);
       if (at == std::string::npos || at == 0) continue;
-      const std::optional<Writer> writer = parse_writer(std::string_view(name).substr(at + kind.size()));
+      const std::optional<ProcessIdentity> writer =
+          parse_writer(std::string_view(name).substr(at + kind.size()));
       if (!writer) continue;
-      if (writer->host == this_host()) {
-        if (is_running(writer->pid, writer->start)) continue;
+      if (is_on_this_host(*writer)) {
+        if (is_running(*writer)) continue;
       } else {
         struct stat status {};
         if (lstat(entry->path().c_str(), &status) != 0) continue;
@@ -153,9 +99,9 @@ std::string temporary_name(const std::string& target, const char* kind) {
     random = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   }
   const fs::path path(target);
-  const std::optional<ProcessStatus> self = process_status(getpid());
+  const ProcessIdentity self = this_process();
   const std::string name = fmt::format("{}{}{}-{}-{}-{:016x}", shortened(path.filename().string()), kind,
-                                       this_host(), getpid(), self ? self->start : 0, random);
+                                       self.host, self.pid, self.start, random);
   return (path.parent_path() / name).string();
 }
 

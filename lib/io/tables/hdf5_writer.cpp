@@ -58,6 +58,13 @@ struct Matrix {
   std::vector<float> pending;  // rows of an unfinished chunk
 };
 
+// Without the time of creation, which would make equal work leave other bytes.
+hid_t dataset_properties() {
+  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  return properties;
+}
+
 }  // namespace
 
 struct Hdf5Writer::State {
@@ -88,8 +95,9 @@ struct Hdf5Writer::State {
 
   void write_whole(const std::string& name, hid_t stored, hid_t memory, hsize_t count, const void* values) {
     const Hdf5Space space(H5Screate_simple(1, &count, nullptr));
+    const Hdf5Properties properties(dataset_properties());
     const Hdf5Dataset dataset(
-        H5Dcreate2(h5.get(), name.c_str(), stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        H5Dcreate2(h5.get(), name.c_str(), stored, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
     if (!dataset) fail(name);
     if (count > 0 && H5Dwrite(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) fail(name);
   }
@@ -121,7 +129,7 @@ std::size_t Hdf5Writer::add_matrix(const std::string& name, std::int64_t columns
   const hsize_t longest[2] = {H5S_UNLIMITED, matrix.columns};
   const hsize_t chunk[2] = {matrix.chunk_rows, matrix.columns};
   const Hdf5Space space(H5Screate_simple(2, shape, longest));
-  const Hdf5Properties properties(H5Pcreate(H5P_DATASET_CREATE));
+  const Hdf5Properties properties(dataset_properties());
   H5Pset_chunk(properties.get(), 2, chunk);
   H5Pset_shuffle(properties.get());
   H5Pset_deflate(properties.get(), deflate_level);

@@ -34,6 +34,8 @@ class ChunkedOutputsTest : public ::testing::Test {
                             {path(name + ".list"), "list", ChunkForm::json_predictions},
                             {path(name + ".pair"), "pair", ChunkForm::json_answers_and_facts}},
                            identity, path("input"), work);
+    whole_ = outputs.are_whole();
+    if (whole_) return;
     for (std::uint64_t begin = 0; begin < records; begin += work.chunk) {
       if (begin / work.chunk == stop) return;
       const std::uint64_t end = std::min(begin + work.chunk, records);
@@ -73,6 +75,7 @@ class ChunkedOutputsTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
   std::vector<std::uint64_t> made_;
   std::uint64_t resumed_ = 0;
+  bool whole_ = false;
 };
 
 TEST_F(ChunkedOutputsTest, TheTextsOfChunksBecomeOne) {
@@ -157,12 +160,69 @@ TEST_F(ChunkedOutputsTest, SettingsThatDifferAreNamed) {
   run("two", work({2, 2}));
   OutputShard shard = read_output_shard(path("two.tsv"));
   shard.lines.pop_back();
+  shard.output = {};  // as of an earlier version, which did not say
   write_output_shard(path("two.tsv"), shard);
   testing::write_text(path("two.tsv"), "##a\n#n\n2\n3\n");
   expect_refused("its input has 4 chunks, the shards 3", [&] {
     merge_outputs({path("one.tsv"), path("two.tsv")}, path("never"));
   });
   EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
+TEST_F(ChunkedOutputsTest, AShardThatWasCutIsNotMerged) {
+  run("one", work({1, 2}));
+  run("two", work({2, 2}));
+  const std::string whole = file("two.tsv");
+  std::string changed = whole;
+  changed.replace(changed.find('3'), 1, "9");
+  for (const std::string& text : {whole.substr(0, whole.size() - 2), whole + "x\n", changed}) {
+    testing::write_text(path("two.tsv"), text);
+    expect_refused("two.tsv: was cut or changed", [&] {
+      merge_outputs({path("one.tsv"), path("two.tsv")}, path("never"));
+    });
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("never")));
+}
+
+TEST_F(ChunkedOutputsTest, WhatIsWholeIsNotMadeAgain) {
+  testing::write_text(path("input"), "records");
+  const auto with = [](Restart restart, Shard shard = {1, 2}) {
+    return ChunkedWork{2, shard, restart, false, true};
+  };
+  const auto is_made = [&](const ChunkedWork& how, const RunIdentity& identity = {{"length", "4"}}) {
+    run("out", how, 7, 100, identity);
+    return !whole_;
+  };
+  EXPECT_TRUE(is_made(with(Restart::refuse)));
+  EXPECT_FALSE(is_made(with(Restart::resume)));
+  EXPECT_FALSE(is_made(with(Restart::automatic)));
+  EXPECT_TRUE(is_made(with(Restart::refuse)));  // as it always was: it is written anew
+  EXPECT_TRUE(is_made(with(Restart::force)));
+  EXPECT_FALSE(std::filesystem::exists(path("out.tsv.parts.lease")));
+
+  // Anything that is not as this run would make it.
+  EXPECT_TRUE(is_made(with(Restart::automatic), {{"length", "5"}}));
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  EXPECT_TRUE(is_made(with(Restart::automatic, {2, 2})));
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  testing::write_text(path("input"), "others!");
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  EXPECT_FALSE(is_made(with(Restart::automatic)));
+  testing::write_text(path("out.pair"), file("out.pair").substr(1));
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  std::filesystem::remove(path("out.json.shard.json"));
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  testing::write_text(path("out.json.shard.json"), "{");
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+  std::filesystem::remove(path("input"));  // nor where the input is no file to be compared
+  EXPECT_TRUE(is_made(with(Restart::automatic)));
+
+  // A run of one shard says so, and is merged like any other.
+  testing::write_text(path("input"), "records");
+  EXPECT_TRUE(is_made(with(Restart::automatic, {1, 1})));
+  EXPECT_FALSE(is_made(with(Restart::automatic, {1, 1})));
+  EXPECT_EQ(merge_outputs({path("out.tsv")}, path("merged")), 7u);
+  EXPECT_EQ(file("merged"), file("out.tsv"));
 }
 
 TEST_F(ChunkedOutputsTest, NothingIsKeptWhereItCannotBeReadAgain) {

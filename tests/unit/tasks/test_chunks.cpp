@@ -1,7 +1,9 @@
 // Shards and finished chunks: which chunks a shard takes, what a resumed run takes up and what it refuses.
 #include "lib/tasks/chunks.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -72,12 +74,15 @@ TEST_F(FinishedChunksTest, AResumedRunTakesWhatWasSaved) {
   save_two();
   EXPECT_TRUE(std::filesystem::exists(folder() + "/run.json"));
   EXPECT_TRUE(std::filesystem::exists(folder() + "/chunk-00000007"));
-  FinishedChunks chunks = open(Restart::resume);
-  EXPECT_EQ(chunks.load(0, digest('a')), "first");
-  EXPECT_EQ(chunks.load(7, digest('b')), std::string("se\0cond", 7));
-  EXPECT_EQ(chunks.load(1, digest('a')), std::nullopt);
-  chunks.save(1, digest('c'), "");
-  EXPECT_EQ(open(Restart::resume).load(1, digest('c')), "");
+  {
+    FinishedChunks chunks = open(Restart::resume);
+    EXPECT_EQ(chunks.load(0, digest('a')), "first");
+    EXPECT_EQ(chunks.load(7, digest('b')), std::string("se\0cond", 7));
+    EXPECT_EQ(chunks.load(1, digest('a')), std::nullopt);
+    chunks.save(1, digest('c'), "");
+  }
+  const FinishedChunks chunks = open(Restart::resume);
+  EXPECT_EQ(chunks.load(1, digest('c')), "");
   chunks.remove();
   EXPECT_FALSE(std::filesystem::exists(folder()));
 }
@@ -104,6 +109,27 @@ TEST_F(FinishedChunksTest, ChunksOfAnotherInputAndDamagedOnesAreRefused) {
   }
   testing::write_text(chunks.path(0), bytes.substr(0, bytes.size() - 3));
   expect_error(ErrorKind::bad_input, "damaged", [&] { (void)chunks.load(0, digest('a')); });
+}
+
+TEST_F(FinishedChunksTest, AutomaticTakesWhatFitsAndBeginsAnewElse) {
+  save_two();
+  {
+    const FinishedChunks chunks = open(Restart::automatic);
+    EXPECT_EQ(chunks.load(0, digest('a')), "first");
+    EXPECT_EQ(chunks.load(7, digest('x')), std::nullopt);  // of other records
+    testing::write_text(chunks.path(0), "cut");
+    EXPECT_EQ(chunks.load(0, digest('a')), std::nullopt);
+  }
+  EXPECT_EQ(open(Restart::automatic, "run B").load(7, digest('b')), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+}
+
+TEST_F(FinishedChunksTest, ASecondRunOfOneOutputIsToldWhoHoldsIt) {
+  const FinishedChunks first = open(Restart::refuse);
+  for (const Restart restart : {Restart::refuse, Restart::resume, Restart::force}) {
+    expect_error(ErrorKind::runtime, fmt::format("out.parts.lease: held by process {} on ", getpid()),
+                 [&] { open(restart); });
+  }
 }
 
 TEST_F(FinishedChunksTest, ARunThatKeepsNothingWritesNothing) {

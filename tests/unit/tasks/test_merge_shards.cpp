@@ -86,7 +86,7 @@ TEST_F(MergeFiles, RowsOfTablesStandInTheOrderOfTheInput) {
   const std::vector<ChunkedTable> shards = {
       {table("one.tsv", head + "0\ta\n1\tb\n2\te\n"), {2, 1}},
       {table("two.tsv", head + "0\tc\n"), {1, 0}},
-      {table("three.tsv", head + "0\td\n"), {1}},
+      {table("three.tsv", "##made elsewhere\n##by another\n#row\tname\n0\td\n"), {1}},
   };
   merge_tables(shards, RowNumbers::anew, path("merged.tsv"));
   EXPECT_EQ(testing::read_text(path("merged.tsv")), head + "0\ta\n1\tb\n2\tc\n3\td\n4\te\n");
@@ -102,7 +102,7 @@ TEST_F(MergeFiles, TablesThatDisagreeWithTheirCountsAreRefused) {
   };
   expect_refused(two + ": has fewer rows", merge({{one, {2}}, {two, {2}}}));
   expect_refused(one + ": has more rows", merge({{one, {1}}, {two, {1}}}));
-  expect_refused("their headers differ", merge({{one, {2}}, {table("other.tsv", "#id\nc\n"), {1}}}));
+  expect_refused("their columns differ", merge({{one, {2}}, {table("other.tsv", "#id\nc\n"), {1}}}));
   EXPECT_FALSE(std::filesystem::exists(path("never.tsv")));
 }
 

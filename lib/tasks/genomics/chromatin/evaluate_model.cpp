@@ -24,17 +24,20 @@ std::vector<NamedPredictions> predict_for_evaluation(const ChromatinDataset& dat
   const bool ensemble = scorer.models() > 1;
   std::vector<float> single, both, all;
   const std::unique_ptr<PredictionTargets> targets = dataset_targets(data, split, scorer.window());
-  predict_chromatin(*targets, scorer, max_n, [&](const PredictedRow&, const SequenceScores* scores) {
-    for (std::size_t k = 0; k < outputs; ++k) {
-      constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-      const double forward = scores == nullptr ? missing : scores->at(0, 0, k);
-      single.push_back(static_cast<float>(forward));
-      if (both_strands) {
-        both.push_back(static_cast<float>(scores == nullptr ? missing : (forward + scores->at(0, 1, k)) / 2));
-      }
-      if (ensemble) all.push_back(static_cast<float>(scores == nullptr ? missing : scores->mean(k)));
-    }
-  });
+  Progress progress("chromatin evaluate", 0, "windows");
+  predict_chromatin(
+      *targets, scorer, max_n, progress, [&](const PredictedRow&, const SequenceScores* scores) {
+        for (std::size_t k = 0; k < outputs; ++k) {
+          constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+          const double forward = scores == nullptr ? missing : scores->at(0, 0, k);
+          single.push_back(static_cast<float>(forward));
+          if (both_strands) {
+            both.push_back(
+                static_cast<float>(scores == nullptr ? missing : (forward + scores->at(0, 1, k)) / 2));
+          }
+          if (ensemble) all.push_back(static_cast<float>(scores == nullptr ? missing : scores->mean(k)));
+        }
+      });
   if (single.empty()) throw_bad_input(fmt::format("{}: no bins to score", data.folder()));
   std::vector<NamedPredictions> predictions;
   predictions.push_back({"single", {"single", std::move(single), outputs}});

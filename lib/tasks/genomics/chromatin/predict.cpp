@@ -195,13 +195,25 @@ std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data,
   return std::make_unique<DatasetTargets>(data, split);
 }
 
-PredictionCounts predict_chromatin(
-    PredictionTargets& targets, SequenceScorer& scorer, double max_n,
-    const std::function<void(const PredictedRow&, const SequenceScores*)>& row) {
-  PredictionCounts counts;
+void PredictionCounts::add(const PredictedRow& row) {
+  ++rows;
+  if (row.status != PredictionStatus::scored) {
+    skipped.add(name_of(row.status));
+    return;
+  }
+  ++scored;
+  if (row.shift != 0) ++shifted;
+  if (row.cut) ++cut;
+}
+
+void PredictionCounts::require_scored(const std::string& input) const {
+  if (scored == 0) throw_bad_input(input + ": no window could be scored", "see `max_n`");
+}
+
+void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, double max_n, Progress& progress,
+                       const std::function<void(const PredictedRow&, const SequenceScores*)>& row) {
   // All rows that are not written yet, in order; those to be scored get their scores in the same order.
   std::deque<PredictedRow> waiting;
-  Progress progress("chromatin predict", 0, "windows");
   const auto write_missing = [&] {
     while (!waiting.empty() && waiting.front().status != PredictionStatus::scored) {
       row(waiting.front(), nullptr);
@@ -235,21 +247,12 @@ PredictionCounts predict_chromatin(
     });
     for (std::size_t i = 0; i < size; ++i) {
       const PredictionStatus status = chunk[i].status;
-      ++counts.rows;
-      if (status != PredictionStatus::scored) {
-        counts.skipped.add(name_of(status));
-      } else {
-        ++counts.scored;
-        if (chunk[i].shift != 0) ++counts.shifted;
-        if (chunk[i].cut) ++counts.cut;
-      }
       waiting.push_back(std::move(chunk[i]));
       if (status == PredictionStatus::scored) scorer.add(std::move(encoded[i]), write_scored);
     }
   }
   scorer.finish();
   write_missing();
-  return counts;
 }
 
 }  // namespace bigbird

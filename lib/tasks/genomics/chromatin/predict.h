@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/core/progress.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/model_task.h"
@@ -74,12 +75,15 @@ struct PredictionCounts {
   ReasonCounts skipped;       // by name_of(PredictionStatus)
   std::uint64_t shifted = 0;  // of those scored
   std::uint64_t cut = 0;
+
+  void add(const PredictedRow& row);
+  // Error{bad_input} naming `input` where no row was scored.
+  void require_scored(const std::string& input) const;
 };
 
 // Calls row(target, scores) for every target, in order; null for one that is not scored: a window with a
 // larger fraction of N than max_n, or of a contig that is too short.
-PredictionCounts predict_chromatin(
-    PredictionTargets& targets, SequenceScorer& scorer, double max_n,
-    const std::function<void(const PredictedRow&, const SequenceScores*)>& row);
+void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, double max_n, Progress& progress,
+                       const std::function<void(const PredictedRow&, const SequenceScores*)>& row);
 
 }  // namespace bigbird

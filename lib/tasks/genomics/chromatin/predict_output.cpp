@@ -55,6 +55,17 @@ std::vector<std::string> table_columns(const PredictionColumns& columns) {
   return names;
 }
 
+// "p.rows.tsv" of "p.npy".
+std::string rows_path(const std::string& path) {
+  return path.substr(0, path.rfind('.')) + ".rows.tsv";
+}
+
+// Of a folder of tracks.
+constexpr const char* track_table = "tracks.tsv";
+std::string track_name(PredictionFormat format, std::size_t index) {
+  return fmt::format("{}.{}", index, format == PredictionFormat::bigwig ? "bw" : "bedgraph");
+}
+
 class TableSink : public PredictionSink {
  public:
   TableSink(const std::string& path, const PredictionColumns& columns,
@@ -107,9 +118,7 @@ class IndexedMatrixSink : public PredictionSink {
  public:
   IndexedMatrixSink(const std::string& path, const PredictionColumns& columns,
                     const std::vector<std::string>& comments)
-      : matrix_(path, columns),
-        out_(path.substr(0, path.rfind('.')) + ".rows.tsv"),
-        index_(out_, place_columns, comments) {}
+      : matrix_(path, columns), out_(rows_path(path)), index_(out_, place_columns, comments) {}
 
   void add(const PredictedRow& row, std::span<const float> values) override {
     matrix_.add(row, values);
@@ -180,8 +189,9 @@ class Hdf5Sink : public PredictionSink {
 
 class TrackSink : public PredictionSink {
  public:
-  TrackSink(const std::string& path, TrackFormat format, const PredictionColumns& columns,
+  TrackSink(const std::string& path, PredictionFormat kind, const PredictionColumns& columns,
             const std::vector<Contig>& contigs, const std::vector<std::string>& comments) {
+    const TrackFormat format = kind == PredictionFormat::bigwig ? TrackFormat::bigwig : TrackFormat::bedgraph;
     if (columns.selected.size() == 1) {
       tracks_.push_back(make_track_writer(path, format, contigs, comments));
       return;
@@ -191,10 +201,10 @@ class TrackSink : public PredictionSink {
                   "choose one profile (`profiles` K), or give a folder");
     }
     folder_.emplace(path);
-    OutputStream out(folder_->file("tracks.tsv"));
+    OutputStream out(folder_->file(track_table));
     TsvWriter table(out, {"index", "name", "group", "file"}, comments);
     for (const std::size_t index : columns.selected) {
-      const std::string file = fmt::format("{}.{}", index, format == TrackFormat::bigwig ? "bw" : "bedgraph");
+      const std::string file = track_name(kind, index);
       const Profile& profile = columns.profiles[index];
       table.row({std::to_string(index), profile.name, profile.group, file});
       tracks_.push_back(make_track_writer(folder_->file(file), format, contigs, comments));
@@ -231,6 +241,14 @@ PredictionFormat parse_prediction_format(const std::string& name) {
   return parse_name(format_names, name, "choice of `format`");
 }
 
+const char* name_of(PredictionFormat format) {
+  return find_name(format_names, format);
+}
+
+bool is_track(PredictionFormat format) {
+  return format == PredictionFormat::bedgraph || format == PredictionFormat::bigwig;
+}
+
 std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, const std::string& path,
                                                      const PredictionColumns& columns,
                                                      const std::vector<Contig>& contigs,
@@ -251,9 +269,17 @@ std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, co
   if (contigs.empty()) {
     throw_usage("tracks need places in a genome", "give `fasta` GENOME with `regions` BED, or `data` DIR");
   }
-  return std::make_unique<TrackSink>(
-      path, format == PredictionFormat::bigwig ? TrackFormat::bigwig : TrackFormat::bedgraph, columns,
-      contigs, comments);
+  return std::make_unique<TrackSink>(path, format, columns, contigs, comments);
+}
+
+std::vector<std::string> prediction_files(PredictionFormat format, const std::string& path,
+                                          const PredictionColumns& columns) {
+  if (path == "-") return {};
+  if (format == PredictionFormat::npy) return {path, rows_path(path)};
+  if (!is_track(format) || columns.selected.size() == 1) return {path};
+  std::vector<std::string> files = {path + "/" + track_table};
+  for (const std::size_t index : columns.selected) files.push_back(path + "/" + track_name(format, index));
+  return files;
 }
 
 std::unique_ptr<PredictionSink> make_matrix_sink(const std::string& path, const PredictionColumns& columns) {

@@ -15,6 +15,9 @@ namespace bigbird {
 
 enum class PredictionFormat { tsv, npy, h5, bedgraph, bigwig };
 PredictionFormat parse_prediction_format(const std::string& name);  // Error{usage} listing the names
+const char* name_of(PredictionFormat format);
+// bedgraph or bigwig: places in a genome.
+bool is_track(PredictionFormat format);
 
 class PredictionSink {
  public:
@@ -35,6 +38,10 @@ std::unique_ptr<PredictionSink> make_prediction_sink(PredictionFormat format, co
                                                      const PredictionColumns& columns,
                                                      const std::vector<Contig>& contigs,
                                                      const std::vector<std::string>& comments);
+
+// The files that such a sink writes; none where it writes to stdout.
+std::vector<std::string> prediction_files(PredictionFormat format, const std::string& path,
+                                          const PredictionColumns& columns);
 
 // The matrix alone, without an index (.npy).
 std::unique_ptr<PredictionSink> make_matrix_sink(const std::string& path, const PredictionColumns& columns);

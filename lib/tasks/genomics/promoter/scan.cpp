@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -17,19 +16,22 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
-#include "lib/io/files/file.h"
+#include "lib/io/files/sha256.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
-#include "lib/io/genome/track_writer.h"
+#include "lib/tasks/chunk_run.h"
+#include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/promoter/tss.h"
+#include "lib/tasks/model_identity.h"
 #include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t positions_per_chunk = 1024;
-constexpr std::int64_t bases_per_chunk = 1'000'000;
+// What is read of the genome and tokenized together.
+constexpr std::int64_t positions_per_piece = 1024;
+constexpr std::int64_t bases_per_piece = 1'000'000;
 
 // The regions to scan, in order of place and without overlap.
 std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigNames& names) {
@@ -75,6 +77,50 @@ std::int64_t count_positions(const Region& region, std::int64_t step) {
   return first >= region.end ? 0 : (region.end - first + step - 1) / step;
 }
 
+// A stretch of the grid in one region.
+struct Piece {
+  const Region* region = nullptr;
+  std::int64_t first = 0;  // position
+  std::int64_t count = 0;
+};
+
+// The grid of all regions, cut into chunks of so many positions, and these into pieces.
+class Grid {
+ public:
+  Grid(const std::vector<Region>& regions, std::int64_t step, std::uint64_t chunk)
+      : regions_(regions), step_(step), chunk_(static_cast<std::int64_t>(chunk)) {}
+
+  std::int64_t positions() const {
+    std::int64_t total = 0;
+    for (const Region& region : regions_) total += count_positions(region, step_);
+    return total;
+  }
+  // The pieces of the next chunk; none at the end.
+  std::vector<Piece> next() {
+    const std::int64_t at_once = std::clamp<std::int64_t>(bases_per_piece / step_, 1, positions_per_piece);
+    std::vector<Piece> pieces;
+    for (std::int64_t left = chunk_; left > 0 && region_ < regions_.size();) {
+      const Region& region = regions_[region_];
+      const std::int64_t here = std::min({at_once, left, count_positions(region, step_) - done_});
+      if (here > 0) pieces.push_back({&region, first_position(region, step_) + done_ * step_, here});
+      left -= here;
+      done_ += here;
+      if (done_ == count_positions(region, step_)) {
+        ++region_;
+        done_ = 0;
+      }
+    }
+    return pieces;
+  }
+
+ private:
+  const std::vector<Region>& regions_;
+  std::int64_t step_;
+  std::int64_t chunk_;
+  std::size_t region_ = 0;
+  std::int64_t done_ = 0;  // of its positions
+};
+
 class Scanner {
  public:
   Scanner(const PromoterScanOptions& options, kernels::Backend& backend)
@@ -82,47 +128,41 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, Strands::forward, options.batch}, backend),
-        finder_(options.threshold, options.merge_distance, options.step,
-                [this](const PromoterCall& call) { calls_.push_back(call); }) {
+        scorer_({options.models, Strands::forward, options.batch}, backend) {
     choose_window();
-    if (!options_.tss.empty()) read_known();
-    open_outputs();
   }
 
   PromoterScanSummary run() {
-    std::int64_t total = 0;
-    for (const Region& region : regions_) total += count_positions(region, options_.step);
-    if (total == 0) {
-      throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
-                      "give longer regions or a smaller `step`");
-    }
-    Progress progress("promoter scan", static_cast<std::uint64_t>(total), "positions");
-    const std::int64_t at_once =
-        std::clamp<std::int64_t>(bases_per_chunk / options_.step, 1, positions_per_chunk);
-    for (const Region& region : regions_) {
-      const std::int64_t count = count_positions(region, options_.step);
-      for (std::int64_t done = 0; done < count; done += at_once) {
-        throw_if_cancelled();
-        const std::int64_t here = std::min(at_once, count - done);
-        scan_chunk(region, first_position(region, options_.step) + done * options_.step, here);
-        progress.advance(static_cast<std::uint64_t>(here));
+    Grid grid(regions_, options_.step, options_.work.chunk);
+    const ScanFacts facts = make_facts(grid);
+    const ScanPaths paths{options_.output, options_.calls, options_.summary};
+    // The index stands for the genome, whose bases the run knows by their fingerprint.
+    ChunkRun run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
+    if (run.is_whole()) return {};
+    std::optional<ScanFiles> files;
+    if (!run.is_shard()) files.emplace(paths, facts);
+    Progress progress("promoter scan",
+                      static_cast<std::uint64_t>(facts.positions) / options_.work.shard.count, "positions");
+    PromoterScanSummary counted;
+    for (std::vector<Piece> pieces = grid.next(); !pieces.empty(); pieces = grid.next()) {
+      if (!run.begin(positions_of(pieces), digest_of(pieces))) continue;
+      if (run.is_wanted()) {
+        run.made(to_bytes(scan(pieces, progress)));
+      } else {
+        progress.advance(positions_of(pieces));
       }
+      const ScannedChunk chunk = scanned_chunk(run.bytes(), run.path());
+      counted.positions += static_cast<std::int64_t>(positions_of(pieces));
+      counted.scored += static_cast<std::int64_t>(chunk.positions.size());
+      counted.windows += chunk.windows;
+      counted.beyond_contig += chunk.beyond_contig;
+      counted.n_rich += chunk.n_rich;
+      counted.cut += chunk.cut;
+      if (files) files->write(chunk);
     }
-    scorer_.finish();
-    finder_.finish();
-    summary_.positions = total;
-    summary_.calls = static_cast<std::int64_t>(calls_.size());
-    if (summary_.windows == 0) {
-      throw_bad_input(
-          fmt::format("none of the windows can be scored: {} pass the end of their contig, {} hold "
-                      "too many N",
-                      summary_.beyond_contig, summary_.n_rich),
-          "check the region, the window's size and `max_n`");
-    }
-    evaluate();
-    close_outputs();
-    return summary_;
+    if (files) counted = files->close();
+    run.close(files ? files->paths() : std::vector<std::string>{});
+    return counted;
   }
 
  private:
@@ -152,11 +192,13 @@ class Scanner {
     }
   }
 
-  void read_known() {
+  // Known TSS in the regions, ascending; the others are counted.
+  std::vector<KnownTss> read_known(std::int64_t& outside_count) const {
+    std::vector<KnownTss> known;
     const TssCatalogue catalogue = read_tss(options_.tss, "", names_);
-    for (const TssSite& site : catalogue.sites) known_.push_back({site.contig, site.tss, site.strand});
-    std::sort(known_.begin(), known_.end());
-    known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+    for (const TssSite& site : catalogue.sites) known.push_back({site.contig, site.tss, site.strand});
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
     const auto inside = [&](const KnownTss& site) {
       const auto after = std::upper_bound(
           regions_.begin(), regions_.end(), site, [](const KnownTss& at, const Region& region) {
@@ -166,73 +208,129 @@ class Scanner {
       const Region& region = *std::prev(after);
       return region.contig == site.contig && site.tss < region.end;
     };
-    const auto outside = std::stable_partition(known_.begin(), known_.end(),
-                                               [&](const KnownTss& site) { return inside(site); });
-    summary_.tss_outside = known_.end() - outside;
-    known_.erase(outside, known_.end());
-    near_score_.assign(known_.size(), false);
+    const auto outside =
+        std::stable_partition(known.begin(), known.end(), [&](const KnownTss& site) { return inside(site); });
+    outside_count = known.end() - outside;
+    known.erase(outside, known.end());
+    return known;
   }
 
-  void open_outputs() {
-    std::vector<std::string> comments;
+  ScanFacts make_facts(const Grid& grid) {
+    ScanFacts facts;
+    facts.contigs = fasta_.contigs();
+    facts.positions = grid.positions();
+    if (facts.positions == 0) {
+      throw_bad_input(fmt::format("no multiple of the step {} lies in the regions", options_.step),
+                      "give longer regions or a smaller `step`");
+    }
+    facts.step = options_.step;
+    facts.left = left_;
+    facts.right = right_;
+    facts.strands = name_of(strands_);
+    facts.max_n = options_.max_n;
+    facts.per_strand = options_.per_strand;
+    facts.threshold = options_.threshold;
+    facts.merge_distance = options_.merge_distance;
+    facts.has_tss = !options_.tss.empty();
+    if (facts.has_tss) facts.tss = read_known(facts.tss_outside);
+    facts.within = options_.within;
     if (options_.with_provenance) {
-      provenance_ = options_.provenance;
+      Provenance provenance = options_.provenance;
       for (std::size_t i = 0; i < options_.models.size(); ++i) {
-        provenance_.inputs.push_back({"model", options_.models[i], scorer_.digests()[i]});
+        provenance.inputs.push_back({"model", options_.models[i], scorer_.digests()[i]});
       }
-      comments = provenance_lines(provenance_);
+      facts.comments = provenance_lines(provenance);
+      facts.provenance = provenance_json(provenance);
     }
-    const TrackFormat format = track_format(options_.output);
-    const std::vector<Contig>& contigs = fasta_.contigs();
-    tracks_.push_back(make_track_writer(options_.output, format, contigs, comments));
-    if (options_.per_strand) {
-      for (const char* strand : {"plus", "minus"}) {
-        tracks_.push_back(
-            make_track_writer(strand_track_path(options_.output, strand), format, contigs, comments));
-      }
+    return facts;
+  }
+
+  ShardHeader header(const ScanFacts& facts) const {
+    ShardHeader header;
+    header.kind = promoter_scan_kind;
+    header.identity = scorer_identity(scorer_);
+    header.identity["strands"] = facts.strands;
+    header.identity["reference"] = genome_fingerprint(options_.fasta);
+    header.identity["left"] = std::to_string(left_);
+    header.identity["right"] = std::to_string(right_);
+    header.identity["step"] = std::to_string(options_.step);
+    header.identity["max_n"] = fmt::format("{}", options_.max_n);
+    // Of what is written, so that one run has one set of files.
+    header.identity["per_strand"] = facts.per_strand ? "true" : "false";
+    header.identity["threshold"] = fmt::format("{}", facts.threshold);
+    header.identity["merge_distance"] = std::to_string(facts.merge_distance);
+    header.identity["within"] = std::to_string(facts.within);
+    std::string sites;
+    for (const KnownTss& site : facts.tss)
+      sites += fmt::format("{} {} {}\n", site.contig, site.tss, site.strand);
+    header.identity["tss"] = facts.has_tss ? sha256_bytes(sites) : "";
+    header.output = to_json(facts);
+    return header;
+  }
+
+  static std::uint64_t positions_of(const std::vector<Piece>& pieces) {
+    std::uint64_t positions = 0;
+    for (const Piece& piece : pieces) positions += static_cast<std::uint64_t>(piece.count);
+    return positions;
+  }
+  // The places; the bases are those of the genome, which the run knows by its fingerprint.
+  std::string digest_of(const std::vector<Piece>& pieces) const {
+    std::string text;
+    for (const Piece& piece : pieces) {
+      text += fmt::format("{}\t{}\t{}\t{}\n", names_[piece.region->contig].name, piece.first, piece.count,
+                          piece.region->end);
     }
-    if (options_.calls.empty()) return;
-    calls_out_ = std::make_unique<OutputStream>(options_.calls);
-    for (const std::string& comment : comments) calls_out_->write("##" + comment + "\n");
+    return sha256_bytes(text);
   }
 
   // The scores of one position on the strands + and -, as they arrive.
   struct Scores {
-    std::int64_t position = 0;
-    std::int64_t end = 0;
-    std::array<double, 2> values = {std::numeric_limits<double>::quiet_NaN(),
-                                    std::numeric_limits<double>::quiet_NaN()};
+    ScannedPosition at;
     int missing = 0;
   };
   struct Item {
     std::shared_ptr<Scores> scores;
     std::size_t strand = 0;
-    std::int64_t begin = 0;  // of the window in the chunk's bases
+    std::int64_t begin = 0;  // of the window in the piece's bases
     EncodedSequence encoded;
   };
 
-  void scan_chunk(const Region& region, std::int64_t first, std::int64_t count) {
+  ScannedChunk scan(const std::vector<Piece>& pieces, Progress& progress) {
+    ScannedChunk chunk;
+    for (const Piece& piece : pieces) {
+      throw_if_cancelled();
+      scan_piece(piece, chunk);
+      progress.advance(static_cast<std::uint64_t>(piece.count));
+    }
+    scorer_.finish();
+    return chunk;
+  }
+
+  void scan_piece(const Piece& piece, ScannedChunk& chunk) {
+    const Region& region = *piece.region;
+    const std::int64_t first = piece.first;
     const std::int64_t length = left_ + right_, contig_length = names_[region.contig].length;
     const std::int64_t reach = std::max(left_, right_) + 1;
     const std::int64_t begin = std::max<std::int64_t>(0, first - reach);
-    const std::int64_t last = first + (count - 1) * options_.step;
+    const std::int64_t last = first + (piece.count - 1) * options_.step;
     const std::string bases = fasta_.fetch(region.contig, begin, std::min(contig_length, last + reach));
     const auto most_n = static_cast<std::int64_t>(std::floor(options_.max_n * static_cast<double>(length)));
     std::vector<Item> items;
     for (std::int64_t p = first; p <= last; p += options_.step) {
+      constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
       auto scores = std::make_shared<Scores>();
-      scores->position = p;
-      scores->end = std::min(p + options_.step, region.end);
+      scores->at = {std::uint64_t{region.contig}, p, std::min(p + options_.step, region.end), unknown,
+                    unknown};
       for (const std::size_t strand : {std::size_t{0}, std::size_t{1}}) {
         if (strands_ == (strand == 0 ? Strands::reverse : Strands::forward)) continue;
         const std::int64_t window = strand == 0 ? p - left_ : p - right_ + 1;
         if (window < 0 || window + length > contig_length) {
-          ++summary_.beyond_contig;
+          ++chunk.beyond_contig;
           continue;
         }
         const auto from = bases.begin() + static_cast<std::ptrdiff_t>(window - begin);
         if (std::count(from, from + static_cast<std::ptrdiff_t>(length), 'N') > most_n) {
-          ++summary_.n_rich;
+          ++chunk.n_rich;
           continue;
         }
         ++scores->missing;
@@ -245,105 +343,15 @@ class Scanner {
       items[i].encoded = scorer_.encode(items[i].strand == 0 ? window : reverse_complement(window));
     });
     for (Item& item : items) {
-      summary_.cut += item.encoded.cut ? 1 : 0;
-      ++summary_.windows;
+      chunk.cut += item.encoded.cut ? 1 : 0;
+      ++chunk.windows;
       const auto scores = item.scores;
-      const std::size_t strand = item.strand, contig = region.contig;
-      scorer_.add(std::move(item.encoded), [this, scores, strand, contig](const SequenceScores& result) {
-        scores->values[strand] = result.mean_of_models(0, 0);
-        if (--scores->missing == 0) write(contig, *scores);
+      const std::size_t strand = item.strand;
+      scorer_.add(std::move(item.encoded), [&chunk, scores, strand](const SequenceScores& result) {
+        (strand == 0 ? scores->at.plus : scores->at.minus) = result.mean_of_models(0, 0);
+        if (--scores->missing == 0) chunk.positions.push_back(scores->at);
       });
     }
-  }
-
-  void write(std::size_t contig, const Scores& scores) {
-    const auto [plus, minus] = scores.values;
-    const bool on_minus = std::isnan(plus) || minus > plus;
-    const double score = on_minus ? minus : plus;
-    ++summary_.scored;
-    tracks_[0]->add(contig, scores.position, scores.end, static_cast<float>(score));
-    for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
-      if (std::isnan(scores.values[strand])) continue;
-      tracks_[strand + 1]->add(contig, scores.position, scores.end,
-                               static_cast<float>(scores.values[strand]));
-    }
-    finder_.add({contig, scores.position, scores.end, on_minus ? '-' : '+', score});
-    const KnownTss nearest{contig, scores.position - options_.within, '+'};
-    for (auto site = std::lower_bound(known_.begin(), known_.end(), nearest);
-         site != known_.end() && site->contig == contig && site->tss <= scores.position + options_.within;
-         ++site) {
-      near_score_[static_cast<std::size_t>(site - known_.begin())] = true;
-    }
-  }
-
-  void evaluate() {
-    if (options_.tss.empty()) return;
-    summary_.any_strand = evaluate_calls(calls_, known_, options_.within, false);
-    summary_.same_strand = evaluate_calls(calls_, known_, options_.within, true);
-    summary_.tss_unscored = std::count(near_score_.begin(), near_score_.end(), false);
-  }
-
-  void close_outputs() {
-    if (calls_out_) {
-      std::string line;
-      BedRecord record;
-      record.columns = 8;
-      for (std::size_t i = 0; i < calls_.size(); ++i) {
-        const PromoterCall& call = calls_[i];
-        record.chrom = names_[call.contig].name;
-        record.begin = record.thick_begin = call.tss;
-        record.end = call.end;
-        record.thick_end = call.tss + 1;
-        record.name = fmt::format("call{}", i + 1);
-        record.score = std::round(call.score * 1000);
-        record.strand = call.strand;
-        line.clear();
-        append_bed_line(line, record);
-        calls_out_->write(line);
-      }
-      calls_out_->close();
-    }
-    for (const auto& track : tracks_) track->close();
-    if (!options_.summary.empty()) write_summary();
-  }
-
-  static nlohmann::ordered_json evaluation_json(const CallEvaluation& evaluation) {
-    const auto defined = [](double value) {
-      return std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
-    };
-    return {{"tss", evaluation.tss},
-            {"tss_found", evaluation.found},
-            {"recall", defined(evaluation.recall())},
-            {"calls", evaluation.calls},
-            {"calls_confirmed", evaluation.confirmed},
-            {"precision", defined(evaluation.precision())}};
-  }
-
-  void write_summary() const {
-    nlohmann::ordered_json json;
-    json["positions"] = summary_.positions;
-    json["positions_scored"] = summary_.scored;
-    json["windows_scored"] = summary_.windows;
-    json["windows_beyond_contig"] = summary_.beyond_contig;
-    json["windows_rich_in_n"] = summary_.n_rich;
-    json["windows_cut"] = summary_.cut;
-    json["window"] = {{"left", left_}, {"right", right_}};
-    json["step"] = options_.step;
-    json["strands"] = name_of(strands_);
-    json["max_n"] = options_.max_n;
-    json["threshold"] = options_.threshold;
-    json["merge_distance"] = options_.merge_distance;
-    json["calls"] = summary_.calls;
-    if (summary_.any_strand) {
-      json["evaluation"] = {{"within", options_.within},
-                            {"tss_outside_regions", summary_.tss_outside},
-                            {"tss_without_scored_position", summary_.tss_unscored},
-                            {"any_strand", evaluation_json(*summary_.any_strand)},
-                            {"same_strand", evaluation_json(summary_.same_strand)}};
-    }
-    if (options_.with_provenance)
-      json["provenance"] = nlohmann::ordered_json::parse(provenance_json(provenance_));
-    write_text_atomic(options_.summary, json.dump(2) + "\n");
   }
 
   const PromoterScanOptions& options_;
@@ -351,17 +359,9 @@ class Scanner {
   ContigNames names_;
   std::vector<Region> regions_;
   SequenceScorer scorer_;
-  CallFinder finder_;
   Strands strands_ = Strands::both;
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;
-  std::vector<KnownTss> known_;  // in the regions, ascending
-  std::vector<bool> near_score_;
-  Provenance provenance_;
-  std::vector<std::unique_ptr<TrackWriter>> tracks_;  // both strands; then +, -
-  std::unique_ptr<OutputStream> calls_out_;
-  std::vector<PromoterCall> calls_;
-  PromoterScanSummary summary_;
 };
 
 void check_options(const PromoterScanOptions& options) {
@@ -383,14 +383,6 @@ void check_options(const PromoterScanOptions& options) {
 }
 
 }  // namespace
-
-std::string strand_track_path(const std::string& path, const std::string& strand) {
-  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  std::size_t dot = path.rfind('.');
-  if (dot != std::string::npos && dot > name && has_suffix(path, ".gz")) dot = path.rfind('.', dot - 1);
-  if (dot == std::string::npos || dot <= name) return path + "." + strand;
-  return path.substr(0, dot) + "." + strand + path.substr(dot);
-}
 
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend) {
   check_options(options);

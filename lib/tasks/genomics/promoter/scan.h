@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/genomics/promoter/scan_calls.h"
+#include "lib/tasks/chunked_outputs.h"
+#include "lib/tasks/genomics/promoter/scan_files.h"
 #include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/strands.h"
 
@@ -38,20 +37,7 @@ struct PromoterScanOptions {
   std::string summary;  // JSON; empty: none is written
   bool with_provenance = true;
   Provenance provenance;  // the models' digests are added
-};
-
-struct PromoterScanSummary {
-  std::int64_t positions = 0;      // of the grid
-  std::int64_t scored = 0;         // with a score on at least one strand
-  std::int64_t windows = 0;        // scored
-  std::int64_t beyond_contig = 0;  // windows left out because they pass their contig's end
-  std::int64_t n_rich = 0;         // or hold too many N
-  std::int64_t cut = 0;            // windows with more tokens than the model takes, cut at their right end
-  std::int64_t calls = 0;
-  std::optional<CallEvaluation> any_strand;  // with known TSS
-  CallEvaluation same_strand;
-  std::int64_t tss_outside = 0;   // TSS outside the regions, not evaluated
-  std::int64_t tss_unscored = 0;  // evaluated, but no position within the distance has a score
+  ChunkedWork work;       // a chunk has so many positions; calls and summary are no outputs of a shard
 };
 
 // Positions p are the multiples of step in each region. The window of p is that of a promoter with its TSS at
@@ -61,11 +47,10 @@ struct PromoterScanSummary {
 // call is a line of BED8: the stretch of its position, name call1, call2 ... by place, the score times 1000,
 // the strand of the higher score (+ when they are equal), thick the base of the TSS. Regions are taken in
 // order of place, overlapping ones as one. Memory does not grow with the genome but for the calls. Each
-// output appears when the scan is done, whole or not at all. Errors: a model that is no promoter classifier
-// or whose window is not known; a region outside the genome; {usage} options out of range.
+// output appears when the scan is done, whole or not at all; what is finished is kept until then. Of a shard,
+// and of a run whose outputs are there, the counts of what was looked at now alone. Errors: a model that is
+// no promoter classifier or whose window is not known; a region outside the genome; {usage} options out of
+// range.
 PromoterScanSummary promoter_scan(const PromoterScanOptions& options, kernels::Backend& backend);
-
-// "scores.plus.bedgraph.gz" for "scores.bedgraph.gz".
-std::string strand_track_path(const std::string& path, const std::string& strand);
 
 }  // namespace bigbird

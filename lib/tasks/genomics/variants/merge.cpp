@@ -40,6 +40,11 @@ ShardOutput open_shard(const std::string& path) {
       throw_bad_input(path + ": the output of a whole run, no shard",
                       "give what runs with `shard` I/N wrote");
     }
+    for (const WrittenScores& file : summary.scores) {
+      if (file_has_digest(prefix + file.suffix, file.digest)) continue;
+      throw_bad_input(prefix + file.suffix + ": was cut or changed after it was written",
+                      "run this shard again");
+    }
     return {path, prefix, summary, *summary.shard};
   }
   throw_bad_input(summary_path(path) + ": there is no summary of this shard",
@@ -149,6 +154,7 @@ void merge_scores(const std::vector<ShardOutput>& shards, VariantFormat format, 
 VariantSummary merged_summary(const std::vector<ShardOutput>& shards) {
   VariantSummary merged = shards.front().summary;
   merged.shard.reset();
+  merged.scores.clear();
   merged.tally = {};
   for (const ShardOutput& shard : shards) merged.tally.add(shard.summary.tally);
   const VariantTally& tally = merged.tally;
@@ -168,10 +174,13 @@ VariantSummary merged_summary(const std::vector<ShardOutput>& shards) {
 VariantSummary merge_variants(const VariantMergeOptions& options) {
   const std::vector<ShardOutput> shards = open_shards(options.shards);
   const VariantFormat format = variant_format(shards.front().summary.format, options.output);
-  const VariantSummary merged = merged_summary(shards);
+  VariantSummary merged = merged_summary(shards);
   merge_scores(shards, format, options.output);
   const std::string report = report_prefix(options.report, format, options.output);
   if (!report.empty()) {
+    const bool background = file_exists(matrix_path(shards.front().prefix, "evalue"));
+    add_digests(score_files(format, options.output, background ? 5 : 4),
+                variant_prefix(format, options.output), merged);
     merge_tables(skipped_tables(shards), RowNumbers::keep, report + ".skipped.tsv");
     write_text_atomic(summary_path(report), summary_json(merged));
   }

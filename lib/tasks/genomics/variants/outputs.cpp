@@ -3,6 +3,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/file_digest.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
@@ -39,9 +40,19 @@ class VariantOutputs::SkippedTable {
 VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::string& report,
                                const VcfReader& reader, const std::vector<Contig>& contigs,
                                const VariantColumns& columns)
-    : report_(report), scores_(make_variant_writer(options, reader, contigs, columns)) {
+    : report_(report),
+      prefix_(variant_prefix(options.format, options.output)),
+      files_(score_files(options.format, options.output, options.values_per_profile)),
+      scores_(make_variant_writer(options, reader, contigs, columns)) {
   if (!report_.empty()) {
     skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
+  }
+}
+
+void add_digests(const std::vector<std::string>& files, const std::string& prefix, VariantSummary& summary) {
+  for (const std::string& file : files) {
+    const FileDigest digest = digest_of_file(file);
+    if (!digest.sha256.empty()) summary.scores.push_back({file.substr(prefix.size()), digest});
   }
 }
 
@@ -52,9 +63,10 @@ void VariantOutputs::write(const VcfRecord& record, const std::vector<AlleleResu
   if (skipped_) skipped_->write(record, alleles);
 }
 
-void VariantOutputs::close(const VariantSummary& summary, Scores scores) {
+void VariantOutputs::close(VariantSummary summary, Scores scores) {
   if (scores == Scores::keep) scores_->close();
   if (!skipped_) return;
+  if (scores == Scores::keep && prefix_ != "-") add_digests(files_, prefix_, summary);
   if (skipped_->rows() != summary.tally.skipped.total()) {
     throw_runtime("the counts of skipped alleles disagree");
   }

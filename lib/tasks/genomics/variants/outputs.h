@@ -15,6 +15,9 @@ namespace bigbird {
 // scores; empty (these files are not written) when they go to stdout.
 std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output);
 
+// Adds what lies at `files`, which begin with `prefix`, to the summary's scores.
+void add_digests(const std::vector<std::string>& files, const std::string& prefix, VariantSummary& summary);
+
 class VariantOutputs {
  public:
   // Opens all of them. `report`: of report_prefix(). The references live as long as the outputs.
@@ -26,13 +29,16 @@ class VariantOutputs {
   void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles);
 
   enum class Scores { keep, discard };
-  // Puts the files in their places, or all but the scores. Without it nothing is left behind.
-  void close(const VariantSummary& summary, Scores scores);
+  // Puts the files in their places, or all but the scores. Without it nothing is left behind. What the scores
+  // hold is added to the summary.
+  void close(VariantSummary summary, Scores scores);
 
  private:
   class SkippedTable;
 
   std::string report_;
+  std::string prefix_;              // of the scores
+  std::vector<std::string> files_;  // of the scores
   std::unique_ptr<VariantWriter> scores_;
   std::unique_ptr<SkippedTable> skipped_;  // null without a report
 };

@@ -14,6 +14,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/tabix.h"
+#include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/variants/background.h"
 #include "lib/tasks/genomics/variants/chunk_result_bytes.h"
 #include "lib/tasks/genomics/variants/columns.h"
@@ -65,9 +66,8 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
                      const std::vector<std::size_t>& written, const VariantBackground* background) {
   nlohmann::ordered_json json;
   json["version"] = bigbird_version();
-  json["input"] = options.scoring.input;
-  json["regions"] = options.scoring.regions;
-  json["reference"] = options.scoring.fasta;
+  json["precision"] = kernels::name_of(context.scorer.precision());
+  json["reference_sha256"] = genome_fingerprint(options.scoring.fasta);
   json["reference_contigs_sha256"] = contigs_digest(context.fasta.contigs());
   json["build"] = genome_build_name(build_of(context.fasta.contigs(), {}));
   json["models"] = context.scorer.digests();
@@ -90,8 +90,19 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   return json.dump(2);
 }
 
+// Where things lay: for people; machines of one run may have them in other places.
+std::string files_json(const VariantScoringOptions& scoring) {
+  nlohmann::ordered_json json;
+  json["input"] = scoring.input;
+  json["regions"] = scoring.regions;
+  json["reference"] = scoring.fasta;
+  return json.dump(2);
+}
+
 VariantSummary empty_summary(const VariantRunOptions& options, const std::string& run) {
   VariantSummary summary;
+  summary.input_file = digest_of_file(options.scoring.input);
+  summary.files = files_json(options.scoring);
   summary.chunk = options.scoring.chunk;
   summary.format = variant_format_word(options.format);
   summary.run = run;
@@ -132,6 +143,17 @@ class VariantRun {
                   chunk_scorer_.values_per_profile()},
                  report_prefix(options.report, options.format, options.output), input_.reader(),
                  context_.fasta.contigs(), columns_) {}
+
+  // The counts of an earlier run like this one whose outputs are there and whole.
+  std::optional<VariantTally> of_whole_run() const {
+    if (!goes_on(options_.restart)) return std::nullopt;
+    const std::string report = report_prefix(options_.report, options_.format, options_.output);
+    const std::string path = report + ".summary.json";
+    if (!is_whole_run(path, variant_prefix(options_.format, options_.output), summary_)) return std::nullopt;
+    log_info(options_.output + ": is whole already, and of this run");
+    finished_chunks_.remove();
+    return read_variant_summary(path).tally;
+  }
 
   void score_input() {
     Progress progress("variants", expected_records(options_), "records");
@@ -203,6 +225,7 @@ class VariantRun {
 VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
   check_options(options);
   VariantRun run(options, scorer);
+  if (const std::optional<VariantTally> tally = run.of_whole_run()) return *tally;
   run.score_input();
   return run.finish();
 }

@@ -249,6 +249,17 @@ std::vector<std::string> matrix_names(std::size_t values_per_profile) {
   return names;
 }
 
+std::vector<std::string> score_files(VariantFormat format, const std::string& output,
+                                     std::size_t values_per_profile) {
+  const bool matrices = format == VariantFormat::npy || format == VariantFormat::h5;
+  if (!matrices) return {output};
+  const std::string prefix = variant_prefix(format, output);
+  if (format == VariantFormat::h5) return {prefix + ".h5", prefix + ".rows.tsv"};
+  std::vector<std::string> files = {prefix + ".rows.tsv"};
+  for (const std::string& name : matrix_names(values_per_profile)) files.push_back(matrix_path(prefix, name));
+  return files;
+}
+
 std::vector<std::string> allele_fields(const VcfRecord& record, std::size_t allele) {
   return {record.chrom, std::to_string(record.position + 1), record.id, record.ref,
           record.alts.empty() ? "." : record.alts[allele]};

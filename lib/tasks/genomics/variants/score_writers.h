@@ -25,6 +25,10 @@ std::string matrix_path(const std::string& prefix, const std::string& matrix);
 // Names of the matrices: ref, alt, diff, logfc and, of five values for each profile, evalue.
 std::vector<std::string> matrix_names(std::size_t values_per_profile);
 
+// The files that scores are written to.
+std::vector<std::string> score_files(VariantFormat format, const std::string& output,
+                                     std::size_t values_per_profile);
+
 class VariantWriter {
  public:
   virtual ~VariantWriter() = default;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,14 @@ VariantShard read_shard(const Json& json) {
     shard.skipped_rows.push_back(chunk.at(1).get<std::uint64_t>());
   }
   return shard;
+}
+
+Json digest_json(const FileDigest& digest) {
+  return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
+}
+
+FileDigest read_digest(const Json& json) {
+  return {json.at("bytes").get<std::uint64_t>(), json.at("sha256").get<std::string>()};
 }
 
 }  // namespace
@@ -92,7 +101,12 @@ std::string summary_json(const VariantSummary& summary) {
                    {"sha256", summary.input_digest},
                    {"chunk", summary.chunk},
                    {"format", summary.format}};
+  if (!summary.input_file.sha256.empty()) json["input"]["file"] = digest_json(summary.input_file);
   json["run"] = Json::parse(summary.run);
+  if (!summary.files.empty()) json["files"] = Json::parse(summary.files);
+  if (!summary.scores.empty()) json["scores"] = Json::object();
+  for (const WrittenScores& file : summary.scores)
+    json["scores"]["OUT" + file.suffix] = digest_json(file.digest);
   if (summary.shard) {
     json["shard"] = {{"index", summary.shard->shard.index},
                      {"count", summary.shard->shard.count},
@@ -122,13 +136,38 @@ VariantSummary read_variant_summary(const std::string& path) {
     summary.input_digest = input.at("sha256").get<std::string>();
     summary.chunk = input.at("chunk").get<std::uint64_t>();
     summary.format = input.at("format").get<std::string>();
+    if (input.contains("file")) summary.input_file = read_digest(input.at("file"));
     summary.run = json.at("run").dump();
+    if (json.contains("files")) summary.files = json.at("files").dump();
+    if (json.contains("scores")) {
+      for (const auto& [name, digest] : json.at("scores").items())
+        summary.scores.push_back({name.substr(std::min<std::size_t>(3, name.size())), read_digest(digest)});
+    }
     if (json.contains("provenance")) summary.provenance = json.at("provenance").dump();
     if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, error.what()));
   }
   return summary;
+}
+
+bool is_whole_run(const std::string& path, const std::string& prefix, const VariantSummary& run) {
+  if (run.input_file.sha256.empty() || !file_exists(path)) return false;
+  VariantSummary told;
+  try {
+    told = read_variant_summary(path);
+  } catch (const Error&) {
+    return false;
+  }
+  const auto shard = [](const VariantSummary& of) { return of.shard ? of.shard->shard : Shard{0, 0}; };
+  const bool same = shard(told).index == shard(run).index && shard(told).count == shard(run).count &&
+                    told.chunk == run.chunk && told.format == run.format &&
+                    Json::parse(told.run) == Json::parse(run.run) &&
+                    told.input_file.sha256 == run.input_file.sha256;
+  return same && !told.scores.empty() &&
+         std::all_of(told.scores.begin(), told.scores.end(), [&](const WrittenScores& file) {
+           return file_has_digest(prefix + file.suffix, file.digest);
+         });
 }
 
 }  // namespace bigbird

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/files/file_digest.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/tasks/chunks.h"
 #include "lib/tasks/genomics/variants/alleles.h"
@@ -40,19 +41,32 @@ struct VariantShard {
   std::vector<std::uint64_t> skipped_rows;  // of skipped.tsv
 };
 
+// A file of the scores, as it was written.
+struct WrittenScores {
+  std::string suffix;  // what its path has behind the prefix of the scores; may be empty
+  FileDigest digest;
+};
+
 struct VariantSummary {
   VariantTally tally;
   std::uint64_t input_records = 0;  // of all shards
   std::string input_digest;         // sha256 over the records of all shards
   std::uint64_t chunk = 0;          // records
   std::string format;               // "v", "z", "b", "tsv", "npy", "h5"
+  FileDigest input_file;            // not known of a pipe
   std::string run;                  // JSON object: what the scores depend on
+  std::string files;                // JSON object: where input and genome lay; decides nothing
   std::string provenance;           // JSON object; empty for none
+  std::vector<WrittenScores> scores;
   std::optional<VariantShard> shard;
 };
 
 std::string summary_json(const VariantSummary& summary);
 // Error{bad_input} naming the file when it is none that summary_json made.
 VariantSummary read_variant_summary(const std::string& path);
+
+// Whether the summary at `path` tells of the run, type and shard of `run` and the same input, and the scores
+// at `prefix` are still what it says: nothing is left to be done. Counts of `run` are not looked at.
+bool is_whole_run(const std::string& path, const std::string& prefix, const VariantSummary& run);
 
 }  // namespace bigbird

@@ -97,6 +97,7 @@ InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& c
   ChunkedOutputs outputs({{options.output, kind, ChunkForm::lines, rows.head(options.comments)}}, identity,
                          options.input, options.work);
   InputTally tally;
+  if (outputs.are_whole()) return tally;
   std::vector<LabelledText> chunk;
   for (bool more = true; more;) {
     throw_if_cancelled();

@@ -18,6 +18,7 @@ namespace bigbird {
 template <typename Question, typename Read, typename AddToDigest, typename Answer>
 void answer_in_chunks(const std::string& input, ChunkedOutputs& outputs, const Read& read,
                       const AddToDigest& add_to_digest, const Answer& answer) {
+  if (outputs.are_whole()) return;
   std::vector<Question> chunk;
   for (bool more = true; more;) {
     throw_if_cancelled();

@@ -166,12 +166,15 @@ TEST_F(ChromatinModelData, BinsGetTheirWindowsWithReasonsForThoseThatAreNotScore
   std::vector<PredictedRow> rows;
   std::vector<double> first;
   SequenceScorer model = scorer();
-  const PredictionCounts counts =
-      predict_chromatin(*targets, model, 0.5, [&](const PredictedRow& row, const SequenceScores* scores) {
-        EXPECT_EQ(scores != nullptr, row.status == PredictionStatus::scored) << row.name;
-        rows.push_back(row);
-        first.push_back(scores == nullptr ? -1.0 : scores->mean(0));
-      });
+  PredictionCounts counts;
+  Progress progress("", 0, "");
+  predict_chromatin(*targets, model, 0.5, progress,
+                    [&](const PredictedRow& row, const SequenceScores* scores) {
+                      EXPECT_EQ(scores != nullptr, row.status == PredictionStatus::scored) << row.name;
+                      rows.push_back(row);
+                      counts.add(row);
+                      first.push_back(scores == nullptr ? -1.0 : scores->mean(0));
+                    });
   ASSERT_EQ(rows.size(), 6u);
   const auto check = [&](std::size_t i, const char* name, std::int64_t begin, std::int64_t shift,
                          PredictionStatus status) {
@@ -198,7 +201,8 @@ TEST_F(ChromatinModelData, ADataSetAndABedOfItsBinsGiveTheSameScoresInAnyBatch) 
   const auto scores_of = [&](PredictionTargets& targets, std::int64_t batch_tokens) {
     SequenceScorer model = scorer(batch_tokens);
     std::vector<double> values;
-    predict_chromatin(targets, model, 1.0, [&](const PredictedRow&, const SequenceScores* scores) {
+    Progress progress("", 0, "");
+    predict_chromatin(targets, model, 1.0, progress, [&](const PredictedRow&, const SequenceScores* scores) {
       for (std::size_t k = 0; k < 3; ++k) values.push_back(scores->mean(k));
     });
     return values;

@@ -1,0 +1,24 @@
+// What a verb takes from the Slurm job that it runs in (lib/core/slurm.h): its threads, and the time after
+// which it stops by itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/core/slurm.h"
+
+namespace bigbird::apps {
+
+// "90", "90s", "2m", "1h", "1d" as seconds. Error{usage} naming `option` for anything else.
+std::int64_t parse_duration(const std::string& text, const std::string& option);
+
+// One line for people: "Slurm job 12_3: 4 threads, 8.0 GB of memory, 58m20s left".
+std::string grant_text(const SlurmGrant& grant);
+
+// Has SIGTERM raised in this process `before` (as parse_duration) the end of the job: the verb saves and
+// stops. Error{usage} where no end is known, Error{runtime} when less than that is left already.
+void stop_before_end(const std::string& before);
+// Whether that has happened.
+bool time_is_up();
+
+}  // namespace bigbird::apps

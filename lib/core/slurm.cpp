@@ -1,0 +1,53 @@
+// See slurm.h.
+#include "lib/core/slurm.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+namespace bigbird {
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+std::optional<std::int64_t> positive_number(const char* text) {
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits(text);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<SlurmGrant> slurm_grant() {
+  return slurm_grant([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+std::optional<SlurmGrant> slurm_grant(const std::function<const char*(const char*)>& variable) {
+  const char* const job = variable("SLURM_JOB_ID");
+  if (job == nullptr || *job == '\0') return std::nullopt;
+  SlurmGrant grant;
+  grant.job = job;
+  const char* const array = variable("SLURM_ARRAY_JOB_ID");
+  const char* const task = variable("SLURM_ARRAY_TASK_ID");
+  if (array != nullptr && task != nullptr) grant.job = std::string(array) + "_" + task;
+  const auto threads = positive_number(variable("SLURM_CPUS_PER_TASK"));
+  if (threads && *threads <= std::numeric_limits<int>::max()) grant.threads = static_cast<int>(*threads);
+  std::optional<std::int64_t> megabytes = positive_number(variable("SLURM_MEM_PER_NODE"));
+  if (!megabytes) {
+    megabytes = positive_number(variable("SLURM_MEM_PER_CPU"));
+    const std::int64_t cpus = positive_number(variable("SLURM_CPUS_ON_NODE")).value_or(threads.value_or(1));
+    if (megabytes && __builtin_mul_overflow(*megabytes, cpus, &*megabytes)) megabytes.reset();
+  }
+  std::int64_t bytes = 0;
+  if (megabytes && !__builtin_mul_overflow(*megabytes, mebibyte, &bytes)) {
+    grant.memory = static_cast<std::size_t>(bytes);
+  }
+  grant.end = positive_number(variable("SLURM_JOB_END_TIME"));
+  return grant;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,201 @@
+// Vectors into files; see embed_run.h.
+#include "lib/tasks/embed_run.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/progress.h"
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/tables/float_rows.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/tasks/chunk_bytes.h"
+#include "lib/tasks/chunk_run.h"
+#include "lib/tasks/model_identity.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EmbeddedChunk {
+  std::vector<EmbeddingRow> rows;
+  std::vector<float> vectors;  // [rows, width]
+};
+
+std::string to_bytes(const EmbeddedChunk& chunk) {
+  ChunkBytesWriter bytes;
+  bytes.put_count(chunk.rows.size());
+  for (const EmbeddingRow& row : chunk.rows) {
+    bytes.put_text(row.id);
+    bytes.put_text(row.chrom);
+    bytes.put(row.begin);
+    bytes.put(row.end);
+    bytes.put(row.strand);
+    bytes.put_text(row.piece);
+  }
+  bytes.put_all(chunk.vectors);
+  return bytes.take();
+}
+
+EmbeddedChunk embedded_chunk(std::string_view bytes, const std::string& path) {
+  ChunkBytesReader reader(bytes, path);
+  EmbeddedChunk chunk;
+  chunk.rows.resize(reader.take_count(1));
+  for (EmbeddingRow& row : chunk.rows) {
+    reader.take_text(row.id);
+    reader.take_text(row.chrom);
+    reader.take(row.begin);
+    reader.take(row.end);
+    reader.take(row.strand);
+    reader.take_text(row.piece);
+  }
+  reader.take_all(chunk.vectors);
+  return chunk;
+}
+
+// What the files are like, for a merge that has no model.
+struct MatrixFacts {
+  std::int64_t width = 0;
+  std::vector<std::string> comments;
+  std::map<std::string, std::string> metadata;
+};
+
+std::string facts_json(const MatrixFacts& facts) {
+  return Json{{"width", facts.width}, {"comments", facts.comments}, {"metadata", facts.metadata}}.dump();
+}
+
+MatrixFacts facts_of(const std::string& text, const std::string& path) {
+  try {
+    const Json json = Json::parse(text);
+    return {json.at("width").get<std::int64_t>(), json.at("comments").get<std::vector<std::string>>(),
+            json.at("metadata").get<std::map<std::string, std::string>>()};
+  } catch (const Json::exception& error) {
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+                    "run this shard again");
+  }
+}
+
+// "vectors.npy" -> "vectors.rows.tsv"
+std::string rows_path(const std::string& output) {
+  return output.substr(0, output.rfind('.')) + ".rows.tsv";
+}
+
+class EmbeddingFiles {
+ public:
+  EmbeddingFiles(const std::string& output, const MatrixFacts& facts)
+      : output_(output),
+        matrix_(output, facts.width, facts.metadata),
+        out_(rows_path(output)),
+        table_(out_, {"row", "id", "chrom", "start", "end", "strand", "piece"}, facts.comments) {}
+
+  void write(const EmbeddedChunk& chunk) {
+    for (const EmbeddingRow& row : chunk.rows) {
+      table_.row({std::to_string(row_++), row.id, row.chrom, std::to_string(row.begin),
+                  std::to_string(row.end), std::string(1, row.strand), row.piece.empty() ? "." : row.piece});
+    }
+    matrix_.write(chunk.vectors);
+  }
+  void close() {
+    matrix_.commit();
+    out_.close();
+  }
+  std::vector<std::string> paths() const { return {output_, rows_path(output_)}; }
+
+ private:
+  std::string output_;
+  FloatRowsWriter matrix_;
+  OutputStream out_;
+  TsvWriter table_;
+  std::uint64_t row_ = 0;
+};
+
+// The windows of one chunk.
+class ChunkWindows : public WindowReader {
+ public:
+  // Up to `size` of them; false at the end.
+  bool fill(WindowReader& from, std::uint64_t size) {
+    windows_.clear();
+    next_ = 0;
+    Window window;
+    while (windows_.size() < size && from.next(window)) windows_.push_back(std::move(window));
+    return !windows_.empty();
+  }
+  std::uint64_t size() const { return windows_.size(); }
+  std::string digest() const {
+    Sha256 digest;
+    for (const Window& window : windows_) {
+      const std::string line =
+          fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", window.id.size(), window.id, window.chrom.size(),
+                      window.chrom, window.begin, window.end, window.strand, window.sequence.size());
+      digest.update(line.data(), line.size());
+      digest.update(window.sequence.data(), window.sequence.size());
+    }
+    return digest.finish();
+  }
+  bool next(Window& window) override {
+    if (next_ == windows_.size()) return false;
+    window = std::move(windows_[next_++]);
+    return true;
+  }
+
+ private:
+  std::vector<Window> windows_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embedder& embedder) {
+  const MatrixFacts facts{embedder.width(), options.comments, options.metadata};
+  ShardHeader header;
+  header.kind = embed_kind;
+  header.identity = {{"version", bigbird_version()},
+                     {"model", model_digest(embedder.folder())},
+                     {"pool", options.pool},
+                     {"precision", kernels::name_of(embedder.precision())}};
+  header.output = facts_json(facts);
+  ChunkRun run(options.output, header, options.input, options.work);
+  if (run.is_whole()) return 0;
+  std::optional<EmbeddingFiles> files;
+  if (!run.is_shard()) files.emplace(options.output, facts);
+  Progress progress("embed", 0, "windows");
+  ChunkWindows chunk;
+  while (chunk.fill(windows, run.chunk_size())) {
+    throw_if_cancelled();
+    if (!run.begin(chunk.size(), chunk.digest())) continue;
+    if (run.is_wanted()) {
+      EmbeddedChunk made;
+      embedder.run(
+          chunk, progress, [&](EmbeddingRow row) { made.rows.push_back(std::move(row)); },
+          [&](std::span<const float> vectors) {
+            made.vectors.insert(made.vectors.end(), vectors.begin(), vectors.end());
+          });
+      run.made(to_bytes(made));
+    }
+    if (files) files->write(embedded_chunk(run.bytes(), run.path()));
+  }
+  if (run.records() == 0) {
+    throw_bad_input(options.input + ": no sequences", "an input without sequences leaves nothing to write");
+  }
+  if (files) files->close();
+  run.close(files ? files->paths() : std::vector<std::string>{});
+  return run.records();
+}
+
+std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output) {
+  const MergedShards merged(shards);
+  EmbeddingFiles files(output, facts_of(merged.header().output, shards.front()));
+  merged.for_each(
+      [&](std::string_view bytes, const std::string& path) { files.write(embedded_chunk(bytes, path)); });
+  files.close();
+  return merged.records();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,25 @@
+// See model_identity.h.
+#include "lib/tasks/model_identity.h"
+
+#include "lib/io/files/provenance.h"
+#include "lib/io/files/sha256.h"
+
+namespace bigbird {
+
+std::string model_digest(const ModelFolder& folder) {
+  return sha256_bytes(folder.weights_digest() + "\n" + sha256_file(folder.path() + "/config.json") + "\n" +
+                      folder.tokenizer().digest());
+}
+
+RunIdentity scorer_identity(const SequenceScorer& scorer) {
+  RunIdentity identity;
+  identity["version"] = bigbird_version();
+  for (const FinetunedModel& model : scorer.all_models()) {
+    identity["models"] += (identity["models"].empty() ? "" : ",") + model_digest(model.folder());
+  }
+  identity["strands"] = name_of(scorer.strands_read());
+  identity["precision"] = kernels::name_of(scorer.precision());
+  return identity;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,18 @@
+// What the numbers of a scorer depend on besides its input: what two machines must have alike to work on one
+// run (output_shards.h).
+#pragma once
+
+#include <string>
+
+#include "lib/tasks/output_shards.h"
+#include "lib/tasks/sequence_scorer.h"
+
+namespace bigbird {
+
+// A digest of weights, config.json and tokenizer of a model folder.
+std::string model_digest(const ModelFolder& folder);
+
+// "version", "models", "strands", "precision". Neither batch nor threads nor device.
+RunIdentity scorer_identity(const SequenceScorer& scorer);
+
+}  // namespace bigbird

@@ -1,0 +1,79 @@
+// The output of a shard whose run writes what cannot be put together from pieces: tracks, HDF5, calls that
+// look at their neighbours. It holds the numbers of the shard's chunks (chunk_bytes.h) and all that a merge
+// needs to write what one run would have written: no model is read for it.
+//
+//   ShardFileWriter out(path, header);
+//   out.add(bytes_of_a_chunk);  // of the chunks that the shard takes, in their order
+//   out.close(records, digest);
+//
+//   MergedShards shards(paths);  // complete, of one run, none of them cut
+//   shards.for_each([&](std::string_view bytes, const std::string& path) { write(bytes); });
+//
+// The file: a line that names it; the header as JSON; the chunks; the end as JSON. Each part stands behind
+// its length and before a checksum (FNV-1a).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/io/files/file.h"
+#include "lib/io/files/file_digest.h"
+#include "lib/tasks/chunks.h"
+#include "lib/tasks/output_shards.h"
+
+namespace bigbird {
+
+struct ShardHeader {
+  std::string kind;  // the verb: "chromatin predict"
+  Shard shard;
+  std::uint64_t chunk = 0;  // records
+  RunIdentity identity;
+  FileDigest input_file;  // not known where the input is no file
+  std::string output;     // JSON object: what the output is like; decides nothing that is computed
+};
+
+class ShardFileWriter {
+ public:
+  // The file appears with close(), whole or not at all.
+  ShardFileWriter(const std::string& path, const ShardHeader& header);
+  void add(std::string_view chunk);
+  // `records`, `input_digest`: of the whole input, those of other shards too.
+  void close(std::uint64_t records, const std::string& input_digest);
+
+ private:
+  void put(std::string_view part);
+
+  AtomicFile file_;
+  std::uint64_t chunks_ = 0;
+};
+
+// Whether a file begins as one of these; false for one that is not there.
+bool is_shard_file(const std::string& path);
+
+// Its header. Error{bad_input}: none of these files, or its beginning is damaged.
+ShardHeader read_shard_header(const std::string& path);
+
+class MergedShards {
+ public:
+  // In any order. Error{bad_input} naming the files: damaged or cut; of other kinds, inputs, chunks, models
+  // or settings; a shard that is missing or given twice.
+  explicit MergedShards(const std::vector<std::string>& paths);
+  ~MergedShards();
+
+  // Of the first shard of the run.
+  const ShardHeader& header() const;
+  // Of the input.
+  std::uint64_t records() const;
+  // All chunks in the order of the input; `path` names a chunk's file in errors.
+  void for_each(const std::function<void(std::string_view bytes, const std::string& path)>& take) const;
+
+ private:
+  struct Opened;
+  std::vector<Opened> shards_;
+};
+
+}  // namespace bigbird
