@@ -142,7 +142,7 @@ def main():
         (work / "text.txt").write_text("\n\n".join(
             train + [stated_twice(draw, train, names[:400] + train_names, words) for _ in range(options.pretrain_texts)]))
         bigbird("text", "vocabulary", work / "text.txt", "-o", work / "tokenizer", "--vocab-size", 8000, "--force")
-        bigbird("text", "pretrain-data", work / "text.txt", "-m", work / "tokenizer", "-o", work / "train", "--force")
+        bigbird("text", "pretrain-data", work / "text.txt", "-m", work / "tokenizer", "-o", work / "train")
         bigbird("pretrain", "--train", work / "train", "-m", work / "tokenizer", "-o", work / "pretrain", "--layers", options.layers,
                 "--width", options.width, "--heads", 4, "--block-size", 32, "--length", 256, "--max-positions", options.length,
                 "--batch", 16, "--steps", options.pretrain_steps, "--lr", 1e-3, "--warmup", 100, "--optimizer", "torch",
