@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,17 +10,21 @@
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
 #include "apps/verbs.h"
+#include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
 
 namespace bigbird::apps {
 namespace {
+
+constexpr std::uint64_t regions_of_a_chunk = 16;
 
 // How the numbers were made, for the header of a table and under the picture's title.
 std::vector<std::string> description(const IsmResult& result, const std::string& value) {
@@ -62,21 +67,49 @@ SequenceLogo logo_of(const IsmResult& result, std::size_t row, const std::string
   return logo;
 }
 
-void tell(const IsmResult& result) {
-  const auto unknown = std::count(result.bases.begin(), result.bases.end(), 'N');
-  if (unknown > 0) log_info(fmt::format("{} bases are N: they have no substitutions", unknown));
-  if (result.n_rich > 0) {
-    log_warning(
-        fmt::format("{} bases have no values: their windows hold too many N (--max-n)", result.n_rich));
+// What befell the windows. `contig`: at whose end they pass.
+void tell_windows(std::int64_t n_rich, std::int64_t padded, const std::string& contig, std::int64_t cut,
+                  std::int64_t sequences) {
+  if (n_rich > 0) {
+    log_warning(fmt::format("{} bases have no values: their windows hold too many N (--max-n)", n_rich));
   }
-  if (result.padded > 0)
-    log_warning(fmt::format("{} windows pass the end of {}: filled with N", result.padded, result.chrom));
-  if (result.cut > 0) {
+  if (padded > 0) log_warning(fmt::format("{} windows pass the end of {}: filled with N", padded, contig));
+  if (cut > 0) {
     log_warning(
         fmt::format("{} of {} sequences have more tokens than the model takes, on some strand, and "
                     "lost their right end",
-                    result.cut, result.sequences));
+                    cut, sequences));
   }
+}
+
+void tell(const IsmResult& result) {
+  const auto unknown = std::count(result.bases.begin(), result.bases.end(), 'N');
+  if (unknown > 0) log_info(fmt::format("{} bases are N: they have no substitutions", unknown));
+  tell_windows(result.n_rich, result.padded, result.chrom, result.cut, result.sequences);
+}
+
+// All regions of a file into one table.
+int mutate_file(Verb& verb, const IsmOptions& options, IsmRegionsOptions& regions, const WorkOptions& work,
+                const std::string& output, const std::string& svg, const std::string& value) {
+  if (!svg.empty() || has_suffix(output, ".npy")) {
+    throw_usage("ism: --regions-file gives a table", "-o OUT.tsv; matrices and pictures are of one --region");
+  }
+  regions.ism = options;
+  regions.output = output;
+  regions.work = work.work(verb);
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  if (verb.provenance()) {
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+    for (const std::string& model : options.models)
+      provenance.inputs.push_back({"model", model, ModelFolder(model).weights_digest()});
+    regions.comments = provenance_lines(provenance);
+    regions.comments.push_back("ism_value=" + value);
+  }
+  const IsmRegionsTally tally = mutate_regions(regions, *backend);
+  log_info(fmt::format("{} regions", tally.regions));
+  tell_windows(tally.n_rich, tally.padded, "their contig", tally.cut, tally.sequences);
+  verb.set_throughput(static_cast<double>(tally.sequences), "sequences");
+  return 0;
 }
 
 }  // namespace
@@ -86,10 +119,13 @@ int cmd_ism(int argc, char** argv) {
             {"bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 -o effects.tsv",
              "bigbird ism -m chromatin-run/final -f genome.fa.gz -r chr1:20000-20059 --profiles 0-1 -o "
              "effects.npy --svg effects.svg",
+             "bigbird ism -m chromatin-run/final -f genome.fa.gz -R regions.bed --shard 2/10 -o part2.tsv",
              "bigbird ism -m promoter-run/final -f genome.fa.gz -r chr1:20000-20019 --value lfc"});
   IsmOptions options;
   std::string output = "-", svg, window = "auto", value = "diff";
+  IsmRegionsOptions regions;
   ScoringOptions scoring;
+  WorkOptions work;
   std::int64_t svg_profile = -1;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Fine-tuned model folder; several are averaged")
@@ -98,7 +134,11 @@ int cmd_ism(int argc, char** argv) {
       ->expected(1)
       ->type_name("MODEL");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  app.add_option("-r,--region", options.region, "Bases to substitute, as in chr1:1000-1050")->required();
+  CLI::Option* const region =
+      app.add_option("-r,--region", options.region, "Bases to substitute, as in chr1:1000-1050");
+  app.add_option("-R,--regions-file", regions.regions, "Every region of it by itself, into one table")
+      ->type_name("BED")
+      ->excludes(region);
   app.add_option("-o,--output", output,
                  "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
                  "OUT.tsv; - is a table on stdout")
@@ -119,6 +159,8 @@ int cmd_ism(int argc, char** argv) {
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));
   app.add_option("--max-n", options.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
+  work.add(verb, "regions of a BED", "merge");
+  work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -128,6 +170,12 @@ int cmd_ism(int argc, char** argv) {
   options.profiles = scoring.profiles();
   options.batch = scoring.batch();
   options.value = parse_ism_value(value);
+  if (options.region.empty() == regions.regions.empty()) {
+    throw_usage("ism: give the bases to substitute", "--region CHROM:FROM-TO, or --regions-file BED");
+  }
+  if (!regions.regions.empty()) return mutate_file(verb, options, regions, work, output, svg, value);
+  if (work.asked())
+    throw_usage("ism: --shard and --resume are of --regions-file", "one region is done at once");
   check_ism_path(output);
   if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");
 

@@ -19,6 +19,7 @@
 #include "apps/help.h"
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
+#include "apps/shell_words.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
 #include "kernels/parallel.h"
@@ -37,18 +38,6 @@ std::chrono::steady_clock::time_point process_start = std::chrono::steady_clock:
 std::string& last_closing_line() {
   static std::string line;
   return line;
-}
-
-// A word as it must be typed again in a shell.
-std::string shell_word(const std::string& word) {
-  const std::string plain = "-_./:=,+@%^";
-  const bool safe = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || plain.find(c) != std::string::npos;
-  });
-  if (safe) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 // The command line without the options that say where the output goes or how it is made, not what is in it:

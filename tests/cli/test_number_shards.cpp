@@ -128,6 +128,60 @@ TEST_F(NumberShards, VectorsInEveryFormat) {
   }
 }
 
+TEST_F(NumberShards, SubstitutionsOfEveryRegionOfABed) {
+  // The third is in N, the fourth at the end of its contig; two have no name.
+  write("regions.bed",
+        "chr1\t1000\t1004\tfirst\nchr2\t300\t303\nchr1\t740\t742\tn\nchr2\t1497\t1500\tend\n"
+        "chr1\t1002\t1003\n");
+  const auto ism = [&](const Words& more) {
+    return Words{"ism",        "-m",  path("chromatin"), "-f", path("genome.fa"),
+                 "--profiles", "0,2", "--max-n",         "0.5"} +
+           more;
+  };
+  const Words regions = ism({"-R", path("regions.bed"), "--no-provenance"});
+  const RunResult whole = must(regions);
+  EXPECT_TRUE(holds(whole.err, "5 regions")) << whole.err;
+  EXPECT_TRUE(holds(whole.err, "windows pass the end of their contig")) << whole.err;
+  std::string expected;
+  const std::vector<std::pair<const char*, const char*>> places = {{"first", "chr1:1001-1004"},
+                                                                   {"chr2:301-303", "chr2:301-303"},
+                                                                   {"n", ""},
+                                                                   {"end", "chr2:1498-1500"},
+                                                                   {"chr1:1003-1003", "chr1:1003-1003"}};
+  for (const auto& [name, place] : places) {
+    if (*place == '\0') {
+      for (const char* base : {"741", "742"}) expected += fmt::format("n\tchr1\t{}\tN\t.\t.\t.\n", base);
+      continue;
+    }
+    for (const std::string& line : split(must(ism({"-r", place, "--no-provenance"})).out, '\n')) {
+      if (!line.empty() && line[0] != '#') expected += std::string(name) + "\t" + line + "\n";
+    }
+  }
+  EXPECT_EQ(whole.out.substr(whole.out.find('\n') + 1), expected);
+  EXPECT_TRUE(whole.out.starts_with("#region\tchrom\tpos\tref\talt\t0:")) << whole.out;
+
+  const Words chunked = regions + Words{"--chunk", "1"};
+  must(chunked + Words{"-o", path("ism.tsv"), "--force"});
+  EXPECT_TRUE(file("ism.tsv") == whole.out);
+  merge(chunked, path("merged.tsv"));
+  EXPECT_TRUE(file("merged.tsv") == whole.out);
+
+  refused(ism({"-R", path("regions.bed"), "-o", path("x.npy")}), 2, "--regions-file gives a table");
+  refused(ism({"-R", path("regions.bed"), "--svg", path("x.svg")}), 2, "--regions-file gives a table");
+  refused(ism({"-r", "chr1:1001-1004", "--shard", "1/2", "-o", path("x.tsv")}), 2, "are of --regions-file");
+  refused(ism({"-r", "chr1:1001-1004", "--resume"}), 2, "are of --regions-file");
+  refused(ism({}), 2, "give the bases to substitute");
+  write("bad.bed", "chr1\t1000\t1004\nchr3\t1\t2\n");
+  refused(ism({"-R", path("bad.bed"), "-o", path("x.tsv")}), 1, "bad.bed:2");
+  write("bad.bed", "chr1\t1000\t1004\nchr2\t1499\t1501\n");
+  refused(ism({"-R", path("bad.bed"), "-o", path("x.tsv")}), 1, "bad.bed:2: 1499-1501 reaches beyond chr2");
+  write("bad.bed", "chr1\t1000\t1000\n");
+  refused(ism({"-R", path("bad.bed"), "-o", path("x.tsv")}), 1, "bad.bed:1: the region is empty");
+  write("bad.bed", "# nothing\n");
+  refused(ism({"-R", path("bad.bed"), "-o", path("x.tsv")}), 1, "no regions in it");
+  EXPECT_FALSE(exists("x.tsv") || exists("x.npy") || exists("x.svg"));
+}
+
 TEST_F(NumberShards, MergeRefusesWhatIsNotOneRun) {
   for (const char* shard : {"1/2", "2/2"}) {
     must(predict({"-o", path(std::string("half") + shard[0]), "--shard", shard}));

@@ -9,9 +9,9 @@ amber.", each name and each word drawn from those of the paragraphs. A question 
 Harbour?". The other facts of a context are of the same form, so that the answer is found by its name alone. Held out: other
 paragraphs, and no name that a question of the training asks for.
 
-Three steps, each begins with the model of the one before: pretraining (masked words, no questions) on the paragraphs and on
-short texts that state such facts twice, of all names; questions over short contexts; questions over contexts of the full
-length. Scored over --held-out questions: exact match; the same with the questions exchanged between contexts, whose answers
+Four steps, each begins with the model of the one before: pretraining (masked words, no questions) on the paragraphs and on
+short texts that state such facts twice, of all names; questions over contexts of facts alone, over short ones, and over
+contexts of the full length. Scored over --held-out questions: exact match; the same with the questions exchanged between contexts, whose answers
 stand elsewhere; by where in its context the fact stands.
 """
 import argparse
@@ -113,8 +113,9 @@ def main():
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--pretrain-steps", type=int, default=1500)
     parser.add_argument("--pretrain-texts", type=int, default=12000, help="that state facts twice")
-    parser.add_argument("--short", type=int, default=160, help="tokens of an input of the first questions")
-    parser.add_argument("--short-questions", type=int, default=24000)
+    parser.add_argument("--bare-questions", type=int, default=128000, help="of contexts that are facts alone")
+    parser.add_argument("--short", type=int, default=160, help="tokens of an input of the questions behind those")
+    parser.add_argument("--short-questions", type=int, default=8000)
     parser.add_argument("--long-questions", type=int, default=6000)
     parser.add_argument("--held-out", type=int, default=300)
     options = parser.parse_args()
@@ -130,7 +131,8 @@ def main():
     names = names_of(train, 5, 4000)
     random.Random(1).shuffle(names)
     held_names, words, train_names = names[:400], names[400:1400], names[1400:]
-    lengths = {"short": (options.short - 16, 4, options.short_questions, train, train_names),
+    lengths = {"bare": (4 * 14, 4, options.bare_questions, train, train_names),
+               "short": (options.short - 16, 4, options.short_questions, train, train_names),
                "long": (options.length - 40, 10, options.long_questions, train, train_names),
                "held": (options.length - 40, 10, options.held_out, held, held_names)}
     for name, (tokens, facts, count, paragraphs, of) in lengths.items():
@@ -148,7 +150,7 @@ def main():
                 "--batch", 16, "--steps", options.pretrain_steps, "--lr", 1e-3, "--warmup", 100, "--optimizer", "torch",
                 "--schedule", "huggingface", "--dropout", 0, "--force")
     init = work / "pretrain/final"
-    for name, length, rate, batch in (("short", options.short, 5e-4, 32), ("long", options.length, 2e-4, 16)):
+    for name, length, rate, batch in (("bare", 96, 1e-3, 64), ("short", options.short, 5e-4, 32), ("long", options.length, 2e-4, 16)):
         bigbird("text", "qa", "finetune", "--train", work / f"{name}.json", "--init", init, "-o", work / name, "--length", length,
                 "--overlap", 0, "--batch", batch, "--epochs", 1, "--lr", rate, "--optimizer", "torch", "--schedule", "huggingface",
                 "--dropout", 0, "--save-every", 1000000, "--force")

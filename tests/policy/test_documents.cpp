@@ -1,6 +1,8 @@
 // What the documents and scripts tell a user to type exists: verbs, and the options of each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -56,6 +58,16 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
     TypedCommand command{verb, {}, line};
     std::istringstream words(line.substr(line.find(verb, start) + verb.size()));
     for (std::string word; words >> word && word != "|" && word != ">" && word[0] != '#';) {
+      // A command in a command: `cluster sbatch --shards 8 variants -m ...`.
+      if (verb == "cluster sbatch" && std::any_of(verbs.begin(), verbs.end(), [&](const std::string& name) {
+            return name == word || name.rfind(word + " ", 0) == 0;
+          })) {
+        std::string rest;
+        std::getline(words, rest);
+        for (TypedCommand& inner : typed_commands("```\nbigbird " + word + rest + "\n```\n", verbs))
+          commands.push_back(inner);
+        break;
+      }
       if (word.size() > 1 && word[0] == '-' &&
           (std::isalpha(static_cast<unsigned char>(word[1])) != 0 || word[1] == '-' || word[1] == '@')) {
         command.options.push_back(word.substr(0, word.find('=')));
@@ -98,6 +110,10 @@ TEST(Documents, ACommandThatDoesNotExistIsFound) {
   EXPECT_EQ(policy::joined(broken_commands("```\nbigbird man completion\n```\n")), "");
   EXPECT_EQ(broken_commands("```\nbigbird frobnicate -x\n```\n").size(), 1u);
   EXPECT_EQ(broken_commands("run bigbird man --frobnicate completion\n").size(), 1u);
+  EXPECT_EQ(broken_commands("```\nbigbird cluster sbatch --shards 2 variants -m x -o y\n```\n").size(), 0u);
+  EXPECT_EQ(broken_commands("```\nbigbird cluster sbatch --shards 2 variants --frobnicate\n```\n").size(),
+            1u);
+  EXPECT_EQ(broken_commands("```\nbigbird cluster sbatch --frobnicate 2 variants -m x\n```\n").size(), 1u);
   EXPECT_EQ(broken_commands("```\n$ bigbird man \\\n  --frobnicate completion\n```\n").size(), 1u);
 }
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -17,9 +16,13 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
+#include "lib/io/files/sha256.h"
+#include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/tasks/effect_scores.h"
+#include "lib/tasks/genomics/genome_fingerprint.h"
+#include "lib/tasks/model_identity.h"
 #include "lib/tasks/select_profiles.h"
 #include "lib/tasks/windows.h"
 
@@ -34,22 +37,40 @@ constexpr std::array<std::pair<IsmValue, const char*>, 2> value_names{
 constexpr std::size_t sequences_at_once = 256;  // tokenized together, by all threads
 constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
 
-class Mutagenesis {
- public:
-  Mutagenesis(const IsmOptions& options, kernels::Backend& backend)
-      : options_(options),
-        fasta_(options.fasta),
-        names_(fasta_.contigs()),
-        region_(parse_region(options.region, names_)),
-        scorer_({options.models, options.strands, options.batch}, backend),
-        window_(scorer_.model().window_of(options.window_length)) {
-    if (options.value == IsmValue::log_fold_change && !scorer_.gives_probabilities()) {
-      throw_usage(options.models.front() + ": its outputs are no probabilities, which have no odds",
+// What all regions share.
+struct IsmContext {
+  IsmContext(const IsmOptions& of, kernels::Backend& backend)
+      : options(of),
+        fasta(of.fasta),
+        names(fasta.contigs()),
+        scorer({of.models, of.strands, of.batch}, backend),
+        window(scorer.model().window_of(of.window_length)),
+        columns(select_profiles(scorer.profiles(), of.profiles)) {
+    if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
+      throw_usage(of.models.front() + ": its outputs are no probabilities, which have no odds",
                   "take `value` diff");
     }
-    PredictionColumns columns = select_profiles(scorer_.profiles(), options.profiles);
-    result_.profiles = std::move(columns.profiles);
-    result_.selected = std::move(columns.selected);
+  }
+
+  const IsmOptions& options;
+  Fasta fasta;
+  ContigNames names;
+  SequenceScorer scorer;
+  ModelWindow window;
+  PredictionColumns columns;
+};
+
+class Mutagenesis {
+ public:
+  Mutagenesis(IsmContext& context, const Region& region)
+      : options_(context.options),
+        fasta_(context.fasta),
+        names_(context.names),
+        region_(region),
+        scorer_(context.scorer),
+        window_(context.window) {
+    result_.profiles = context.columns.profiles;
+    result_.selected = context.columns.selected;
     result_.chrom = names_[region_.contig].name;
     result_.begin = region_.begin;
     result_.end = region_.end;
@@ -62,17 +83,19 @@ class Mutagenesis {
     place();
   }
 
-  IsmResult run() {
-    const auto known = static_cast<std::int64_t>(
+  // Sequences that will be predicted.
+  std::int64_t expected() const {
+    return result_.window == IsmWindow::region ? 1 + 3 * known() : 4 * known();
+  }
+  // Bases that are not N.
+  std::int64_t known() const {
+    return static_cast<std::int64_t>(
         std::count_if(result_.bases.begin(), result_.bases.end(), [](char base) { return base != 'N'; }));
+  }
+
+  IsmResult run(Progress& progress) {
+    progress_ = &progress;
     const bool one_window = result_.window == IsmWindow::region;
-    const std::int64_t expected = one_window ? 1 + 3 * known : 4 * known;
-    log_info(fmt::format(
-        "{} substitutions of {} bases: {} sequences of {} bp, through {} model{} on {} strand{}: {} passes",
-        3 * known, known, expected, window_.length, scorer_.models(), scorer_.models() == 1 ? "" : "s",
-        scorer_.strands(), scorer_.strands() == 1 ? "" : "s",
-        expected * static_cast<std::int64_t>(scorer_.models() * scorer_.strands())));
-    progress_.emplace("ism", static_cast<std::uint64_t>(expected), "sequences");
     if (one_window) {
       std::string window = cut_window(result_.window_begin);
       if (share_of_n(window) <= options_.max_n) {
@@ -80,22 +103,13 @@ class Mutagenesis {
         for (std::size_t base = 0; base < result_.bases.size(); ++base)
           add_substitutions(window, result_.window_begin, base);
       } else {
-        result_.n_rich = known;
+        result_.n_rich = known();
       }
     } else {
       for (std::size_t base = 0; base < result_.bases.size(); ++base) mutate_alone(base);
     }
     flush();
     scorer_.finish();
-    progress_.reset();
-    if (result_.sequences == 0) {
-      throw_bad_input(
-          fmt::format("region {}: none of its bases can be scored: {} are N, {} have a window with more than "
-                      "{:.3g} of N",
-                      options_.region, result_.bases.size() - static_cast<std::size_t>(known), result_.n_rich,
-                      options_.max_n),
-          "check the region and `max_n`");
-    }
     result_.digests = scorer_.digests();
     return std::move(result_);
   }
@@ -204,17 +218,72 @@ class Mutagenesis {
   }
 
   const IsmOptions& options_;
-  Fasta fasta_;
-  ContigNames names_;
+  Fasta& fasta_;
+  const ContigNames& names_;
   Region region_;
-  SequenceScorer scorer_;
-  ModelWindow window_;
+  SequenceScorer& scorer_;
+  const ModelWindow& window_;
   IsmResult result_;
   std::vector<std::pair<std::string, std::function<void(const SequenceScores&)>>> waiting_;
   std::vector<double> reference_;    // [selected, strands] of the window at hand
   std::vector<double> alternative_;  // [strands]
-  std::optional<Progress> progress_;
+  Progress* progress_ = nullptr;
 };
+
+struct NamedRegion {
+  std::string name;
+  Region place;
+};
+
+// The regions of a BED, none of them empty or beyond its contig.
+class RegionReader {
+ public:
+  RegionReader(const std::string& path, const ContigNames& names) : bed_(path, 4), names_(names) {}
+
+  // Up to `size` of them; false at the end.
+  bool fill(std::vector<NamedRegion>& regions, std::uint64_t size) {
+    regions.clear();
+    BedRecord record;
+    while (regions.size() < size && bed_.next(record)) {
+      const std::size_t contig = names_.require(record.chrom, bed_.where());
+      if (record.end > names_[contig].length) {
+        throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", bed_.where(), record.begin,
+                                    record.end, record.chrom, names_[contig].length),
+                        "check that the regions are of this assembly");
+      }
+      if (record.begin == record.end) {
+        throw_bad_input(bed_.where() + ": the region is empty", "remove it, or give the bases around it");
+      }
+      const std::string place = format_region(names_[contig].name, record.begin, record.end);
+      regions.push_back({record.name == "." ? place : record.name, {contig, record.begin, record.end}});
+    }
+    return !regions.empty();
+  }
+
+ private:
+  BedReader bed_;
+  const ContigNames& names_;
+};
+
+std::string digest_of(const std::vector<NamedRegion>& regions, const ContigNames& names) {
+  std::string text;
+  for (const NamedRegion& region : regions) {
+    text += fmt::format("{}\t{}\t{}\t{}\n", region.name, names[region.place.contig].name, region.place.begin,
+                        region.place.end);
+  }
+  return sha256_bytes(text);
+}
+
+RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
+  RunIdentity identity = scorer_identity(context.scorer);
+  identity["reference"] = genome_fingerprint(options.fasta);
+  identity["profiles"] = fmt::format("{}", fmt::join(context.columns.selected, ","));
+  identity["window_at"] = find_name(window_names, options.window_at);
+  identity["value"] = find_name(value_names, options.value);
+  identity["window_length"] = std::to_string(context.window.length);
+  identity["max_n"] = fmt::format("{}", options.max_n);
+  return identity;
+}
 
 }  // namespace
 
@@ -227,7 +296,65 @@ IsmValue parse_ism_value(const std::string& word) {
 }
 
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
-  return Mutagenesis(options, backend).run();
+  IsmContext context(options, backend);
+  Mutagenesis mutagenesis(context, parse_region(options.region, context.names));
+  const SequenceScorer& scorer = context.scorer;
+  const std::int64_t known = mutagenesis.known(), expected = mutagenesis.expected();
+  log_info(fmt::format(
+      "{} substitutions of {} bases: {} sequences of {} bp, through {} model{} on {} strand{}: {} passes",
+      3 * known, known, expected, context.window.length, scorer.models(), scorer.models() == 1 ? "" : "s",
+      scorer.strands(), scorer.strands() == 1 ? "" : "s",
+      expected * static_cast<std::int64_t>(scorer.models() * scorer.strands())));
+  Progress progress("ism", static_cast<std::uint64_t>(expected), "sequences");
+  IsmResult result = mutagenesis.run(progress);
+  if (result.sequences == 0) {
+    throw_bad_input(
+        fmt::format("region {}: none of its bases can be scored: {} are N, {} have a window with more than "
+                    "{:.3g} of N",
+                    options.region, result.bases.size() - static_cast<std::size_t>(known), result.n_rich,
+                    options.max_n),
+        "check the region and `max_n`");
+  }
+  return result;
+}
+
+IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend) {
+  IsmContext context(options.ism, backend);
+  RegionReader reader(options.regions, context.names);
+  std::vector<NamedRegion> chunk;
+  // Names of columns are those of a result, which there is none of yet.
+  IsmResult empty;
+  empty.profiles = context.columns.profiles;
+  empty.selected = context.columns.selected;
+  std::vector<std::string> columns = ism_columns(empty);
+  columns.insert(columns.begin(), "region");
+  std::string head;
+  for (const std::string& comment : options.comments) head += "##" + comment + "\n";
+  head += fmt::format("#{}\n", fmt::join(columns, "\t"));
+  ChunkedOutputs outputs({{options.output, "ism", ChunkForm::lines, head}}, identity_of(options.ism, context),
+                         options.regions, options.work);
+  IsmRegionsTally tally;
+  if (outputs.are_whole()) return tally;
+  Progress progress("ism", 0, "sequences");
+  while (reader.fill(chunk, outputs.chunk_size())) {
+    throw_if_cancelled();
+    if (!outputs.begin(chunk.size(), digest_of(chunk, context.names))) continue;
+    for (const NamedRegion& region : chunk) {
+      const IsmResult result = Mutagenesis(context, region.place).run(progress);
+      tally.sequences += result.sequences;
+      tally.n_rich += result.n_rich;
+      tally.padded += result.padded;
+      tally.cut += result.cut;
+      ism_rows(result, [&](const std::vector<std::string>& fields) {
+        outputs.write(0, fmt::format("{}\t{}\n", escape_controls(region.name), fmt::join(fields, "\t")));
+      });
+    }
+    outputs.end();
+  }
+  if (outputs.records() == 0) throw_bad_input(options.regions + ": no regions in it", "give at least one");
+  outputs.close();
+  tally.regions = static_cast<std::int64_t>(outputs.records());
+  return tally;
 }
 
 }  // namespace bigbird

@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/tasks/chunked_outputs.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_scorer.h"
 
@@ -30,7 +32,7 @@ IsmValue parse_ism_value(const std::string& word);    // diff, lfc
 struct IsmOptions {
   std::vector<std::string> models;  // several: the mean of their predictions on each strand
   std::string fasta;
-  std::string region;    // as users type it, 1-based and closed
+  std::string region;    // as users type it, 1-based and closed; empty for mutate_regions
   std::string profiles;  // as select_profiles takes it; empty: all
   IsmWindow window_at = IsmWindow::automatic;
   // reverse: the window lies and is read as on the reverse strand; both: the forward window and its reverse
@@ -72,6 +74,27 @@ struct IsmResult {
 // log fold change of what is no probability.
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
 
+// Every region of a BED by itself, as mutate_region does it; a base may be in several.
+struct IsmRegionsOptions {
+  IsmOptions ism;  // without a region
+  std::string regions;
+  std::string output = "-";
+  std::vector<std::string> comments;  // provenance, without "##"
+  ChunkedWork work;                   // a chunk has so many regions
+};
+// Counts of what was done now; but for the first as in IsmResult.
+struct IsmRegionsTally {
+  std::int64_t regions = 0;  // of the file
+  std::int64_t sequences = 0;
+  std::int64_t n_rich = 0;
+  std::int64_t padded = 0;
+  std::int64_t cut = 0;
+};
+// A table: columns region (the name in the BED, else as CHROM:FROM-TO), chrom, pos, ref, alt and "K:NAME" for
+// each profile K; rows as write_ism has them, region after region, "." in one of which no base can be scored.
+// Errors: as mutate_region and, of a shard or a resumed run, ChunkedOutputs.
+IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend);
+
 // By the suffix of `path`. .npy: float32 [profiles, bases, 4], with STEM.rows.tsv (#base chrom pos ref) and
 // STEM.profiles.tsv (#row index name group). .tsv, .tsv.gz or "-": columns chrom, pos (1-based), ref, alt and
 // "K:NAME" for each profile K; a row for each substitution, "." where there is no value, one row with alt "."
@@ -79,5 +102,9 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
 void write_ism(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments);
 // The Error of write_ism, before any work.
 void check_ism_path(const std::string& path);
+
+// Columns and rows of the table.
+std::vector<std::string> ism_columns(const IsmResult& result);
+void ism_rows(const IsmResult& result, const std::function<void(const std::vector<std::string>&)>& row);
 
 }  // namespace bigbird

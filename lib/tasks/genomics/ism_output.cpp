@@ -18,28 +18,8 @@ std::string number(float value) {
 
 void write_table(const std::string& path, const IsmResult& result, const std::vector<std::string>& comments) {
   OutputStream out(path);
-  std::vector<std::string> columns = {"chrom", "pos", "ref", "alt"};
-  for (const std::size_t profile : result.selected)
-    columns.push_back(fmt::format("{}:{}", profile, result.profiles[profile].name));
-  TsvWriter table(out, columns, comments);
-  std::vector<std::string> fields;
-  for (std::size_t base = 0; base < result.bases.size(); ++base) {
-    const char reference = result.bases[base];
-    const std::string position = std::to_string(result.begin + static_cast<std::int64_t>(base) + 1);
-    if (reference == 'N') {
-      fields = {result.chrom, position, "N", "."};
-      fields.resize(columns.size(), ".");
-      table.row(fields);
-      continue;
-    }
-    for (std::size_t letter = 0; letter < ism_letters.size(); ++letter) {
-      if (ism_letters[letter] == reference) continue;
-      fields = {result.chrom, position, std::string(1, reference), std::string(1, ism_letters[letter])};
-      for (std::size_t i = 0; i < result.selected.size(); ++i)
-        fields.push_back(number(result.at(i, base)[letter]));
-      table.row(fields);
-    }
-  }
+  TsvWriter table(out, ism_columns(result), comments);
+  ism_rows(result, [&](const std::vector<std::string>& fields) { table.row(fields); });
   out.close();
 }
 
@@ -67,6 +47,34 @@ void write_matrix(const std::string& path, const IsmResult& result,
 }
 
 }  // namespace
+
+std::vector<std::string> ism_columns(const IsmResult& result) {
+  std::vector<std::string> columns = {"chrom", "pos", "ref", "alt"};
+  for (const std::size_t profile : result.selected)
+    columns.push_back(fmt::format("{}:{}", profile, result.profiles[profile].name));
+  return columns;
+}
+
+void ism_rows(const IsmResult& result, const std::function<void(const std::vector<std::string>&)>& row) {
+  std::vector<std::string> fields;
+  for (std::size_t base = 0; base < result.bases.size(); ++base) {
+    const char reference = result.bases[base];
+    const std::string position = std::to_string(result.begin + static_cast<std::int64_t>(base) + 1);
+    if (reference == 'N') {
+      fields = {result.chrom, position, "N", "."};
+      fields.resize(fields.size() + result.selected.size(), ".");
+      row(fields);
+      continue;
+    }
+    for (std::size_t letter = 0; letter < ism_letters.size(); ++letter) {
+      if (ism_letters[letter] == reference) continue;
+      fields = {result.chrom, position, std::string(1, reference), std::string(1, ism_letters[letter])};
+      for (std::size_t i = 0; i < result.selected.size(); ++i)
+        fields.push_back(number(result.at(i, base)[letter]));
+      row(fields);
+    }
+  }
+}
 
 void check_ism_path(const std::string& path) {
   for (const char* suffix : {".npy", ".tsv", ".tsv.gz"}) {

@@ -1,0 +1,139 @@
+// The script for Slurm, run with an sbatch that does at once what it is given: its merged output has the
+// bytes of one run, for every verb of genomics that takes shards; what cannot be made into a script is
+// refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/cli/text_fixture.h"
+#include "tests/cli/variants_fixture.h"
+
+namespace bigbird::testing {
+namespace {
+
+class ClusterSbatch : public TextFixture {
+ protected:
+  static void SetUpTestSuite() {
+    TextFixture::SetUpTestSuite();
+    // As sbatch: options, then the script on stdin; the tasks of an array one after the other; their number
+    // on stdout. What it was asked is kept.
+    write("bin/sbatch", R"(#!/usr/bin/env bash
+set -e
+echo "$*" >> "$ASKED"
+cat > "$ASKED.script"
+for word in "$@"; do
+  case $word in
+    --array=*) tasks=${word#--array=1-}; tasks=${tasks%%%*} ;;
+    --output=*) log=${word#--output=} ;;
+  esac
+done
+for task in $(seq "${tasks:-1}"); do
+  SLURM_JOB_ID=$((100 + task)) SLURM_ARRAY_TASK_ID=$task bash "$ASKED.script" >> "${log/\%a/$task}" 2>&1
+done
+echo 100
+)");
+    // The end of a job, and a job that is queued again.
+    write("bin/squeue", "#!/bin/sh\ndate -d '+1 hour' +%Y-%m-%dT%H:%M:%S\n");
+    write("bin/scontrol", "#!/bin/sh\necho \"scontrol $*\" >> \"$ASKED\"\n");
+    for (const char* name : {"bin/sbatch", "bin/squeue", "bin/scontrol"})
+      std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+    TinyClassifier shape;
+    write_tiny_classifier(path("chromatin"), shape);
+    shape.problem = ProblemType::single_label;
+    shape.profiles = {{"promoter", "."}};
+    shape.labels = 2;
+    shape.window = {"promoter", 100, 60, 1};
+    write_tiny_classifier(path("promoter"), shape);
+    CounterRng random(6, Purpose::test, 0);
+    std::string bases;
+    for (int i = 0; i < 3000; ++i) bases += "ACGT"[random.below(4)];
+    write("genome.fa", ">chr1\n" + bases + "\n");
+    std::string bins, variants = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+    for (int i = 0; i < 20; ++i)
+      bins += "chr1\t" + std::to_string(i * 40) + "\t" + std::to_string(i * 40 + 20) + "\n";
+    for (std::size_t i = 100; i < 1000; i += 45)
+      variants += "chr1\t" + std::to_string(i + 1) + "\t.\t" + bases[i] + "\t" +
+                  (bases[i] == 'A' ? "C" : "A") + "\t.\t.\t.\n";
+    write("bins.bed", bins);
+    write("in.vcf", variants);
+    write("region.bed", "chr1\t1000\t1002\nchr1\t1100\t1102\nchr1\t1200\t1201\n");
+  }
+  static std::string file(const std::string& name) { return read_text(path(name)); }
+  static bool exists(const std::string& name) { return std::filesystem::exists(path(name)); }
+
+  // The command through the script and by itself: the same bytes.
+  static void same(const Words& command, const std::string& output, const Words& more = {},
+                   const Words& others = {}) {
+    const auto with = [&](const std::string& stem) {
+      Words words = command + Words{"-o", path(stem + output)};
+      for (std::size_t i = 0; i + 1 < others.size(); i += 2)
+        words = words + Words{others[i], path(stem + others[i + 1])};
+      return words;
+    };
+    must(with("whole"));
+    const std::string script =
+        must(Words{"cluster", "sbatch", "--shards", "3", "--program", bigbird_binary()} + more +
+             with("sharded"))
+            .out;
+    const std::string to = write("submit.sh", script);
+    const std::string run = "cd '" + path("") + "' && PATH='" + path("bin") + "':$PATH ASKED='" +
+                            path("asked") + "' bash '" + to + "' > '" + path("said") + "' 2>&1";
+    std::filesystem::remove(path("asked"));
+    ASSERT_EQ(std::system(run.c_str()), 0) << script << file("said");
+    EXPECT_TRUE(file("whole" + output) == file("sharded" + output)) << output;
+    for (std::size_t i = 1; i < others.size(); i += 2)
+      EXPECT_TRUE(file("whole" + others[i]) == file("sharded" + others[i])) << others[i];
+    EXPECT_TRUE(holds(file("said"), "shards: job 100; merge: job 100; logs: ")) << file("said");
+    EXPECT_EQ(std::system(("bash -n '" + to + "'").c_str()), 0);
+    EXPECT_EQ(std::system(run.c_str()), 0) << "again";
+    EXPECT_TRUE(holds(file("sharded" + output + ".shards/1.log"), "whole already")) << output;
+  }
+};
+
+TEST_F(ClusterSbatch, TheScriptGivesTheBytesOfOneRun) {
+  const Words genome = {"-f", path("genome.fa")};
+  same(Words{"variants", "-m", path("chromatin"), path("in.vcf"), "--chunk", "4"} + genome, ".vcf.gz");
+  same(Words{"chromatin", "predict", "-m", path("chromatin"), "-R", path("bins.bed"), "-O", "bigwig",
+             "--profiles", "1", "--chunk", "4"} +
+           genome,
+       ".bw");
+  same(Words{"promoter", "scan", "-m", path("promoter"), "--step", "20", "--chunk", "30", "--threshold",
+             "0.3"} +
+           genome,
+       ".bedgraph.gz", {}, {"--calls", ".calls.bed", "--summary", ".counts.json"});
+  same(Words{"embed", "-m", path("chromatin"), "-R", path("bins.bed"), "--chunk", "4"} + genome, ".npy");
+  same(Words{"ism", "-m", path("chromatin"), "-R", path("region.bed"), "--chunk", "1"} + genome, ".tsv");
+}
+
+TEST_F(ClusterSbatch, SlurmIsAskedForWhatWasTyped) {
+  same({"variants", "-m", path("chromatin"), "-f", path("genome.fa"), path("in.vcf")}, ".tsv",
+       {"--at-once", "2", "--cpus-per-task", "2", "--mem", "900M", "--time", "30", "--partition", "long",
+        "--account", "lab x", "--folder", "parts here"});
+  const std::string asked = file("asked");
+  EXPECT_TRUE(holds(asked, "--array=1-3%2 ")) << asked;
+  EXPECT_TRUE(holds(asked, "--cpus-per-task=2 --mem=900M --time=30 --partition=long --account=lab x"))
+      << asked;
+  EXPECT_TRUE(holds(asked, "--output=parts here/%a.log")) << asked;
+  EXPECT_TRUE(holds(asked, "--dependency=afterok:100 --kill-on-invalid-dep=yes")) << asked;
+}
+
+TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {
+  const auto script = [&](const Words& more) { return Words{"cluster", "sbatch", "--shards", "3"} + more; };
+  const Words good = {"variants", "-m", "m", "-f", "g.fa", "in.vcf", "-o", "out.vcf"};
+  EXPECT_TRUE(holds(must(script(good)).out,
+                    "variants -m m -f g.fa in.vcf --shard \"$SLURM_ARRAY_TASK_ID/3\" --resume auto"));
+  refused(script({}), 2, "no command");
+  refused(script({"variants", "merge", "a"}), 2, "names no output file");
+  refused(script({"pretrain", "-o", "run"}), 2, "pretrain takes no --shard");
+  refused(script({"variants", "-m", "m", "in.vcf"}), 2, "names no output file");
+  refused(script({"variants", "-m", "m", "in.vcf", "-o", "-"}), 2, "names no output file");
+  for (const char* own : {"--shard=1/2", "--resume", "--force", "--stop-before=1m"})
+    refused(script(good + Words{own}), 2, "in the command");
+  refused(script(Words{"--stop-before", "soon"} + good), 2, "no duration");
+  refused(Words{"cluster", "sbatch"} + good, 2, "--shards");
+  EXPECT_FALSE(holds(must(script(Words{"--stop-before", "0"} + good)).out, "--stop-before"));
+}
+
+}  // namespace
+}  // namespace bigbird::testing
