@@ -109,7 +109,8 @@ TEST_F(NumberShards, AScanHasItsCallsAndTracksAcrossTheBordersOfShards) {
          {suffix, ".plus" + suffix, ".minus" + suffix, std::string(".bed"), suffix + ".summary.json"}) {
       EXPECT_TRUE(file("whole" + end) == file("merged" + end)) << end;
     }
-    EXPECT_GT(std::count(file("whole.bed").begin(), file("whole.bed").end(), '\n'), 6);
+    const std::string calls = file("whole.bed");
+    EXPECT_GT(std::count(calls.begin(), calls.end(), '\n'), 6);
   }
   // What is scored does not depend on the size of chunks.
   Words other = scan({"--per-strand", "--tss", path("tss.bed"), "--merge-distance", "60"});
