@@ -96,8 +96,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
              "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
              "bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
              "--profiles 0,125-130 -o tracks",
-             "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2",
-             "bigbird chromatin predict -m run/final windows.fa"});
+             "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
   PredictCommand typed;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", typed.models, "Model folder of chromatin finetune; several are averaged")
