@@ -13,6 +13,7 @@
 
 #include "lib/data/token_shards.h"
 #include "lib/tokenization/tokenizer.h"
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 
@@ -20,8 +21,6 @@ namespace bigbird::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
 const std::string e_acute = "\xC3\xA9";
 
 // Sixty documents about a few things, ten lines each, and their vocabulary: made once.

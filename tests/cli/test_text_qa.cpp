@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_question_model.h"
 
 namespace bigbird::testing {
 namespace {
-
-using Words = std::vector<std::string>;
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

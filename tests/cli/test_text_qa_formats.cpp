@@ -13,13 +13,12 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_answer_model.h"
 
 namespace bigbird::testing {
 namespace {
-
-using Words = std::vector<std::string>;
 
 class TextQaFormats : public ::testing::Test {
  protected:

@@ -8,13 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_encoder.h"
 
 namespace bigbird::testing {
 namespace {
-
-using Words = std::vector<std::string>;
 
 class TrainingChoices : public ::testing::Test {
  protected:

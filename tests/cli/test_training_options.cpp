@@ -15,18 +15,12 @@
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/training/run_folder.h"
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_encoder.h"
 
 namespace bigbird::testing {
 namespace {
-
-using Words = std::vector<std::string>;
-
-Words operator+(Words first, const Words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 
 // One small genome, vocabulary, encoder and a data set for every verb.
 class TrainingOptionsOf : public ::testing::TestWithParam<std::string> {

@@ -14,6 +14,7 @@
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/network/layout.h"
+#include "tests/cli/words.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_text_data.h"
 
@@ -64,17 +65,6 @@ inline std::string tiny_text(std::uint64_t number) {
             std::string(1, static_cast<char>('a' + (state >> 40) % 26));
   }
   return text;
-}
-
-using Words = std::vector<std::string>;
-
-inline Words operator+(Words first, const Words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-inline bool holds(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
 }
 
 // A folder for all tests of a suite, and commands in it that must end well or be refused.
