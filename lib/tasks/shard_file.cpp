@@ -162,13 +162,15 @@ MergedShards::MergedShards(const std::vector<std::string>& paths) {
       if (last.data() != nullptr) shard.chunks.push_back(last);
       last = parts.next();
     }
-    const Json end = Json::parse(last, nullptr, false);
-    if (end.is_discarded() || !end.is_object() ||
-        end.value("chunks", std::uint64_t{0}) != shard.chunks.size()) {
+    try {
+      const Json end = Json::parse(last);
+      shard.records = end.at("records").get<std::uint64_t>();
+      shard.input_digest = end.at("sha256").get<std::string>();
+      if (end.at("chunks").get<std::uint64_t>() != shard.chunks.size())
+        throw_bad_input(paths[i] + ": is cut short", run_again);
+    } catch (const Json::exception&) {  // the last part is a chunk
       throw_bad_input(paths[i] + ": is cut short", run_again);
     }
-    shard.records = end.value("records", std::uint64_t{0});
-    shard.input_digest = end.value("sha256", "");
     ShardFacts& of = facts.emplace_back(ShardFacts{paths[i], shard.header.shard, {}});
     of.same = {{"of other verbs", shard.header.kind},
                {"sizes of chunks differ", std::to_string(shard.header.chunk)},

@@ -235,11 +235,12 @@ TEST_F(NumberShards, AStoppedRunGoesOnToTheSameBytes) {
   struct Case {
     Words command;
     std::string name;
+    const char* chunk;
   };
-  for (const Case& one : {Case{predict({"-O", "h5"}), "killed.h5"}, Case{scan({}), "killed.bedgraph"},
-                          Case{embed({}), "killed.npy"}}) {
+  for (const Case& one : {Case{predict({"-O", "h5"}), "killed.h5", "1"},
+                          Case{scan({}), "killed.bedgraph", "8"}, Case{embed({}), "killed.npy", "1"}}) {
     Words command = one.command + Words{"-o", path(one.name), "--resume", "auto"};
-    *(std::find(command.begin(), command.end(), "--chunk") + 1) = "1";
+    *(std::find(command.begin(), command.end(), "--chunk") + 1) = one.chunk;  // some 70 of them
     Running running(command, path("stderr"));
     ASSERT_TRUE(running.wait_until([&] { return exists(one.name + ".parts/chunk-00000002"); }))
         << running.error();
@@ -251,6 +252,8 @@ TEST_F(NumberShards, AStoppedRunGoesOnToTheSameBytes) {
     EXPECT_TRUE(file(one.name) == file(whole)) << one.name;
     EXPECT_FALSE(exists(one.name + ".parts"));
     EXPECT_TRUE(holds(must(command).err, "is whole already, and of this run")) << one.name;
+    write(one.name + ".run.json", "{\"files\": [1]}");
+    EXPECT_FALSE(holds(must(command).err, "is whole already"));
     write(one.name, "cut");
     must(command);
     EXPECT_TRUE(file(one.name) == file(whole)) << one.name;

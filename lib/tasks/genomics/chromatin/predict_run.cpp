@@ -138,6 +138,10 @@ OutputFacts facts_of(const std::string& text, const std::string& path) {
       facts.contigs.push_back({contig.at(0).get<std::string>(), contig.at(1).get<std::int64_t>()});
     facts.variants = json.at("variants").get<std::vector<std::string>>();
     facts.comments = json.at("comments").get<std::vector<std::string>>();
+    for (const std::size_t profile : facts.columns.selected) {
+      if (profile >= facts.columns.profiles.size())
+        throw_bad_input(fmt::format("{}: there is no profile {}", path, profile), "run this shard again");
+    }
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
                     "run this shard again");
@@ -161,6 +165,8 @@ class PredictionFiles {
     std::span<const float> left = chunk.values;
     for (const PredictedRow& row : chunk.rows) {
       const bool scored = row.status == PredictionStatus::scored;
+      if (is_track(facts_.format) && row.contig >= facts_.contigs.size())
+        throw_bad_input(path + ": predictions of a contig that is not there", "run this shard again");
       const auto values = [&] {
         if (scored && left.size() < width_) {
           throw_bad_input(path + ": the part is cut short", "remove it and resume again");

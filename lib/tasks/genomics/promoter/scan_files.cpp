@@ -131,6 +131,8 @@ void ScanFiles::write(const ScannedPosition& scored) {
   const bool on_minus = std::isnan(scored.plus) || scored.minus > scored.plus;
   const double score = on_minus ? scored.minus : scored.plus;
   const auto contig = static_cast<std::size_t>(scored.contig);
+  if (contig >= facts_.contigs.size())
+    throw_bad_input(paths_.output + ": scores of a contig that is not there", "run the shards again");
   ++summary_.scored;
   tracks_[0]->add(contig, scored.position, scored.end, static_cast<float>(score));
   for (std::size_t strand = 0; strand + 1 < tracks_.size(); ++strand) {
