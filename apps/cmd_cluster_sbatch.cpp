@@ -184,7 +184,7 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
             task + "\n";
   } else {
     text +=
-        "# Slurm tells the end of the job since version 22.05.\n"
+        "# The end of the job, where Slurm does not tell it by itself.\n"
         "export SLURM_JOB_END_TIME=\"${SLURM_JOB_END_TIME:-$(date -d \"$(squeue -h -j \"$SLURM_JOB_ID\" -o %e)\" +%s)}\"\n"
         "status=0\n" +
         task +

@@ -98,6 +98,7 @@ void write_output_shard(const std::string& output, const OutputShard& shard) {
 
 OutputShard read_output_shard(const std::string& output) {
   const std::string path = output_shard_path(output);
+  if (!file_exists(output)) throw_bad_input(output + ": no such file", "give the outputs of all shards");
   if (!file_exists(path)) {
     const bool is_variants = file_exists(output + ".summary.json");
     throw_bad_input(path + ": there is nothing that says which shard this is of",

@@ -210,6 +210,8 @@ TEST_F(NumberShards, MergeRefusesWhatIsNotOneRun) {
   never({"half1", "fewer"}, "made from different records");
   must(scan({"-o", path("scanned"), "--shard", "2/2"}));
   never({"half1", "scanned"}, "of other verbs");
+  never({"half1", "nowhere"}, "nowhere");
+  never({"nowhere"}, "nowhere: no such file");
   write("text", "#id\n");
   never({"half1", "text"}, "text: no shard");
   const std::string whole = file("half2");
