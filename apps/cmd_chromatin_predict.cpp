@@ -156,7 +156,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   options.variants = typed.variants;
   options.work = typed.work.work(verb);
   const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer);
-  say(counts, typed.max_n);
+  if (counts.rows > 0) say(counts, typed.max_n);  // nothing was done where the output was whole already
   verb.set_throughput(static_cast<double>(counts.rows), "windows");
   return 0;
 }

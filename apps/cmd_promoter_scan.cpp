@@ -103,6 +103,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const PromoterScanSummary summary = promoter_scan(options, *backend);
+  if (summary.positions == 0) return 0;  // the output was whole already, or the shard has no chunk
   log_info(
       fmt::format("{} of {} positions scored, {} windows; left out: {} beyond their contig, {} rich in N",
                   summary.scored, summary.positions, summary.windows, summary.beyond_contig, summary.n_rich));
