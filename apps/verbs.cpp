@@ -62,6 +62,7 @@ const std::vector<VerbRow>& verb_table() {
        cmd_text_glue_evaluate},
       {"Work in parts", nullptr, nullptr},
       {"merge", "put the outputs of shards of any other verb together", cmd_merge},
+      {"cluster plan", "say what scoring a VCF costs, and into how many shards to cut it", cmd_cluster_plan},
       {"cluster sbatch", "print a script that has Slurm run a verb in shards and merge them",
        cmd_cluster_sbatch},
       {"Machine and shell", nullptr, nullptr},

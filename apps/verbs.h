@@ -42,6 +42,7 @@ int cmd_info(int argc, char** argv);
 int cmd_ism(int argc, char** argv);
 int cmd_liftover(int argc, char** argv);
 int cmd_man(int argc, char** argv);
+int cmd_cluster_plan(int argc, char** argv);
 int cmd_cluster_sbatch(int argc, char** argv);
 int cmd_merge(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);

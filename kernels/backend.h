@@ -65,11 +65,16 @@ class Backend {
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
   virtual ElementType element_type() const { return ElementType::fp32; }
+  // Whether the rows of every sequence must fill its last block. Where they need not, a forward pass can
+  // leave the padding out: it changes no other row.
+  virtual bool wants_whole_blocks() const { return true; }
   // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
   virtual bool asynchronous() const { return false; }
 
   // --- its memory
 
+  // Whether that is the memory of the program: what allocate() returns can be read and written.
+  virtual bool in_host_memory() const { return false; }
   // Bytes that are free on a device with memory of its own; 0: it works in the memory of the program.
   virtual std::size_t free_memory() const { return 0; }
   // Everything that allocate() will be asked for, in one piece; may be left out. Once, before the first

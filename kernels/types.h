@@ -224,9 +224,10 @@ struct BlockPlanView {
 };
 
 // A ragged batch as attention sees it. Sequence s owns rows token_offsets[s] .. token_offsets[s + 1] of every
-// (T, *) matrix; that count is plans[s].blocks * block_size. Its first lengths[s] tokens are real; the rest
-// is padding: never attended to, and exact zeros in the output. With query_lengths, at least lengths each,
-// the first of those rows see the keys as real tokens do, as full attention in Hugging Face lets padding.
+// (T, *) matrix, which begin plans[s].blocks blocks; the last block is whole wherever the backend wants whole
+// blocks, and in a backward pass. Its first lengths[s] tokens are real; the rest is padding: never attended
+// to, and exact zeros in the output. With query_lengths, at least lengths each, the first of those rows see
+// the keys as real tokens do, as full attention in Hugging Face lets padding.
 struct AttentionBatch {
   Index slot = 0;        // which of the slots of Backend::prepare_attention() holds this batch
   Index sequences = 0;   // B

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "kernels/cpu/level.h"
+#include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
 
@@ -53,16 +54,7 @@ struct AmxKernels {
   void (*pack_b)(const AmxOperand& from, Index parts, void* to);
   // c (+)= a b on the calling thread.
   void (*multiply)(const AmxProduct& product);
-
-  // Attention, for heads whose keys and values were packed block by block, blocks attention_packed_bytes
-  // apart. Scratch is counted in floats.
-  Index (*attention_packed_bytes)(Index block_size, Index head_size, Index parts);
-  void (*attention_pack_block)(const AttentionHead& head, Index block, Index parts, void* to);
-  Index (*attention_forward_scratch)(Index block_size, Index head_size, Index parts);
-  // As Level::attention_forward_block.
-  void (*attention_forward_block)(const AttentionHead& head, const void* packed, Index parts,
-                                  Index query_block, float* out, Index out_stride, float* log_sum_exp,
-                                  float* scratch);
+  PackedAttention attention;
 };
 
 // Null when the processor or the kernel of the operating system does not offer tiles, when the program was

@@ -27,6 +27,7 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   view.head_size = batch.head_size;
   view.block_size = batch.block_size;
   view.blocks = plan.blocks;
+  view.rows = batch.token_offsets[sequence + 1] - first;
   view.length = batch.lengths[sequence];
   view.query_length = batch.query_lengths != nullptr ? batch.query_lengths[sequence] : view.length;
   view.row_offsets = plan.row_offsets + head * plan.blocks;
@@ -43,6 +44,13 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
 // Heads that are copied and worked on together in the forward pass: enough tasks for many threads.
 Index heads_in_group(Index blocks) {
   return std::max<Index>(1, 256 / std::max<Index>(1, blocks));
+}
+
+// Whether a thread can take whole heads: enough of them that none waits for the last one. Then their keys and
+// values stay in its cache, and the threads meet once instead of twice for every sequence.
+bool heads_are_tasks(const AttentionBatch& batch) {
+  constexpr Index tasks_of_a_thread = 6;
+  return batch.sequences * batch.heads >= tasks_of_a_thread * thread_count();
 }
 
 void copy_rows(const float* from, Index from_stride, float* to, Index to_stride, Index rows, Index width) {
@@ -70,24 +78,31 @@ Index longest_sequence(const AttentionBatch& batch) {
 
 std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   const Index block_size = limits.block_size, head_size = limits.head_size;
-  const Index blocks = limits.longest / block_size;
+  const Index blocks = pieces(limits.longest, block_size);
   const Index head_floats = blocks * block_size * head_size;
-  const Index forward = heads_in_group(blocks) * 2 * head_floats +
-                        thread_count() * level_.attention_forward_scratch(block_size, head_size);
+  const Index together = std::max<Index>(heads_in_group(blocks), thread_count());  // heads that are packed
+  const Index forward =
+      together * 2 * head_floats + thread_count() * level_.attention_forward_scratch(block_size, head_size);
   Index packed = 0;
-  if (attention_by_amx(block_size)) {
+  if (attention_is_packed(block_size)) {
     const Index parts = precision_ == Precision::bf16 ? 1 : 3;
-    packed = heads_in_group(blocks) * blocks * amx_->attention_packed_bytes(block_size, head_size, parts) /
+    packed = together * blocks * packed_attention_->packed_bytes(block_size, head_size, parts) /
                  Index{sizeof(float)} +
-             thread_count() * amx_->attention_forward_scratch(block_size, head_size, parts);
+             thread_count() * packed_scratch(block_size, head_size, parts);
   }
   const Index backward =
       thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
   return static_cast<std::size_t>(std::max({forward, packed, backward})) * sizeof(float);
 }
 
-bool CpuBackend::attention_by_amx(Index block_size) const {
-  return amx_ != nullptr && block_size % amx_group == 0;
+bool CpuBackend::attention_is_packed(Index block_size) const {
+  return packed_attention_ != nullptr && block_size % packed_attention_->block_multiple == 0;
+}
+
+// Of one thread, in whole cache lines: the packed blocks lie behind it.
+Index CpuBackend::packed_scratch(Index block_size, Index head_size, Index parts) const {
+  constexpr Index line = 16;
+  return pieces(packed_attention_->forward_scratch(block_size, head_size, parts), line) * line;
 }
 
 // As attention_forward below; keys and values are not copied but packed.
@@ -96,14 +111,34 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const Index parts = precision_ == Precision::bf16 ? 1 : 3;
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
-  const Index scratch_size = amx_->attention_forward_scratch(batch.block_size, head_size, parts);
+  const Index scratch_size = packed_scratch(batch.block_size, head_size, parts);
   const Index packed_floats =
-      amx_->attention_packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
-  const Index most_blocks = longest_sequence(batch) / batch.block_size;
-  const Index most_heads = std::min(batch.heads, heads_in_group(most_blocks));
+      packed_attention_->packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
+  const Index most_blocks = pieces(longest_sequence(batch), batch.block_size);
+  const bool whole_heads = heads_are_tasks(batch);
+  const Index most_heads = whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks));
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
   float* const packed = scratch + scratch_size * thread_count();
+  if (whole_heads) {
+    parallel_for_worker(
+        static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
+          const Index sequence = static_cast<Index>(task) / batch.heads;
+          const Index head = static_cast<Index>(task) % batch.heads;
+          const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+          float* const own = packed + worker * most_blocks * packed_floats;
+          const AttentionHead view = view_of(batch, sequence, head, inputs);
+          for (Index block = 0; block < blocks; ++block)
+            packed_attention_->pack_block(view, block, parts, own + block * packed_floats);
+          for (Index block = 0; block < blocks; ++block) {
+            packed_attention_->forward_block(
+                view, own, parts, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
+                log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
+                scratch + scratch_size * worker);
+          }
+        });
+    return;
+  }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
     const Index start = batch.token_offsets[sequence];
     const Index blocks = batch.plans[sequence]->blocks;
@@ -111,14 +146,14 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
       const Index heads = std::min(most_heads, batch.heads - first_head);
       parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
         const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
-        amx_->attention_pack_block(view_of(batch, sequence, first_head + head, inputs), block, parts,
-                                   packed + static_cast<Index>(task) * packed_floats);
+        packed_attention_->pack_block(view_of(batch, sequence, first_head + head, inputs), block, parts,
+                                      packed + static_cast<Index>(task) * packed_floats);
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         // Head by head: its packed keys and values are about as large as the second-level cache.
         const Index head = static_cast<Index>(task) / blocks;
         const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
-        amx_->attention_forward_block(
+        packed_attention_->forward_block(
             view_of(batch, sequence, first_head + head, inputs), packed + head * blocks * packed_floats,
             parts, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
             log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
@@ -130,17 +165,43 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
 
 void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                    float* log_sum_exp) {
-  if (attention_by_amx(batch.block_size)) {
+  if (attention_is_packed(batch.block_size)) {
     return attention_forward_packed(batch, inputs, out, log_sum_exp);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const Index scratch_size = level_.attention_forward_scratch(batch.block_size, head_size);
   const Index longest = longest_sequence(batch);
-  const Index most_heads = std::min(batch.heads, heads_in_group(longest / batch.block_size));
+  const bool whole_heads = heads_are_tasks(batch);
+  const Index most_heads =
+      whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(pieces(longest, batch.block_size)));
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
   float* const packed = scratch + scratch_size * thread_count();
+  if (whole_heads) {
+    parallel_for_worker(
+        static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
+          const Index sequence = static_cast<Index>(task) / batch.heads;
+          const Index head = static_cast<Index>(task) % batch.heads;
+          const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+          AttentionHead view = view_of(batch, sequence, head, inputs);
+          float* const keys = packed + worker * 2 * longest * head_size;
+          float* const values = keys + view.length * head_size;
+          copy_rows(view.k, view.k_stride, keys, head_size, view.length, head_size);
+          copy_rows(view.v, view.v_stride, values, head_size, view.length, head_size);
+          view.k = keys;
+          view.v = values;
+          view.k_stride = head_size;
+          view.v_stride = head_size;
+          for (Index block = 0; block < blocks; ++block) {
+            level_.attention_forward_block(
+                view, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
+                log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
+                scratch + scratch_size * worker);
+          }
+        });
+    return;
+  }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
     const Index start = batch.token_offsets[sequence];
     const Index blocks = batch.plans[sequence]->blocks;

@@ -16,6 +16,7 @@
 #endif
 
 #include "kernels/cpu/onednn_bf16.h"
+#include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
 namespace {
@@ -69,7 +70,7 @@ double least_seconds(const Work& work) {
 // the base size.
 double gain_of_instructions(const Level& level) {
   constexpr Index m = OnednnBf16Product::rows, n = 768, k = 3072;
-  const OnednnBf16Product product(n, k);
+  const OnednnBf16Product product(n, k, n);
   const Aligned<std::uint16_t> a(m * k * 2), b(n * k * 2);
   const Aligned<std::byte> packed(product.packed_bytes());
   const Aligned<std::byte> scratch(std::max(product.pack_scratch_bytes(), product.multiply_scratch_bytes()));
@@ -113,6 +114,19 @@ Bf16Choice choose(const Level& level) {
 }
 
 }  // namespace
+
+#if defined(BIGBIRD_HAVE_AVX512_BF16)
+namespace avx512_bf16 {
+extern const PackedAttention attention;
+}
+const PackedAttention* avx512_bf16_attention() {
+  return &avx512_bf16::attention;
+}
+#else
+const PackedAttention* avx512_bf16_attention() {
+  return nullptr;
+}
+#endif
 
 const Bf16Choice& bf16_choice(const Level& level) {
   static const Bf16Choice choice = choose(level);

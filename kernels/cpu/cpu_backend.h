@@ -3,6 +3,7 @@
 // number of threads.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "kernels/cpu/cpu_options.h"
 #include "kernels/cpu/level.h"
 #include "kernels/cpu/onednn_bf16.h"
+#include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
 
@@ -45,6 +47,8 @@ class CpuBackend final : public Backend {
   std::string name() const override { return "cpu"; }
   std::string details() const override;
   Precision precision() const override { return precision_; }
+  bool wants_whole_blocks() const override { return false; }
+  bool in_host_memory() const override { return true; }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void upload(void* device, const void* host, std::size_t bytes) override;
@@ -77,7 +81,8 @@ class CpuBackend final : public Backend {
   void multiply_packed(const Product& product, const After& after);
 
   void require_fp32() const;
-  bool attention_by_amx(Index block_size) const;
+  bool attention_is_packed(Index block_size) const;
+  Index packed_scratch(Index block_size, Index head_size, Index parts) const;
   void attention_forward_packed(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                 float* log_sum_exp);
 
@@ -86,7 +91,8 @@ class CpuBackend final : public Backend {
   const AmxKernels* const amx_;  // null: not to be used
   const Precision precision_;
   const bool onednn_bf16_;
-  std::map<std::pair<Index, Index>, OnednnBf16Product> bf16_products_;  // by (n, k)
+  const PackedAttention* const packed_attention_;                    // null: that of the level
+  std::map<std::array<Index, 3>, OnednnBf16Product> bf16_products_;  // by (n, k, c_row)
   ScratchBuffer scratch_;
 };
 

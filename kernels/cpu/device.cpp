@@ -1,4 +1,5 @@
 // The CPU as a device: how it computes, in words, and its memory, which is ordinary memory.
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -10,6 +11,7 @@
 #include "kernels/cpu/bf16_choice.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/partition.h"
 #include "kernels/parallel.h"
 
 namespace bigbird::kernels {
@@ -17,6 +19,7 @@ namespace bigbird::kernels {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr Index bytes_per_task = Index{4} << 20;  // of memory that is copied or cleared
 
 // Large buffers ask for large pages: rows of activations lie kilobytes apart, and with small pages attention
 // and the matrix products lose up to a third of their time to address translation.
@@ -57,7 +60,10 @@ CpuBackend::CpuBackend(const CpuOptions& options)
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
       onednn_bf16_(precision_ == Precision::bf16 && amx_ == nullptr && use_onednn_ &&
-                   bf16_choice(level_).by_instructions) {}
+                   bf16_choice(level_).by_instructions),
+      packed_attention_(amx_ != nullptr ? &amx_->attention
+                        : onednn_bf16_  ? avx512_bf16_attention()
+                                        : nullptr) {}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(options);
@@ -98,14 +104,21 @@ void CpuBackend::release(void* memory) noexcept {
 void CpuBackend::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memmove(to, from, bytes);
 }
+// The weights of a model arrive here and in zero(), in memory that nothing has touched: its pages are made by
+// all threads.
 void CpuBackend::upload(void* device, const void* host, std::size_t bytes) {
-  copy(device, host, bytes);
+  parallel_pieces(static_cast<Index>(bytes), bytes_per_task, [&](Index first, Index count) {
+    copy(static_cast<std::byte*>(device) + first, static_cast<const std::byte*>(host) + first,
+         static_cast<std::size_t>(count));
+  });
 }
 void CpuBackend::download(void* host, const void* device, std::size_t bytes) {
   copy(host, device, bytes);
 }
 void CpuBackend::zero(void* device, std::size_t bytes) {
-  if (bytes > 0) std::memset(device, 0, bytes);
+  parallel_pieces(static_cast<Index>(bytes), bytes_per_task, [&](Index first, Index count) {
+    std::memset(static_cast<std::byte*>(device) + first, 0, static_cast<std::size_t>(count));
+  });
 }
 
 }  // namespace bigbird::kernels

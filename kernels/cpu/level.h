@@ -22,6 +22,7 @@ struct AttentionHead {
   Index head_size = 0;
   Index block_size = 0;
   Index blocks = 0;
+  Index rows = 0;                             // what the sequence has of blocks * block_size rows
   Index length = 0;                           // real tokens
   Index query_length = 0;                     // tokens that see the keys; the rest come out as zeros
   const std::int32_t* row_offsets = nullptr;  // [blocks + 1], of this head

@@ -124,8 +124,13 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
 template <typename After>
 void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {
   constexpr Index block = OnednnBf16Product::rows, most_columns = 768;
+  // Whole blocks go straight into the output, unless its rows are so long (a vocabulary) that what the last
+  // block is computed in, with rows as long, would be large.
+  constexpr Index longest_row = 8192;
+  const bool direct = x.c_row <= longest_row;
+  const Index c_row = direct ? x.c_row : most_columns;
   const auto product_for = [&](Index columns) -> const OnednnBf16Product& {
-    return bf16_products_.try_emplace({columns, x.k}, columns, x.k).first->second;
+    return bf16_products_.try_emplace({columns, x.k, c_row}, columns, x.k, c_row).first->second;
   };
   const Index wide = std::min(most_columns, x.n), left = x.n % wide;
   const OnednnBf16Product& whole = product_for(wide);
@@ -135,7 +140,7 @@ void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {
 
   const auto rounded_up = [](Index bytes) { return (bytes + 63) / 64 * 64; };
   const Index bf16_bytes = rounded_up(std::max(block, wide) * x.k * Index{sizeof(std::uint16_t)});
-  const Index c_bytes = rounded_up(block * wide * Index{sizeof(float)});
+  const Index c_bytes = rounded_up(block * c_row * Index{sizeof(float)});
   const Index work_bytes = std::max({whole.pack_scratch_bytes(), whole.multiply_scratch_bytes(),
                                      last.pack_scratch_bytes(), last.multiply_scratch_bytes()});
   const Index run_pieces = pieces(std::min(run, x.n), wide);
@@ -165,11 +170,11 @@ void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {
       std::fill(a + rows * x.k, a + block * x.k, std::uint16_t{0});
       for (Index tile = 0; tile < tiles; ++tile) {
         const Index column = tile * wide, width = std::min(wide, columns - column);
+        float* const to = x.c + row * x.c_row + first + column;
+        const bool in_place = direct && rows == block;
         (width == wide ? whole : last)
-            .multiply(a, packed_b + tile * packed_bytes, c, own + bf16_bytes + c_bytes);
-        for (Index i = 0; i < rows; ++i) {
-          std::copy_n(c + i * width, width, x.c + (row + i) * x.c_row + first + column);
-        }
+            .multiply(a, packed_b + tile * packed_bytes, in_place ? to : c, own + bf16_bytes + c_bytes);
+        for (Index i = 0; !in_place && i < rows; ++i) std::copy_n(c + i * c_row, width, to + i * x.c_row);
         after(row, rows, first + column, width);
       }
     });

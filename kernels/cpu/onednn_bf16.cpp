@@ -69,10 +69,10 @@ bool onednn_has_bf16() {
 }
 
 struct OnednnBf16Product::Impl {
-  Impl(Index n, Index k)
+  Impl(Index n, Index k, Index c_row)
       : a({rows, k}, dnnl::memory::data_type::bf16, dnnl::memory::format_tag::ab),
         plain_b({k, n}, dnnl::memory::data_type::bf16, dnnl::memory::format_tag::ba),
-        c({rows, n}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab),
+        c({rows, n}, dnnl::memory::data_type::f32, dnnl::memory::dims{c_row, 1}),
         product(product_of(
             a, Descriptor({k, n}, dnnl::memory::data_type::bf16, dnnl::memory::format_tag::any), c)),
         order(engine(), plain_b, engine(), product.weights_desc(), scratchpad_by_caller()),
@@ -86,9 +86,9 @@ struct OnednnBf16Product::Impl {
   dnnl::reorder pack;
 };
 
-OnednnBf16Product::OnednnBf16Product(Index n, Index k) {
+OnednnBf16Product::OnednnBf16Product(Index n, Index k, Index c_row) {
   const OneThread one_thread;
-  impl_ = std::make_unique<Impl>(n, k);
+  impl_ = std::make_unique<Impl>(n, k, c_row);
 }
 OnednnBf16Product::~OnednnBf16Product() = default;
 
@@ -130,7 +130,7 @@ bool onednn_has_bf16() {
 }
 
 struct OnednnBf16Product::Impl {};
-OnednnBf16Product::OnednnBf16Product(Index, Index) {
+OnednnBf16Product::OnednnBf16Product(Index, Index, Index) {
   throw std::logic_error("this build has no oneDNN");
 }
 OnednnBf16Product::~OnednnBf16Product() = default;

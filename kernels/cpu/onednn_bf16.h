@@ -15,13 +15,14 @@ namespace bigbird::kernels {
 // Whether oneDNN is compiled in and finds the instructions on this machine (ONEDNN_MAX_CPU_ISA limits it).
 bool onednn_has_bf16();
 
-// c[rows, n] = a[rows, k] b[k, n] for one (n, k). Immutable after construction, which must happen outside of
-// parallel regions; its functions run on the calling thread alone and may be called from many at once.
+// c[rows, n] = a[rows, k] b[k, n] for one (n, k), rows of c being c_row apart. Immutable after construction,
+// which must happen outside of parallel regions; its functions run on the calling thread alone and may be
+// called from many at once.
 class OnednnBf16Product {
  public:
   static constexpr Index rows = 128;
 
-  OnednnBf16Product(Index n, Index k);
+  OnednnBf16Product(Index n, Index k, Index c_row);
   ~OnednnBf16Product();
   OnednnBf16Product(const OnednnBf16Product&) = delete;
   OnednnBf16Product& operator=(const OnednnBf16Product&) = delete;

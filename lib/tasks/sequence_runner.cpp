@@ -52,25 +52,33 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     folder_.require_question_head();
   }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
-  const LoadedModel loaded = folder_.load();
+  LoadOptions load;
+  load.memory = [&](const ModelConfig& config) {
+    make_model(config, backend);
+    return model_->parameters_on_host();
+  };
+  const LoadedModel loaded = folder_.load(load);
+  if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
   weight_files_ = loaded.files;
-  const std::int64_t most = most_tokens(loaded.config);
-  if (options.longest > most) {
+}
+
+void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& backend) {
+  const std::int64_t most = most_tokens(config);
+  if (options_.longest > most) {
     throw_usage(
-        fmt::format("`length` {}: {} takes at most {} tokens", options.longest, folder_.path(), most));
+        fmt::format("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
   }
-  const std::int64_t longest = padded(options.longest > 0 ? options.longest : most, loaded.config);
-  limit_ = options.batch.sequences > 0 ? options.batch.sequences * longest
-                                       : std::max(options.batch.tokens, longest);
-  const BatchLimits limits{limit_, limit_ / padded(1, loaded.config), options.masked_tokens, longest};
+  const std::int64_t longest = padded(options_.longest > 0 ? options_.longest : most, config);
+  limit_ = options_.batch.sequences > 0 ? options_.batch.sequences * longest
+                                        : std::max(options_.batch.tokens, longest);
+  const BatchLimits limits{limit_, limit_ / padded(1, config), options_.masked_tokens, longest};
   ModelOptions model;
-  model.training = !options.derive.empty();
+  model.training = !options_.derive.empty();
   std::size_t bytes = 0;
-  for (const MemoryRow& row : plan_model_memory(loaded.config, limits, model, backend)) bytes += row.bytes;
+  for (const MemoryRow& row : plan_model_memory(config, limits, model, backend)) bytes += row.bytes;
   log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
                         static_cast<double>(bytes) / (1 << 20), limit_));
-  model_ = std::make_unique<Model>(backend, loaded.config, limits, model);
-  model_->set_parameters(loaded.parameters);
+  model_ = std::make_unique<Model>(backend, config, limits, model);
 }
 
 std::vector<float> SequenceRunner::parameter(const std::string& name) const {
@@ -100,11 +108,12 @@ void SequenceRunner::run() {
   if (pending_.empty()) return;
   throw_if_cancelled();
   batch_.clear();
+  const std::int64_t multiple = model_->wants_whole_blocks() ? config().block_size : 1;
   for (const Pending& sequence : pending_) {
     const auto first = static_cast<std::int32_t>(batch_.tokens());
     const SequenceInput& input = sequence.input;
-    batch_.append(input.ids, input.types, config().block_size,
-                  static_cast<std::int32_t>(config().pad_token_id), config().input_length);
+    batch_.append(input.ids, input.types, multiple, static_cast<std::int32_t>(config().pad_token_id),
+                  config().input_length);
     for (const std::int32_t row : input.masked) {
       batch_.masked_rows.push_back(first + row);
       batch_.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);

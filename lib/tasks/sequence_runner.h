@@ -94,6 +94,7 @@ class SequenceRunner {
     SequenceInput input;
     std::function<void(const SequenceResult&)> result;
   };
+  void make_model(const ModelConfig& config, kernels::Backend& backend);
   void run();
   // Of the batch that has run, as far as they are asked for: [B, num_labels]; and [scores][T], of question
   // answering start and end.

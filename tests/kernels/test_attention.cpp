@@ -249,6 +249,83 @@ TEST_P(AttentionKernel, PaddingMaySeeTheKeys) {
   }
 }
 
+// Forward passes without padding: sequence s has as many rows as tokens, so its last block ends inside of the
+// next sequence, or behind the matrix.
+TEST_P(AttentionKernel, RowsOfPaddingCanBeLeftOut) {
+  for (const Case& chosen : cases) {
+    if (chosen.tail > 0 || chosen.lengths[0] < 3 * chosen.block_size) continue;
+    for (const bool full : {false, true}) {
+      SCOPED_TRACE(chosen.name);
+      const Problem padded(chosen, full);
+      const Index c = padded.width();
+      const Floats qkv = random_floats(static_cast<std::size_t>(padded.tokens() * 3 * c), 29);
+      Problem bare(chosen, full);
+      Floats bare_qkv, expected;
+      const auto forward = [&](const Problem& p, const Floats& from) {
+        return run([&](Backend& backend) {
+          Guarded out(static_cast<std::size_t>(p.tokens() * c), 77.0f);
+          backend.attention_forward(
+              p.batch, {{from.data(), 3 * c}, {from.data() + c, 3 * c}, {from.data() + 2 * c, 3 * c}},
+              {out.data(), c}, nullptr);
+          return std::vector<Floats>{out.take()};
+        })[0];
+      };
+      const Floats all = forward(padded, qkv);
+      for (std::size_t s = 0; s < chosen.lengths.size(); ++s) {
+        bare.offsets[s + 1] = bare.offsets[s] + chosen.lengths[s];
+        const auto rows_of = [&](const Floats& matrix, Index width, Floats& to) {
+          const auto first = matrix.begin() + padded.offsets[s] * width;
+          to.insert(to.end(), first, first + chosen.lengths[s] * width);
+        };
+        rows_of(qkv, 3 * c, bare_qkv);
+        rows_of(all, c, expected);
+      }
+      const Floats got = forward(bare, bare_qkv);
+      ASSERT_EQ(got.size(), expected.size());
+      EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0);
+    }
+  }
+}
+
+// With --precision bf16 a backend may round what attention multiplies: to 8 bits of each factor, and not
+// more. A row is the same whatever the number of threads, and without its neighbours' padding.
+TEST_P(AttentionKernel, InBf16FactorsAreRoundedAndNothingElse) {
+  const auto backend =
+      make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, Precision::bf16});
+  for (const Case& chosen : cases) {
+    for (const bool full : {false, true}) {
+      SCOPED_TRACE(chosen.name);
+      const Problem p(chosen, full);
+      const Index c = p.width();
+      const auto tokens = static_cast<std::size_t>(p.tokens());
+      const Floats qkv = random_floats(tokens * static_cast<std::size_t>(3 * c), 31, 2.0f);
+      const QueryKeyValue inputs{{qkv.data(), 3 * c}, {qkv.data() + c, 3 * c}, {qkv.data() + 2 * c, 3 * c}};
+      Guarded out(tokens * static_cast<std::size_t>(c + gap), 77.0f);
+      Guarded log_sum_exp(tokens * static_cast<std::size_t>(chosen.heads), 0.0f);
+      set_thread_count(2);
+      backend->attention_forward(p.batch, inputs, {out.data(), c + gap}, log_sum_exp.data());
+      Guarded again(tokens * static_cast<std::size_t>(c + gap), 77.0f);
+      set_thread_count(1);
+      backend->attention_forward(p.batch, inputs, {again.data(), c + gap}, nullptr);
+      const Floats got = out.take();
+      EXPECT_EQ(got, again.take());
+      reference::Vector expected(tokens * static_cast<std::size_t>(c));
+      for (std::size_t s = 0; s < p.plans.size(); ++s) {
+        const auto q = p.of_sequence(qkv, 3 * c, 0, s), k = p.of_sequence(qkv, 3 * c, c, s),
+                   v = p.of_sequence(qkv, 3 * c, 2 * c, s);
+        p.put_sequence(reference::attention_dense_forward(p.reference_shape(s), p.plans[s].lists, q, k, v),
+                       expected, s);
+        for (Index t = p.offsets[s] + chosen.lengths[s]; t < p.offsets[s + 1]; ++t) {
+          for (Index i = 0; i < c; ++i) ASSERT_EQ(got[static_cast<std::size_t>(t * (c + gap) + i)], 0.0f);
+        }
+      }
+      EXPECT_LT(relative_error(columns(got, c + gap, 0, c), expected), 2e-2);
+      for (const float value : columns(got, c + gap, c, gap)) ASSERT_EQ(value, 77.0f);
+      for (const float value : log_sum_exp.take()) ASSERT_FALSE(std::isnan(value));
+    }
+  }
+}
+
 TEST_P(AttentionKernel, ARowWhoseKeysAreAllPaddingIsZeroAndPassesNoGradient) {
   Problem p({"one visible block only", 2, 16, 8, {30}, 4}, true);
   // Query block 1 sees padding alone.

@@ -88,16 +88,18 @@ TEST_P(PrecisionKernel, Fp32KeepsAll24Bits) {
 }
 
 TEST_P(PrecisionKernel, ARowDoesNotDependOnTheRowsBesideItOrOnTheThreads) {
-  const ProductCase many{700, 330, 800};
-  const Floats x = full_floats(static_cast<std::size_t>(many.m * many.k), 5);
-  const Floats w = full_floats(static_cast<std::size_t>(many.n * many.k), 6);
-  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
-    set_thread_count(2);
-    const Floats all = product(precision, x, w, many);
-    set_thread_count(1);
-    for (const Index rows : {Index{1}, Index{17}, Index{100}}) {
-      const Floats some = product(precision, x, w, {rows, many.n, many.k});
-      EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0) << rows << " rows";
+  // The second: rows as long as a vocabulary.
+  for (const ProductCase& many : {ProductCase{700, 330, 800}, ProductCase{150, 9000, 40}}) {
+    const Floats x = full_floats(static_cast<std::size_t>(many.m * many.k), 5);
+    const Floats w = full_floats(static_cast<std::size_t>(many.n * many.k), 6);
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      set_thread_count(2);
+      const Floats all = product(precision, x, w, many);
+      set_thread_count(1);
+      for (const Index rows : {Index{1}, Index{17}, Index{100}, Index{128}, Index{129}}) {
+        const Floats some = product(precision, x, w, {rows, many.n, many.k});
+        EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0) << rows << " rows";
+      }
     }
   }
 }

@@ -14,11 +14,11 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
                              float* log_sum_exp, float* scratch) {
   const Index block_size = head.block_size;
   const Index depth = head.head_size;
-  const Index width = round_up_to_lanes(block_size);
   const Index first_query = query_block * block_size;
   const Index queries = queries_in_block(head, query_block);
+  const Index width = round_up_to_lanes(queries);
   out += first_query * out_stride;
-  for (Index row = queries; row < block_size; ++row) {
+  for (Index row = queries; row < smaller(block_size, head.rows - first_query); ++row) {
     for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
   }
   if (queries == 0) return;

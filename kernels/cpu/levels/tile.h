@@ -34,7 +34,15 @@ struct TileOperands {
   bool accumulate;
 };
 
-template <unsigned RowCount, unsigned VectorCount>
+// What a tile adds up: floats here, pairs of bf16 numbers in levels/avx512_bf16.
+struct FloatProduct {
+  BIGBIRD_INLINE_MEMBER static Floats broadcast(const float* factor) { return splat(*factor); }
+  BIGBIRD_INLINE_MEMBER static Floats add(Floats sum, Floats factor, Floats row) {
+    return sum + factor * row;
+  }
+};
+
+template <unsigned RowCount, unsigned VectorCount, typename Step>
 static void multiply_tile(const TileOperands& t) {
   Floats sum[RowCount][VectorCount];
   BIGBIRD_UNROLL
@@ -51,9 +59,9 @@ static void multiply_tile(const TileOperands& t) {
     for (unsigned j = 0; j < VectorCount; ++j) row[j] = load(b + j * lanes);
     BIGBIRD_UNROLL
     for (unsigned r = 0; r < RowCount; ++r) {
-      const Floats factor = splat(a[r * a_row]);
+      const Floats factor = Step::broadcast(a + r * a_row);
       BIGBIRD_UNROLL
-      for (unsigned j = 0; j < VectorCount; ++j) sum[r][j] += factor * row[j];
+      for (unsigned j = 0; j < VectorCount; ++j) sum[r][j] = Step::add(sum[r][j], factor, row[j]);
     }
     a += t.a_column;
     b += t.b_row;
@@ -75,34 +83,35 @@ static void multiply_tile(const TileOperands& t) {
   }
 }
 
-template <unsigned VectorCount>
+template <unsigned VectorCount, typename Step>
 static void multiply_rows(int rows, const TileOperands& t) {
   switch (rows) {
     case 1:
-      return multiply_tile<1, VectorCount>(t);
+      return multiply_tile<1, VectorCount, Step>(t);
     case 2:
-      return multiply_tile<2, VectorCount>(t);
+      return multiply_tile<2, VectorCount, Step>(t);
     case 3:
-      return multiply_tile<3, VectorCount>(t);
+      return multiply_tile<3, VectorCount, Step>(t);
 #if BIGBIRD_LANES > 4
     case 4:
-      return multiply_tile<4, VectorCount>(t);
+      return multiply_tile<4, VectorCount, Step>(t);
     case 5:
-      return multiply_tile<5, VectorCount>(t);
+      return multiply_tile<5, VectorCount, Step>(t);
 #endif
     default:
-      return multiply_tile<tile_rows, VectorCount>(t);
+      return multiply_tile<tile_rows, VectorCount, Step>(t);
   }
 }
 
+template <typename Step = FloatProduct>
 BIGBIRD_INLINE void multiply_tile_of(int rows, const TileOperands& t) {
   const Index vectors = (t.columns + lanes - 1) / lanes;
 #if BIGBIRD_LANES == 16
-  if (vectors == 4) return multiply_rows<4>(rows, t);
-  if (vectors == 3) return multiply_rows<3>(rows, t);
+  if (vectors == 4) return multiply_rows<4, Step>(rows, t);
+  if (vectors == 3) return multiply_rows<3, Step>(rows, t);
 #endif
-  if (vectors == 2) return multiply_rows<2>(rows, t);
-  return multiply_rows<1>(rows, t);
+  if (vectors == 2) return multiply_rows<2, Step>(rows, t);
+  return multiply_rows<1, Step>(rows, t);
 }
 
 struct SmallProduct {
@@ -119,13 +128,14 @@ struct SmallProduct {
   bool accumulate;
 };
 
+template <typename Step = FloatProduct>
 static inline void multiply(const SmallProduct& x) {
   for (Index j = 0; j < x.n; j += tile_columns) {
     const Index columns = x.n - j < tile_columns ? x.n - j : tile_columns;
     for (Index i = 0; i < x.m; i += tile_rows) {
       const int rows = static_cast<int>(x.m - i < tile_rows ? x.m - i : tile_rows);
-      multiply_tile_of(rows, {x.k, x.a + i * x.a_row, x.a_row, x.a_column, x.b + j, x.b_row,
-                              x.c + i * x.c_row + j, x.c_row, columns, x.accumulate});
+      multiply_tile_of<Step>(rows, {x.k, x.a + i * x.a_row, x.a_row, x.a_column, x.b + j, x.b_row,
+                                    x.c + i * x.c_row + j, x.c_row, columns, x.accumulate});
     }
   }
 }

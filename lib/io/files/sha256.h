@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/io/files/sha256_blocks.h"
+
 namespace bigbird {
 
 class Sha256 {
@@ -16,11 +18,9 @@ class Sha256 {
   std::string finish();
 
  private:
-  void compress(const std::uint8_t* block);
-
-  std::array<std::uint32_t, 8> state_{0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
-                                      0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
-  std::array<std::uint8_t, 64> pending_{};
+  Sha256State state_{0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
+                     0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
+  std::array<std::uint8_t, sha256_block_bytes> pending_{};
   std::size_t pending_size_ = 0;
   std::uint64_t total_ = 0;
 };

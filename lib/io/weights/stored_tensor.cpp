@@ -2,6 +2,8 @@
 #include "lib/io/weights/stored_tensor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -155,6 +157,16 @@ void read_floats(const StoredTensor& tensor, std::span<float> out) {
   }
   throw_bad_input(fmt::format("{}: tensor {} holds {}, not floating-point numbers", tensor.file,
                               one_line_name(tensor.name), tensor_type_name(tensor.type)));
+}
+
+void release_memory(const StoredTensor& tensor) {
+  if (!tensor.is_contiguous()) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(tensor.first);
+  const auto bytes = static_cast<std::uintptr_t>(tensor.elements()) * tensor_type_size(tensor.type);
+  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes) / page * page;
+  // Only advice: where it is not taken, the bytes stay.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 std::vector<std::int64_t> read_integers(const StoredTensor& tensor) {

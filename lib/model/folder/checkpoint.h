@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,11 +29,15 @@ struct LoadOptions {
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
   bool allow_nan = false;                  // NaN and infinities are read as they are
   std::string plan_file;                   // the plan, instead of the folder's own (random_mode file)
+  // Called once, when every tensor was found and fits: memory for ParameterLayout(config).count() floats,
+  // which the parameters are then read into, so that they are never held twice. Without it, or where it
+  // returns null, they go into LoadedModel::parameters.
+  std::function<float*(const ModelConfig&)> memory;
 };
 
 struct LoadedModel {
   ModelConfig config;
-  std::vector<float> parameters;  // in ParameterLayout(config) order
+  std::vector<float> parameters;  // in ParameterLayout(config) order; empty with LoadOptions::memory
   Dialect dialect = Dialect::huggingface;
   std::vector<std::string> files;  // the weights that were read
   std::vector<std::string> notes;  // what was done to make them fit, a line each; logged as well

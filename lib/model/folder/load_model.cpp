@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <unordered_map>
 
+#include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
@@ -88,11 +90,7 @@ class Loader {
     choose_head();
     const ParameterLayout layout(model_.config);
     require_all(layout);
-    if (fresh_.empty()) {
-      model_.parameters.resize(static_cast<std::size_t>(layout.count()));
-    } else {
-      model_.parameters = initial_parameters(layout, model_.config, options_.seed);
-    }
+    make_room(layout);
     read_all(layout);
     check_tied(layout);
     check_rotary_angles(weights_, model_.config);
@@ -182,19 +180,45 @@ class Loader {
     if (!names.empty()) model_.notes.push_back("not in the file, random values instead: " + listed(names));
   }
 
-  void read_all(const ParameterLayout& layout) {
-    for (const TensorSpec& spec : layout.tensors()) {
-      const auto found = stored_.find(spec.name);
-      if (found == stored_.end()) continue;
-      const std::span<float> out(model_.parameters.data() + spec.offset,
-                                 static_cast<std::size_t>(spec.count));
-      if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
-        std::copy(adapted->second.begin(), adapted->second.end(), out.begin());
-      } else {
-        read_floats(*found->second, out);
-      }
-      if (!options_.allow_nan) require_finite(*found->second, spec, out);
+  void make_room(const ParameterLayout& layout) {
+    parameters_ = options_.memory ? options_.memory(model_.config) : nullptr;
+    if (!fresh_.empty()) model_.parameters = initial_parameters(layout, model_.config, options_.seed);
+    if (parameters_ != nullptr) {
+      std::copy(model_.parameters.begin(), model_.parameters.end(), parameters_);
+      model_.parameters.clear();
+    } else {
+      model_.parameters.resize(static_cast<std::size_t>(layout.count()));
+      parameters_ = model_.parameters.data();
     }
+  }
+
+  // The tensors by all threads. Of several that cannot be taken the first of the layout is named.
+  void read_all(const ParameterLayout& layout) {
+    const std::vector<TensorSpec>& specs = layout.tensors();
+    std::vector<std::exception_ptr> failures(specs.size());
+    kernels::parallel_for(specs.size(), [&](std::size_t i) {
+      try {
+        read(specs[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  void read(const TensorSpec& spec) {
+    const auto found = stored_.find(spec.name);
+    if (found == stored_.end()) return;
+    const std::span<float> out(parameters_ + spec.offset, static_cast<std::size_t>(spec.count));
+    if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
+      std::copy(adapted->second.begin(), adapted->second.end(), out.begin());
+    } else {
+      read_floats(*found->second, out);
+      release_memory(*found->second);  // else the model would be in memory twice
+    }
+    if (!options_.allow_nan) require_finite(*found->second, spec, out);
   }
 
   static void require_finite(const StoredTensor& tensor, const TensorSpec& spec,
@@ -222,7 +246,7 @@ class Loader {
       if (stored_.at(tied.equals)->first == tensor.first && tensor.shape == spec->shape) continue;
       std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
       read_floats(tensor, values);
-      const float* loaded = model_.parameters.data() + spec->offset;
+      const float* loaded = parameters_ + spec->offset;
       if (tensor.elements() != spec->count ||
           std::memcmp(values.data(), loaded, values.size() * sizeof(float)) != 0) {
         throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, one_line_name(tensor.name),
@@ -255,7 +279,8 @@ class Loader {
   const LoadOptions& options_;
   const WeightFiles weights_;
   LoadedModel model_;
-  bool other_head_ = false;  // than the stored one
+  float* parameters_ = nullptr;  // where they go
+  bool other_head_ = false;      // than the stored one
   Stored stored_;
   std::vector<std::string> fresh_;  // start from random values
   std::unordered_map<std::string, std::vector<float>> adapted_;

@@ -9,15 +9,14 @@
 namespace bigbird {
 
 void Batch::append(const std::vector<std::int32_t>& sequence_ids,
-                   const std::vector<std::int32_t>& sequence_types, std::int64_t block_size,
+                   const std::vector<std::int32_t>& sequence_types, std::int64_t multiple,
                    std::int32_t pad_id, std::int64_t pad_to) {
   if (sequence_ids.empty()) throw_runtime("a batch cannot hold a sequence without tokens");
   if (!sequence_types.empty() && sequence_types.size() != sequence_ids.size()) {
     throw_runtime("a sequence has as many token types as tokens, or none");
   }
   const std::int64_t length = static_cast<std::int64_t>(sequence_ids.size());
-  const std::int64_t blocks = (std::max(length, pad_to) + block_size - 1) / block_size;
-  const std::int64_t end = tokens() + blocks * block_size;
+  const std::int64_t end = tokens() + (std::max(length, pad_to) + multiple - 1) / multiple * multiple;
 
   ids.insert(ids.end(), sequence_ids.begin(), sequence_ids.end());
   types.insert(types.end(), sequence_types.begin(), sequence_types.end());

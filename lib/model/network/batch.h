@@ -1,5 +1,6 @@
-// A batch on the host: ragged sequences laid end to end, each padded to its own multiple of the block size.
-// Used by the samplers (which fill it), the model (which runs it) and the tasks.
+// A batch on the host: ragged sequences laid end to end, each padded to its own multiple of the block size,
+// or not at all where the model takes that. Used by the samplers (which fill it), the model (which runs it)
+// and the tasks.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Batch {
   // within a sequence.
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;
-  // [B + 1] first row of every sequence (each a multiple of the block size apart), and [B] real tokens of
-  // each.
+  // [B + 1] first row of every sequence (a multiple of the block size apart, unless the model takes other
+  // lengths), and [B] real tokens of each.
   std::vector<std::int64_t> token_offsets{0};
   std::vector<std::int64_t> lengths;
   // MLM: rows (of T) whose token is to be predicted, ascending, and the true ids. Empty without MLM.
@@ -69,10 +70,10 @@ struct Batch {
     return given_lengths.empty() ? lengths[sequence] : given_lengths[sequence];
   }
 
-  // Appends one sequence of real tokens, padding it to a multiple of block_size (or to pad_to tokens when
-  // larger). types may be empty (all 0).
+  // Appends one sequence of real tokens, padding it to a multiple of `multiple`, which is the block size, or
+  // 1 where the model takes that (or to pad_to tokens when larger). types may be empty (all 0).
   void append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_types,
-              std::int64_t block_size, std::int32_t pad_id, std::int64_t pad_to = 0);
+              std::int64_t multiple, std::int32_t pad_id, std::int64_t pad_to = 0);
   void clear();
 };
 

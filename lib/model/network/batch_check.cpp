@@ -38,14 +38,15 @@ bool none_or(std::size_t size, std::size_t all) {
 }
 
 // Whether tokens and sequences fit together; a sequence that is too long is refused.
-bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                  bool whole_blocks) {
   const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
   bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
                batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
                none_or(batch.given_lengths.size(), batch.lengths.size());
   for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
     const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
-    agree = rows > 0 && rows % config.block_size == 0 && length > 0 && length <= rows &&
+    agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows &&
             batch.given_length(s) >= length && batch.given_length(s) <= rows;
     check_size(rows, limits.longest, "tokens in one sequence");
     if (length > config.max_position_embeddings) {
@@ -128,12 +129,13 @@ bool token_targets_agree(const Batch& batch, const ModelConfig& config, const Ba
 
 }  // namespace
 
-void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits) {
+void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                 bool whole_blocks) {
   if (batch.sequences() == 0) throw_runtime("a batch without sequences");
   check_size(batch.tokens(), limits.tokens, "tokens");
   check_size(batch.sequences(), limits.sequences, "sequences");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
-  if (!tokens_agree(batch, config, limits) || !labels_agree(batch, config) ||
+  if (!tokens_agree(batch, config, limits, whole_blocks) || !labels_agree(batch, config) ||
       !token_targets_agree(batch, config, limits)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }

@@ -174,12 +174,21 @@ float* Model::gradients() {
   return impl_->held.gradients;
 }
 
+bool Model::wants_whole_blocks() const {
+  return impl_->options.training || impl_->backend.wants_whole_blocks();
+}
+
 void Model::set_parameters(const std::vector<float>& host) {
   if (static_cast<std::int64_t>(host.size()) != layout().count()) {
     throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
   }
   impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
   if (impl_->held.working_weights != nullptr) impl_->backend.refresh_weights(impl_->held.parameters);
+}
+
+float* Model::parameters_on_host() {
+  const bool host = impl_->backend.in_host_memory() && impl_->held.working_weights == nullptr;
+  return host ? impl_->held.parameters : nullptr;
 }
 
 std::vector<float> Model::host_parameters() const {
@@ -196,7 +205,7 @@ void Model::zero_gradients() {
 }
 
 ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
-  check_batch(batch, impl_->config, impl_->limits);
+  check_batch(batch, impl_->config, impl_->limits, wants_whole_blocks());
   const Activations& kept = impl_->held.activations;
   impl_->batch = batch;
   impl_->dropout_on = options.training;

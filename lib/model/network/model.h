@@ -106,6 +106,9 @@ class Model {
   const ModelConfig& config() const;
   const ParameterLayout& layout() const;
   kernels::Backend& backend();
+  // Whether every sequence of a batch must be padded to whole blocks. Else its last block may end with its
+  // last token: what is computed of the tokens is the same.
+  bool wants_whole_blocks() const;
 
   // Device pointers to the arenas of layout().count() floats. Parameters are written by set_parameters() and
   // Backend::adamw() alone: the device may work with a copy of them. gradients() is null unless
@@ -113,6 +116,9 @@ class Model {
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);
+  // The same memory, to be filled in place of set_parameters() before the first forward(); null where a
+  // device has memory of its own.
+  float* parameters_on_host();
   std::vector<float> host_parameters() const;
   std::vector<float> host_gradients() const;
   void zero_gradients();

@@ -49,7 +49,7 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   const Index queries = queries_in_block(head, query_block);
   const Index width = round_up_to_group(queries);
   out += first_query * out_stride;
-  for (Index row = queries; row < block_size; ++row) {
+  for (Index row = queries; row < smaller(block_size, head.rows - first_query); ++row) {
     for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
   }
   if (queries == 0) return;

@@ -7,9 +7,7 @@ extern const AmxKernels kernels;
 const AmxKernels kernels = {pack_a,
                             pack_b,
                             multiply,
-                            attention_packed_bytes,
-                            attention_pack_block,
-                            attention_forward_scratch,
-                            attention_forward_block};
+                            {amx_group, attention_packed_bytes, attention_pack_block,
+                             attention_forward_scratch, attention_forward_block}};
 
 }  // namespace bigbird::kernels::amx

@@ -91,6 +91,15 @@ struct ChunkScorer::Job {
   std::vector<std::pair<std::size_t, std::size_t>> windows;  // REF and ALT, for each shift
 };
 
+// Records with their alleles judged and their windows counted. Sequences lie in `placed`, results in
+// `result`.
+struct ChunkScorer::Chunk {
+  std::vector<std::vector<PlacedAllele>> placed;  // [records, shifts]
+  std::vector<Job> jobs;
+  std::vector<Window> windows;
+  ChunkResult result;
+};
+
 ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
                          const ChunkScorerOptions& options, const VariantBackground* background)
     : scorer_(scorer), options_(options), background_(background) {
@@ -114,8 +123,23 @@ ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const Conti
 }
 
 ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
+  Chunk chunk = lay_out(records);
+  run_windows(chunk.windows, chunk.jobs);
+  return std::move(chunk.result);
+}
+
+ChunkResult ChunkScorer::judge(const std::vector<VcfRecord>& records) {
+  return std::move(lay_out(records).result);
+}
+
+ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
   throw_if_cancelled();
-  std::vector<std::vector<PlacedAllele>> placed(records.size() * shifts_.size());
+  Chunk chunk;
+  std::vector<std::vector<PlacedAllele>>& placed = chunk.placed;
+  std::vector<Job>& jobs = chunk.jobs;
+  std::vector<Window>& windows = chunk.windows;
+  ChunkResult& result = chunk.result;
+  placed.resize(records.size() * shifts_.size());
   kernels::parallel_for_worker(records.size(), [&](std::size_t record, int worker) {
     for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
       placed[record * shifts_.size() + shift] =
@@ -123,10 +147,7 @@ ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
     }
   });
 
-  ChunkResult result;
   result.records.resize(records.size());
-  std::vector<Job> jobs;
-  std::vector<Window> windows;
   std::unordered_map<std::string_view, std::size_t> known;
   const auto window_of = [&](std::string_view sequence) {
     const auto [place, is_new] = known.emplace(sequence, windows.size());
@@ -161,8 +182,7 @@ ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
     }
   }
   result.windows = windows.size();
-  run_windows(windows, jobs);
-  return result;
+  return chunk;
 }
 
 void ChunkScorer::run_windows(std::vector<Window>& windows, std::vector<Job>& jobs) {

@@ -75,12 +75,16 @@ class ChunkScorer {
               const ChunkScorerOptions& options, const VariantBackground* background);
 
   ChunkResult score(const std::vector<VcfRecord>& records);
+  // What score() finds out before it runs a model: reasons, flags, and the number of windows.
+  ChunkResult judge(const std::vector<VcfRecord>& records);
   const std::vector<ProfileGroup>& groups() const { return groups_; }
   std::size_t values_per_profile() const { return background_ == nullptr ? 4 : 5; }
 
  private:
   struct Window;
   struct Job;
+  struct Chunk;
+  Chunk lay_out(const std::vector<VcfRecord>& records);
   void run_windows(std::vector<Window>& windows, std::vector<Job>& jobs);
   void reduce(const Job& job, const std::vector<Window>& windows);
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -30,6 +33,21 @@ TEST(Sha256, SplitsDoNotMatter) {
       hash.update(part.data() + cut, length - cut);
       ASSERT_EQ(hash.finish(), sha256_bytes(part)) << length;
     }
+  }
+}
+
+TEST(Sha256, InstructionsOfTheProcessorAndPlainCodeAgree) {
+  const Sha256Compress by_instructions = sha256_compress_x86();
+  if (by_instructions == nullptr) GTEST_SKIP() << "this processor has no SHA extensions";
+  std::vector<std::uint8_t> blocks(20 * sha256_block_bytes);
+  std::uint32_t next = 12345;
+  for (std::uint8_t& byte : blocks)
+    byte = static_cast<std::uint8_t>((next = next * 1664525u + 1013904223u) >> 24);
+  Sha256State plain{1, 2, 3, 0xffffffffu, 5, 0x80000000u, 7, 8}, other = plain;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{0}, std::size_t{2}, std::size_t{20}}) {
+    sha256_compress_plain(plain, blocks.data(), count);
+    by_instructions(other, blocks.data(), count);
+    ASSERT_EQ(plain, other) << count;
   }
 }
 

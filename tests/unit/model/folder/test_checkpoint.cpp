@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "lib/core/error.h"
@@ -75,6 +76,33 @@ TEST_F(ModelFolder, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
                          model.parameters.begin() + words.offset));
   EXPECT_EQ(load_model(path(), HeadType::classification, 9, 3).parameters, model.parameters);
   EXPECT_NE(load_model(path(), HeadType::classification, 10, 3).parameters, model.parameters);
+}
+
+TEST_F(ModelFolder, ParametersGoIntoMemoryThatIsGiven) {
+  for (const HeadType head : {HeadType::pretraining, HeadType::classification}) {  // as stored; partly drawn
+    LoadOptions options;
+    options.head = head;
+    options.seed = 9;
+    const std::vector<float> expected = load_model(path(), options).parameters;
+    std::vector<float> memory;
+    options.memory = [&](const ModelConfig& config) {
+      EXPECT_EQ(config.head, head);
+      memory.assign(static_cast<std::size_t>(ParameterLayout(config).count()), -7.0f);
+      return memory.data();
+    };
+    EXPECT_TRUE(load_model(path(), options).parameters.empty());
+    EXPECT_EQ(memory, expected) << name_of(head);
+    options.memory = [](const ModelConfig&) { return nullptr; };
+    EXPECT_EQ(load_model(path(), options).parameters, expected) << name_of(head);
+  }
+}
+
+TEST_F(ModelFolder, OfSeveralBadTensorsTheFirstIsNamed) {
+  const auto& specs = layout_.tensors();
+  for (const std::size_t i : {specs.size() - 1, specs.size() / 2, std::size_t{3}})
+    parameters_[static_cast<std::size_t>(specs[i].offset)] = std::nanf("");
+  rewrite([](auto&) {});
+  for (int i = 0; i < 20; ++i) ASSERT_NE(load_failure().find(specs[3].name), std::string::npos);
 }
 
 TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {

@@ -203,6 +203,40 @@ TEST_F(ModelBehaviour, NeighboursInTheBatchDoNotChangeASequence) {
   }
 }
 
+TEST_F(ModelBehaviour, PaddingCanBeLeftOutWhereWholeBlocksAreNotWanted) {
+  for (const Body body : {Body::postnorm, Body::prenorm, Body::gena}) {
+    const ModelConfig config = dropout_config(body, HeadType::pretraining);
+    const std::vector<float> parameters = random_parameters(config, 33);
+    const std::vector<std::int64_t> lengths{33, 5, 64, 50, 18};  // both full and sparse
+    Batch padded = random_batch(config, lengths, 34), bare;
+    padded.masked_rows.clear();
+    padded.masked_labels.clear();
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      const auto part = [&](const std::vector<std::int32_t>& of) {
+        const auto first = of.begin() + padded.token_offsets[s];
+        return std::vector<std::int32_t>(first, first + lengths[s]);
+      };
+      bare.append(part(padded.ids), part(padded.types), 1, 0);
+    }
+    const auto model = make_model(*backend, config, padded, {}, parameters);
+    ASSERT_FALSE(model->wants_whole_blocks());
+    model->forward(padded, {});
+    const std::vector<float> all = model->last_hidden_state(), pooled = model->pooler_output();
+    model->forward(bare, {});
+    const std::vector<float> got = model->last_hidden_state();
+    EXPECT_EQ(model->pooler_output(), pooled);
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      const std::int64_t values = lengths[s] * config.hidden_size;
+      const auto from = all.begin() + padded.token_offsets[s] * config.hidden_size;
+      const auto at = got.begin() + bare.token_offsets[s] * config.hidden_size;
+      EXPECT_TRUE(std::equal(at, at + values, from)) << "length " << lengths[s];
+    }
+    const auto training = make_model(*backend, config, padded, {.training = true}, parameters);
+    EXPECT_TRUE(training->wants_whole_blocks());
+    EXPECT_THROW(training->forward(bare, {}), Error);
+  }
+}
+
 TEST_F(ModelBehaviour, TrainingAndInferenceMemoryGiveTheSameStates) {
   for (const Body body : {Body::postnorm, Body::prenorm, Body::gena}) {
     ModelConfig config = dropout_config(body, HeadType::pretraining);
