@@ -119,7 +119,7 @@ for shard in 1 2 3 4 5 6; do
   if [ "$(node_of "${first}_$shard")" = n1 ]; then on_n1+=("$shard"); else on_n2+=("$shard"); fi
 done
 [ "${#on_n1[@]}${#on_n2[@]}" = 33 ] || stop "n1 has shards ${on_n1[*]}, n2 ${on_n2[*]}: not three each"
-killed=${on_n1[0]} requeued=${on_n1[1]} lost=${on_n1[2]} waits=${on_n2[0]} unseen=("${on_n2[@]:1}")
+requeued=${on_n1[0]} lost=("${on_n1[@]:1}") killed=${on_n2[0]} waits=${on_n2[1]} unseen=${on_n2[2]}
 note "six shards on n1 and n2, two on n3 have finished chunks, and stand still"
 
 kill -KILL "${held[$first.$killed]}"
@@ -128,11 +128,11 @@ within 60 is_in "${first}_$killed" FAILED || wrong "shard $killed was killed, an
 within 60 is_in "${first}_$requeued" PENDING || wrong "shard $requeued is $(state "${first}_$requeued"), not queued again"
 note "shard $killed: its process killed, the task failed; shard $requeued: queued again by scontrol"
 bash "$here/slurm.sh" hang "$slurm" n2
-kill -CONT "${held[$first.${unseen[0]}]}" "${held[$first.${unseen[1]}]}"
-note "n2's daemon dead; shards ${unseen[*]} go on there unseen, shard $waits stands still there"
+kill -CONT "${held[$first.$unseen]}"
+note "n2's daemon dead; shard $unseen goes on there unseen, shard $waits stands still there"
 bash "$here/slurm.sh" fail "$slurm" n1
 bash "$here/slurm.sh" revive "$slurm" n1
-note "n1 switched off, with shard $lost, and on again"
+note "n1 switched off, with shards ${lost[*]}, and on again"
 
 while [ $((SECONDS - began)) -lt 11 ]; do sleep 0.1; done
 kill -CONT "${held[$stopped.1]}" "${held[$stopped.2]}" 2>/dev/null || wrong "shards of job $stopped ended while they stood still"
@@ -167,19 +167,19 @@ refused() { # refused STATUS TEXT COMMAND...: with one line that has the text, a
 refusal() { note "refused: $1: $(sed -n 's/^bigbird: error: //p' refused.said)"; }
 
 mkdir few
-on n1 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 1/2 -o few/1.vcf.gz
+on n2 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 1/2 -o few/1.vcf.gz
 if [ -e "$slurm/isolated" ]; then
   on n3 "$bigbird" variants -q -m model -f inputs/genome/genome.fa.gz "${few[@]}" --shard 2/2 -o few/weights.vcf.gz
-  refused 1 "few/weights.vcf.gz: models differ" on n1 "$bigbird" variants merge few/1.vcf.gz few/weights.vcf.gz -o never.vcf.gz
+  refused 1 "few/weights.vcf.gz: models differ" on n2 "$bigbird" variants merge few/1.vcf.gz few/weights.vcf.gz -o never.vcf.gz
   refusal "other weights on n3"
   on n3 "$bigbird" variants -q -m inputs/chromatin -f genome/genome.fa "${few[@]}" --shard 2/2 -o few/genome.vcf.gz
-  refused 1 "few/genome.vcf.gz: genomes differ" on n1 "$bigbird" variants merge few/1.vcf.gz few/genome.vcf.gz -o never.vcf.gz
+  refused 1 "few/genome.vcf.gz: genomes differ" on n2 "$bigbird" variants merge few/1.vcf.gz few/genome.vcf.gz -o never.vcf.gz
   refusal "another genome on n3"
   refused 1 "small/2.vcf.gz" on n3 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 2/2 -o small/2.vcf.gz
   refusal "n3's disk is full"
-  on n1 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 1/2 -o apart/1.vcf.gz
+  on n2 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 1/2 -o apart/1.vcf.gz
   on n3 "$bigbird" variants -q -m model -f genome/genome.fa "${few[@]}" --shard 2/2 -o apart/2.vcf.gz
-  refused 1 "apart/2.vcf.gz" on n1 "$bigbird" variants merge apart/1.vcf.gz apart/2.vcf.gz -o never.vcf.gz
+  refused 1 "apart/2.vcf.gz" on n2 "$bigbird" variants merge apart/1.vcf.gz apart/2.vcf.gz -o never.vcf.gz
   refusal "n3 does not share the folder of shards"
   mkdir apart/model
   refused 1 "apart/model" on n3 "$bigbird" variants -q -m apart/model -f genome/genome.fa "${few[@]}" -o few/never.vcf.gz
@@ -213,12 +213,12 @@ within 240 ended "$first" || wrong "job $first goes on: $(squeue -h -j "$first" 
 within 60 ended "$merge"
 is_in "$merge" CANCELLED || wrong "a shard failed, and the merge is $(state "$merge"), not cancelled"
 [ ! -e scored.vcf.gz ] || wrong "there is an output although a shard is missing"
-for shard in "$requeued" "$lost"; do holds "scored.vcf.gz.shards/$shard.log" "records were scored by the run before"; done
-for shard in "$waits" "${unseen[@]}"; do holds "scored.vcf.gz.shards/$shard.log" "is whole already, and of this run"; done
+for shard in "$requeued" "${lost[@]}"; do holds "scored.vcf.gz.shards/$shard.log" "records were scored by the run before"; done
+for shard in "$waits" "$unseen"; do holds "scored.vcf.gz.shards/$shard.log" "is whole already, and of this run"; done
 if [ -e "$slurm/isolated" ]; then
   holds "scored.vcf.gz.shards/$waits.log" " on n2 (since "
-  holds "scored.vcf.gz.shards/$lost.log" " on n1 (since "
-  holds "scored.vcf.gz.shards/$lost.log" " is gone, its work is taken over"
+  holds "scored.vcf.gz.shards/${lost[0]}.log" " on n1 (since "
+  holds "scored.vcf.gz.shards/${lost[0]}.log" " is gone, its work is taken over"
 fi
 for shard in 1 2 3 4 5 6 7 8; do
   [ "$shard" = "$killed" ] || is_in "${first}_$shard" COMPLETED || wrong "shard $shard is $(state "${first}_$shard")"
