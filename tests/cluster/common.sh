@@ -6,6 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" LC_ALL=C
 failures=0
+patience=${PATIENCE:-2}
 
 stop() { echo "$0: $1" >&2 && exit "${2:-1}"; }
 
@@ -56,9 +57,9 @@ nothing_left() { # nothing_left FOLDER...
   [ -z "$left" ] || wrong "left behind: $left"
 }
 
-# within SECONDS COMMAND...: tries it until it is true
+# within SECONDS COMMAND...: tries it until it is true; PATIENCE times as long, on a machine that has much else to do
 within() {
-  local until=$((SECONDS + $1))
+  local until=$((SECONDS + $1 * patience))
   shift
   until "$@"; do
     if [ $SECONDS -ge $until ]; then return 1; fi

@@ -4,7 +4,8 @@
 # machines: one line each, and nothing half-written.
 #   bash tests/cluster/run.sh [--program BIGBIRD]   a made-up genome, and models that know nothing
 #   ... --real            the 29k real variants of BIGBIRD_SHARED (../shared) in place of made-up ones: minutes
-# BIGBIRD is build/release/bin/bigbird. Status 77: Slurm is not installed. KEEP=yes keeps the folder of a run that passed.
+# BIGBIRD is build/release/bin/bigbird. Status 77: Slurm is not installed. KEEP=yes keeps the folder of a run that passed;
+# PATIENCE=20 waits ten times as long for everything, on a machine that has much else to do.
 set -euo pipefail
 # shellcheck source=tests/cluster/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,7 +15,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --program) program=${2:-} && shift ;;
     --real) real=yes ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) stop "unknown word '$1' (--program FILE, --real)" 2 ;;
   esac
   shift
@@ -27,6 +28,7 @@ make_inputs inputs 2400K
 genome=inputs/genome/genome.fa.gz variants=inputs/genome/variants.vcf.gz chunk=20 region=(-r chr1)
 if [ $real = yes ]; then
   shared=$(realpath "${BIGBIRD_SHARED:-$root/../shared}")/data
+  patience=${PATIENCE:-20}
   genome=$shared/human-grch37/grch37.sparse.fa.gz variants=$shared/vcf-grch37/kgp3_chr20_1M-2M.b37.vcf.gz chunk=100 region=(-r 20:1000000-1300000)
   [ -r "$variants" ] || stop "--real: $variants is not there (BIGBIRD_SHARED names the folder of data)"
 fi
@@ -85,7 +87,7 @@ process_of() { # process_of ARRAY SHARD [NODE]: bigbird in the task of a shard
 # hold OUT:ARRAY:SHARD...: those tasks' processes stand still once they have a finished chunk; their numbers in $held
 declare -A held
 hold() {
-  local waiting=("$@") later task out job shard pid until=$((SECONDS + 120))
+  local waiting=("$@") later task out job shard pid until=$((SECONDS + 60 * patience))
   while [ ${#waiting[@]} -gt 0 ]; do
     later=()
     for task in "${waiting[@]}"; do
@@ -99,7 +101,7 @@ hold() {
       fi
     done
     waiting=(${later[@]+"${later[@]}"})
-    [ $SECONDS -lt $until ] || stop "no finished chunk within two minutes: ${waiting[*]}"
+    [ $SECONDS -lt $until ] || stop "no finished chunk within $((60 * patience)) s: ${waiting[*]}"
     sleep 0.01
   done
 }
