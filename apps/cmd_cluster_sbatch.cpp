@@ -145,10 +145,13 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
 
   std::string task = program + joined(words) +
                      fmt::format(" --shard \"$SLURM_ARRAY_TASK_ID/{}\" --resume auto", options.shards);
-  if (!options.stop_before.empty()) task += " --stop-before " + shell_word(options.stop_before);
+  if (!options.stop_before.empty()) task += " \"${stop[@]}\"";
   for (const Output& one : outputs)
     task += fmt::format(" {} {}/\"$SLURM_ARRAY_TASK_ID\"{}", one.option, shell_word(folder),
                         shell_word(one.suffix));
+
+  const std::string parts = fmt::format("{}/\"$SLURM_ARRAY_TASK_ID\"{}.parts", shell_word(folder),
+                                        shell_word(outputs.front().suffix));
 
   std::string merge;
   for (const Output& one : outputs) {
@@ -184,13 +187,26 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
             task + "\n";
   } else {
     text +=
-        "# The end of the job, where Slurm does not tell it by itself.\n"
-        "export SLURM_JOB_END_TIME=\"${SLURM_JOB_END_TIME:-$(date -d \"$(squeue -h -j \"$SLURM_JOB_ID\" -o %e)\" +%s)}\"\n"
+        "# SLURM_JOB_ID of an array's last task names the whole array.\n"
+        "job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\n"
+        "# The end of the job, where Slurm does not tell it by itself. Where nobody does, the limit ends the task.\n"
+        "if [ -z \"${SLURM_JOB_END_TIME:-}\" ]; then\n"
+        "  end=$(squeue -h -j \"$job\" -o %e) && [ -n \"$end\" ] && SLURM_JOB_END_TIME=$(date -d \"$end\" +%s) &&\n"
+        "    export SLURM_JOB_END_TIME\n"
+        "fi\n"
+        "stop=()\n"
+        "[ -z \"${SLURM_JOB_END_TIME:-}\" ] || stop=(--stop-before " +
+        shell_word(options.stop_before) +
+        ")\n"
         "status=0\n" +
         task +
         " || status=$?\n"
         "# Stopped before the time limit: the same task again, which goes on from what is finished.\n"
-        "if [ $status -eq 143 ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\n"
+        "if [ $status -eq 143 ] && [ -e " +
+        parts +
+        "/run.json ]; then scontrol requeue \"$job\"\n"
+        "elif [ $status -eq 143 ]; then echo 'nothing was finished in time: give --time more, or the command a smaller --chunk'\n"
+        "fi\n"
         "exit $status\n";
   }
   text += "TASK\n)\n";

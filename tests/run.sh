@@ -3,6 +3,7 @@
 #   bash tests/run.sh              build and the whole suite
 #   bash tests/run.sh --program    after it: install into an empty folder, and a small demonstration with what was installed;
 #                                  the device's verification, rehearsed without one; weights through transformers and back
+#   bash tests/run.sh --cluster    shards on a real Slurm of three nodes on this machine; and by Snakemake, where it is installed
 #   bash tests/run.sh --sanitize   the suite under ASan and UBSan; the threaded rooms under TSan, built without the
 #                                  libraries that are optional
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
@@ -16,12 +17,13 @@ names=()
 for argument in "$@"; do
   case $argument in
     --program) mode=program ;;
+    --cluster) mode=cluster ;;
     --sanitize) mode=sanitize ;;
     --lint) mode=lint ;;
     --mutations) mode=mutations ;;
     --no-install) may_install=no ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
-    -*) echo "tests/run.sh: unknown option '$argument' (--program, --sanitize, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -*) echo "tests/run.sh: unknown option '$argument' (--program, --cluster, --sanitize, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
     *) names+=("$argument") ;;
   esac
 done
@@ -77,10 +79,14 @@ installed_demonstration() {
   BIN=$prefix/bin OUT=build/demonstration BP=3M STEPS=120 FINETUNE_STEPS=60 bash pipelines/demo.sh
 }
 
-rehearse_verification() { # 77: everything that needs a device was skipped, and said so
+may_skip() { # 77: what could not be done here was skipped, and said so
   local status=0
-  DEVICE=cpu OUT=$root/build/gpu-rehearsal BUILD=$root/build/release bash tests/gpu/verify.sh || status=$?
+  "$@" || status=$?
   [ $status -eq 0 ] || [ $status -eq 77 ]
+}
+
+rehearse_verification() {
+  DEVICE=cpu OUT=$root/build/gpu-rehearsal BUILD=$root/build/release may_skip bash tests/gpu/verify.sh
 }
 
 # A Python with torch and transformers, where there is one: PEER_PYTHON, else python3.
@@ -97,6 +103,17 @@ run_program() {
   part demonstration installed_demonstration
   part verification rehearse_verification
   part peers peers
+}
+
+clusters() {
+  may_skip bash tests/cluster/run.sh --program build/release/bin/bigbird &&
+    may_skip bash tests/cluster/snakemake.sh --program build/release/bin/bigbird
+}
+
+run_cluster() {
+  # No package of Slurm is needed to build or to use bigbird: a machine that has none goes without these tests.
+  (ensure_packages "${packages_cluster[@]}") || say "SKIPPED: tests/cluster: Slurm cannot be installed here"
+  part cluster clusters
 }
 
 run_sanitizers() {
@@ -155,6 +172,7 @@ run_lint() {
 case $mode in
   test) run_tests ;;
   program) run_program ;;
+  cluster) run_cluster ;;
   sanitize) run_sanitizers ;;
   lint) run_lint ;;
   mutations) bash tests/mutations/run.sh ${names[@]+"${names[@]}"} ;;

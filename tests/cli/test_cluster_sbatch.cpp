@@ -29,12 +29,18 @@ for word in "$@"; do
   esac
 done
 for task in $(seq "${tasks:-1}"); do
-  SLURM_JOB_ID=$((100 + task)) SLURM_ARRAY_TASK_ID=$task bash "$ASKED.script" >> "${log/\%a/$task}" 2>&1
+  job=100 # Slurm gives the array's own number to its last task
+  [ "$task" = "${tasks:-1}" ] || job=$((100 + task))
+  SLURM_JOB_ID=$job SLURM_ARRAY_JOB_ID=100 SLURM_ARRAY_TASK_ID=$task bash "$ASKED.script" >> "${log/\%a/$task}" 2>&1 || [ "$GO_ON" ]
 done
 echo 100
 )");
-    // The end of a job, and a job that is queued again.
-    write("bin/squeue", "#!/bin/sh\ndate -d '+1 hour' +%Y-%m-%dT%H:%M:%S\n");
+    // The end of a job, one line for each of an array; and a job that is queued again.
+    write("bin/squeue", R"(#!/bin/sh
+[ "$END" = unknown ] && exit 1
+for word; do case $word in *_*) lines=1 ;; esac; done
+for line in 1 ${lines:-2 3}; do date -d '+1 hour' +%Y-%m-%dT%H:%M:%S; [ "$lines" ] && break; done
+)");
     write("bin/scontrol", "#!/bin/sh\necho \"scontrol $*\" >> \"$ASKED\"\n");
     for (const char* name : {"bin/sbatch", "bin/squeue", "bin/scontrol"})
       std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
@@ -116,6 +122,41 @@ TEST_F(ClusterSbatch, SlurmIsAskedForWhatWasTyped) {
       << asked;
   EXPECT_TRUE(holds(asked, "--output=parts here/%a.log")) << asked;
   EXPECT_TRUE(holds(asked, "--dependency=afterok:100 --kill-on-invalid-dep=yes")) << asked;
+}
+
+TEST_F(ClusterSbatch, ATaskThatStoppedInTimeIsQueuedAgainByItself) {
+  // Shard 1 finishes, 2 stops with finished chunks, 3 before it has any.
+  write("bin/stops", R"(#!/bin/sh
+case "$*" in
+  *merge*) exit ;;
+  *--stop-before*) ;;
+  *) echo "ended by its limit" ;;
+esac
+case $SLURM_ARRAY_TASK_ID in
+  2) mkdir -p of.vcf.shards/2.vcf.parts; touch of.vcf.shards/2.vcf.parts/run.json; exit 143 ;;
+  3) exit 143 ;;
+esac
+)");
+  std::filesystem::permissions(path("bin/stops"), std::filesystem::perms::owner_all);
+  write("submit.sh", must({"cluster", "sbatch", "--shards", "3", "--program", path("bin/stops"), "variants",
+                           "-m", "m", "in.vcf", "-o", "of.vcf"})
+                         .out);
+  const auto submit = [&](const std::string& more) {
+    std::filesystem::remove(path("asked"));
+    return std::system(("cd '" + path("") + "' && PATH='" + path("bin") + "':$PATH ASKED='" + path("asked") +
+                        "' " + more + " bash submit.sh > said 2>&1")
+                           .c_str());
+  };
+  EXPECT_EQ(submit("GO_ON=yes"), 0) << file("said");
+  EXPECT_TRUE(holds(file("asked"), "scontrol requeue 100_2\n")) << file("asked");
+  EXPECT_FALSE(holds(file("asked"), "requeue 100_1")) << file("asked");
+  EXPECT_FALSE(holds(file("asked"), "requeue 100_3")) << file("asked");
+  EXPECT_TRUE(holds(file("of.vcf.shards/3.log"), "nothing was finished in time"));
+  for (const char* log : {"of.vcf.shards/1.log", "of.vcf.shards/3.log"})
+    EXPECT_FALSE(holds(file(log), "ended by its limit"));
+  // A Slurm that does not say when the job ends is no reason not to compute.
+  EXPECT_EQ(submit("GO_ON=yes END=unknown"), 0) << file("said");
+  EXPECT_TRUE(holds(file("of.vcf.shards/1.log"), "ended by its limit"));
 }
 
 TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {

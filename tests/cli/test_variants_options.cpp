@@ -215,6 +215,15 @@ TEST_F(VariantsOptions, ARegionTakesTheRecordsThatOverlapIt) {
          read_table(must(command({input, "-O", "tsv", "-r", "chr1:701-750", "-r", "chr1:790-800"})).out))
       found.push_back(row.at("pos"));
     EXPECT_EQ(found, (std::vector<std::string>{"690", "800"})) << name;
+    // Other records of one file are another run.
+    const auto says_whole = [&](const char* region) {
+      const std::string said =
+          must(command({input, "-o", path(std::string(name) + ".tsv"), "-r", region, "--resume", "auto"})).err;
+      return said.find("is whole already") != std::string::npos;
+    };
+    EXPECT_FALSE(says_whole("chr1:701-750")) << name;
+    EXPECT_TRUE(says_whole("chr1:701-750")) << name;
+    EXPECT_FALSE(says_whole("chr1:790-800")) << name;
   }
   refused(command({path("in.vcf"), "-r", "chr1:700-750"}), 1, "in.vcf");
 }

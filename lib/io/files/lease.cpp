@@ -25,6 +25,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
+#include "lib/io/files/file.h"
 #include "lib/io/files/process_identity.h"
 #include "lib/io/files/temporary_names.h"
 
@@ -177,6 +178,7 @@ struct Lease::State {
     Look seen;
     Clock::time_point changed = Clock::now();
     bool told = false;
+    std::optional<Holder> gone;
     while (!create(path, text)) {
       throw_if_cancelled();
       const Look look = look_at(path);
@@ -194,6 +196,7 @@ struct Lease::State {
       if (over) {
         log_info(fmt::format("{}: {} is gone, its work is taken over", path, in_words(holder)));
         remove_lease(path, look);
+        gone = holder;
         continue;
       }
       if (here && busy == LeaseBusy::refuse) refuse(holder);
@@ -202,6 +205,8 @@ struct Lease::State {
       std::this_thread::sleep_for(
           std::min<std::chrono::milliseconds>(times.touched_every / 10, std::chrono::seconds(1)));
     }
+    // Of a process of another machine nobody else knows that it is gone.
+    if (gone) remove_leftovers_of(gone->process, parent_folder(path));
   }
 
   [[noreturn]] void refuse(const std::optional<Holder>& holder) const {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -66,29 +67,41 @@ std::string shortened(const std::string& name) {
   return name.substr(0, most_name_bytes);
 }
 
-std::vector<Leftover> find_leftovers(const std::string& folder) {
-  std::vector<Leftover> found;
+void for_each_temporary(const std::string& folder,
+                        const std::function<void(const Leftover&, const ProcessIdentity&)>& take) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     for (const std::string_view kind : kinds) {
       const std::size_t at = name.rfind(kind);
       if (at == std::string::npos || at == 0) continue;
-      const std::optional<ProcessIdentity> writer =
-          parse_writer(std::string_view(name).substr(at + kind.size()));
-      if (!writer) continue;
-      if (is_on_this_host(*writer)) {
-        if (is_running(*writer)) continue;
-      } else {
-        struct stat status {};
-        if (lstat(entry->path().c_str(), &status) != 0) continue;
-        const auto changed = std::chrono::system_clock::from_time_t(status.st_mtime);
-        if (std::chrono::system_clock::now() - changed < foreign_age) continue;
-      }
-      found.push_back({name.substr(0, at), entry->path().string(), kind == ".old-"});
+      if (const auto writer = parse_writer(std::string_view(name).substr(at + kind.size())))
+        take({name.substr(0, at), entry->path().string(), kind == ".old-"}, *writer);
     }
   }
+}
+
+std::vector<Leftover> find_leftovers(const std::string& folder) {
+  std::vector<Leftover> found;
+  for_each_temporary(folder, [&](const Leftover& leftover, const ProcessIdentity& writer) {
+    if (is_on_this_host(writer)) {
+      if (is_running(writer)) return;
+    } else {
+      struct stat status {};
+      if (lstat(leftover.path.c_str(), &status) != 0) return;
+      const auto changed = std::chrono::system_clock::from_time_t(status.st_mtime);
+      if (std::chrono::system_clock::now() - changed < foreign_age) return;
+    }
+    found.push_back(leftover);
+  });
   return found;
+}
+
+void remove_leftover(const Leftover& leftover) {
+  std::error_code ignored;
+  if (fs::remove_all(leftover.path, ignored) > 0 && !ignored) {
+    log_info(fmt::format("{}: removed; a process that was killed left it", leftover.path));
+  }
 }
 
 }  // namespace
@@ -123,11 +136,17 @@ void remove_leftovers(const std::string& target) {
     if (leftover.target != name) return false;
     // A folder set aside is the only copy until the new one has its name.
     if (leftover.set_aside && !fs::exists(target, ignored)) return false;
-    if (fs::remove_all(leftover.path, ignored) > 0 && !ignored) {
-      log_info(fmt::format("{}: removed; a process that was killed left it", leftover.path));
-    }
+    remove_leftover(leftover);
     return true;
   });
+}
+
+void remove_leftovers_of(const ProcessIdentity& process, const std::string& folder) {
+  std::vector<Leftover> found;
+  for_each_temporary(folder, [&](const Leftover& leftover, const ProcessIdentity& writer) {
+    if (writer == process && !leftover.set_aside) found.push_back(leftover);
+  });
+  for (const Leftover& leftover : found) remove_leftover(leftover);
 }
 
 }  // namespace bigbird

@@ -12,6 +12,8 @@
 
 #include <string>
 
+#include "lib/io/files/process_identity.h"
+
 namespace bigbird {
 
 // A new name beside `target`; `kind` is ".tmp.", ".tmp-" or ".old-".
@@ -25,5 +27,8 @@ int create_new_file(const std::string& path);
 // of other hosts after 30 days without a change. A folder is looked through once in a process. Never an
 // error.
 void remove_leftovers(const std::string& target);
+// Removes what `process`, which is known to be gone, has left in `folder`, be it of another host; not what it
+// set aside. Never an error.
+void remove_leftovers_of(const ProcessIdentity& process, const std::string& folder);
 
 }  // namespace bigbird

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -51,20 +52,33 @@ ShardOutput open_shard(const std::string& path) {
                   "the files that `bigbird variants` writes beside the output of a shard belong to it");
 }
 
+// What the scores of all shards depend on, and what to say of two that differ in it.
+std::vector<std::pair<std::string, std::string>> same_settings(const std::string& run) {
+  const auto json = nlohmann::ordered_json::parse(run);
+  std::vector<std::pair<std::string, std::string>> same;
+  for (const auto& [name, value] : json.items()) {
+    same.emplace_back(name == "version"               ? "versions of bigbird differ"
+                      : name == "models"              ? "models differ"
+                      : name.starts_with("reference") ? "genomes differ"
+                                                      : fmt::format("options differ (`{}`)", name),
+                      name + " " + value.dump());
+  }
+  return same;
+}
+
 // In the order of the run, all of one run and complete.
 std::vector<ShardOutput> open_shards(const std::vector<std::string>& paths) {
   std::vector<ShardOutput> opened;
   std::vector<ShardFacts> facts;
   for (const std::string& path : paths) {
     const VariantSummary& summary = opened.emplace_back(open_shard(path)).summary;
-    facts.push_back(
-        {path,
-         opened.back().shard.shard,
-         {{"made from different records", fmt::format("{} {}", summary.input_records, summary.input_digest)},
-          {"types of output differ", summary.format},
-          {"sizes of chunks differ", std::to_string(summary.chunk)},
-          {"models, genomes or options differ", summary.run},
-          {"command lines differ", summary.provenance}}});
+    ShardFacts& of = facts.emplace_back(ShardFacts{path, opened.back().shard.shard, {}});
+    of.same = {
+        {"made from different records", fmt::format("{} {}", summary.input_records, summary.input_digest)},
+        {"types of output differ", summary.format},
+        {"sizes of chunks differ", std::to_string(summary.chunk)}};
+    for (auto& setting : same_settings(summary.run)) of.same.push_back(std::move(setting));
+    of.same.emplace_back("command lines differ", summary.provenance);
   }
   std::vector<ShardOutput> shards;
   std::uint64_t chunks = 0;

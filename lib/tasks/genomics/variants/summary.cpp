@@ -160,9 +160,13 @@ bool is_whole_run(const std::string& path, const std::string& prefix, const Vari
     return false;
   }
   const auto shard = [](const VariantSummary& of) { return of.shard ? of.shard->shard : Shard{0, 0}; };
+  // Of the same file other records are another input.
+  const auto regions = [](const VariantSummary& of) {
+    return of.files.empty() ? Json() : Json::parse(of.files).value("regions", Json());
+  };
   const bool same = shard(told).index == shard(run).index && shard(told).count == shard(run).count &&
                     told.chunk == run.chunk && told.format == run.format &&
-                    Json::parse(told.run) == Json::parse(run.run) &&
+                    Json::parse(told.run) == Json::parse(run.run) && regions(told) == regions(run) &&
                     told.input_file.sha256 == run.input_file.sha256;
   return same && !told.scores.empty() &&
          std::all_of(told.scores.begin(), told.scores.end(), [&](const WrittenScores& file) {

@@ -114,6 +114,22 @@ TEST_F(LeaseTest, OfAnotherMachineThatIsSilentIsTakenOverAfterAWhile) {
   lease.check();
 }
 
+TEST_F(LeaseTest, WhatAProcessOfAnotherMachineLeftGoesWithItsLease) {
+  write_foreign();
+  const auto beside = [&](const std::string& name) { return (folder_.path() / name).string(); };
+  const std::string left = beside("out.tsv.tmp.ffffffffffff-17-5-0123456789abcdef");
+  const std::string folder = beside("run.tmp-ffffffffffff-17-5-0123456789abcdef");
+  const std::string set_aside = beside("run.old-ffffffffffff-17-5-0123456789abcdef");
+  const std::string of_another = beside("out.tsv.tmp.ffffffffffff-18-5-0123456789abcdef");
+  const std::string of_before = beside("out.tsv.tmp.ffffffffffff-17-4-0123456789abcdef");
+  for (const std::string& name : {left, of_another, of_before}) write_text(name, "half");
+  for (const std::string& name : {folder, set_aside}) std::filesystem::create_directory(name);
+  const Lease lease(path(), LeaseBusy::wait, quick);
+  for (const std::string& name : {left, folder}) EXPECT_FALSE(std::filesystem::exists(name)) << name;
+  for (const std::string& name : {set_aside, of_another, of_before})
+    EXPECT_TRUE(std::filesystem::exists(name)) << name;
+}
+
 TEST_F(LeaseTest, OfAnotherMachineThatLivesIsNamed) {
   write_foreign();
   std::atomic<bool> ending = false;

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# The workflow of pipelines/cluster: on this machine, and by both executors on a real Slurm of three nodes here; the merged
+# output has the bytes of one run. A wrong config or option ends before anything is computed.
+#   bash tests/cluster/snakemake.sh [--program BIGBIRD]
+# SNAKEMAKE names the program (snakemake). Status 77: it is not installed, or Slurm is not. KEEP=yes keeps the folder.
+set -euo pipefail
+# shellcheck source=tests/cluster/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+program=$root/build/release/bin/bigbird
+while [ $# -gt 0 ]; do
+  case $1 in
+    --program) program=${2:-} && shift ;;
+    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *) stop "unknown word '$1' (--program FILE)" 2 ;;
+  esac
+  shift
+done
+snakemake=$(command -v "${SNAKEMAKE:-snakemake}") ||
+  { echo "SKIPPED: pipelines/cluster: snakemake is not there (SNAKEMAKE names it)" >&2 && exit 77; }
+
+begin "$program"
+cd "$work"
+mkdir inputs
+make_inputs inputs 600K
+genome=$work/inputs/genome/genome.fa.gz variants=$work/inputs/genome/variants.vcf.gz
+note "inputs made; snakemake $("$snakemake" --version)"
+
+# flow NAME LINE...: a copy of the workflow with this config, and the working folder in it
+flow() {
+  cp -r "$root/pipelines/cluster" "$work/$1"
+  cd "$work/$1"
+  shift
+  printf '%s\n' "bigbird: $bigbird" "$@" >config/config.yaml
+}
+of_variants=("task: variants" "model: $work/inputs/chromatin" "genome: $genome" "input: $variants"
+  "output: results/scored.vcf.gz" "shards: 3" "options: [--chunk, 20]")
+runs() { # runs WORD...: Snakemake ends well
+  "$snakemake" "$@" >snakemake.log 2>&1 || { tail -n 30 snakemake.log >&2 && wrong "snakemake $*"; }
+}
+refused() { # refused TEXT WORD...: Snakemake ends with a line that is the text, and no shard was begun
+  local text=$1
+  shift
+  if "$snakemake" "$@" >snakemake.log 2>&1; then wrong "snakemake $* ends well"; fi
+  [ "$(grep -cF -- "$text" snakemake.log)" -ge 1 ] || wrong "snakemake $* does not say: $text: $(tail -n 5 snakemake.log)"
+  ! compgen -G 'results/logs/score.*' >/dev/null || wrong "snakemake $*: shards were begun"
+}
+
+# What one run gives, by the words that the workflow gives: they stand in the output.
+"$bigbird" variants -m "$work/inputs/chromatin" -f "$genome" "$variants" --chunk 20 -o whole.vcf.gz 2>whole.log
+flow local "${of_variants[@]}"
+runs -n
+"$snakemake" --lint >snakemake.log 2>&1 || true # an environment for each rule is all that it misses
+[ "$(grep -c '^    \* ' snakemake.log)" = "$(grep -c 'Specify a conda environment' snakemake.log)" ] ||
+  wrong "snakemake --lint: $(grep '^    \* ' snakemake.log)"
+refused "config: Additional properties are not allowed ('shardss' was unexpected)" -n --config shardss=3
+refused "config: shards: 0 is less than the minimum of 1" -n --config shards=0
+refused "config: model: nowhere: there is no such file" -n --config model=nowhere
+refused "config: 'input' is of no use for the task 'promoters'" -n --config task=promoters
+begun=$SECONDS
+refused "unknown option '--frobnicate'" --cores 2 --config 'options=["--frobnicate"]'
+note "a dry run, --lint; four wrong configs, and a wrong option after $((SECONDS - begun)) s"
+begun=$SECONDS
+runs --cores 2
+same results/scored.vcf.gz "$work/whole.vcf.gz"
+same results/scored.vcf.gz.summary.json "$work/whole.vcf.gz.summary.json"
+nothing_left results
+note "variants, --cores 2: $((SECONDS - begun)) s, the bytes of one run"
+if "$(dirname "$(readlink -f "$snakemake")")/python" -c 'import pygments' 2>/dev/null; then
+  runs --report report.html
+  grep -q 'scored.vcf.gz.merged.txt' report.html || wrong "the report does not have the merge's counts"
+fi
+
+# The other verbs.
+zcat "$genome" >"$work/inputs/plain.fa"
+awk 'BEGIN { for (i = 1; i <= 40; ++i) printf "chr1\t%d\t%d\n", 2000 * i, 2000 * i + 200 }' >"$work/bins.bed"
+"$bigbird" chromatin predict -m "$work/inputs/chromatin" -f "$genome" -R "$work/bins.bed" --chunk 10 -o "$work/whole.tsv" 2>whole.log
+"$bigbird" promoter scan -m "$work/inputs/promoter" -f "$work/inputs/plain.fa" --step 500 --chunk 50 -o "$work/whole.bedgraph" \
+  --calls "$work/whole.bed" 2>whole.log
+flow bins "task: bins" "model: $work/inputs/chromatin" "genome: $genome" "input: $work/bins.bed" "output: results/out.tsv" \
+  "shards: 2" "options: [--chunk, 10]"
+runs --cores 2
+same results/out.tsv "$work/whole.tsv"
+rm -f "$work/inputs/plain.fa.fai" # it is made once, by a rule
+flow promoters "task: promoters" "model: $work/inputs/promoter" "genome: $work/inputs/plain.fa" \
+  "output: results/out.bedgraph" "shards: 2" "options: [--step, 500, --chunk, 50]" "merge_options: [--calls, results/calls.bed]"
+runs --cores 2
+same results/out.bedgraph "$work/whole.bedgraph"
+same results/calls.bed "$work/whole.bed"
+[ -e "$work/inputs/plain.fa.fai" ] || wrong "no rule made the genome's index"
+note "bins and promoters, --cores 2: the bytes of one run"
+
+# By both executors.
+start_slurm 3 3
+executors=$("$snakemake" --help | sed -n 's/.*--executor {\([^}]*\)}.*/\1/p' | head -n 1)
+for profile in slurm cluster-generic; do
+  case ,$executors, in
+    *,$profile,*) ;;
+    *) echo "SKIPPED: profiles/$profile: snakemake-executor-plugin-$profile is not installed" >&2 && continue ;;
+  esac
+  flow "by-$profile" "${of_variants[@]}"
+  more=()
+  # A Slurm without accounts, and jobs of seconds.
+  [ $profile != slurm ] || more=(--slurm-no-account --slurm-status-command squeue --slurm-init-seconds-before-status-checks 2)
+  begun=$SECONDS
+  runs --profile profiles/$profile --latency-wait 10 --default-resources mem_mb=300 runtime=10 --config memory_mb=300 \
+    ${more[@]+"${more[@]}"}
+  same results/scored.vcf.gz "$work/whole.vcf.gz"
+  nothing_left results
+  note "variants, profiles/$profile: $((SECONDS - begun)) s, the bytes of one run"
+done
