@@ -46,10 +46,12 @@ TEST_P(MergedShards, AreTheBytesOfOneRun) {
   }
   merge.insert(merge.end(), {"-o", name("merged")});
   must(merge);
-  const bool matrices = suffix == ".npy";
+  const bool matrices = suffix == ".npy" || suffix == ".h5";
   const std::string side = matrices ? "" : suffix;
   std::vector<std::string> ends = {side + ".skipped.tsv", side + ".summary.json"};
-  if (matrices) {
+  if (suffix == ".h5") {
+    ends.insert(ends.end(), {".h5", ".rows.tsv"});
+  } else if (matrices) {
     ends.insert(ends.end(), {".diff.npy", ".logfc.npy", ".ref.npy", ".alt.npy", ".rows.tsv"});
   } else {
     ends.push_back(suffix);
@@ -57,7 +59,8 @@ TEST_P(MergedShards, AreTheBytesOfOneRun) {
   for (const std::string& end : ends) EXPECT_TRUE(file("whole" + end) == file("merged" + end)) << end;
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, MergedShards, ::testing::Values(".vcf", ".vcf.gz", ".bcf", ".tsv", ".npy"));
+INSTANTIATE_TEST_SUITE_P(Formats, MergedShards,
+                         ::testing::Values(".vcf", ".vcf.gz", ".bcf", ".tsv", ".npy", ".h5"));
 
 TEST_F(VariantsWork, MergeRefusesWhatIsNotComplete) {
   for (const char* shard : {"1/2", "2/2"}) {

@@ -60,6 +60,9 @@ class Hdf5Reader {
   void read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
                  std::vector<std::uint8_t>& out) const;
   std::vector<float> read_floats(const std::string& name) const;
+  // Rows [begin, end) of a matrix of floats.
+  void read_rows(const std::string& name, std::int64_t begin, std::int64_t end,
+                 std::vector<float>& out) const;
   std::vector<std::int64_t> read_int64(const std::string& name) const;
   std::vector<std::string> read_strings(const std::string& name) const;
   // A string attribute of the file itself; empty when there is none.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "lib/core/error.h"
@@ -188,6 +189,26 @@ void Hdf5Reader::read_slab(const std::string& name, std::int64_t begin, std::int
 
 std::vector<float> Hdf5Reader::read_floats(const std::string& name) const {
   return state_->whole<float>(name, H5T_NATIVE_FLOAT);
+}
+
+void Hdf5Reader::read_rows(const std::string& name, std::int64_t begin, std::int64_t end,
+                           std::vector<float>& out) const {
+  const Hdf5Dataset dataset = state_->open(name);
+  const Hdf5Type stored(H5Dget_type(dataset.get()));
+  if (H5Tget_class(stored.get()) != H5T_FLOAT) state_->fail(name, "holds no floating-point numbers");
+  std::vector<hsize_t> sizes = state_->extents(name, dataset);
+  if (sizes.size() != 2 || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes[0])
+    state_->fail(name, fmt::format("is no matrix with rows {}-{}", begin, end));
+  const std::array<hsize_t, 2> first{static_cast<hsize_t>(begin), 0};
+  sizes[0] = static_cast<hsize_t>(end - begin);
+  out.resize(sizes[0] * sizes[1]);
+  if (out.empty()) return;
+  const Hdf5Space place(H5Dget_space(dataset.get()));
+  const Hdf5Space memory(H5Screate_simple(2, sizes.data(), nullptr));
+  if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
+      H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), H5P_DEFAULT, out.data()) < 0) {
+    state_->fail(name, "cannot be read: " + hdf5_reason());
+  }
 }
 
 std::vector<std::int64_t> Hdf5Reader::read_int64(const std::string& name) const {

@@ -12,6 +12,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/outputs.h"
+#include "lib/tasks/genomics/variants/score_hdf5.h"
 #include "lib/tasks/merge_shards.h"
 
 namespace bigbird {
@@ -159,8 +160,12 @@ void merge_scores(const std::vector<ShardOutput>& shards, VariantFormat format, 
       return merge_tables(tables_beside(shards, ""), RowNumbers::keep, output);
     case VariantFormat::npy:
       return merge_variant_matrices(shards, variant_prefix(format, output));
-    case VariantFormat::h5:
-      throw_usage("shards of type h5 cannot be merged", "write the shards as npy");
+    case VariantFormat::h5: {
+      const std::string prefix = variant_prefix(format, output);
+      merge_score_hdf5(tables_beside(shards, ".h5"), prefix + ".h5");
+      merge_tables(tables_beside(shards, ".rows.tsv"), RowNumbers::anew, prefix + ".rows.tsv");
+      return;
+    }
   }
 }
 
@@ -192,7 +197,9 @@ VariantSummary merge_variants(const VariantMergeOptions& options) {
   merge_scores(shards, format, options.output);
   const std::string report = report_prefix(options.report, format, options.output);
   if (!report.empty()) {
-    const bool background = file_exists(matrix_path(shards.front().prefix, "evalue"));
+    const std::string& prefix = shards.front().prefix;
+    const bool background = format == VariantFormat::h5 ? has_evalues(prefix + ".h5")
+                                                        : file_exists(matrix_path(prefix, "evalue"));
     add_digests(score_files(format, options.output, background ? 5 : 4),
                 variant_prefix(format, options.output), merged);
     merge_tables(skipped_tables(shards), RowNumbers::keep, report + ".skipped.tsv");

@@ -39,12 +39,6 @@ std::string contigs_digest(const std::vector<Contig>& contigs) {
   return sha256_bytes(text);
 }
 
-void check_options(const VariantRunOptions& options) {
-  if (options.format == VariantFormat::h5 && !options.shard.is_whole_run()) {
-    throw_usage("`shard`: outputs of type h5 cannot be merged", "write the shards as npy");
-  }
-}
-
 std::unique_ptr<VariantBackground> open_background(const std::string& path, const ScoringContext& context) {
   if (path.empty()) return nullptr;
   return std::make_unique<VariantBackground>(path, context.scorer.outputs(), context.origin);
@@ -223,7 +217,6 @@ class VariantRun {
 }  // namespace
 
 VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
-  check_options(options);
   VariantRun run(options, scorer);
   if (const std::optional<VariantTally> tally = run.of_whole_run()) return *tally;
   run.score_input();

@@ -11,8 +11,8 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/float_rows.h"
-#include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/tasks/genomics/variants/score_hdf5.h"
 
 namespace bigbird {
 namespace {
@@ -134,21 +134,14 @@ class ScoreMatrixWriter : public VariantWriter {
               columns.names().size() - profiles_ * per_profile_, true) {
     const auto width = static_cast<std::int64_t>(profiles_);
     if (options.format == VariantFormat::h5) {
-      hdf5_ = std::make_unique<Hdf5Writer>(prefix_ + ".h5");
-      for (const std::string& name : matrix_names(per_profile_)) {
-        handles_.push_back(hdf5_->add_matrix(name, width));
-      }
-      std::vector<std::int64_t> indices;
-      std::vector<std::string> names;
+      ScoreHdf5Contents contents;
+      contents.matrices = matrix_names(per_profile_);
       for (const std::size_t profile : options.written) {
-        indices.push_back(static_cast<std::int64_t>(profile));
-        names.push_back(options.profiles[profile].name);
+        contents.profile_index.push_back(static_cast<std::int64_t>(profile));
+        contents.profile_name.push_back(options.profiles[profile].name);
       }
-      hdf5_->write_int64("profile_index", indices);
-      hdf5_->write_strings("profile_name", names);
-      std::string provenance;
-      for (const std::string& comment : options.comments) provenance += comment + "\n";
-      if (!provenance.empty()) hdf5_->attribute("provenance", provenance);
+      for (const std::string& comment : options.comments) contents.provenance += comment + "\n";
+      hdf5_ = std::make_unique<ScoreHdf5>(prefix_ + ".h5", contents);
     } else {
       for (const std::string& name : matrix_names(per_profile_)) {
         npy_.push_back(std::make_unique<FloatRowsWriter>(matrix_path(prefix_, name), width,
@@ -167,6 +160,9 @@ class ScoreMatrixWriter : public VariantWriter {
           buffers_[value].push_back(scored ? allele.values[profile * per_profile_ + value]
                                            : std::numeric_limits<float>::quiet_NaN());
         }
+        if (!hdf5_) continue;
+        hdf5_->append(value, buffers_[value]);
+        buffers_[value].clear();
       }
     }
     if (buffers_[0].size() >= flush_at) flush();
@@ -182,12 +178,8 @@ class ScoreMatrixWriter : public VariantWriter {
   static constexpr std::size_t flush_at = std::size_t{1} << 18;
 
   void flush() {
-    for (std::size_t value = 0; value < per_profile_; ++value) {
-      if (hdf5_) {
-        hdf5_->append(handles_[value], buffers_[value]);
-      } else {
-        npy_[value]->write(buffers_[value]);
-      }
+    for (std::size_t value = 0; value < npy_.size(); ++value) {
+      npy_[value]->write(buffers_[value]);
       buffers_[value].clear();
     }
   }
@@ -196,8 +188,7 @@ class ScoreMatrixWriter : public VariantWriter {
   std::size_t profiles_;
   std::string prefix_;
   ScoreTableWriter rows_;
-  std::unique_ptr<Hdf5Writer> hdf5_;
-  std::vector<std::size_t> handles_;
+  std::unique_ptr<ScoreHdf5> hdf5_;
   std::vector<std::unique_ptr<FloatRowsWriter>> npy_;
   std::vector<std::vector<float>> buffers_;  // one for each matrix
 };
