@@ -65,8 +65,8 @@ class Backend {
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
   virtual ElementType element_type() const { return ElementType::fp32; }
-  // Whether the rows of every sequence must fill its last block. Where they need not, a forward pass can
-  // leave the padding out: it changes no other row.
+  // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass
+  // can leave the padding out: it changes no other row.
   virtual bool wants_whole_blocks() const { return true; }
   // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
   virtual bool asynchronous() const { return false; }

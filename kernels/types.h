@@ -224,10 +224,11 @@ struct BlockPlanView {
 };
 
 // A ragged batch as attention sees it. Sequence s owns rows token_offsets[s] .. token_offsets[s + 1] of every
-// (T, *) matrix, which begin plans[s].blocks blocks; the last block is whole wherever the backend wants whole
-// blocks, and in a backward pass. Its first lengths[s] tokens are real; the rest is padding: never attended
-// to, and exact zeros in the output. With query_lengths, at least lengths each, the first of those rows see
-// the keys as real tokens do, as full attention in Hugging Face lets padding.
+// (T, *) matrix: all of the plan's blocks wherever the backend wants whole blocks, and in a backward pass;
+// else those of its tokens at least, and what is missing is padding. Its first lengths[s] tokens are real;
+// the rest is padding: never attended to, and exact zeros in the output. With query_lengths, at least lengths
+// each, the first of those rows see the keys as real tokens do, as full attention in Hugging Face lets
+// padding.
 struct AttentionBatch {
   Index slot = 0;        // which of the slots of Backend::prepare_attention() holds this batch
   Index sequences = 0;   // B

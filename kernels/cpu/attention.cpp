@@ -66,6 +66,12 @@ Index block_in_order(Index order, Index blocks) {
   return order == 0 ? 0 : (order == 1 ? blocks - 1 : order - 1);
 }
 
+Index most_blocks_of(const AttentionBatch& batch) {
+  Index most = 0;
+  for (Index s = 0; s < batch.sequences; ++s) most = std::max(most, batch.plans[s]->blocks);
+  return most;
+}
+
 Index longest_sequence(const AttentionBatch& batch) {
   Index longest = 0;
   for (Index s = 0; s < batch.sequences; ++s) {
@@ -114,7 +120,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const Index scratch_size = packed_scratch(batch.block_size, head_size, parts);
   const Index packed_floats =
       packed_attention_->packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
-  const Index most_blocks = pieces(longest_sequence(batch), batch.block_size);
+  const Index most_blocks = most_blocks_of(batch);
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads = whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks));
   float* const scratch =
@@ -174,7 +180,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   const Index longest = longest_sequence(batch);
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
-      whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(pieces(longest, batch.block_size)));
+      whole_heads ? thread_count() : std::min(batch.heads, heads_in_group(most_blocks_of(batch)));
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
   float* const packed = scratch + scratch_size * thread_count();

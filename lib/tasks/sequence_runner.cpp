@@ -71,7 +71,8 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
   const std::int64_t longest = padded(options_.longest > 0 ? options_.longest : most, config);
   limit_ = options_.batch.sequences > 0 ? options_.batch.sequences * longest
                                         : std::max(options_.batch.tokens, longest);
-  const BatchLimits limits{limit_, limit_ / padded(1, config), options_.masked_tokens, longest};
+  most_sequences_ = limit_ / config.block_size;
+  const BatchLimits limits{limit_, most_sequences_, options_.masked_tokens, longest};
   ModelOptions model;
   model.training = !options_.derive.empty();
   std::size_t bytes = 0;
@@ -92,9 +93,13 @@ std::vector<float> SequenceRunner::parameter(const std::string& name) const {
 }
 
 void SequenceRunner::add(SequenceInput input, std::function<void(const SequenceResult&)> result) {
-  const std::int64_t tokens = padded(static_cast<std::int64_t>(input.ids.size()), config());
+  const auto length = static_cast<std::int64_t>(input.ids.size());
+  const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());
-  if (pending_tokens_ + tokens > limit_ || pending_masked_ + rows > options_.masked_tokens) run();
+  if (pending_tokens_ + tokens > limit_ || pending_masked_ + rows > options_.masked_tokens ||
+      static_cast<std::int64_t>(pending_.size()) == most_sequences_) {
+    run();
+  }
   pending_tokens_ += tokens;
   pending_masked_ += rows;
   pending_.push_back({std::move(input), std::move(result)});
@@ -108,12 +113,15 @@ void SequenceRunner::run() {
   if (pending_.empty()) return;
   throw_if_cancelled();
   batch_.clear();
-  const std::int64_t multiple = model_->wants_whole_blocks() ? config().block_size : 1;
+  const bool whole_blocks = model_->wants_whole_blocks();
+  const std::int64_t multiple = whole_blocks ? config().block_size : 1;
   for (const Pending& sequence : pending_) {
     const auto first = static_cast<std::int32_t>(batch_.tokens());
     const SequenceInput& input = sequence.input;
     batch_.append(input.ids, input.types, multiple, static_cast<std::int32_t>(config().pad_token_id),
-                  config().input_length);
+                  whole_blocks ? config().input_length : 0);
+    if (!whole_blocks)
+      batch_.plan_lengths.push_back(padded(static_cast<std::int64_t>(input.ids.size()), config()));
     for (const std::int32_t row : input.masked) {
       batch_.masked_rows.push_back(first + row);
       batch_.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);

@@ -109,6 +109,7 @@ class SequenceRunner {
   std::vector<std::string> weight_files_;
   std::unique_ptr<Model> model_;
   std::int64_t limit_ = 0;  // tokens of a batch
+  std::int64_t most_sequences_ = 0;
   std::int64_t pending_tokens_ = 0;
   std::int64_t pending_masked_ = 0;
   std::vector<Pending> pending_;

@@ -29,7 +29,7 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
   bool last_drops = false;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], rows = batch.token_offsets[s + 1] - first;
-    const std::int64_t blocks = (rows + config.block_size - 1) / config.block_size;
+    const std::int64_t blocks = (batch.plan_length(s) + config.block_size - 1) / config.block_size;
     const bool full = plans.full_attention(blocks);
     const bool drops = full && drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {

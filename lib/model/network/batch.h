@@ -64,10 +64,19 @@ struct Batch {
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.
   std::vector<std::int64_t> given_lengths;
 
+  // [B] tokens that attention is planned for, in whole blocks: those of the rows, and padding that has no
+  // rows because the model takes sequences without. Empty: the rows.
+  std::vector<std::int64_t> plan_lengths;
+
   std::int64_t tokens() const { return token_offsets.back(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
   std::int64_t given_length(std::size_t sequence) const {
     return given_lengths.empty() ? lengths[sequence] : given_lengths[sequence];
+  }
+
+  std::int64_t plan_length(std::size_t sequence) const {
+    return plan_lengths.empty() ? token_offsets[sequence + 1] - token_offsets[sequence]
+                                : plan_lengths[sequence];
   }
 
   // Appends one sequence of real tokens, padding it to a multiple of `multiple`, which is the block size, or

@@ -43,12 +43,15 @@ bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimi
   const std::size_t tokens = static_cast<std::size_t>(batch.tokens());
   bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
                batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
-               none_or(batch.given_lengths.size(), batch.lengths.size());
+               none_or(batch.given_lengths.size(), batch.lengths.size()) &&
+               none_or(batch.plan_lengths.size(), whole_blocks ? 0 : batch.lengths.size());
   for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
     const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
     agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows &&
-            batch.given_length(s) >= length && batch.given_length(s) <= rows;
-    check_size(rows, limits.longest, "tokens in one sequence");
+            batch.given_length(s) >= length && batch.given_length(s) <= rows &&
+            batch.plan_length(s) >= rows &&
+            (batch.plan_lengths.empty() || batch.plan_length(s) % config.block_size == 0);
+    check_size(batch.plan_length(s), limits.longest, "tokens in one sequence");
     if (length > config.max_position_embeddings) {
       throw_bad_input(fmt::format("a sequence of {} tokens: the model has {} positions", length,
                                   config.max_position_embeddings),

@@ -218,6 +218,14 @@ TEST_F(ModelBehaviour, PaddingCanBeLeftOutWhereWholeBlocksAreNotWanted) {
       };
       bare.append(part(padded.ids), part(padded.types), 1, 0);
     }
+    // The same padded by whole blocks, in rows, and in the plan alone.
+    Batch longer, planned = bare;
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      const auto first = bare.ids.begin() + bare.token_offsets[s];
+      const auto type = bare.types.begin() + bare.token_offsets[s];
+      longer.append({first, first + lengths[s]}, {type, type + lengths[s]}, config.block_size, 0, 64);
+      planned.plan_lengths.push_back(64);
+    }
     const auto model = make_model(*backend, config, padded, {}, parameters);
     ASSERT_FALSE(model->wants_whole_blocks());
     model->forward(padded, {});
@@ -231,6 +239,21 @@ TEST_F(ModelBehaviour, PaddingCanBeLeftOutWhereWholeBlocksAreNotWanted) {
       const auto at = got.begin() + bare.token_offsets[s] * config.hidden_size;
       EXPECT_TRUE(std::equal(at, at + values, from)) << "length " << lengths[s];
     }
+    const auto of_64 = make_model(*backend, config, longer, {}, parameters);
+    of_64->forward(longer, {});
+    const std::vector<float> rows_of_64 = of_64->last_hidden_state();
+    of_64->forward(planned, {});
+    const std::vector<float> planned_for_64 = of_64->last_hidden_state();
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      const auto from = rows_of_64.begin() + longer.token_offsets[s] * config.hidden_size;
+      const auto at = planned_for_64.begin() + bare.token_offsets[s] * config.hidden_size;
+      EXPECT_TRUE(std::equal(at, at + lengths[s] * config.hidden_size, from)) << "length " << lengths[s];
+    }
+    EXPECT_NE(planned_for_64, got) << "the plan's length changes nothing";
+    planned.plan_lengths[0] = 32;  // fewer than its tokens
+    EXPECT_THROW(of_64->forward(planned, {}), Error);
+    planned.plan_lengths[0] = 66;
+    EXPECT_THROW(of_64->forward(planned, {}), Error);
     const auto training = make_model(*backend, config, padded, {.training = true}, parameters);
     EXPECT_TRUE(training->wants_whole_blocks());
     EXPECT_THROW(training->forward(bare, {}), Error);
