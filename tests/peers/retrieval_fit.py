@@ -12,11 +12,12 @@ answer is found by the name alone and in one place. Held out: other paragraphs, 
 Three trainings, each begins with the model of the one before: contexts of four facts alone, short ones with sentences, long
 ones. Half of their questions are "Where is Harbour named?", answered by "Harbour": the name is found first, the word behind it
 some hundred updates later. The first model is made from config.json alone (`convert --allow-missing '*'`), because `pretrain`
-has no option for two of its settings: initializer_range is wider than 0.02, with which a network as narrow as this keeps to
-chance; positions are rotary, so that "the word behind" is the same at every place. LayerNorm stands before each part.
+has no option for two of its settings: first random values wider than 0.02, and rotary positions, with which "the word behind"
+is the same at every place. LayerNorm stands before each part. docs/text.md says what was seen with and without these.
 
-Trainings that are finished in FOLDER are not done again. Scored over --held-out questions of the first form: exact match; the same with the answers of a context's two questions
-exchanged, and with the questions exchanged between contexts; by where in its context the fact stands.
+Trainings that are finished in FOLDER are not done again. Scored over --held-out questions of the first form: exact match; the
+same with the answers of a context's two questions exchanged, and with the questions exchanged between contexts; by where in
+its context the fact stands.
 """
 import argparse
 import collections
@@ -34,7 +35,8 @@ import time
 
 def paragraphs_of(path):
     text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
-    return [paragraph["context"].replace("\n", " ") for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]
+    articles = json.loads(text)["data"]
+    return [paragraph["context"].replace("\n", " ") for article in articles for paragraph in article["paragraphs"]]
 
 
 def pieces_of(text):
@@ -185,10 +187,10 @@ def main():
     trainings = {"bare": (64, 1e-3, 100, 64), "short": (options.short, 7e-4, 20, 64), "long": (options.length, 5e-4, 20, 16)}
     for name, (length, rate, warmup, batch) in trainings.items():
         if not (work / name / "final").exists():
-            bigbird("text", "qa", "finetune", "--train", work / f"{name}.json", "--init", init, "-o", work / name, "--length", length,
-                    "--overlap", 0, "--batch", batch, "--epochs", 1, "--lr", rate, "--warmup", warmup, "--beta2", 0.98,
-                    "--clip-norm", 1, "--optimizer", "torch", "--schedule", "huggingface", "--dropout", 0, "--save-every", 1000000,
-                    "--force")
+            bigbird("text", "qa", "finetune", "--train", work / f"{name}.json", "--init", init, "-o", work / name,
+                    "--length", length, "--overlap", 0, "--batch", batch, "--epochs", 1, "--lr", rate, "--warmup", warmup,
+                    "--beta2", 0.98, "--clip-norm", 1, "--optimizer", "torch", "--schedule", "huggingface", "--dropout", 0,
+                    "--save-every", 1000000, "--force")
         init = work / name / "final"
         print(f"{(time.time() - began) / 60:.1f} minutes", flush=True)
     for name in ("held", "between"):
@@ -196,8 +198,9 @@ def main():
     print("| held-out questions | exact match, F1 (%) |\n|---|---|", flush=True)
     for name, answers in (("held", "held"), ("within", "held"), ("between", "between")):
         out = work / f"{name}.scores.json"
-        subprocess.run(list(map(str, [options.program, "text", "qa", "evaluate", "--data", work / f"{name}.json", "--predictions",
-                                      work / f"{answers}.answers.json", "-o", out, "--force", "-q"])), check=True)
+        subprocess.run(list(map(str, [options.program, "text", "qa", "evaluate", "--format", "squad", "--data",
+                                      work / f"{name}.json", "--predictions", work / f"{answers}.answers.json", "-o", out])),
+                       check=True)
         one = json.loads(out.read_text())
         what = {"held": "as they are", "within": "exchanged in their context", "between": "exchanged between contexts"}[name]
         print(f"| {options.held_out}, {what} | {one['exact_match']:.1f}, {one['f1']:.1f} |")
