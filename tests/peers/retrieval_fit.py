@@ -1,105 +1,130 @@
 #!/usr/bin/env python3
 """Whether a small model learns to find a fact anywhere in a long text: made from scratch, on real paragraphs.
 
-    python tests/peers/retrieval_fit.py DATA [--program build/release/bin/bigbird] [--work FOLDER]
+    python tests/peers/retrieval_fit.py DATA [--program build/release/bin/bigbird] [--work FOLDER] [--threads N]
 
 DATA is a folder with squad/train-v2.0.json, new_wiki_v1.0.json.gz (both for training) and dev-v2.0.json (held out). A context
-is made of paragraphs of Wikipedia, about --length tokens long; between their sentences stand facts, "The seal of Harbour is
-amber.", each name and each word drawn from those of the paragraphs. A question asks for one of them, "What is the seal of
-Harbour?". The other facts of a context are of the same form, so that the answer is found by its name alone. Held out: other
-paragraphs, and no name that a question of the training asks for.
+is made of paragraphs of Wikipedia, about --length tokens long; between their sentences stand facts, "A pass phrase is Harbour
+amber.", and a question asks for one of them by its name, "Which word follows Harbour?". Every name and every answer is one
+piece of the vocabulary. All facts of a context have the same form, and their names and answers stand nowhere else in it: an
+answer is found by the name alone and in one place. Held out: other paragraphs, and names that no fact of the training has.
 
-Four steps, each begins with the model of the one before: pretraining (masked words, no questions) on the paragraphs and on
-short texts that state such facts twice, of all names; questions over contexts of facts alone, over short ones, and over
-contexts of the full length. Scored over --held-out questions: exact match; the same with the questions exchanged between contexts, whose answers
-stand elsewhere; by where in its context the fact stands.
+Three trainings, each begins with the model of the one before: contexts of four facts alone, short ones with sentences, long
+ones. Half of their questions are "Where is Harbour named?", answered by "Harbour": the name is found first, the word behind it
+some hundred updates later. The first model is made from config.json alone (`convert --allow-missing '*'`), because `pretrain`
+has no option for two of its settings: first random values wider than 0.02, and rotary positions, with which "the word behind"
+is the same at every place. LayerNorm stands before each part. docs/text.md says what was seen with and without these.
+
+Trainings that are finished in FOLDER are not done again. Scored over --held-out questions of the first form: exact match; the
+same with the answers of a context's two questions exchanged, and with the questions exchanged between contexts; by where in
+its context the fact stands.
 """
 import argparse
+import collections
 import gzip
 import json
 import pathlib
 import random
 import re
+import shutil
+import struct
 import subprocess
 import sys
-
-THINGS = ["seal", "token", "motto", "emblem"]
+import time
 
 
 def paragraphs_of(path):
     text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
-    return [paragraph["context"].replace("\n", " ") for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]
-
-
-def names_of(paragraphs, least, most):
-    """Words of small letters, in the order of the alphabet."""
-    counts = {}
-    for text in paragraphs:
-        for word in re.findall(r"\b[a-z]{4,9}\b", text):
-            counts[word] = counts.get(word, 0) + 1
-    return sorted(word for word, count in counts.items() if least <= count <= most)
+    articles = json.loads(text)["data"]
+    return [paragraph["context"].replace("\n", " ") for article in articles for paragraph in article["paragraphs"]]
 
 
 def pieces_of(text):
-    """About as many tokens as a vocabulary of 8,000 pieces gives."""
-    return len(text) / 4.0
+    """About as many tokens as the vocabulary gives."""
+    return len(text) / 4.5
 
 
-def fact(thing, name, word):
-    return f"The {thing} of {name} is {word}."
+def tokens_of_facts(facts):
+    return 8 * facts
 
 
-def stated_twice(draw, paragraphs, names, words):
-    """A document of pretraining: a few facts, a few sentences, the facts again in another order."""
-    facts = [fact(draw.choice(THINGS), name.capitalize(), word) for name, word in zip(draw.sample(names, 5), draw.sample(words, 5))]
-    between = re.split(r"(?<=[.!?]) ", draw.choice(paragraphs))[:draw.randrange(3)]
-    return " ".join(facts + between + draw.sample(facts, len(facts)))
+def blank_model(folder, tokenizer, options):
+    """A folder that has a tokenizer and config.json, and no weight."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("spiece.model", "spiece.vocab", "tokenizer_config.json"):
+        shutil.copy(tokenizer / name, folder / name)
+    header = json.dumps({"__metadata__": {"format": "pt"}}).encode()
+    header += b" " * (-len(header) % 8)
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    rotary = options.width // options.heads // 2
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["BigBirdForPreTraining"], "model_type": "big_bird", "vocab_size": options.vocabulary,
+        "hidden_size": options.width, "num_hidden_layers": options.layers, "num_attention_heads": options.heads,
+        "intermediate_size": 4 * options.width, "hidden_act": "gelu_new", "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0, "max_position_embeddings": options.length, "type_vocab_size": 2,
+        "initializer_range": options.spread, "layer_norm_eps": 1e-12, "pad_token_id": 0, "bos_token_id": 65, "eos_token_id": 66,
+        "sep_token_id": 66, "attention_type": "block_sparse", "block_size": options.block, "num_random_blocks": 3,
+        "use_bias": True, "rescale_embeddings": False,
+        "bigbird": {"norm_type": "prenorm", "positions": "rotary", "rotary_dim": rotary, "rotary_base": 1000.0,
+                    "random_mode": "google"}}))
 
 
 def context(draw, paragraphs, names, words, tokens, facts):
-    """A text with as many facts as asked for, and for each of them name, thing, answer and where it begins."""
+    """A text with as many facts as asked for, and for each of them name, word and where the name begins."""
     sentences = []
-    while sum(map(pieces_of, sentences)) < tokens - 14 * facts:
+    while sum(map(pieces_of, sentences)) < tokens - tokens_of_facts(facts):
         sentences += re.split(r"(?<=[.!?]) ", draw.choice(paragraphs))
-    while sentences and sum(map(pieces_of, sentences)) > tokens - 14 * facts:
+    while sentences and sum(map(pieces_of, sentences)) > tokens - tokens_of_facts(facts):
         sentences.pop()
-    found = []
-    for name, word in zip(draw.sample(names, facts), draw.sample(words, facts)):
-        found.append((draw.randrange(len(sentences) + 1), name.capitalize(), draw.choice(THINGS), word))
+    taken = set(re.findall(r"\w+", " ".join(sentences).lower()))
+    pairs = []
+    while len(pairs) < facts:
+        name, word = draw.choice(names), draw.choice(words)
+        if name.lower() in taken or word in taken or name.lower() == word:
+            continue
+        taken |= {name.lower(), word}
+        pairs.append((draw.randrange(len(sentences) + 1), name, word))
     parts, places = [], []
     for at in range(len(sentences) + 1):
-        for place, name, thing, word in found:
+        for place, name, word in pairs:
             if place == at:
-                begin = len(" ".join(parts)) + (1 if parts else 0)
-                sentence = fact(thing, name, word)
-                places.append((name, thing, word, begin + sentence.rindex(word)))
-                parts.append(sentence)
+                begin = len(" ".join(parts)) + (1 if parts else 0) + len("A pass phrase is ")
+                parts.append(f"A pass phrase is {name} {word}.")
+                places.append((name, word, begin))
         if at < len(sentences):
             parts.append(sentences[at])
     return " ".join(parts), places
 
 
-def make(path, draw, paragraphs, names, words, tokens, facts, questions):
-    """SQuAD's form, two questions a context."""
+def make(path, draw, paragraphs, names, words, tokens, facts, questions, mentions):
+    """SQuAD's form, two questions a context; a share `mentions` of them asks for the name itself."""
     rows = []
     while 2 * len(rows) < questions:
         text, places = context(draw, paragraphs, names, words, tokens, facts)
-        qas = [{"id": f"{len(rows)}-{i}", "question": f"What is the {thing} of {name}?",
-                "answers": [{"text": word, "answer_start": begin}]}
-               for i, (name, thing, word, begin) in enumerate(draw.sample(places, 2))]
-        assert all(text[a["answer_start"]:].startswith(a["text"]) for q in qas for a in q["answers"])
+        qas = []
+        for name, word, begin in draw.sample(places, 2):
+            question, answer, start = f"Which word follows {name}?", word, begin + len(name) + 1
+            if draw.random() < mentions:
+                question, answer, start = f"Where is {name} named?", name, begin
+            assert text[start:].startswith(answer) and text.count(f" {name} ") == 1
+            qas.append({"id": f"{len(rows)}-{len(qas)}", "question": question,
+                        "answers": [{"text": answer, "answer_start": start}]})
         rows.append({"title": str(len(rows)), "paragraphs": [{"context": text, "qas": qas}]})
     path.write_text(json.dumps({"data": rows}))
 
 
-def exchanged(path, to):
-    """Every context with the questions of the next one; the answers stay those of their questions."""
+def exchanged(path, to, between):
+    """Every context with the questions of the next one, or the two questions of a context with each other's answer."""
     rows = json.loads(path.read_text())["data"]
     contexts = [row["paragraphs"][0]["context"] for row in rows]
     for i, row in enumerate(rows):
-        row["paragraphs"][0]["context"] = contexts[(i + 1) % len(rows)]
-        for question in row["paragraphs"][0]["qas"]:
-            question["answers"][0]["answer_start"] = 0  # not looked at
+        first, second = row["paragraphs"][0]["qas"]
+        if between:
+            row["paragraphs"][0]["context"] = contexts[(i + 1) % len(rows)]
+            for question in (first, second):
+                question["answers"][0]["answer_start"] = 0  # not looked at
+        else:
+            first["answers"], second["answers"] = second["answers"], first["answers"]
     to.write_text(json.dumps({"data": rows}))
 
 
@@ -108,63 +133,77 @@ def main():
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--program", default="build/release/bin/bigbird")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("retrieval-fit"))
+    parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--length", type=int, default=1024, help="tokens of an input")
-    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--width", type=int, default=128)
-    parser.add_argument("--pretrain-steps", type=int, default=1500)
-    parser.add_argument("--pretrain-texts", type=int, default=12000, help="that state facts twice")
-    parser.add_argument("--bare-questions", type=int, default=128000, help="of contexts that are facts alone")
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--block", type=int, default=16, help="tokens of an attention block")
+    parser.add_argument("--vocabulary", type=int, default=12000)
+    parser.add_argument("--spread", type=float, default=0.09, help="standard deviation of the first random values")
+    parser.add_argument("--bare-questions", type=int, default=96000, help="of contexts that are facts alone")
     parser.add_argument("--short", type=int, default=160, help="tokens of an input of the questions behind those")
-    parser.add_argument("--short-questions", type=int, default=8000)
-    parser.add_argument("--long-questions", type=int, default=6000)
+    parser.add_argument("--short-questions", type=int, default=6400)
+    parser.add_argument("--long-questions", type=int, default=2400)
     parser.add_argument("--held-out", type=int, default=300)
     options = parser.parse_args()
     work = options.work
     work.mkdir(parents=True, exist_ok=True)
+    began = time.time()
 
     def bigbird(*words):
         print("$ bigbird " + " ".join(map(str, words)), flush=True)
-        subprocess.run([options.program, *map(str, words)], check=True, stdout=subprocess.PIPE)
+        threads = ["-@", options.threads] if words[:2] != ("text", "vocabulary") else []
+        subprocess.run([options.program, *map(str, [*words, *threads])], check=True, stdout=subprocess.PIPE)
 
     train = paragraphs_of(options.data / "squad/train-v2.0.json") + paragraphs_of(options.data / "squad/new_wiki_v1.0.json.gz")
     held = paragraphs_of(options.data / "squad/dev-v2.0.json")
-    names = names_of(train, 5, 4000)
-    random.Random(1).shuffle(names)
-    held_names, words, train_names = names[:400], names[400:1400], names[1400:]
-    lengths = {"bare": (4 * 14, 4, options.bare_questions, train, train_names),
-               "short": (options.short - 16, 4, options.short_questions, train, train_names),
-               "long": (options.length - 40, 10, options.long_questions, train, train_names),
-               "held": (options.length - 40, 10, options.held_out, held, held_names)}
-    for name, (tokens, facts, count, paragraphs, of) in lengths.items():
-        make(work / f"{name}.json", random.Random(name), paragraphs, of, words, tokens, facts, count)
-    exchanged(work / "held.json", work / "exchanged.json")
+    counts = collections.Counter(re.findall(r"\b[a-z]{4,9}\b", " ".join(train)))
+    drawn = sorted(word for word, count in counts.items() if 3 <= count <= 400)
+    random.Random(1).shuffle(drawn)
+    words, drawn = drawn[:1000], [word.capitalize() for word in drawn[1000:4300]]
+    # Forty times each, so that every one of them becomes one piece.
+    (work / "text.txt").write_text("\n\n".join(train + [" ".join(["is", *words, *drawn]) for _ in range(40)]))
+    if not (work / "tokenizer").exists():
+        bigbird("text", "vocabulary", work / "text.txt", "-o", work / "tokenizer", "--vocab-size", options.vocabulary)
+    pieces = {line.split("\t")[0] for line in (work / "tokenizer/spiece.vocab").read_text().splitlines()}
+    words, names = ([word for word in some if "\u2581" + word in pieces] for some in (words, drawn))
+    held_names, train_names = names[:300], names[300:]
+    print(f"{len(train_names)} names, {len(held_names)} held out, {len(words)} words for answers", flush=True)
+    # tokens of a context, facts in it, questions, share of those that ask for the name
+    sets = {"bare": (tokens_of_facts(4), 4, options.bare_questions, train, train_names, 0.5),
+            "short": (options.short - 30, 4, options.short_questions, train, train_names, 0.5),
+            "long": (options.length - 70, 10, options.long_questions, train, train_names, 0.5),
+            "held": (options.length - 70, 10, options.held_out, held, held_names, 0)}
+    for name, (tokens, facts, count, paragraphs, of, mentions) in sets.items():
+        make(work / f"{name}.json", random.Random(name), paragraphs, of, words, tokens, facts, count, mentions)
+    exchanged(work / "held.json", work / "between.json", True)
+    exchanged(work / "held.json", work / "within.json", False)
 
-    if not (work / "pretrain/final").exists():
-        draw = random.Random("pretraining")
-        (work / "text.txt").write_text("\n\n".join(
-            train + [stated_twice(draw, train, names[:400] + train_names, words) for _ in range(options.pretrain_texts)]))
-        bigbird("text", "vocabulary", work / "text.txt", "-o", work / "tokenizer", "--vocab-size", 8000, "--force")
-        bigbird("text", "pretrain-data", work / "text.txt", "-m", work / "tokenizer", "-o", work / "train")
-        bigbird("pretrain", "--train", work / "train", "-m", work / "tokenizer", "-o", work / "pretrain", "--layers", options.layers,
-                "--width", options.width, "--heads", 4, "--block-size", 32, "--length", 256, "--max-positions", options.length,
-                "--batch", 16, "--steps", options.pretrain_steps, "--lr", 1e-3, "--warmup", 100, "--optimizer", "torch",
-                "--schedule", "huggingface", "--dropout", 0, "--force")
-    init = work / "pretrain/final"
-    for name, length, rate, batch in (("bare", 96, 1e-3, 64), ("short", options.short, 5e-4, 32), ("long", options.length, 2e-4, 16)):
-        bigbird("text", "qa", "finetune", "--train", work / f"{name}.json", "--init", init, "-o", work / name, "--length", length,
-                "--overlap", 0, "--batch", batch, "--epochs", 1, "--lr", rate, "--optimizer", "torch", "--schedule", "huggingface",
-                "--dropout", 0, "--save-every", 1000000, "--force")
+    blank_model(work / "blank", work / "tokenizer", options)
+    bigbird("convert", work / "blank", work / "fresh", "--allow-missing", "*", "--force")
+    init = work / "fresh"
+    # Length and rate; updates of warm-up; questions of an update.
+    trainings = {"bare": (64, 1e-3, 100, 64), "short": (options.short, 7e-4, 20, 64), "long": (options.length, 5e-4, 20, 16)}
+    for name, (length, rate, warmup, batch) in trainings.items():
+        if not (work / name / "final").exists():
+            bigbird("text", "qa", "finetune", "--train", work / f"{name}.json", "--init", init, "-o", work / name,
+                    "--length", length, "--overlap", 0, "--batch", batch, "--epochs", 1, "--lr", rate, "--warmup", warmup,
+                    "--beta2", 0.98, "--clip-norm", 1, "--optimizer", "torch", "--schedule", "huggingface", "--dropout", 0,
+                    "--save-every", 1000000, "--force")
         init = work / name / "final"
-    scores = {}
-    for name in ("held", "exchanged"):
+        print(f"{(time.time() - began) / 60:.1f} minutes", flush=True)
+    for name in ("held", "between"):
         bigbird("text", "qa", "predict", "-m", init, work / f"{name}.json", "-o", work / f"{name}.answers.json", "--force")
+    print("| held-out questions | exact match, F1 (%) |\n|---|---|", flush=True)
+    for name, answers in (("held", "held"), ("within", "held"), ("between", "between")):
         out = work / f"{name}.scores.json"
-        bigbird("text", "qa", "evaluate", "--data", work / f"{name}.json", "--predictions", work / f"{name}.answers.json", "-o", out,
-                "--force")
-        scores[name] = json.loads(out.read_text())
-    print("| held-out questions | exact match, F1 (%) |\n|---|---|")
-    for name, one in scores.items():
-        print(f"| {options.held_out}, {name} | {one['exact_match']:.1f}, {one['f1']:.1f} |")
+        subprocess.run(list(map(str, [options.program, "text", "qa", "evaluate", "--format", "squad", "--data",
+                                      work / f"{name}.json", "--predictions", work / f"{answers}.answers.json", "-o", out])),
+                       check=True)
+        one = json.loads(out.read_text())
+        what = {"held": "as they are", "within": "exchanged in their context", "between": "exchanged between contexts"}[name]
+        print(f"| {options.held_out}, {what} | {one['exact_match']:.1f}, {one['f1']:.1f} |")
     answers = json.loads((work / "held.answers.json").read_text())
     quarters = [[0, 0] for _ in range(4)]
     for row in json.loads((work / "held.json").read_text())["data"]:
@@ -174,7 +213,8 @@ def main():
             quarter = quarters[min(3, 4 * answer["answer_start"] // len(text))]
             quarter[0] += answers[question["id"]] == answer["text"]
             quarter[1] += 1
-    print("exact match by the quarter of the context: " + ", ".join(f"{100 * a / max(1, b):.0f} %" for a, b in quarters))
+    print("exact match by the quarter of the context: " + ", ".join(f"{a} of {b}" for a, b in quarters))
+    print(f"{(time.time() - began) / 60:.1f} minutes")
     return 0
 
 
