@@ -54,8 +54,8 @@ Advice advice_for(const VariantCost& cost, double startup, double wanted_task, i
   }
   const auto shards = static_cast<double>(advice.shards);
   // Shards take chunks in turn: the first ones may have one more.
-  const double largest_share = static_cast<double>((cost.chunks + advice.shards - 1) / advice.shards) /
-                               static_cast<double>(cost.chunks);
+  const std::uint64_t most_chunks = (cost.chunks + advice.shards - 1) / advice.shards;
+  const double largest_share = static_cast<double>(most_chunks) / static_cast<double>(cost.chunks);
   advice.task_seconds = startup + work * largest_share;
   advice.core_hours = (startup * shards + work) * threads / seconds_of_an_hour;
   advice.memory_mib = static_cast<std::uint64_t>(

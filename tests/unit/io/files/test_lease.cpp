@@ -2,6 +2,7 @@
 // they were silent; and a holder that was thought dead learns that it is no longer one.
 #include "lib/io/files/lease.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
