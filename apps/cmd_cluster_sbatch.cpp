@@ -256,7 +256,13 @@ int cmd_cluster_sbatch(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   if (options.shards == 0)
     throw_usage("cluster sbatch: --shards is not given", "how many tasks share the work");
-  if (parse_duration(options.stop_before, "--stop-before") == 0) options.stop_before.clear();
+  const std::int64_t margin = parse_duration(options.stop_before, "--stop-before");
+  if (margin == 0) options.stop_before.clear();
+  if (const auto limit = parse_time_limit(options.time, "--time"); limit && *limit <= margin) {
+    throw_usage(fmt::format("cluster sbatch: --stop-before {} leaves nothing of --time {}",
+                            options.stop_before, options.time),
+                "give a longer --time, or --stop-before 0");
+  }
   const std::vector<std::string> words = app.remaining();
   std::cout << script(options, verb_of(words), words);
   return 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <csignal>
@@ -47,6 +48,38 @@ std::int64_t parse_duration(const std::string& text, const std::string& option) 
     throw_usage(fmt::format("{} {}: no duration", option, text), "90s, 2m, 1h");
   }
   return number * scale;
+}
+
+std::optional<std::int64_t> parse_time_limit(const std::string& text, const std::string& option) {
+  if (text == "UNLIMITED" || text == "INFINITE") return std::nullopt;
+  const auto refuse = [&] {
+    throw_usage(fmt::format("{} {}: no time limit of sbatch", option, text),
+                "4:00:00, 90 (minutes), 1-12 (days-hours)");
+  };
+  const std::size_t dash = text.find('-');
+  std::vector<std::int64_t> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("-:", at), text.size());
+    std::int64_t number = 0;
+    const auto [behind, error] = std::from_chars(text.data() + at, text.data() + end, number);
+    constexpr std::int64_t most = 100'000'000;
+    if (error != std::errc() || behind != text.data() + end || number < 0 || number > most) refuse();
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  const bool days = dash != std::string::npos;
+  if (numbers.size() > (days ? 4u : 3u) ||
+      (days && (numbers.size() < 2 || text.find_first_of("-:") != dash)) ||
+      text.find('-', days ? dash + 1 : 0) != std::string::npos) {
+    refuse();
+  }
+  // Days, hours, minutes, seconds: the first number is days behind which stands a dash, hours of three, else
+  // minutes.
+  const std::size_t first = days ? 0 : numbers.size() == 3 ? 1 : 2;
+  constexpr std::array<std::int64_t, 4> units{24 * 3600, 3600, 60, 1};
+  std::int64_t seconds = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) seconds += numbers[i] * units[first + i];
+  return seconds;
 }
 
 std::string grant_text(const SlurmGrant& grant) {

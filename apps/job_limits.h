@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "lib/core/slurm.h"
@@ -11,6 +12,10 @@ namespace bigbird::apps {
 
 // "90", "90s", "2m", "1h", "1d" as seconds. Error{usage} naming `option` for anything else.
 std::int64_t parse_duration(const std::string& text, const std::string& option);
+
+// A time limit as sbatch takes it, in seconds: "90" (minutes), "90:30", "4:00:00", "1-12", "1-12:30",
+// "1-12:30:00"; nothing for "UNLIMITED" and "INFINITE". Error{usage} naming `option` for anything else.
+std::optional<std::int64_t> parse_time_limit(const std::string& text, const std::string& option);
 
 // One line for people: "Slurm job 12_3: 4 threads, 8.0 GB of memory, 58m20s left".
 std::string grant_text(const SlurmGrant& grant);

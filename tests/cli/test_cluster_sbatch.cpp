@@ -172,6 +172,13 @@ TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {
   for (const char* own : {"--shard=1/2", "--resume", "--force", "--stop-before=1m"})
     refused(script(good + Words{own}), 2, "in the command");
   refused(script(Words{"--stop-before", "soon"} + good), 2, "no duration");
+  for (const char* limit : {"2", "1:30", "0:02:00", "0-0:1"})
+    refused(script(Words{"--time", limit} + good), 2, "leaves nothing of --time");
+  for (const char* limit : {"later", "1:2:3:4", "1-2-3", "-5", "1:-2", "", "1-", "2h"})
+    refused(script(Words{std::string("--time=") + limit} + good), 2, "no time limit of sbatch");
+  for (const char* limit : {"3", "2:30", "0:03:00", "1-0", "0-0:5", "0-1:0:0", "UNLIMITED"})
+    must(script(Words{"--time", limit} + good));
+  must(script(Words{"--time", "1", "--stop-before", "0"} + good));
   refused(Words{"cluster", "sbatch"} + good, 2, "--shards");
   EXPECT_FALSE(holds(must(script(Words{"--stop-before", "0"} + good)).out, "--stop-before"));
 }
