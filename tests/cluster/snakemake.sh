@@ -89,6 +89,31 @@ same results/calls.bed "$work/whole.bed"
 [ -e "$work/inputs/plain.fa.fai" ] || wrong "no rule made the genome's index"
 note "bins and promoters, --cores 2: the bytes of one run"
 
+# Windows of a FASTA; texts, by a model of this project's own pages.
+awk 'NR > 1 { bases = bases $0 } length(bases) > 20000 { exit } END { for (i = 0; i < 30; ++i) printf ">w%d\n%s\n", i, substr(bases, 600 * i + 1, 400) }' \
+  "$work/inputs/plain.fa" >"$work/windows.fa"
+mkdir "$work/text-model"
+{
+  "$bigbird" text vocabulary "$root"/docs/*.md -o "$work/text-model/tokenizer" --vocab-size 500
+  "$bigbird" text pretrain-data "$root"/docs/*.md -m "$work/text-model/tokenizer" -o "$work/text-model/train"
+  "$bigbird" pretrain --train "$work/text-model/train" -m "$work/text-model/tokenizer" -o "$work/text-model/pretrain" --layers 1 --width 32 --heads 2 \
+    --length 128 --block-size 8 --random-mode hf-train --batch 4 --steps 2 --warmup 1
+  awk 'BEGIN { print "text\tlabel" } /^[A-Z].* .* / && !/\t/ { print $0 "\t" ($0 ~ /GPU/ ? "device" : "other") }' "$root"/docs/*.md >"$work/text-model/lines.tsv"
+  "$bigbird" text classify finetune --train "$work/text-model/lines.tsv" --init "$work/text-model/pretrain/final" -o "$work/text-model/run" \
+    --steps 2 --batch 4 --length 64
+  "$bigbird" text classify predict -m "$work/text-model/run/final" "$work/text-model/lines.tsv" --chunk 50 -o "$work/whole-texts.tsv"
+  "$bigbird" chromatin predict -m "$work/inputs/chromatin" "$work/windows.fa" --chunk 10 -o "$work/whole-windows.tsv"
+} 2>"$work/whole.log" || { tail -n 3 "$work/whole.log" >&2 && stop "the texts could not be made"; }
+flow sequences "task: sequences" "model: $work/inputs/chromatin" "input: $work/windows.fa" "output: results/out.tsv" "shards: 2" \
+  "options: [--chunk, 10]"
+runs --cores 2
+same results/out.tsv "$work/whole-windows.tsv"
+flow texts "task: texts" "model: $work/text-model/run/final" "input: $work/text-model/lines.tsv" "output: results/out.tsv" "shards: 3" "options: [--chunk, 50]"
+runs --cores 2
+same results/out.tsv "$work/whole-texts.tsv"
+nothing_left results
+note "windows of a FASTA and texts, --cores 2: the bytes of one run"
+
 # By both executors.
 start_slurm 3 3
 executors=$("$snakemake" --help | sed -n 's/.*--executor {\([^}]*\)}.*/\1/p' | head -n 1)

@@ -98,7 +98,8 @@ TEST_P(PrecisionKernel, ARowDoesNotDependOnTheRowsBesideItOrOnTheThreads) {
       set_thread_count(1);
       for (const Index rows : {Index{1}, Index{17}, Index{100}, Index{128}, Index{129}}) {
         const Floats some = product(precision, x, w, {rows, many.n, many.k});
-        EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0) << rows << " rows";
+        EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0)
+            << rows << " rows of " << many.m << " x " << many.n << " in " << name_of(precision);
       }
     }
   }

@@ -4,6 +4,10 @@
 // and written exactly.
 #pragma once
 
+#if BIGBIRD_LANES > 4
+#include <immintrin.h>
+#endif
+
 #include "kernels/cpu/levels/simd.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
@@ -37,8 +41,18 @@ struct TileOperands {
 // What a tile adds up: floats here, pairs of bf16 numbers in levels/avx512_bf16.
 struct FloatProduct {
   BIGBIRD_INLINE_MEMBER static Floats broadcast(const float* factor) { return splat(*factor); }
+  // Fused where the level has it, and said so: a compiler that contracts one tile and not another would let a
+  // row depend on how many rows are beside it.
   BIGBIRD_INLINE_MEMBER static Floats add(Floats sum, Floats factor, Floats row) {
+#if BIGBIRD_LANES == 16
+    return reinterpret_cast<Floats>(_mm512_fmadd_ps(
+        reinterpret_cast<__m512>(factor), reinterpret_cast<__m512>(row), reinterpret_cast<__m512>(sum)));
+#elif BIGBIRD_LANES == 8
+    return reinterpret_cast<Floats>(_mm256_fmadd_ps(
+        reinterpret_cast<__m256>(factor), reinterpret_cast<__m256>(row), reinterpret_cast<__m256>(sum)));
+#else
     return sum + factor * row;
+#endif
   }
 };
 
