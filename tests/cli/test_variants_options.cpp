@@ -218,7 +218,8 @@ TEST_F(VariantsOptions, ARegionTakesTheRecordsThatOverlapIt) {
     // Other records of one file are another run.
     const auto says_whole = [&](const char* region) {
       const std::string said =
-          must(command({input, "-o", path(std::string(name) + ".tsv"), "-r", region, "--resume", "auto"})).err;
+          must(command({input, "-o", path(std::string(name) + ".tsv"), "-r", region, "--resume", "auto"}))
+              .err;
       return said.find("is whole already") != std::string::npos;
     };
     EXPECT_FALSE(says_whole("chr1:701-750")) << name;
