@@ -25,8 +25,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double seconds_of_an_hour = 3600;
-constexpr std::uint64_t most_shards =
-    1000;  // of one array: Slurm's MaxArraySize is 1001 where nobody changed it
+// Of one array: Slurm's MaxArraySize is 1001 where nobody changed it.
+constexpr std::uint64_t most_shards = 1000;
 // Of what was measured, for a node that is slower or busier, and for chunks that are larger than the sample.
 constexpr double memory_margin = 1.25, time_margin = 2;
 constexpr double memory_step = 256.0 * (1 << 20);
@@ -102,12 +102,7 @@ std::string plan_text(const Plan& plan) {
   const auto share = [](std::uint64_t part, std::uint64_t all) {
     return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
   };
-  std::uint64_t passes = 0;
-  double seconds = 0;
-  for (const VariantCost::Timed& group : cost.sample) {
-    passes += group.passes;
-    seconds += group.seconds;
-  }
+  const VariantCost::Timed sample = cost.whole_sample();
   const bool all = cost.judged_chunks == cost.chunks;
   const std::string about = all ? "" : "about ";
   const double work = cost.passes() * cost.seconds_per_pass();
@@ -121,8 +116,8 @@ std::string plan_text(const Plan& plan) {
       "in one task     {}, {:.2f} core-hours\n\n",
       cost.records, cost.chunks, all ? "" : fmt::format(", {} of them looked at", cost.judged_chunks), about,
       cost.alleles(), share(cost.judged.scored, cost.judged.alleles), about, cost.passes(),
-      share(cost.judged.passes_asked - cost.judged.passes, cost.judged.passes_asked), passes, seconds,
-      plan.threads, cost.seconds_per_pass(), cost.fastest(), cost.slowest(), plan.startup,
+      share(cost.judged.passes_asked - cost.judged.passes, cost.judged.passes_asked), sample.passes,
+      sample.seconds, plan.threads, cost.seconds_per_pass(), cost.fastest(), cost.slowest(), plan.startup,
       static_cast<double>(cost.peak_memory) / (1 << 20), duration_text(plan.startup + work),
       (plan.startup + work) * plan.threads / seconds_of_an_hour);
   const Advice& advice = plan.advice;
@@ -206,9 +201,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   if (const CLI::Option* batch = app.get_option("--batch-tokens"); batch->count() > 0)
     plan.command += " --batch-tokens " + batch->as<std::string>();
   std::cout << (as_json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
-  std::uint64_t passes = 0;
-  for (const VariantCost::Timed& group_of : plan.cost.sample) passes += group_of.passes;
-  verb.set_throughput(static_cast<double>(passes), "passes");
+  verb.set_throughput(static_cast<double>(plan.cost.whole_sample().passes), "passes");
   return 0;
 }
 

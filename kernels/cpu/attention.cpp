@@ -53,6 +53,15 @@ bool heads_are_tasks(const AttentionBatch& batch) {
   return batch.sequences * batch.heads >= tasks_of_a_thread * thread_count();
 }
 
+// body(sequence, head, worker) for every head of the batch, each a task.
+template <typename Body>
+void parallel_for_heads(const AttentionBatch& batch, const Body& body) {
+  parallel_for_worker(
+      static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
+        body(static_cast<Index>(task) / batch.heads, static_cast<Index>(task) % batch.heads, worker);
+      });
+}
+
 void copy_rows(const float* from, Index from_stride, float* to, Index to_stride, Index rows, Index width) {
   for (Index row = 0; row < rows; ++row) {
     std::memcpy(to + row * to_stride, from + row * from_stride,
@@ -127,22 +136,19 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
       scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
   float* const packed = scratch + scratch_size * thread_count();
   if (whole_heads) {
-    parallel_for_worker(
-        static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
-          const Index sequence = static_cast<Index>(task) / batch.heads;
-          const Index head = static_cast<Index>(task) % batch.heads;
-          const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
-          float* const own = packed + worker * most_blocks * packed_floats;
-          const AttentionHead view = view_of(batch, sequence, head, inputs);
-          for (Index block = 0; block < blocks; ++block)
-            packed_attention_->pack_block(view, block, parts, own + block * packed_floats);
-          for (Index block = 0; block < blocks; ++block) {
-            packed_attention_->forward_block(
-                view, own, parts, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
-                log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
-                scratch + scratch_size * worker);
-          }
-        });
+    parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+      const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+      float* const own = packed + worker * most_blocks * packed_floats;
+      const AttentionHead view = view_of(batch, sequence, head, inputs);
+      for (Index block = 0; block < blocks; ++block)
+        packed_attention_->pack_block(view, block, parts, own + block * packed_floats);
+      for (Index block = 0; block < blocks; ++block) {
+        packed_attention_->forward_block(
+            view, own, parts, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
+            log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
+            scratch + scratch_size * worker);
+      }
+    });
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
@@ -185,27 +191,24 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
       scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
   float* const packed = scratch + scratch_size * thread_count();
   if (whole_heads) {
-    parallel_for_worker(
-        static_cast<std::size_t>(batch.sequences * batch.heads), [&](std::size_t task, int worker) {
-          const Index sequence = static_cast<Index>(task) / batch.heads;
-          const Index head = static_cast<Index>(task) % batch.heads;
-          const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
-          AttentionHead view = view_of(batch, sequence, head, inputs);
-          float* const keys = packed + worker * 2 * longest * head_size;
-          float* const values = keys + view.length * head_size;
-          copy_rows(view.k, view.k_stride, keys, head_size, view.length, head_size);
-          copy_rows(view.v, view.v_stride, values, head_size, view.length, head_size);
-          view.k = keys;
-          view.v = values;
-          view.k_stride = head_size;
-          view.v_stride = head_size;
-          for (Index block = 0; block < blocks; ++block) {
-            level_.attention_forward_block(
-                view, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
-                log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
-                scratch + scratch_size * worker);
-          }
-        });
+    parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+      const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+      AttentionHead view = view_of(batch, sequence, head, inputs);
+      float* const keys = packed + worker * 2 * longest * head_size;
+      float* const values = keys + view.length * head_size;
+      copy_rows(view.k, view.k_stride, keys, head_size, view.length, head_size);
+      copy_rows(view.v, view.v_stride, values, head_size, view.length, head_size);
+      view.k = keys;
+      view.v = values;
+      view.k_stride = head_size;
+      view.v_stride = head_size;
+      for (Index block = 0; block < blocks; ++block) {
+        level_.attention_forward_block(view, block, floats(out.data) + start * out.stride + head * head_size,
+                                       out.stride,
+                                       log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
+                                       scratch + scratch_size * worker);
+      }
+    });
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
@@ -250,10 +253,7 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   const Index most_floats = longest_sequence(batch) * head_size;
   const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + 4 * most_floats;
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
-  const std::size_t tasks = static_cast<std::size_t>(batch.sequences * batch.heads);
-  parallel_for_worker(tasks, [&](std::size_t task, int worker) {
-    const Index sequence = static_cast<Index>(task) / batch.heads;
-    const Index head = static_cast<Index>(task) % batch.heads;
+  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence];
     const Index rows = batch.token_offsets[sequence + 1] - start;
     const Index column = head * head_size;

@@ -31,11 +31,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
   float* const scores = factor + width;  // [keys of a chunk][width]
   transpose(head.q + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
             width, width);
-  for (Index i = 0; i < depth * width; ++i) sums[i] = 0.0f;
-  for (Index j = 0; j < width; ++j) {
-    maximum[j] = -__builtin_inff();
-    sum[j] = 0.0f;
-  }
+  begin_sums(depth, width, sums, maximum, sum);
 
   const Index chunk = blocks_per_chunk(block_size);
   const Index last = head.row_offsets[query_block + 1];
@@ -51,10 +47,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
     }
     if (rows == 0) continue;
     softmax_chunk(scores, rows, width, maximum, sum, factor);
-    for (Index d = 0; d < depth; ++d) {
-      for (Index j = 0; j < width; j += lanes)
-        store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
-    }
+    scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
       const Index block = head.key_blocks[at];

@@ -12,6 +12,23 @@ static inline Index blocks_per_chunk(Index block_size) {
   return block_size >= chunk_keys ? 1 : chunk_keys / block_size;
 }
 
+// What a query block begins with: nothing summed up, in sums [depth][width], maximum and sum [width].
+static inline void begin_sums(Index depth, Index width, float* sums, float* maximum, float* sum) {
+  for (Index i = 0; i < depth * width; ++i) sums[i] = 0.0f;
+  for (Index j = 0; j < width; ++j) {
+    maximum[j] = -__builtin_inff();
+    sum[j] = 0.0f;
+  }
+}
+
+// sums[d][j] *= factor[j]
+static inline void scale_sums(Index depth, Index width, float* sums, const float* factor) {
+  for (Index d = 0; d < depth; ++d) {
+    for (Index j = 0; j < width; j += lanes)
+      store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
+  }
+}
+
 // Vectors of queries that go down the scores side by side: whole cache lines of a row are read in order, and
 // no sum waits for the one before it.
 template <unsigned Vectors>

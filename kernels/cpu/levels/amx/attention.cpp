@@ -72,11 +72,7 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
             depth);
   pack_b({q, queries, depth, depth, 1}, parts, packed_q);
   const Index q_group_bytes = amx_group_bytes(depth_steps, parts);
-  for (Index i = 0; i < depth * width; ++i) sums[i] = 0.0f;
-  for (Index j = 0; j < width; ++j) {
-    maximum[j] = -__builtin_inff();
-    sum[j] = 0.0f;
-  }
+  begin_sums(depth, width, sums, maximum, sum);
 
   configure_tiles();
   const Index chunk = blocks_per_chunk(block_size);
@@ -93,10 +89,7 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
     }
     if (rows == 0) continue;
     softmax_chunk(scores, rows, width, maximum, sum, factor);
-    for (Index d = 0; d < depth; ++d) {
-      for (Index j = 0; j < width; j += lanes)
-        store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
-    }
+    scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
       const Index keys = keys_in_block(head, head.key_blocks[at]);
@@ -121,10 +114,7 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
     log_sum_exp[first_query + row] =
         sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
   }
-  for (Index d = 0; d < depth; ++d) {
-    for (Index j = 0; j < width; j += lanes)
-      store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
-  }
+  scale_sums(depth, width, sums, factor);
   transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
 }
 

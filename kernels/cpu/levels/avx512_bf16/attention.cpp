@@ -130,11 +130,7 @@ void forward_block(const AttentionHead& head, const void* packed, Index, Index q
              q_rows + row * depth_pairs);
   }
   transpose_pairs(q_rows, queries, depth_pairs, q, width);
-  for (Index i = 0; i < depth * width; ++i) sums[i] = 0.0f;
-  for (Index j = 0; j < width; ++j) {
-    maximum[j] = -__builtin_inff();
-    sum[j] = 0.0f;
-  }
+  begin_sums(depth, width, sums, maximum, sum);
 
   const Index chunk = blocks_per_chunk(block_size);
   const Index last = head.row_offsets[query_block + 1];
@@ -149,10 +145,7 @@ void forward_block(const AttentionHead& head, const void* packed, Index, Index q
     }
     if (rows == 0) continue;
     softmax_chunk(scores, rows, width, maximum, sum, factor);
-    for (Index d = 0; d < depth; ++d) {
-      for (Index j = 0; j < width; j += lanes)
-        store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
-    }
+    scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
       const Index keys = keys_in_block(head, head.key_blocks[at]);
@@ -181,10 +174,7 @@ void forward_block(const AttentionHead& head, const void* packed, Index, Index q
         sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
   }
   for (Index row = queries; row < width; ++row) factor[row] = 0.0f;
-  for (Index d = 0; d < depth; ++d) {
-    for (Index j = 0; j < width; j += lanes)
-      store(sums + d * width + j, load(sums + d * width + j) * load(factor + j));
-  }
+  scale_sums(depth, width, sums, factor);
   transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
 }
 

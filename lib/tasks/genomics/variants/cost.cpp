@@ -162,13 +162,18 @@ double VariantCost::scored_alleles() const {
          static_cast<double>(records);
 }
 
-double VariantCost::seconds_per_pass() const {
+VariantCost::Timed VariantCost::whole_sample() const {
   Timed all;
   for (const Timed& group : sample) {
+    all.records += group.records;
     all.passes += group.passes;
     all.seconds += group.seconds;
   }
-  return per_pass(all);
+  return all;
+}
+
+double VariantCost::seconds_per_pass() const {
+  return per_pass(whole_sample());
 }
 double VariantCost::fastest() const {
   return per_pass(*std::min_element(sample.begin(), sample.end(), [](const Timed& a, const Timed& b) {

@@ -40,6 +40,7 @@ struct VariantCost {
   double passes() const;
   double alleles() const;
   double scored_alleles() const;
+  Timed whole_sample() const;  // its groups together
   // Means over the sample, and of its fastest and slowest group.
   double seconds_per_pass() const;
   double fastest() const;
