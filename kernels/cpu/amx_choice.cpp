@@ -1,6 +1,5 @@
 // Finds out whether AMX can be used, and asks the operating system for it.
 #include <cstdlib>
-#include <string_view>
 
 #include "kernels/cpu/amx.h"
 
@@ -9,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kernels/cpu/level_choice.h"
+#include "kernels/cpu/bf16.h"
 
 namespace bigbird::kernels {
 
@@ -23,9 +22,7 @@ bool processor_has_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   const bool tiles = (d & 1u << 24) != 0 && (d & 1u << 22) != 0;  // AMX-TILE, AMX-BF16
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0) return false;
-  const bool avx512_bf16 = (a & 1u << 5) != 0;
-  return tiles && avx512_bf16 && std::string_view(available_levels().front()->name) == "x86-64-v4";
+  return tiles && avx512_bf16_kernels() != nullptr;
 }
 
 // Linux gives a process the large state of the tiles only when it asks (arch_prctl(2)).

@@ -15,8 +15,8 @@
 #include <cpuid.h>
 #endif
 
-#include "kernels/cpu/onednn_bf16.h"
-#include "kernels/cpu/packed_attention.h"
+#include "kernels/cpu/bf16.h"
+#include "kernels/cpu/level_choice.h"
 
 namespace bigbird::kernels {
 namespace {
@@ -68,20 +68,16 @@ double least_seconds(const Work& work) {
 
 // How many times as fast the instructions are as rounded floats, on one product of the feed-forward layer of
 // the base size.
-double gain_of_instructions(const Level& level) {
-  constexpr Index m = OnednnBf16Product::rows, n = 768, k = 3072;
-  const OnednnBf16Product product(n, k, n);
-  const Aligned<std::uint16_t> a(m * k * 2), b(n * k * 2);
-  const Aligned<std::byte> packed(product.packed_bytes());
-  const Aligned<std::byte> scratch(std::max(product.pack_scratch_bytes(), product.multiply_scratch_bytes()));
-  const Aligned<float> c(m * n * 4), left(m * k * 4), right(n * k * 4), own(level.gemm_scratch(n) * 4);
+double gain_of_instructions(const Level& level, const Bf16Kernels& kernels) {
+  constexpr Index m = 128, n = 768, k = 3072;
+  const Aligned<float> left(m * k * 4), right(n * k * 4), c(m * n * 4), own(level.gemm_scratch(n) * 4);
+  const Aligned<std::byte> a(m * bf16_row_bytes(k)), b(n / bf16_panel * bf16_panel_bytes(k));
   std::fill_n(left.get(), m * k, 0.5f);
   std::fill_n(right.get(), n * k, 0.25f);
-  for (Index i = 0; i < n; ++i) level.round_to_bf16(right.get() + i * k, b.get() + i * k, k);
-  product.pack(b.get(), packed.get(), scratch.get());
+  kernels.pack_b(right.get(), k, n, k, b.get());
   const double instructions = least_seconds([&] {
-    for (Index i = 0; i < m; ++i) level.round_to_bf16(left.get() + i * k, a.get() + i * k, k);
-    product.multiply(a.get(), packed.get(), c.get(), scratch.get());
+    kernels.pack_a(left.get(), k, m, k, a.get());
+    kernels.multiply({m, n, k, a.get(), b.get(), c.get(), n});
   });
   const Product floats{.m = m,
                        .n = n,
@@ -99,15 +95,15 @@ double gain_of_instructions(const Level& level) {
 }
 
 Bf16Choice choose(const Level& level) {
-  if (!onednn_has_bf16() || std::string_view(level.name) != "x86-64-v4") {
-    return {false, "no bf16 instructions that oneDNN finds"};
-  }
+  const Bf16Kernels* const kernels = avx512_bf16_kernels();
+  if (kernels == nullptr || std::string_view(level.name) != "x86-64-v4")
+    return {false, "no AVX-512 bf16 instructions"};
   if (const char* wanted = std::getenv("BIGBIRD_BF16"); wanted != nullptr) {
     if (std::string_view(wanted) == "instructions") return {true, "BIGBIRD_BF16"};
     if (std::string_view(wanted) == "floats") return {false, "BIGBIRD_BF16"};
   }
   if (amd_family() == zen_5) return {true, "AMD family 26, as measured"};
-  const double gain = gain_of_instructions(level);
+  const double gain = gain_of_instructions(level, *kernels);
   char text[80];
   std::snprintf(text, sizeof text, "probed: instructions %.1f times as fast as rounded floats", gain);
   return {gain > 1.0, text};
@@ -117,13 +113,18 @@ Bf16Choice choose(const Level& level) {
 
 #if defined(BIGBIRD_HAVE_AVX512_BF16)
 namespace avx512_bf16 {
-extern const PackedAttention attention;
+extern const Bf16Kernels kernels;
 }
-const PackedAttention* avx512_bf16_attention() {
-  return &avx512_bf16::attention;
+const Bf16Kernels* avx512_bf16_kernels() {
+  static const bool usable = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 5) != 0 &&
+           std::string_view(available_levels().front()->name) == "x86-64-v4";
+  }();
+  return usable ? &avx512_bf16::kernels : nullptr;
 }
 #else
-const PackedAttention* avx512_bf16_attention() {
+const Bf16Kernels* avx512_bf16_kernels() {
   return nullptr;
 }
 #endif

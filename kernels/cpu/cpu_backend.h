@@ -3,16 +3,14 @@
 // number of threads.
 #pragma once
 
-#include <array>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "kernels/backend.h"
 #include "kernels/cpu/amx.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/cpu_options.h"
 #include "kernels/cpu/level.h"
-#include "kernels/cpu/onednn_bf16.h"
 #include "kernels/cpu/packed_attention.h"
 
 namespace bigbird::kernels {
@@ -73,9 +71,9 @@ class CpuBackend final : public Backend {
   // tile.
   template <typename After>
   void multiply_tiles(const Product& product, const After& after);
-  // The same in bf16 by oneDNN; a plain left matrix, c overwritten.
+  // The same with AVX-512's bf16 instructions, of a linear layer's forward pass.
   template <typename After>
-  void multiply_onednn_bf16(const Product& product, const After& after);
+  void multiply_bf16(const Product& product, const After& after);
   // The same on AMX.
   template <typename After>
   void multiply_packed(const Product& product, const After& after);
@@ -90,9 +88,8 @@ class CpuBackend final : public Backend {
   const bool use_onednn_;
   const AmxKernels* const amx_;  // null: not to be used
   const Precision precision_;
-  const bool onednn_bf16_;
-  const PackedAttention* const packed_attention_;                    // null: that of the level
-  std::map<std::array<Index, 3>, OnednnBf16Product> bf16_products_;  // by (n, k, c_row)
+  const Bf16Kernels* const bf16_;                  // null: not to be used
+  const PackedAttention* const packed_attention_;  // null: that of the level
   ScratchBuffer scratch_;
 };
 

@@ -59,11 +59,12 @@ CpuBackend::CpuBackend(const CpuOptions& options)
       use_onednn_(options.use_onednn && has_onednn()),
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
-      onednn_bf16_(precision_ == Precision::bf16 && amx_ == nullptr && use_onednn_ &&
-                   bf16_choice(level_).by_instructions),
-      packed_attention_(amx_ != nullptr ? &amx_->attention
-                        : onednn_bf16_  ? avx512_bf16_attention()
-                                        : nullptr) {}
+      bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions
+                ? avx512_bf16_kernels()
+                : nullptr),
+      packed_attention_(amx_ != nullptr    ? &amx_->attention
+                        : bf16_ != nullptr ? &bf16_->attention
+                                           : nullptr) {}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(options);
@@ -81,11 +82,10 @@ std::string CpuBackend::details() const {
   std::string products = "own matrix product";
   if (amx_ != nullptr) {
     products = bf16 ? "AMX bf16" : "AMX, fp32 as three bf16";
-  } else if (onednn_bf16_) {
-    products = "oneDNN " + onednn_version() + " bf16 (" + bf16_choice(level_).why + ")";
+  } else if (bf16_ != nullptr) {
+    products = "AVX-512 bf16 (" + bf16_choice(level_).why + ")";
   } else if (bf16) {
-    products = "bf16 without its instructions, no faster than fp32";
-    if (use_onednn_) products += " (" + bf16_choice(level_).why + ")";
+    products = "bf16 without its instructions, no faster than fp32 (" + bf16_choice(level_).why + ")";
   } else if (use_onednn_) {
     products = "oneDNN " + onednn_version();
   }

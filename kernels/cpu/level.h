@@ -103,8 +103,6 @@ struct Level {
   // One row; dgamma and dbeta accumulate. dx may be dy.
   void (*layernorm_backward_row)(const float* dy, const float* x, const float* gamma, float mean, float rstd,
                                  float* dx, bool accumulate, float* dgamma, float* dbeta, Index width);
-  // to = from in bf16, to nearest even.
-  void (*round_to_bf16)(const float* from, std::uint16_t* to, Index count);
   // y[j] = a[j] * scale + b[j] + c[j]; c may be null.
   void (*sum_of_three)(const float* a, float scale, const float* b, const float* c, float* y, Index count);
   // y[j] += x[j] * scale

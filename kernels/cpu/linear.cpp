@@ -50,6 +50,12 @@ TileSize packed_tile_size(Index m, Index n) {
   return tile;
 }
 
+// Rows of a that are packed by the task that multiplies them; fewer where that leaves too few tasks.
+Index bf16_task_rows(Index m) {
+  constexpr Index wanted_tasks = 12, fewest = 4 * bf16_tile_rows, most = 16 * bf16_tile_rows;
+  return std::clamp(pieces(pieces(m, wanted_tasks), bf16_tile_rows) * bf16_tile_rows, fewest, most);
+}
+
 // oneDNN's sgemm takes another path, with another order of sums, for fewer rows of a plain left matrix: such
 // rows are computed among this many, so that a row's result does not depend on how many rows are beside it.
 constexpr Index onednn_least_rows = 16;
@@ -95,9 +101,8 @@ template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
   if (amx_ != nullptr && product.k > 0) return multiply_packed(product, after);
-  if (onednn_bf16_ && product.a_column == 1 && product.b_row == 1 && product.k > 0 && !product.accumulate) {
-    return multiply_onednn_bf16(product, after);
-  }
+  if (bf16_ != nullptr && product.k > 0 && product.a_column == 1 && product.b_row == 1 && !product.accumulate)
+    return multiply_bf16(product, after);
   Product whole = product;
   whole.round_to_bf16 = precision_ == Precision::bf16;
   const TileSize tile = tile_size(whole.m, whole.n);
@@ -119,63 +124,33 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   });
 }
 
-// b is packed in runs of columns, as on AMX, and a run in pieces of whole products: one for most
-// columns, one for what is left.
+// As on AMX: b is packed in runs of columns, a by the tasks.
 template <typename After>
-void CpuBackend::multiply_onednn_bf16(const Product& x, const After& after) {
-  constexpr Index block = OnednnBf16Product::rows, most_columns = 768;
-  // Whole blocks go straight into the output, unless its rows are so long (a vocabulary) that what the last
-  // block is computed in, with rows as long, would be large.
-  constexpr Index longest_row = 8192;
-  const bool direct = x.c_row <= longest_row;
-  const Index c_row = direct ? x.c_row : most_columns;
-  const auto product_for = [&](Index columns) -> const OnednnBf16Product& {
-    return bf16_products_.try_emplace({columns, x.k, c_row}, columns, x.k, c_row).first->second;
-  };
-  const Index wide = std::min(most_columns, x.n), left = x.n % wide;
-  const OnednnBf16Product& whole = product_for(wide);
-  const OnednnBf16Product& last = left > 0 ? product_for(left) : whole;
-  const Index packed_bytes = std::max(whole.packed_bytes(), last.packed_bytes());
-  const Index run = std::max<Index>(1, packed_b_bytes / packed_bytes) * wide;
-
-  const auto rounded_up = [](Index bytes) { return (bytes + 63) / 64 * 64; };
-  const Index bf16_bytes = rounded_up(std::max(block, wide) * x.k * Index{sizeof(std::uint16_t)});
-  const Index c_bytes = rounded_up(block * c_row * Index{sizeof(float)});
-  const Index work_bytes = std::max({whole.pack_scratch_bytes(), whole.multiply_scratch_bytes(),
-                                     last.pack_scratch_bytes(), last.multiply_scratch_bytes()});
-  const Index run_pieces = pieces(std::min(run, x.n), wide);
-  const Index worker_bytes = bf16_bytes + c_bytes + work_bytes;
+void CpuBackend::multiply_bf16(const Product& x, const After& after) {
+  const Index panel_bytes = bf16_panel_bytes(x.k), row_bytes = bf16_row_bytes(x.k);
+  const Index run =
+      std::min(pieces(x.n, bf16_panel), std::max<Index>(1, packed_b_bytes / panel_bytes)) * bf16_panel;
+  const Index task_rows = bf16_task_rows(x.m);
+  const Index a_bytes = pieces(task_rows * row_bytes, 64) * 64;
   auto* const packed_b = reinterpret_cast<std::byte*>(
-      scratch_.reserve((run_pieces * packed_bytes + worker_bytes * thread_count()) / Index{sizeof(float)}));
-  std::byte* const workers = packed_b + run_pieces * packed_bytes;
+      scratch_.reserve((run / bf16_panel * panel_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
+  std::byte* const packed_a = packed_b + run / bf16_panel * panel_bytes;
 
   for (Index first = 0; first < x.n; first += run) {
-    const Index columns = std::min(run, x.n - first), tiles = pieces(columns, wide);
-    parallel_for_worker(static_cast<std::size_t>(tiles), [&](std::size_t tile, int worker) {
-      std::byte* const own = workers + worker_bytes * worker;
-      auto* const rounded = reinterpret_cast<std::uint16_t*>(own);
-      const Index column = static_cast<Index>(tile) * wide, width = std::min(wide, columns - column);
-      for (Index j = 0; j < width; ++j) {
-        level_.round_to_bf16(x.b + (first + column + j) * x.b_column, rounded + j * x.k, x.k);
-      }
-      (width == wide ? whole : last)
-          .pack(rounded, packed_b + static_cast<Index>(tile) * packed_bytes, own + bf16_bytes + c_bytes);
+    const Index columns = std::min(run, x.n - first);
+    parallel_pieces(columns, bf16_panel, [&](Index at, Index count) {
+      bf16_->pack_b(x.b + (first + at) * x.b_column, x.b_column, count, x.k,
+                    packed_b + at / bf16_panel * panel_bytes);
     });
-    parallel_for_worker(static_cast<std::size_t>(pieces(x.m, block)), [&](std::size_t task, int worker) {
-      std::byte* const own = workers + worker_bytes * worker;
-      auto* const a = reinterpret_cast<std::uint16_t*>(own);
-      auto* const c = reinterpret_cast<float*>(own + bf16_bytes);
-      const Index row = static_cast<Index>(task) * block, rows = std::min(block, x.m - row);
-      for (Index i = 0; i < rows; ++i) level_.round_to_bf16(x.a + (row + i) * x.a_row, a + i * x.k, x.k);
-      std::fill(a + rows * x.k, a + block * x.k, std::uint16_t{0});
-      for (Index tile = 0; tile < tiles; ++tile) {
-        const Index column = tile * wide, width = std::min(wide, columns - column);
-        float* const to = x.c + row * x.c_row + first + column;
-        const bool in_place = direct && rows == block;
-        (width == wide ? whole : last)
-            .multiply(a, packed_b + tile * packed_bytes, in_place ? to : c, own + bf16_bytes + c_bytes);
-        for (Index i = 0; !in_place && i < rows; ++i) std::copy_n(c + i * c_row, width, to + i * x.c_row);
-        after(row, rows, first + column, width);
+    parallel_for_worker(static_cast<std::size_t>(pieces(x.m, task_rows)), [&](std::size_t task, int worker) {
+      const Index row = static_cast<Index>(task) * task_rows, rows = std::min(task_rows, x.m - row);
+      std::byte* const a = packed_a + a_bytes * worker;
+      bf16_->pack_a(x.a + row * x.a_row, x.a_row, rows, x.k, a);
+      for (Index at = 0; at < columns; at += finished_columns) {
+        const Index count = std::min(finished_columns, columns - at);
+        bf16_->multiply({rows, count, x.k, a, packed_b + at / bf16_panel * panel_bytes,
+                         x.c + row * x.c_row + first + at, x.c_row});
+        after(row, rows, first + at, count);
       }
     });
   }

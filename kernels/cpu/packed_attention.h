@@ -19,8 +19,4 @@ struct PackedAttention {
                         float* out, Index out_stride, float* log_sum_exp, float* scratch);
 };
 
-// In bf16 (parts 1) with AVX-512's bf16 instructions, which the processor must have; sums are fp32. Null when
-// the program was built for another architecture.
-const PackedAttention* avx512_bf16_attention();
-
 }  // namespace bigbird::kernels

@@ -8,10 +8,6 @@
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
-BIGBIRD_INLINE Index smaller(Index a, Index b) {
-  return a < b ? a : b;
-}
-
 // How many of the first `length` tokens lie in a block.
 BIGBIRD_INLINE Index tokens_in_block(const AttentionHead& head, Index length, Index block) {
   const Index left = length - block * head.block_size;

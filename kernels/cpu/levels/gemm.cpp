@@ -20,14 +20,6 @@ void round_all(float* values, Index count) {
   for (Index i = 0; i < count; ++i) values[i] = to_bf16(values[i]);
 }
 
-// As to_bf16, the upper half alone: a NaN must not lose the bits that make it one.
-BIGBIRD_INLINE uint16_t bf16_bits(float value) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &value, sizeof bits);
-  const uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
-  return static_cast<uint16_t>((value == value ? rounded : (bits | 0x00400000u)) >> 16);
-}
-
 // of one slice: a panel of b (depth x tile_columns) stays in the first-level cache
 constexpr Index depth = 256;
 constexpr Index row_block = 16 * tile_rows;
@@ -81,10 +73,6 @@ void pack_a_rounded_rows(const Product& x, Index row, Index rows, Index first, I
 
 Index gemm_scratch(Index n) {
   return depth * tile_columns * panels(n) + depth * row_block;
-}
-
-void round_to_bf16(const float* from, uint16_t* to, Index count) {
-  for (Index i = 0; i < count; ++i) to[i] = bf16_bits(from[i]);
 }
 
 void gemm(const Product& x, float* scratch) {

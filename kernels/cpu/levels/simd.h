@@ -56,6 +56,9 @@ BIGBIRD_INLINE float largest_of_lanes(Floats value) {
   return largest;
 }
 
+BIGBIRD_INLINE Index smaller(Index a, Index b) {
+  return a < b ? a : b;
+}
 BIGBIRD_INLINE Index round_up_to_lanes(Index count) {
   return (count + lanes - 1) / lanes * lanes;
 }

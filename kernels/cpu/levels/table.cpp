@@ -4,7 +4,6 @@
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 void gemm(const Product& product, float* scratch);
 Index gemm_scratch(Index n);
-void round_to_bf16(const float* from, std::uint16_t* to, Index count);
 void attention_forward_block(const AttentionHead& head, Index query_block, float* out, Index out_stride,
                              float* log_sum_exp, float* scratch);
 Index attention_forward_scratch(Index block_size, Index head_size);
@@ -41,7 +40,6 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      attention_backward_scratch,
                      layernorm_row,
                      layernorm_backward_row,
-                     round_to_bf16,
                      sum_of_three,
                      add_scaled,
                      add_column_sums,

@@ -1,0 +1,51 @@
+// Products and attention in bf16 with AVX-512's bf16 instructions (vdpbf16ps adds two products of bf16 numbers
+// to a float), for processors that have them and no tiles (those use amx.h). Operands are rounded to nearest
+// even, sums are fp32 and run over the depth in order: a row's result does not depend on the rows beside it.
+//
+// Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero.
+#pragma once
+
+#include "kernels/cpu/packed_attention.h"
+#include "kernels/types.h"
+
+namespace bigbird::kernels {
+
+constexpr Index bf16_tile_rows = 6;  // of a, multiplied side by side
+constexpr Index bf16_panel = 64;     // columns of b that are packed together
+
+static inline Index bf16_pairs(Index depth) {
+  return (depth + 1) / 2;
+}
+// Bytes of one row of a, and of one panel of b.
+static inline Index bf16_row_bytes(Index depth) {
+  return bf16_pairs(depth) * 4;
+}
+static inline Index bf16_panel_bytes(Index depth) {
+  return bf16_panel * bf16_row_bytes(depth);
+}
+
+struct Bf16Product {
+  Index m = 0;
+  Index n = 0;
+  Index k = 0;
+  const void* a = nullptr;  // packed: rows bf16_row_bytes(k) apart
+  const void* b = nullptr;  // packed: panels bf16_panel_bytes(k) apart
+  float* c = nullptr;
+  Index c_row = 0;
+};
+
+// Packed memory is 64-byte aligned.
+struct Bf16Kernels {
+  // Element (i, p) of a is from[i * row_step + p].
+  void (*pack_a)(const float* from, Index row_step, Index rows, Index depth, void* to);
+  // Element (p, j) of b is from[j * column_step + p].
+  void (*pack_b)(const float* from, Index column_step, Index columns, Index depth, void* to);
+  // c = a b on the calling thread.
+  void (*multiply)(const Bf16Product& product);
+  PackedAttention attention;  // with parts = 1
+};
+
+// Null when the processor has no such instructions, and when the program was built for another architecture.
+const Bf16Kernels* avx512_bf16_kernels();
+
+}  // namespace bigbird::kernels
