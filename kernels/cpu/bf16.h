@@ -1,6 +1,7 @@
-// Products and attention in bf16 with AVX-512's bf16 instructions (vdpbf16ps adds two products of bf16 numbers
-// to a float), for processors that have them and no tiles (those use amx.h). Operands are rounded to nearest
-// even, sums are fp32 and run over the depth in order: a row's result does not depend on the rows beside it.
+// Products and attention in bf16 with AVX-512's bf16 instructions (vdpbf16ps adds two products of bf16
+// numbers to a float), for processors that have them and no tiles (those use amx.h). Operands are rounded to
+// nearest even, sums are fp32 and run over the depth in order: a row's result does not depend on the rows
+// beside it.
 //
 // Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero.
 #pragma once
