@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Text, end to end: manual pages -> vocabulary -> shards -> pretraining -> classes of pages, questions about pages -> results.
-#   bash pipelines/demo_text.sh                     the pages of two Debian packages; an estimated 430 s of CPU time after the build
+#   bash pipelines/demo_text.sh                     the pages of two Debian packages; about two minutes after the build
 # What is learned here are labels by rule: it shows that the parts work, not that a small model understands a page.
 # Environment: OUT (demo-text-output), STEPS (of pretraining), CLASSIFY_STEPS, QA_STEPS, BIN (the folder of an installed
 # bigbird, to use that and build nothing), and those of pipelines/manual_pages.sh (MAN, PAGES, WORDS, ROUNDS).
