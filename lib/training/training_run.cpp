@@ -35,6 +35,7 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   if (description.validates) {
     trainer.eval_every = steps_between_validations(options, description.samples);
     trainer.keep_best = options.keep_best;
+    trainer.final_is_best = options.final_state == FinalState::best;
   }
   trainer.keep_last = options.keep_last;
   trainer.task_name = description.name;
