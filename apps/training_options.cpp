@@ -120,6 +120,9 @@ void TrainingOptions::add_checkpoint_options() {
                  "validated), or the last")
       ->type_name("{best,last}")
       ->group(checkpoint_group);
+  app.add_option("--patience", options_.patience,
+                 "End the run after so many validations without a better one; 0 never")
+      ->group(checkpoint_group);
   app.add_option("--eval-every", options_.eval_every,
                  options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
                                               : "Steps between validations; 0 is never")

@@ -90,6 +90,11 @@ void check_options(const RunOptions& options) {
   require_not_negative("epsilon", options.optimizer.epsilon);
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);
+  if (options.patience > 0 && options.final_state != FinalState::best) {
+    throw_usage(fmt::format("`patience` {}: what is waited for is a better state, and the last one is kept",
+                            options.patience),
+                "set `final_state` best");
+  }
 }
 
 std::int64_t micro_batch(const RunOptions& options) {

@@ -59,6 +59,7 @@ struct RunOptions {
   std::uint64_t keep_last = 2;       // newest checkpoints; 0: all
   std::uint64_t keep_best = 1;       // of lowest validation loss, beside them
   FinalState final_state = FinalState::last;
+  std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out

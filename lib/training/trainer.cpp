@@ -216,10 +216,14 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     run.retain(options.keep_last, keep_best);
   };
   std::optional<ValidatedCheckpoint> best = options.final_is_best ? run.best() : std::nullopt;
+  // Of the steps alone, so that a run that goes on ends where it would have ended.
+  const auto out_of_patience = [&] {
+    return options.patience > 0 && best && state.step >= best->step + options.patience * options.eval_every;
+  };
 
   BatchPrefetcher batches([&task](std::uint64_t step) { return task.batches(step); }, options.steps,
                           model.backend().asynchronous());
-  while (state.step < options.steps) {
+  while (state.step < options.steps && !out_of_patience()) {
     const Clock::time_point step_start = Clock::now();
     const std::optional<Update> update =
         cancel_signal() == 0 ? update_weights(model, optimizer, batches.take(state.step), options, state.step)
@@ -267,6 +271,11 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
           saving = true;
         }
       }
+    }
+    if (out_of_patience() && !last) {
+      saving = true;
+      log_info(fmt::format("ended after step {} of {}: no validation after step {} was better", state.step,
+                           options.steps, best->step));
     }
     if (saving) save();
   }

@@ -67,6 +67,9 @@ struct TrainerOptions {
   // RUN/final is the state of lowest validation loss: a validation that is better than all before it saves a
   // checkpoint, and the best one is kept whatever keep_best says.
   bool final_is_best = false;
+  // With final_is_best: the run ends when the best validation lies so many times eval_every updates back. The
+  // learning rate does not know of it.
+  std::uint64_t patience = 0;
   std::string task_name;  // for progress: "pretrain"
   LossColumns columns;
   std::vector<std::string> comments;            // provenance lines of the TSV files

@@ -277,6 +277,22 @@ TEST_P(TrainingOptionsOf, FinalIsTheBestValidatedStateOrTheLast) {
   EXPECT_NE(weights("best/final"), weights("last/final"));
 }
 
+TEST_P(TrainingOptionsOf, PatienceEndsARunThatGetsNoBetter) {
+  const RunResult run = must(
+      train(run_name("patient"), {"--batch", "2", "--steps", "60", "--eval-every", "1", "--lr", "0.05",
+                                  "--warmup", "0", "--final", "best", "--patience", "3", "--seed", "3"}));
+  const std::vector<std::string> losses = column(run_name("patient/valid.tsv"), "loss");
+  ASSERT_LT(losses.size(), 60u);
+  ASSERT_GT(losses.size(), 3u);
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < losses.size(); ++i) {
+    if (std::stod(losses[i]) < std::stod(losses[least])) least = i;
+  }
+  EXPECT_EQ(least + 4, losses.size());
+  EXPECT_NE(run.err.find("ended after step " + std::to_string(losses.size()) + " of 60"), std::string::npos)
+      << run.err;
+}
+
 TEST_P(TrainingOptionsOf, RecomputingActivationsTakesLessMemoryAndTheSameSteps) {
   const Words two = {"--batch", "4", "--steps", "2"};
   const RunResult kept = must(train(run_name("kept"), two));
@@ -341,6 +357,7 @@ TEST_P(TrainingOptionsOf, ImpossibleNumbersAreNamedByTheirOption) {
            {{"--schedule", "cosine"}, "'cosine' is no choice of --schedule"},
            {{"--optimizer", "lamb"}, "'lamb' is no choice of --optimizer"},
            {{"--final", "first"}, "'first' is no choice of --final"},
+           {{"--patience", "2", "--final", "last"}, "--patience 2: what is waited for is a better state"},
            {{"--clip-norm", "-1"}, "--clip-norm"},
            {{"--resume", "--force"}, "--resume and --force contradict each other"}}) {
     const RunResult result = run_bigbird(train(run, words));

@@ -99,6 +99,23 @@ TEST_F(FinalOfARun, IsTheLastWhereThatIsTheBestOrAskedForOrNothingIsANumber) {
   EXPECT_EQ(weights("last/final"), weights("last/checkpoint-3"));
 }
 
+TEST_F(FinalOfARun, EndsARunThatGetsNoBetterForLong) {
+  options_.patience = 2;
+  const TrainingSummary summary = go_on("run", 20, {3, 2, 4, 1, 5, 6, 0});
+  EXPECT_EQ(summary.steps, 6u);
+  EXPECT_EQ(summary.final_step, 4u);
+  EXPECT_EQ(kept("run"), (std::vector<std::uint64_t>{4, 6}));
+  EXPECT_EQ(weights("run/final"), weights("run/checkpoint-4"));
+  // It stays ended when it is gone on with, and waits anew with more patience.
+  EXPECT_EQ(go_on("run", 20, {}).steps, 6u);
+  options_.patience = 3;
+  const TrainingSummary later = go_on("run", 20, {7});
+  EXPECT_EQ(later.steps, 7u);
+  EXPECT_EQ(later.final_step, 4u);
+  // In the last step there is nothing left to end.
+  EXPECT_EQ(go_on("whole", 4, {1, 2, 3, 4}).steps, 4u);
+}
+
 // The best state may lie in an earlier part of the run.
 TEST_F(FinalOfARun, IsTheSameOfARunThatWasStoppedAndWentOn) {
   go_on("whole", 6, {3, 1, 2, 4, 1.5, 2});
