@@ -17,6 +17,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
       {"bigbird promoter finetune --data promoters --init run/final -o promoter-run",
        "bigbird promoter finetune --data promoters --init run/final -o promoter-run --steps 711 --batch 256 "
        "--accumulate 32 --resume",
+       "bigbird promoter finetune --data promoters --init run/final -o fresh-run --fresh-negatives random",
        "bigbird promoter finetune --train train.csv --valid dev.csv --init run/final -o own-run"});
   PromoterFinetuneOptions options;
   CLI::App& app = verb.app();
@@ -37,6 +38,11 @@ int cmd_promoter_finetune(int argc, char** argv) {
   app.add_option("--valid-negatives", options.valid.negatives,
                  "FASTA of class 0, where --valid is one of class 1")
       ->type_name("FASTA");
+  std::string fresh_negatives;
+  app.add_option("--fresh-negatives", fresh_negatives,
+                 "In place of the training side's negatives one of every promoter, made anew in each epoch: "
+                 "random, permute or dinucleotide, as promoter build makes them")
+      ->type_name("KIND");
   TrainingOptions training(
       verb, options,
       {"Windows",
@@ -49,6 +55,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
     throw_usage("promoter finetune: give the examples in one way",
                 "--data DIR, or --train FILE with --valid FILE, each with its negatives when it is a FASTA");
   }
+  if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
   training.say_trained(promoter_finetune(options, *backend));

@@ -23,6 +23,7 @@ constexpr OptionName option_names[] = {
     {"files", "--mat"},
     {"format", "-O"},
     {"format", "--print"},
+    {"final_state", "--final"},
     {"learning_rate", "--lr"},
     {"model", "-m"},
     {"models", "-m"},

@@ -17,7 +17,8 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
     : verb_(verb),
       options_(options),
       schedule_(name_of(options.schedule)),
-      optimizer_(name_of(options.optimizer.variant)) {
+      optimizer_(name_of(options.optimizer.variant)),
+      final_(name_of(options.final_state)) {
   CLI::App& app = verb_.app();
   app.add_option("--init", options_.init, "Begin from the weights of this model folder")
       ->required(words.needs_init)
@@ -114,6 +115,14 @@ void TrainingOptions::add_checkpoint_options() {
   app.add_option("--keep-best", options_.keep_best,
                  "Checkpoints of lowest validation loss to keep beside them")
       ->group(checkpoint_group);
+  app.add_option("--final", final_,
+                 "What RUN/final is: the state of lowest validation loss (best; the last where nothing is "
+                 "validated), or the last")
+      ->type_name("{best,last}")
+      ->group(checkpoint_group);
+  app.add_option("--patience", options_.patience,
+                 "End the run after so many validations without a better one; 0 never")
+      ->group(checkpoint_group);
   app.add_option("--eval-every", options_.eval_every,
                  options_.validate_each_epoch ? "Steps between validations; 0 is once an epoch"
                                               : "Steps between validations; 0 is never")
@@ -134,6 +143,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (verb_.force()) options_.start = RunStart::overwrite;
   options_.schedule = parse_schedule_form(schedule_);
   options_.optimizer.variant = parse_optimizer_variant(optimizer_);
+  options_.final_state = parse_final_state(final_);
   if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
   options_.seed = verb_.seed();
   options_.config_toml = verb_.resolved_toml();
@@ -143,8 +153,12 @@ void TrainingOptions::finish(const std::string& fasta) {
 }
 
 void TrainingOptions::say_trained(const TrainingSummary& summary) {
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final", options_.run, summary.steps,
-                       summary.loss, options_.run));
+  std::string kept;
+  if (summary.final_valid_loss && summary.final_step < summary.steps)
+    kept = fmt::format(", as it was after step {} with validation loss {:.4f}", summary.final_step,
+                       *summary.final_valid_loss);
+  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final{}", options_.run, summary.steps,
+                       summary.loss, options_.run, kept));
   verb_.set_throughput(static_cast<double>(summary.tokens), "tokens");
 }
 

@@ -47,6 +47,7 @@ class TrainingOptions {
   RunOptions& options_;
   std::string schedule_;
   std::string optimizer_;
+  std::string final_;
   std::uint64_t warmup_ = 0;
   bool resume_ = false;
 };

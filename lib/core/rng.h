@@ -30,6 +30,7 @@ enum class Purpose : std::uint32_t {
   finetune_strand = 15,
   finetune_sample = 16,
   null_windows = 17,
+  fresh_negatives = 18,
   test = 1000,
 };
 

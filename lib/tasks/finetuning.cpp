@@ -88,6 +88,9 @@ ModelCard finetune_card(const RunOptions& options, const ModelConfig& config, co
   }
   card.rows.emplace_back("batch, steps, rate",
                          fmt::format("{}, {}, {:g}", options.batch, schedule.total, options.learning_rate));
+  card.rows.emplace_back("state", options.final_state == FinalState::best
+                                      ? "of lowest validation loss; the last where nothing was validated"
+                                      : "after the last step");
   card.rows.emplace_back("seed", std::to_string(options.seed));
   card.rows.emplace_back("computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision())));
   card.command = options.command;

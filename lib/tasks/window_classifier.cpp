@@ -6,7 +6,6 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/tasks/finetuning.h"
 
 namespace bigbird {
 namespace {
@@ -46,15 +45,15 @@ EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string&
 
 ClassificationTask::ClassificationTask(const RunOptions& options, const ModelConfig& config,
                                        const std::vector<ClassifiedSequence>& train,
-                                       const std::vector<ClassifiedSequence>& valid)
-    : options_(options), config_(config), train_(train), valid_(valid) {}
+                                       const std::vector<ClassifiedSequence>& valid, Remake remake)
+    : options_(options), config_(config), train_(train), valid_(valid), remake_(std::move(remake)) {}
 
 std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
   std::vector<Batch> result;
   for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
-    const ClassifiedSequence& sequence = train_[static_cast<std::size_t>(draw.sample)];
     if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
-    append(result.back(), config_, sequence);
+    const std::optional<ClassifiedSequence> remade = remake_ ? remake_(draw) : std::nullopt;
+    append(result.back(), config_, remade ? *remade : train_[static_cast<std::size_t>(draw.sample)]);
   }
   return result;
 }

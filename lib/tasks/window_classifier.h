@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/tasks/finetuning.h"
 #include "lib/tasks/windows.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
@@ -39,10 +40,14 @@ EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string&
 // Every epoch visits every training sequence once, in an order that is a function of (seed, epoch).
 class ClassificationTask : public TrainingTask {
  public:
+  // What a draw is in place of the training sequence; nothing: the sequence itself. May be called from
+  // another thread than validate().
+  using Remake = std::function<std::optional<ClassifiedSequence>(const Draw&)>;
+
   // All are referred to and must outlive the task.
   ClassificationTask(const RunOptions& options, const ModelConfig& config,
                      const std::vector<ClassifiedSequence>& train,
-                     const std::vector<ClassifiedSequence>& valid);
+                     const std::vector<ClassifiedSequence>& valid, Remake remake = {});
   std::vector<Batch> batches(std::uint64_t step) const override;
   std::optional<LossSums> validate(Model& model) const override;
 
@@ -51,6 +56,7 @@ class ClassificationTask : public TrainingTask {
   const ModelConfig& config_;
   const std::vector<ClassifiedSequence>& train_;
   const std::vector<ClassifiedSequence>& valid_;
+  const Remake remake_;
 };
 
 }  // namespace bigbird

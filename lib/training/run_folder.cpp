@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -116,20 +117,30 @@ void RunFolder::remove_checkpoint(std::uint64_t step) const {
   remove_folder(doomed);
 }
 
+std::vector<ValidatedCheckpoint> RunFolder::validated() const {
+  std::vector<ValidatedCheckpoint> all;
+  for (const std::uint64_t step : checkpoints()) {
+    const std::optional<double> loss = read_train_state(checkpoint(step)).valid_loss;
+    if (loss && std::isfinite(*loss)) all.push_back({step, *loss});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.loss < b.loss; });
+  return all;
+}
+
+ValidatedCheckpoint RunFolder::best() const {
+  const std::vector<ValidatedCheckpoint> all = validated();
+  return all.empty() ? ValidatedCheckpoint{} : all.front();
+}
+
 void RunFolder::retain(std::uint64_t keep_last, std::uint64_t keep_best) const {
   const std::vector<std::uint64_t> steps = checkpoints();
   if (keep_last == 0 || steps.size() <= keep_last) return;
-  std::vector<std::pair<double, std::uint64_t>> best;
-  if (keep_best > 0) {
-    for (const std::uint64_t step : steps) {
-      if (const auto loss = read_train_state(checkpoint(step)).valid_loss) best.emplace_back(*loss, step);
-    }
-    std::sort(best.begin(), best.end());
-    if (best.size() > keep_best) best.resize(static_cast<std::size_t>(keep_best));
-  }
+  std::vector<ValidatedCheckpoint> best;
+  if (keep_best > 0) best = validated();
+  if (best.size() > keep_best) best.resize(static_cast<std::size_t>(keep_best));
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep_last) < steps.size(); ++i) {
     const bool kept =
-        std::any_of(best.begin(), best.end(), [&](const auto& b) { return b.second == steps[i]; });
+        std::any_of(best.begin(), best.end(), [&](const auto& b) { return b.step == steps[i]; });
     if (!kept) remove_checkpoint(steps[i]);
   }
 }
@@ -202,8 +213,12 @@ TrainState read_train_state(const std::string& checkpoint) {
   }
 }
 
-void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer) {
+void load_weights(const std::string& checkpoint, Model& model) {
   model.set_parameters(load_model(checkpoint, model.config().head, 0, model.config().num_labels).parameters);
+}
+
+void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer) {
+  load_weights(checkpoint, model);
   const SafetensorsFile file(checkpoint + "/optimizer.safetensors");
   const auto moment = [&](const std::string& name, const TensorSpec& tensor) {
     std::vector<float> values = file.floats(name);

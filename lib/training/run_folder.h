@@ -3,7 +3,7 @@
 //   RUN/config.toml           the options as resolved
 //   RUN/metrics.tsv           a row per step; RUN/valid.tsv a row per validation
 //   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json
-//   RUN/final/                Hugging Face folder
+//   RUN/final/                Hugging Face folder: the last state, or the best (RunOptions::final_state)
 //
 // A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
 // and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,6 +42,12 @@ enum class RunStart {
   overwrite,  // remove the run that is there, and nothing else in the folder
 };
 
+// A checkpoint whose state was validated; as it is made, none.
+struct ValidatedCheckpoint {
+  std::uint64_t step = 0;
+  double loss = std::numeric_limits<double>::infinity();
+};
+
 class RunFolder {
  public:
   // Creates the folder. Error{bad_input} when a fresh run finds a run there, or anything else.
@@ -54,10 +61,14 @@ class RunFolder {
   // Steps of the checkpoints that are there, ascending.
   std::vector<std::uint64_t> checkpoints() const;
 
+  // That of lowest validation loss, the earlier one of equals; step 0 where none was validated.
+  ValidatedCheckpoint best() const;
+
   // Removes all but the newest keep_last (0: keeps all) and the keep_best ones of lowest valid_loss.
   void retain(std::uint64_t keep_last, std::uint64_t keep_best) const;
 
  private:
+  std::vector<ValidatedCheckpoint> validated() const;  // the best first
   void remove_checkpoint(std::uint64_t step) const;
   std::string path_;
 };
@@ -77,7 +88,9 @@ void save_final(const std::string& folder, const Model& model, const FolderExtra
 // Error{bad_input} naming the file when a field is missing. Earlier versions wrote the options as they are
 // typed ("--weight-decay"); they are read as fields.
 TrainState read_train_state(const std::string& checkpoint);
-// Weights and moments. Error{bad_input} naming the file and tensor when something does not fit the model.
+// The weights alone, and weights and moments. Error{bad_input} naming the file and tensor when something does
+// not fit the model.
+void load_weights(const std::string& checkpoint, Model& model);
 void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);
 
 // A run may go on elsewhere: weights and moments are fp32 everywhere. Says so when the device is another one,

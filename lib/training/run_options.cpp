@@ -4,12 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::array<std::pair<FinalState, const char*>, 2> final_names{
+    {{FinalState::best, "best"}, {FinalState::last, "last"}}};
 
 double steps_per_epoch(const RunOptions& options, std::uint64_t samples) {
   return static_cast<double>(samples) / static_cast<double>(options.batch);
@@ -29,6 +35,14 @@ void require_not_negative(const char* field, double value) {
 
 }  // namespace
 
+std::string name_of(FinalState state) {
+  return find_name(final_names, state);
+}
+
+FinalState parse_final_state(const std::string& name) {
+  return parse_name(final_names, name, "choice of `final_state`");
+}
+
 RunOptions pretraining_defaults() {
   RunOptions options;
   options.length = 4096;
@@ -46,6 +60,7 @@ RunOptions finetuning_defaults() {
   options.epochs = 3;
   options.save_every = 500;
   options.validate_each_epoch = true;
+  options.final_state = FinalState::best;
   return options;
 }
 
@@ -75,6 +90,11 @@ void check_options(const RunOptions& options) {
   require_not_negative("epsilon", options.optimizer.epsilon);
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);
+  if (options.patience > 0 && options.final_state != FinalState::best) {
+    throw_usage(fmt::format("`patience` {}: what is waited for is a better state, and the last one is kept",
+                            options.patience),
+                "set `final_state` best");
+  }
 }
 
 std::int64_t micro_batch(const RunOptions& options) {

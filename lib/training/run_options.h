@@ -17,6 +17,16 @@
 
 namespace bigbird {
 
+// Which state of a run RUN/final is.
+enum class FinalState {
+  last,  // after the last update
+  best,  // of lowest validation loss, the earlier one of equals; the last where nothing is validated
+};
+
+std::string name_of(FinalState state);
+// Error{usage} listing the names.
+FinalState parse_final_state(const std::string& name);
+
 struct RunOptions {
   std::string run;   // folder to write
   std::string init;  // model folder to begin from; empty, where the task allows it: a fresh model
@@ -48,6 +58,8 @@ struct RunOptions {
   bool validate_each_epoch = false;  // once an epoch, else never
   std::uint64_t keep_last = 2;       // newest checkpoints; 0: all
   std::uint64_t keep_best = 1;       // of lowest validation loss, beside them
+  FinalState final_state = FinalState::last;
+  std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out

@@ -209,15 +209,22 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   TrainingSummary summary;
   Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
 
+  const std::uint64_t keep_best = std::max<std::uint64_t>(options.keep_best, options.final_is_best ? 1 : 0);
   const auto save = [&] {
     save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras);
     saved_step = state.step;
-    run.retain(options.keep_last, options.keep_best);
+    run.retain(options.keep_last, keep_best);
+  };
+  ValidatedCheckpoint best = options.final_is_best ? run.best() : ValidatedCheckpoint{};
+  // Of the steps alone, so that a run that goes on ends where it would have ended.
+  const auto out_of_patience = [&] {
+    return options.patience > 0 && best.step > 0 &&
+           state.step >= best.step + options.patience * options.eval_every;
   };
 
   BatchPrefetcher batches([&task](std::uint64_t step) { return task.batches(step); }, options.steps,
                           model.backend().asynchronous());
-  while (state.step < options.steps) {
+  while (state.step < options.steps && !out_of_patience()) {
     const Clock::time_point step_start = Clock::now();
     const std::optional<Update> update =
         cancel_signal() == 0 ? update_weights(model, optimizer, batches.take(state.step), options, state.step)
@@ -252,18 +259,33 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     progress.advance(1, fmt::format("loss {:.4f}, {:.0f} tokens/s", summary.loss, rate));
 
     const bool last = state.step == options.steps;
-    const bool saving = last || due(state.step, options.save_every);
+    bool saving = last || due(state.step, options.save_every);
     const bool validating = options.eval_every > 0 && (last || due(state.step, options.eval_every));
     if (validating || (saving && options.keep_best > 0)) {
       if (const std::optional<LossSums> valid = task.validate(model)) {
         state.valid_loss = valid->loss();
         if (valid_log) valid_log->row(state.step, loss_fields(*valid, options.columns));
         log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
+        if (options.final_is_best && *state.valid_loss < best.loss) {
+          best = {state.step, *state.valid_loss};
+          saving = true;
+        }
       }
+    }
+    if (out_of_patience() && !last) {
+      saving = true;
+      log_info(fmt::format("ended after step {} of {}: no validation after step {} was better", state.step,
+                           options.steps, best.step));
     }
     if (saving) save();
   }
 
+  summary.final_step = state.step;
+  if (best.step > 0) {
+    if (best.step != state.step) load_weights(run.checkpoint(best.step), model);
+    summary.final_step = best.step;
+    summary.final_valid_loss = best.loss;
+  }
   save_final(run.file("final"), model, options.extras);
   summary.steps = state.step;
   summary.tokens = state.tokens - tokens_before;

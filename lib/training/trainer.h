@@ -64,7 +64,13 @@ struct TrainerOptions {
   std::uint64_t eval_every = 0;  // steps, and after the last one; 0: never
   std::uint64_t keep_last = 0;   // checkpoints; 0: all
   std::uint64_t keep_best = 0;   // of lowest validation loss, kept beside the last ones
-  std::string task_name;         // for progress: "pretrain"
+  // RUN/final is the state of lowest validation loss: a validation that is better than all before it saves a
+  // checkpoint, and the best one is kept whatever keep_best says.
+  bool final_is_best = false;
+  // With final_is_best: the run ends when the best validation lies so many times eval_every updates back. The
+  // learning rate does not know of it.
+  std::uint64_t patience = 0;
+  std::string task_name;  // for progress: "pretrain"
   LossColumns columns;
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
@@ -85,11 +91,16 @@ struct TrainingSummary {
   std::uint64_t tokens = 0;  // of this process: real ones, special tokens included
   double seconds = 0;        // of this process
   double loss = 0;           // of the last update of this process; 0 when there was none
+  // What RUN/final is: the state after this update, with its validation loss where that was why.
+  std::uint64_t final_step = 0;
+  std::optional<double> final_valid_loss;
 };
 
 // Runs the updates after the first state.step ones up to `steps`, and writes RUN/final. The model and the
 // optimizer hold the weights and moments after update state.step. Writes metrics.tsv, a row an update, and
-// valid.tsv, a row a validation (metrics_log.h); checkpoints every save_every updates and after the last one.
+// valid.tsv, a row a validation (metrics_log.h); checkpoints every save_every updates, after the last one,
+// and with final_is_best after every validation that is the best so far. Afterwards the model holds what
+// RUN/final is.
 //
 // The gradient of an update is that of LossSums::loss() over all its micro-batches together, so without
 // dropout the way a batch is cut changes rounding only. Dropout masks are a function of (seed, step,

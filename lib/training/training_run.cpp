@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/config_json.h"
@@ -35,6 +36,8 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   if (description.validates) {
     trainer.eval_every = steps_between_validations(options, description.samples);
     trainer.keep_best = options.keep_best;
+    trainer.final_is_best = options.final_state == FinalState::best;
+    trainer.patience = options.patience;
   }
   trainer.keep_last = options.keep_last;
   trainer.task_name = description.name;
@@ -100,6 +103,11 @@ void check_run(const RunOptions& options) {
 TrainingSummary run_training(const TrainingTask& task, const TaskDescription& description,
                              const RunOptions& options, kernels::Backend& backend) {
   check_run(options);
+  if (options.patience > 0 &&
+      (!description.validates || steps_between_validations(options, description.samples) == 0)) {
+    throw_usage(fmt::format("`patience` {}: nothing is validated", options.patience),
+                "give validation data and `eval_every`");
+  }
   const Schedule schedule = schedule_of(options, description.samples);
   log_info(fmt::format("{} steps are {:.2f} epochs of {} samples", schedule.total,
                        static_cast<double>(schedule.total) * static_cast<double>(options.batch) /

@@ -36,6 +36,19 @@ std::vector<std::string> last_column(const std::string& table) {
   return values;
 }
 
+// The rows of a table as columns, without comments and header.
+std::vector<std::vector<std::string>> table_rows(const std::string& table) {
+  std::istringstream in(without_comments(table));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream fields(line);
+    auto& row = rows.emplace_back();
+    for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
+  }
+  return rows;
+}
+
 // One small genome, vocabulary, encoder and example folder for all tests of the file.
 class PromoterModel : public ::testing::Test {
  protected:
@@ -229,6 +242,68 @@ TEST_F(PromoterModel, TwoAndTwoStepsAreFourSteps) {
             read_text(path("halves/final/model.safetensors")));
 }
 
+// Over the end of an epoch, where the negatives change.
+TEST_F(PromoterModel, FreshNegativesAreMadeAnewInEachEpochAndWhenARunGoesOn) {
+  const auto rows = table_rows(read_text(path("examples/train.tsv")));
+  const std::string epoch = std::to_string((rows.size() + 3) / 4),
+                    steps = std::to_string((rows.size() + 3) / 4 + 4);
+  const std::vector<std::string> fresh = {
+      "--steps", steps,  "--save-every", epoch,  "--keep-last",       "0",
+      "--lr",    "1e-3", "--final",      "last", "--fresh-negatives", "random"};
+  const auto weights = [](const std::string& run) {
+    return read_text(path(run + "/final/model.safetensors"));
+  };
+  must(finetune("fresh", fresh));
+  std::filesystem::create_directories(path("fresh-parts"));
+  std::filesystem::copy(path("fresh/checkpoint-" + epoch), path("fresh-parts/checkpoint-" + epoch),
+                        std::filesystem::copy_options::recursive);
+  const auto resumed = [&](const std::string& kind) {
+    std::vector<std::string> words = fresh;
+    words.back() = kind;
+    words.push_back("--resume");
+    return finetune("fresh-parts", words);
+  };
+  refused(resumed("permute"), 2, "--fresh-negatives was random, is permute");
+  must(resumed("random"));
+  EXPECT_EQ(weights("fresh"), weights("fresh-parts"));
+  EXPECT_NE(read_text(path("fresh/final/README.md")).find("random, anew in each epoch"), std::string::npos);
+
+  // The training side's own negatives do not matter: here there are none.
+  std::string text = "id\tsequence\tlabel\n";
+  std::size_t promoters = 0;
+  for (const auto& row : rows) {
+    if (row[5] != "1") continue;
+    text += row[0] + "\t" + row[7] + "\t1\n";
+    ++promoters;
+  }
+  EXPECT_EQ(2 * promoters, rows.size());
+  write_text(path("promoters.tsv"), text);
+  std::vector<std::string> alone = finetune("fresh-alone", fresh);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    if (alone[i] == "--data") alone[i] = "--train", alone[i + 1] = path("promoters.tsv");
+  }
+  alone.insert(alone.end(), {"--valid", path("examples/valid.tsv")});
+  must(alone);
+  EXPECT_EQ(weights("fresh"), weights("fresh-alone"));
+}
+
+TEST_F(PromoterModel, FreshNegativesOfOtherDataAndKindsAreRefused) {
+  refused(finetune("no", {"--fresh-negatives", "genomic"}), 2, "--fresh-negatives genomic");
+  refused(finetune("no", {"--fresh-negatives", "none"}), 2, "'none' is no choice of negatives");
+  const auto train = [&](const std::string& file, const std::string& text) {
+    write_text(path(file), text);
+    return std::vector<std::string>{"promoter",        "finetune", "--train",  path(file),          "--init",
+                                    path("run/final"), "-o",       path("no"), "--fresh-negatives", "random"};
+  };
+  const std::string bases(400, 'A');
+  refused(
+      train("short.tsv", "id\tsequence\tlabel\nfirst\t" + bases + "\t1\nsecond\tACGTACGTACGTACGTACG\t1\n"), 1,
+      "short.tsv: second: a window of 19 bases cannot be cut into 20 blocks");
+  refused(train("classes.tsv", "sequence\tlabel\n" + bases + "\t2\n" + bases + "\t1\n"), 1,
+          "classes.tsv: has 3 classes");
+  EXPECT_FALSE(std::filesystem::exists(path("no")));
+}
+
 TEST_F(PromoterModel, ARunIsNeverOverwrittenUnasked) {
   refused(finetune("tuned", {"--steps", "4"}), 1, "tuned");
   refused(finetune("tuned", {"--steps", "4", "--resume", "--force"}), 2, "--resume and --force");
@@ -261,19 +336,6 @@ TEST_F(PromoterModel, ATokenizerOfAnotherModelIsRefused) {
                         std::filesystem::copy_options::overwrite_existing);
   refused({"promoter", "predict", "-m", path("mixed"), path("genome/genome.fa.gz")}, 1,
           "is not the one of the model");
-}
-
-// The rows of a table as columns, without comments and header.
-std::vector<std::vector<std::string>> table_rows(const std::string& table) {
-  std::istringstream in(without_comments(table));
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("#")) continue;
-    std::istringstream fields(line);
-    auto& row = rows.emplace_back();
-    for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
-  }
-  return rows;
 }
 
 TEST_F(PromoterModel, TheModelKeepsItsWindowAndTheEvaluationTheKindOfItsNegatives) {

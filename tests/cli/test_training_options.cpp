@@ -146,6 +146,7 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
                        : Words{"--length INT=0 ", "--batch UINT=32 ", "--steps UINT=0 ", "--epochs FLOAT=3 ",
                                "--save-every UINT=500 ", "--eval-every UINT=0 "});
+  lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
 }
@@ -250,6 +251,48 @@ TEST_P(TrainingOptionsOf, CheckpointsAreKeptAsAskedFor) {
   EXPECT_EQ(kept("keep-best", {"--keep-last", "1", "--keep-best", "3"}), (Steps{"2", "4", "6"}));
 }
 
+// With so high a rate the loss goes up again, sooner or later.
+TEST_P(TrainingOptionsOf, FinalIsTheBestValidatedStateOrTheLast) {
+  const Words steps = {"--batch", "2",    "--steps",      "8",      "--eval-every", "1",
+                       "--lr",    "0.05", "--save-every", "100",    "--keep-best",  "0",
+                       "--seed",  "3",    "--schedule",   "google", "--warmup",     "0"};
+  const RunResult best = must(train(run_name("best"), steps + Words{"--final", "best"}));
+  const RunResult last = must(train(run_name("last"), steps + Words{"--final", "last"}));
+  const std::vector<std::string> losses = column(run_name("best/valid.tsv"), "loss");
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < losses.size(); ++i) {
+    if (std::stod(losses[i]) < std::stod(losses[least])) least = i;
+  }
+  ASSERT_LT(least + 1, losses.size()) << "the last state is the best one: nothing is shown";
+  const std::string step = std::to_string(least + 1);
+  EXPECT_NE(best.err.find("as it was after step " + step + " with validation loss"), std::string::npos)
+      << best.err;
+  EXPECT_EQ(last.err.find("as it was after step"), std::string::npos) << last.err;
+  const auto weights = [&](const std::string& folder) {
+    return tensors(path(run_name(folder) + "/model.safetensors"));
+  };
+  EXPECT_EQ(weights("best/final"), weights("best/checkpoint-" + step));
+  EXPECT_EQ(weights("last/final"), weights("last/checkpoint-8"));
+  EXPECT_EQ(weights("best/checkpoint-8"), weights("last/checkpoint-8"));
+  EXPECT_NE(weights("best/final"), weights("last/final"));
+}
+
+TEST_P(TrainingOptionsOf, PatienceEndsARunThatGetsNoBetter) {
+  const RunResult run = must(
+      train(run_name("patient"), {"--batch", "2", "--steps", "60", "--eval-every", "1", "--lr", "0.05",
+                                  "--warmup", "0", "--final", "best", "--patience", "3", "--seed", "3"}));
+  const std::vector<std::string> losses = column(run_name("patient/valid.tsv"), "loss");
+  ASSERT_LT(losses.size(), 60u);
+  ASSERT_GT(losses.size(), 3u);
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < losses.size(); ++i) {
+    if (std::stod(losses[i]) < std::stod(losses[least])) least = i;
+  }
+  EXPECT_EQ(least + 4, losses.size());
+  EXPECT_NE(run.err.find("ended after step " + std::to_string(losses.size()) + " of 60"), std::string::npos)
+      << run.err;
+}
+
 TEST_P(TrainingOptionsOf, RecomputingActivationsTakesLessMemoryAndTheSameSteps) {
   const Words two = {"--batch", "4", "--steps", "2"};
   const RunResult kept = must(train(run_name("kept"), two));
@@ -313,6 +356,8 @@ TEST_P(TrainingOptionsOf, ImpossibleNumbersAreNamedByTheirOption) {
            {{"--steps", "3", "--warmup", "4"}, "--warmup 4: longer than the 3 steps of the run"},
            {{"--schedule", "cosine"}, "'cosine' is no choice of --schedule"},
            {{"--optimizer", "lamb"}, "'lamb' is no choice of --optimizer"},
+           {{"--final", "first"}, "'first' is no choice of --final"},
+           {{"--patience", "2", "--final", "last"}, "--patience 2: what is waited for is a better state"},
            {{"--clip-norm", "-1"}, "--clip-norm"},
            {{"--resume", "--force"}, "--resume and --force contradict each other"}}) {
     const RunResult result = run_bigbird(train(run, words));

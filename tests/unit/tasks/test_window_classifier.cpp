@@ -93,5 +93,32 @@ TEST_F(WindowClassifier, BatchesAreTheDrawsOfTheUpdateInParts) {
   }
 }
 
+// Six updates of seven draws: the last two are of the second epoch.
+TEST_F(WindowClassifier, ADrawMayBeRemadeInItsPlace) {
+  const ClassificationTask task(
+      options_, loaded_.config, sequences_, none_, [](const Draw& draw) -> std::optional<ClassifiedSequence> {
+        if (draw.sample % 2 == 0) return std::nullopt;
+        return ClassifiedSequence{std::vector<std::int32_t>(3 + draw.number, 7), {}, 2, {}};
+      });
+  std::uint64_t number = 0, remade = 0;
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
+    for (const Batch& part : task.batches(step)) {
+      for (std::size_t s = 0; s < part.lengths.size(); ++s, ++number) {
+        const Draw& draw = draws[static_cast<std::size_t>(number % 7)];
+        EXPECT_EQ(draw.number, number);
+        const bool odd = draw.sample % 2 == 1;
+        const ClassifiedSequence& kept = sequences_[static_cast<std::size_t>(draw.sample)];
+        EXPECT_EQ(part.lengths[s],
+                  odd ? static_cast<std::int64_t>(3 + number) : static_cast<std::int64_t>(kept.ids.size()));
+        EXPECT_EQ(part.sequence_labels[s], odd ? 2 : kept.label);
+        remade += odd ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(number, 42u);
+  EXPECT_GT(remade, 15u);
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -1,17 +1,131 @@
-// The loop on losses whose means are over more than sequences: however an update is cut, a multi-label loss
-// is over sequences times labels, positives weighted, and one of answers in parts over all groups of tokens.
+// What RUN/final is. The loop on losses whose means are over more than sequences: however an update is cut, a
+// multi-label loss is over sequences times labels, positives weighted, and one of answers in parts over all
+// groups of tokens.
 #include "lib/training/trainer.h"
 
 #include <cmath>
 
 #include "lib/core/rng.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/model/folder/checkpoint.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {
 namespace {
 
 constexpr std::int64_t label_count = 7;
+
+// Validation losses that are told, one after the other.
+class ToldLosses : public OneBatch {
+ public:
+  ToldLosses(Batch batch, std::vector<double> losses)
+      : OneBatch(std::move(batch)), losses_(std::move(losses)) {}
+  std::optional<LossSums> validate(Model&) const override {
+    LossSums sums;
+    sums.sequence_loss = losses_.at(told_++);
+    sums.sequence_count = 1;
+    return sums;
+  }
+
+ private:
+  std::vector<double> losses_;
+  mutable std::size_t told_ = 0;
+};
+
+// Runs of one update a validation, over one batch.
+class FinalOfARun : public TrainingTest {
+ protected:
+  FinalOfARun() {
+    config_.head = HeadType::classification;
+    config_.num_labels = 2;
+    options_.schedule = {ScheduleForm::huggingface, 1e-2, 0, 20};
+    options_.eval_every = 1;
+    options_.keep_last = 1;
+    options_.task_name = "told";
+    options_.columns = {false, "class", false};
+    options_.final_is_best = true;
+  }
+
+  // Goes on where the run is.
+  TrainingSummary go_on(const std::string& name, std::uint64_t steps, std::vector<double> losses) {
+    Batch batch;
+    batch.append({5, 6, 7, 8, 9}, {}, config_.block_size, 0);
+    batch.sequence_labels = {1};
+    Model model(*backend_, config_, {128, 1, 0, 128}, {true, false});
+    Optimizer optimizer(*backend_, model.layout(), {});
+    const RunFolder run(path(name), RunStart::resume);
+    const auto [checkpoint, state] = resumption(run, {}, *backend_);
+    if (checkpoint.empty()) {
+      model.set_parameters(initial_parameters(model.layout(), config_, 1));
+    } else {
+      load_checkpoint(checkpoint, model, optimizer);
+    }
+    options_.steps = steps;
+    return train(model, optimizer, ToldLosses(batch, std::move(losses)), run, options_, state);
+  }
+  std::vector<float> weights(const std::string& folder) const {
+    return load_model(path(folder), HeadType::classification, 1, 2).parameters;
+  }
+  std::vector<std::uint64_t> kept(const std::string& name) const {
+    return RunFolder(path(name), RunStart::resume).checkpoints();
+  }
+
+  ModelConfig config_ = tiny_config();
+  TrainerOptions options_;
+};
+
+TEST_F(FinalOfARun, IsTheStateOfLowestValidationLossWhichIsSavedWhenItIsSeen) {
+  const TrainingSummary summary = go_on("run", 5, {3, 1, 2, 1, 4});
+  EXPECT_EQ(summary.final_step, 2u);  // of two equals the earlier one
+  EXPECT_EQ(summary.final_valid_loss, 1.0);
+  EXPECT_EQ(summary.steps, 5u);
+  EXPECT_EQ(kept("run"), (std::vector<std::uint64_t>{2, 5}));
+  EXPECT_EQ(weights("run/final"), weights("run/checkpoint-2"));
+  EXPECT_NE(weights("run/final"), weights("run/checkpoint-5"));
+}
+
+TEST_F(FinalOfARun, IsTheLastWhereThatIsTheBestOrAskedForOrNothingIsANumber) {
+  EXPECT_EQ(go_on("falls", 3, {3, 2, 1}).final_step, 3u);
+  EXPECT_EQ(weights("falls/final"), weights("falls/checkpoint-3"));
+  const double nan = std::nan("");
+  const TrainingSummary none = go_on("none", 3, {nan, nan, nan});
+  EXPECT_EQ(none.final_step, 3u);
+  EXPECT_FALSE(none.final_valid_loss.has_value());
+  EXPECT_EQ(go_on("some", 3, {nan, 5, nan}).final_step, 2u);
+  options_.final_is_best = false;
+  const TrainingSummary last = go_on("last", 3, {1, 2, 3});
+  EXPECT_EQ(last.final_step, 3u);
+  EXPECT_FALSE(last.final_valid_loss.has_value());
+  EXPECT_EQ(kept("last"), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(weights("last/final"), weights("last/checkpoint-3"));
+}
+
+TEST_F(FinalOfARun, EndsARunThatGetsNoBetterForLong) {
+  options_.patience = 2;
+  const TrainingSummary summary = go_on("run", 20, {3, 2, 4, 1, 5, 6, 0});
+  EXPECT_EQ(summary.steps, 6u);
+  EXPECT_EQ(summary.final_step, 4u);
+  EXPECT_EQ(kept("run"), (std::vector<std::uint64_t>{4, 6}));
+  EXPECT_EQ(weights("run/final"), weights("run/checkpoint-4"));
+  // It stays ended when it is gone on with, and waits anew with more patience.
+  EXPECT_EQ(go_on("run", 20, {}).steps, 6u);
+  options_.patience = 3;
+  const TrainingSummary later = go_on("run", 20, {7});
+  EXPECT_EQ(later.steps, 7u);
+  EXPECT_EQ(later.final_step, 4u);
+  // In the last step there is nothing left to end.
+  EXPECT_EQ(go_on("whole", 4, {1, 2, 3, 4}).steps, 4u);
+}
+
+// The best state may lie in an earlier part of the run.
+TEST_F(FinalOfARun, IsTheSameOfARunThatWasStoppedAndWentOn) {
+  go_on("whole", 6, {3, 1, 2, 4, 1.5, 2});
+  EXPECT_EQ(go_on("parts", 4, {3, 1, 2, 4}).final_step, 2u);
+  EXPECT_EQ(go_on("parts", 6, {1.5, 2}).final_step, 2u);
+  EXPECT_EQ(weights("parts/final"), weights("whole/final"));
+  EXPECT_EQ(weights("parts/checkpoint-6"), weights("whole/checkpoint-6"));
+  EXPECT_EQ(kept("parts"), (std::vector<std::uint64_t>{2, 6}));
+}
 
 // Five sequences an update, in micro-batches of `most`.
 class LabelledSequences : public TrainingTask {

@@ -226,20 +226,9 @@ class Builder {
     PromoterExample negative{
         site.id + ":negative", chrom, promoter.negative.begin, promoter.negative.end, site.strand, 0, "", ""};
     CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site));
-    switch (options_.negatives) {
-      case NegativeKind::random:
-        negative.sequence = replace_blocks(positive.sequence, rng);
-        break;
-      case NegativeKind::permute:
-        negative.sequence = permute_blocks(positive.sequence, rng);
-        break;
-      case NegativeKind::dinucleotide:
-        negative.sequence = shuffle_dinucleotides(positive.sequence, rng);
-        break;
-      case NegativeKind::genomic:
-        negative.sequence = fetch(handle, site, promoter.negative);
-        break;
-    }
+    negative.sequence = options_.negatives == NegativeKind::genomic
+                            ? fetch(handle, site, promoter.negative)
+                            : make_negative(options_.negatives, positive.sequence, rng);
     return {std::move(positive), std::move(negative)};
   }
 

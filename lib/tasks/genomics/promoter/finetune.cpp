@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
+#include "lib/tasks/genomics/promoter/fresh_negatives.h"
 #include "lib/tasks/genomics/promoter/leaks.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/window_classifier.h"
@@ -59,13 +62,40 @@ void say_shortened(const std::string& file, const EncodedWindows& windows, std::
                           file, windows.shortened, windows.sequences.size(), length));
 }
 
+// Windows 2 i and 2 i + 1 are promoter i and its negative of an epoch.
+ClassifiedSequence encoded_negative(const FreshNegatives& fresh, std::uint64_t epoch, std::uint64_t promoter,
+                                    const Tokenizer& tokenizer, std::int64_t max_tokens) {
+  ClassifiedSequence sequence;
+  encode_window(tokenizer, fresh.negative(epoch, promoter), max_tokens, sequence.ids);
+  return sequence;
+}
+
+EncodedWindows with_fresh_negatives(const EncodedWindows& data, const FreshNegatives& fresh,
+                                    const Tokenizer& tokenizer, std::int64_t max_tokens) {
+  EncodedWindows windows{{}, data.longest, data.shortened, data.classes};
+  for (const ClassifiedSequence& sequence : data.sequences) {
+    if (sequence.label != 1) continue;
+    windows.sequences.push_back(sequence);
+    windows.sequences.push_back(
+        encoded_negative(fresh, 0, windows.sequences.size() / 2, tokenizer, max_tokens));
+    windows.longest =
+        std::max(windows.longest, static_cast<std::int64_t>(windows.sequences.back().ids.size()));
+  }
+  return windows;
+}
+
 ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConfig& config,
                          const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
                          const kernels::Backend& backend) {
   std::vector<std::pair<std::string, std::string>> rows = {
       {"windows", fmt::format("{}; of classes 0, 1 ...: {}", train.sequences.size(),
                               class_counts(train, config.num_labels))}};
-  if (!sides.facts.negatives.empty()) rows.emplace_back("negatives", sides.facts.negatives);
+  if (options.fresh_negatives) {
+    rows.emplace_back("negatives", fmt::format("{}, anew in each epoch; of validation: as in the data",
+                                               negative_kind_name(*options.fresh_negatives)));
+  } else if (!sides.facts.negatives.empty()) {
+    rows.emplace_back("negatives", sides.facts.negatives);
+  }
   ModelCard card =
       finetune_card(options, config, schedule, backend, "BigBird promoter classifier, fine-tuned by bigbird",
                     {"dna", "promoter"}, rows);
@@ -87,14 +117,36 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   const std::int64_t most =
       options.length > 0 ? input_length(options, stored, 0) : stored.max_position_embeddings;
   LeakCheck leaks;
-  const auto read = [&](const LabelledSource& source, const char* side, std::int64_t max_tokens) {
-    return encode_labelled_windows(*read_labelled_windows(source), source.path, tokenizer, max_tokens,
-                                   [&](const Window& window) { leaks.add(side, window); });
+  const auto read = [&](const LabelledSource& source, std::int64_t max_tokens,
+                        const std::function<void(const Window&)>& seen) {
+    return encode_labelled_windows(*read_labelled_windows(source), source.path, tokenizer, max_tokens, seen);
   };
-  const EncodedWindows train_windows = read(sides.train, "train", most);
+  std::vector<std::string> promoters;
+  EncodedWindows train_windows = read(sides.train, most, [&](const Window& window) {
+    if (options.fresh_negatives && window.label != 1) return;
+    leaks.add("train", window);
+    if (!options.fresh_negatives) return;
+    if (*options.fresh_negatives != NegativeKind::dinucleotide && window.sequence.size() < negative_blocks) {
+      throw_bad_input(fmt::format("{}: {}: a window of {} bases cannot be cut into {} blocks",
+                                  sides.train.path, window.id, window.sequence.size(), negative_blocks),
+                      "give longer windows, or `fresh_negatives` dinucleotide");
+    }
+    promoters.push_back(window.sequence);
+  });
+  std::optional<FreshNegatives> fresh;
+  if (options.fresh_negatives) {
+    if (train_windows.classes > 2) {
+      throw_bad_input(fmt::format("{}: has {} classes", sides.train.path, train_windows.classes),
+                      "`fresh_negatives` is for promoters (class 1) and what is none (class 0)");
+    }
+    fresh.emplace(*options.fresh_negatives, options.seed, std::move(promoters));
+    train_windows = with_fresh_negatives(train_windows, *fresh, tokenizer, most);
+  }
   const std::int64_t length = input_length(options, stored, train_windows.longest);
   const EncodedWindows valid_windows =
-      sides.valid.empty() ? EncodedWindows{} : read(sides.valid, "valid", length);
+      sides.valid.empty()
+          ? EncodedWindows{}
+          : read(sides.valid, length, [&](const Window& window) { leaks.add("valid", window); });
   say_shortened(sides.train.path, train_windows, length);
   say_shortened(sides.valid.path, valid_windows, length);
   const std::int64_t classes = std::max(train_windows.classes, valid_windows.classes);
@@ -117,7 +169,10 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   validate(config, "the options of the model");
 
   log_info(fmt::format("training examples of classes 0, 1 ...: {}{}", class_counts(train_windows, classes),
-                       sides.facts.negatives.empty() ? "" : "; negatives: " + sides.facts.negatives));
+                       options.fresh_negatives         ? fmt::format("; negatives: {}, anew in each epoch",
+                                                                     negative_kind_name(*options.fresh_negatives))
+                       : sides.facts.negatives.empty() ? ""
+                                                       : "; negatives: " + sides.facts.negatives));
   log_info(fmt::format("{} training and {} validation windows of {} tokens", train_windows.sequences.size(),
                        valid_windows.sequences.size(), config.input_length));
 
@@ -130,7 +185,16 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), train_windows, sides, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
-  const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences);
+  ClassificationTask::Remake remake;
+  if (fresh) {
+    task.identity["fresh_negatives"] = negative_kind_name(*options.fresh_negatives);
+    remake = [&fresh, &tokenizer, &config,
+              samples = task.samples](const Draw& draw) -> std::optional<ClassifiedSequence> {
+      if (draw.sample % 2 == 0) return std::nullopt;
+      return encoded_negative(*fresh, draw.number / samples, draw.sample / 2, tokenizer, config.input_length);
+    };
+  }
+  const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences, remake);
   return run_training(batches, task, options, backend);
 }
 

@@ -2,10 +2,12 @@
 // F.2).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "kernels/backend.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
+#include "lib/tasks/genomics/promoter/negatives.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
@@ -19,6 +21,10 @@ struct PromoterFinetuneOptions : RunOptions {
   std::string data;
   LabelledSource train;
   LabelledSource valid;
+
+  // In place of the negatives of the training side: one of every promoter (class 1), anew in each epoch
+  // (fresh_negatives.h). Validation keeps its own.
+  std::optional<NegativeKind> fresh_negatives;
 };
 
 // Softmax cross entropy over the classes of the data, at least two; for two it is the paper's binary cross

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,20 @@ std::string shuffle_dinucleotides(std::string_view window, CounterRng& rng) {
     shuffled.push_back(letters[at]);
   }
   return shuffled;
+}
+
+std::string make_negative(NegativeKind kind, std::string_view window, CounterRng& rng) {
+  switch (kind) {
+    case NegativeKind::random:
+      return replace_blocks(window, rng);
+    case NegativeKind::permute:
+      return permute_blocks(window, rng);
+    case NegativeKind::dinucleotide:
+      return shuffle_dinucleotides(window, rng);
+    case NegativeKind::genomic:
+      break;
+  }
+  throw std::logic_error("a genomic negative is cut from the genome");
 }
 
 }  // namespace bigbird

@@ -33,4 +33,7 @@ std::string permute_blocks(std::string_view window, CounterRng& rng);
 // (Altschul and Erickson 1985: a random Euler path).
 std::string shuffle_dinucleotides(std::string_view window, CounterRng& rng);
 
+// One of the three. A genomic negative is not made of a window: std::logic_error.
+std::string make_negative(NegativeKind kind, std::string_view window, CounterRng& rng);
+
 }  // namespace bigbird
