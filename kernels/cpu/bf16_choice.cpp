@@ -94,16 +94,13 @@ double gain_of_instructions(const Level& level, const Bf16Kernels& kernels) {
   return least_seconds([&] { level.gemm(floats, own.get()); }) / instructions;
 }
 
-Bf16Choice choose(const Level& level) {
-  const Bf16Kernels* const kernels = avx512_bf16_kernels();
-  if (kernels == nullptr || std::string_view(level.name) != "x86-64-v4")
-    return {false, "no AVX-512 bf16 instructions"};
+Bf16Choice choose(const Level& level, const Bf16Kernels& kernels) {
   if (const char* wanted = std::getenv("BIGBIRD_BF16"); wanted != nullptr) {
     if (std::string_view(wanted) == "instructions") return {true, "BIGBIRD_BF16"};
     if (std::string_view(wanted) == "floats") return {false, "BIGBIRD_BF16"};
   }
   if (amd_family() == zen_5) return {true, "AMD family 26, as measured"};
-  const double gain = gain_of_instructions(level, *kernels);
+  const double gain = gain_of_instructions(level, kernels);
   char text[80];
   std::snprintf(text, sizeof text, "probed: instructions %.1f times as fast as rounded floats", gain);
   return {gain > 1.0, text};
@@ -130,7 +127,10 @@ const Bf16Kernels* avx512_bf16_kernels() {
 #endif
 
 const Bf16Choice& bf16_choice(const Level& level) {
-  static const Bf16Choice choice = choose(level);
+  static const Bf16Choice none{false, "no AVX-512 bf16 instructions"};
+  const Bf16Kernels* const kernels = avx512_bf16_kernels();
+  if (kernels == nullptr || std::string_view(level.name) != "x86-64-v4") return none;
+  static const Bf16Choice choice = choose(level, *kernels);
   return choice;
 }
 
