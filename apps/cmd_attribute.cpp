@@ -1,6 +1,7 @@
-// `bigbird attribute`: gradient x input of a region's bases, as a genome track.
+// `bigbird attribute`: gradient x input or integrated gradients of a region's bases, as a genome track.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,10 +27,33 @@ namespace bigbird::apps {
 namespace {
 
 struct AttributeCommand {
-  std::string model, fasta, region, output = "-";
+  std::vector<std::string> models;
+  std::string fasta, region, output = "-";
   std::int64_t window = 0;
   ScoringOptions scoring;
+  std::string method = name_of(AttributionMethod::gradient_x_input);
+  std::string baseline = name_of(AttributionOptions{}.baseline);
+  AttributionOptions attribution;
 };
+
+// --method with what belongs to it. `typed`: whether --steps or --baseline was given.
+AttributionOptions method_of(const AttributeCommand& options, bool typed) {
+  AttributionOptions attribution = options.attribution;
+  attribution.method = parse_attribution_method(options.method);
+  attribution.baseline = parse_attribution_baseline(options.baseline);
+  if (typed && attribution.method == AttributionMethod::gradient_x_input) {
+    throw_usage("attribute: --steps and --baseline are of integrated gradients",
+                "give --method integrated-gradients too");
+  }
+  return attribution;
+}
+
+// What the track holds, for its header.
+std::string description(const AttributionOptions& options) {
+  if (options.method == AttributionMethod::gradient_x_input) return "method=" + name_of(options.method);
+  return fmt::format("method={} steps={} baseline={}", name_of(options.method), options.steps,
+                     name_of(options.baseline));
+}
 
 ModelWindow window_of(const FinetunedModel& model, const AttributeCommand& options) {
   if (options.window > 0) return {"", options.window, options.window / 2, 1};
@@ -39,7 +63,7 @@ ModelWindow window_of(const FinetunedModel& model, const AttributeCommand& optio
 std::vector<std::size_t> outputs_of(const FinetunedModel& model, const AttributeCommand& options) {
   const std::size_t count = model.profiles().size();
   if (options.scoring.profiles().empty() && count > 1) {
-    throw_usage(fmt::format("{}: the model has {} profiles", options.model, count),
+    throw_usage(fmt::format("{}: the model has {} profiles", model.path(), count),
                 "choose some of them with --profiles");
   }
   const std::vector<std::size_t> outputs =
@@ -48,6 +72,27 @@ std::vector<std::size_t> outputs_of(const FinetunedModel& model, const Attribute
     throw_usage("several profiles need a file each", "give --output NAME.bedgraph or NAME.bw");
   }
   return outputs;
+}
+
+// Whether the values add up, as those of integrated gradients should, and what the baselines say by
+// themselves.
+void tell_completeness(const Attribution& attribution, const std::vector<std::size_t>& outputs) {
+  double gap = 0;
+  for (std::size_t k = 0; k < attribution.completeness.size(); ++k) {
+    const Completeness& output = attribution.completeness[k];
+    const auto windows = static_cast<double>(output.sequences);
+    log_info(fmt::format(
+        "profile {}: mean logit of the baseline {:.3f}; the windows' differences from it, {:.3f} in the "
+        "mean, are what the values add up to but for {:.2g} %",
+        outputs[k], output.baseline / windows, output.difference / windows, 100 * output.gap()));
+    gap = std::max(gap, output.gap());
+  }
+  if (constexpr double much = 0.05; gap > much) {
+    log_warning(
+        fmt::format("the values miss the differences of the logits by {:.2g} %: give more --steps, "
+                    "or another --baseline where they hardly differ",
+                    100 * gap));
+  }
 }
 
 // "out.bw" -> "out.5.bw" when there are several.
@@ -63,13 +108,18 @@ std::string track_path(const std::string& output, std::size_t profile, bool seve
 
 int cmd_attribute(int argc, char** argv) {
   Verb verb(
-      "attribute", "Spread a model's logit over the bases of a region: gradient x input.",
+      "attribute", "Spread a logit over the bases of a region: gradient x input or integrated gradients.",
       {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
-       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw"});
+       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw",
+       "bigbird attribute -m run/final -m other/final -f genome.fa.gz -r chr1:20,001-20,400 --method ig "
+       "--steps 64 -o ig.bedgraph"});
   AttributeCommand options;
   CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model, "Model folder of promoter finetune or chromatin finetune")
+  app.add_option("-m,--model", options.models,
+                 "Model folder of promoter finetune or chromatin finetune; several are averaged")
       ->required()
+      ->take_all()
+      ->expected(1)
       ->type_name("MODEL");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
   app.add_option(
@@ -77,6 +127,23 @@ int cmd_attribute(int argc, char** argv) {
          "Bases to attribute to, 1-based; longer than the window, it is cut into tiles of half a window")
       ->required()
       ->type_name("REGION");
+  app.add_option("--method", options.method,
+                 "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
+                 "baseline to the tokens, so that the values add up")
+      ->type_name("METHOD");
+  CLI::Option* const steps =
+      app.add_option(
+             "--steps", options.attribution.steps,
+             "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each")
+          ->transform(count_suffix())
+          ->check(CLI::Range(1, 1 << 16))
+          ->type_name("COUNT");
+  CLI::Option* const baseline =
+      app.add_option(
+             "--baseline", options.baseline,
+             "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
+             "of the pieces N, [PAD] and [MASK]")
+          ->type_name("VECTOR");
   options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .batch_tokens = 1});
   app.add_option("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says")
@@ -90,15 +157,22 @@ int cmd_attribute(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   if (!verb.parse(argc, argv)) return 0;
+  const AttributionOptions method = method_of(options, steps->count() + baseline->count() > 0);
 
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  const FinetunedModel model(options.model);
+  // All are checked before the first one's weights are read.
+  std::vector<FinetunedModel> models;
+  for (const std::string& folder : options.models) {
+    models.emplace_back(folder);
+    models.back().require_like(models.front());
+  }
+  const FinetunedModel& model = models.front();
   const std::vector<std::size_t> outputs = outputs_of(model, options);
   const ModelWindow window = window_of(model, options);
   const Strands strands = model.strands_of(options.scoring.strands());
-  BaseAttributor attributor(model, outputs, options.scoring.batch(), *backend);
+  BaseAttributor attributor(models, outputs, method, options.scoring.batch(), *backend);
   const Attribution attribution = attribute_region(attributor, fasta, region, window, strands);
 
   const std::int64_t bases = region.end - region.begin;
@@ -119,13 +193,14 @@ int cmd_attribute(int argc, char** argv) {
         fmt::format("{} of {} bases have no value: their windows have more tokens than the model takes",
                     attribution.cut_bases, bases));
   }
+  tell_completeness(attribution, outputs);
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    comments = provenance_lines({bigbird_version(),
-                                 verb.command(),
-                                 std::nullopt,
-                                 options.fasta,
-                                 {{"model", options.model, model.folder().weights_digest()}}});
+    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
+    for (const FinetunedModel& one : models)
+      provenance.inputs.push_back({"model", one.path(), one.folder().weights_digest()});
+    comments = provenance_lines(provenance);
+    comments.push_back(description(method));
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string path = track_path(options.output, outputs[k], outputs.size() > 1);

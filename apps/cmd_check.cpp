@@ -12,6 +12,8 @@
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/folder/self_test.h"
+#include "lib/tasks/calibration_file.h"
+#include "lib/tasks/probabilities.h"
 
 namespace bigbird::apps {
 namespace {
@@ -103,6 +105,20 @@ void check_tokenizer(const ModelFolder& folder, Report& report) {
   });
 }
 
+// Whether it can be used with the weights that are there. Folders without one are not told so.
+void check_calibration(const ModelFolder& folder, Report& report) {
+  report.attempt("calibration", [&] {
+    const std::optional<Calibration> calibration =
+        read_calibration(folder.path(), outputs_of(folder.config()));
+    if (!calibration) return;
+    if (calibration->weights != folder.weights_digest())
+      throw_bad_input(std::string(calibration_file_name) + " was made for other weights");
+    report.ok("calibration",
+              fmt::format("{} of {} outputs fitted on {} windows, strands {}", calibration->fitted(),
+                          calibration->outputs.size(), calibration->windows, name_of(calibration->strands)));
+  });
+}
+
 void check_self_test(const std::string& folder, const LoadedModel& model, kernels::Backend& backend,
                      Report& report) {
   std::optional<SelfTest> stored;
@@ -162,6 +178,7 @@ int cmd_check(int argc, char** argv) {
   if (loaded) {
     check_finite(model, allow_nan, report);
     check_tokenizer(ModelFolder(folder), report);
+    check_calibration(ModelFolder(folder), report);
     if (write_digest && report.passed()) {
       const auto backend = kernels::make_cpu_backend();
       write_self_test(folder, run_self_test(*backend, model.config, model.parameters));

@@ -49,7 +49,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
   options.strands = parse_strand_sampling(strands);
   training.finish(options.fasta);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  training.say_trained(chromatin_finetune(options, *backend));
+  training.run([&] { return chromatin_finetune(options, *backend); });
   return 0;
 }
 

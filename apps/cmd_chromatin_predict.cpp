@@ -55,6 +55,10 @@ void check(const PredictCommand& typed) {
   if (typed.variants && typed.format != "npy") {
     throw_usage("--variants writes matrices", "take -O npy -o FILE.npy with it");
   }
+  if (typed.scoring.calibrated() != CalibrationMethod::none && typed.variants) {
+    throw_usage("--variants writes scores of one strand and of both, and a calibration is of one of them",
+                "predict twice, each time with its --strands");
+  }
 }
 
 std::unique_ptr<PredictionTargets> make_targets(const PredictCommand& typed,
@@ -91,12 +95,14 @@ void say(const PredictionCounts& counts, double max_n) {
 }  // namespace
 
 int cmd_chromatin_predict(int argc, char** argv) {
-  Verb verb("chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
-            {"bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -o predictions.tsv",
-             "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
-             "bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
-             "--profiles 0,125-130 -o tracks",
-             "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
+  Verb verb(
+      "chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
+      {"bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -o predictions.tsv",
+       "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
+       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed --calibrated isotonic -o predictions.tsv",
+       ("bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
+        "--profiles 0,125-130 -o tracks"),
+       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
   PredictCommand typed;
   CLI::App& app = verb.app();
   app.add_option("-m,--model", typed.models, "Model folder of chromatin finetune; several are averaged")
@@ -113,7 +119,8 @@ int cmd_chromatin_predict(int argc, char** argv) {
   app.add_option("-o,--output", typed.output, "File, or folder of several tracks; - is stdout (text)")
       ->type_name("PATH");
   app.add_option("-O,--output-format", typed.format, "tsv, npy, h5, bedgraph or bigwig");
-  typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .had_batch = true});
+  typed.scoring.add(verb,
+                    {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
   app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are not scored")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--variants", typed.variants,
@@ -132,6 +139,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   scorer.model().require_task("chromatin");
+  const CalibratedScores calibrated(typed.scoring.calibrated(), scorer);
   options.columns = select_profiles(scorer.profiles(), typed.scoring.profiles());
   const std::size_t selected = options.columns.selected.size();
   if (is_track(options.format) && typed.scoring.profiles().empty() && selected > most_tracks) {
@@ -146,7 +154,9 @@ int cmd_chromatin_predict(int argc, char** argv) {
     for (std::size_t i = 0; i < typed.models.size(); ++i) {
       provenance.inputs.push_back({"model", typed.models[i], scorer.digests()[i]});
     }
+    calibrated.add_to(provenance);
     options.comments = provenance_lines(provenance);
+    calibrated.add_to(options.comments);
   }
   options.input = !typed.records.empty()   ? typed.records
                   : !typed.regions.empty() ? typed.regions
@@ -155,7 +165,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   options.max_n = typed.max_n;
   options.variants = typed.variants;
   options.work = typed.work.work(verb);
-  const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer);
+  const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer, calibrated);
   if (counts.rows > 0) say(counts, typed.max_n);  // nothing was done where the output was whole already
   verb.set_throughput(static_cast<double>(counts.rows), "windows");
   return 0;

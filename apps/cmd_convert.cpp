@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "apps/command_line.h"
@@ -13,10 +14,13 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
+#include "lib/tasks/calibration_file.h"
 #include "lib/tasks/model_task.h"
+#include "lib/tasks/probabilities.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
@@ -44,6 +48,22 @@ std::string take_tokenizer(const std::string& folder, ModelConfig& config) {
   config.tokenizer_digest = tokenizer->digest();
   return fmt::format("{}, {} pieces, sha256 {}", tokenizer->is_dna() ? "DNA" : "text",
                      tokenizer->vocab_size(), tokenizer->digest());
+}
+
+// A calibration goes along with weights of the same values, whose digest it then names; of others it says
+// nothing.
+void take_calibration(const std::string& from, const std::string& to, bool same_model,
+                      const ModelConfig& config) {
+  std::optional<Calibration> calibration = read_calibration(from, outputs_of(config));
+  if (!calibration) return;
+  if (!same_model || calibration->weights != weights_digest(from)) {
+    log_warning(
+        fmt::format("{}: is not copied, for it is of other weights or another plan; calibrate the new model",
+                    calibration_path(from)));
+    return;
+  }
+  calibration->weights = weights_digest(to);
+  write_calibration(to, *calibration);
 }
 
 }  // namespace
@@ -94,12 +114,16 @@ int cmd_convert(int argc, char** argv) {
     const std::string file = from + "/" + name;
     if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));
   }
+  bool same_model = load.plan_file.empty() && load.allow_missing.empty();
   // What was rounded is what the self-test has to see.
   if (write.type != TensorType::f32) {
     LoadOptions again;
     again.allow_nan = load.allow_nan;
-    model = load_model(folder.path(), again);
+    LoadedModel rounded = load_model(folder.path(), again);
+    same_model = same_model && rounded.parameters == model.parameters;
+    model = std::move(rounded);
   }
+  take_calibration(from, folder.path(), same_model, model.config);
   const auto backend = kernels::make_cpu_backend();
   write_self_test(folder.path(), run_self_test(*backend, model.config, model.parameters));
   folder.commit();

@@ -25,6 +25,7 @@ struct Typed {
   std::string attention = "bigbird";
   RandomModeOptions random_mode;
   std::string norm = "postnorm";
+  std::string positions = "absolute";
   bool no_mlm = false;
   bool no_nsp = false;
 };
@@ -47,6 +48,11 @@ void add_model_options(CLI::App& app, Typed& typed) {
                         "--init the model's own)",
                         group);
   app.add_option("--norm", typed.norm, "LayerNorm after each part or before it: postnorm or prenorm")
+      ->group(group);
+  app.add_option("--positions", typed.positions,
+                 "A learned table (absolute), or queries and keys turned by their position (rotary; no model "
+                 "of Hugging Face's BigBird)")
+      ->check(CLI::IsMember({"absolute", "rotary"}))
       ->group(group);
   app.add_option("--attention-dropout", typed.attention_dropout,
                  "Dropout of attention probabilities (full attention only)")
@@ -71,6 +77,10 @@ void add_objective_options(CLI::App& app, Typed& typed, PretrainOptions& options
       ->group("Checkpoints and validation");
 }
 
+PositionType positions_of(const Typed& typed) {
+  return typed.positions == "rotary" ? PositionType::rotary : PositionType::absolute;
+}
+
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
 ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, const Typed& typed) {
   ModelConfig config = read_config(folder + "/config.json");
@@ -90,6 +100,10 @@ ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, con
         fmt::format("--norm {}: the model in {} has {}", typed.norm, folder, name_of(config.norm_type)),
         "leave --norm out with --init");
   }
+  if (app.count("--positions") > 0 && positions_of(typed) != config.position_type) {
+    throw_usage(fmt::format("--positions {}: the model in {} has others", typed.positions, folder),
+                "leave --positions out with --init");
+  }
   if (app.count("--block-size") > 0) config.block_size = typed.config.block_size;
   if (app.count("--random-blocks") > 0) config.num_random_blocks = typed.config.num_random_blocks;
   if (app.count("--attention") > 0) config.attention = parse_attention_pattern(typed.attention);
@@ -106,6 +120,10 @@ ModelConfig fresh_config(const Typed& typed) {
   config.norm_type = parse_norm_type(typed.norm);
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   config.attention_probs_dropout_prob = typed.attention_dropout;
+  config.position_type = positions_of(typed);
+  // All of a head; where the heads do not share the width evenly, the model is refused for that.
+  if (config.position_type == PositionType::rotary && config.num_attention_heads > 0)
+    config.rotary_dim = config.head_size();
   return config;
 }
 
@@ -144,7 +162,7 @@ int cmd_pretrain(int argc, char** argv) {
   options.objective.nsp = !typed.no_nsp;
   training.finish();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  training.say_trained(pretrain(options, *backend));
+  training.run([&] { return pretrain(options, *backend); });
   return 0;
 }
 

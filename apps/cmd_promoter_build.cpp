@@ -1,6 +1,7 @@
 // `bigbird promoter build`: labelled windows around transcription start sites.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "apps/command_line.h"
@@ -11,14 +12,16 @@
 namespace bigbird::apps {
 
 int cmd_promoter_build(int argc, char** argv) {
-  Verb verb("promoter build", "Cut windows around transcription start sites and make a negative for each.",
+  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
             {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
-             "bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
-             "hg38ToHg19.over.chain.gz -o promoters",
-             "bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
-             "--split kfold:5",
-             "bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
-             "--split gene"});
+             ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
+              "hg38ToHg19.over.chain.gz -o promoters"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
+              "--split kfold:5"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
+              "--split gene"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o both --negatives "
+              "random+genomic")});
   PromoterBuildOptions options;
   std::string negatives = "random";
   std::string split = "promoter";
@@ -42,8 +45,9 @@ int cmd_promoter_build(int argc, char** argv) {
   app.add_option("--negatives", negatives,
                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
                  "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
-                 "same chromosome away from every TSS, with about the same share of G and C")
-      ->type_name("KIND");
+                 "same chromosome away from every TSS, with about the same share of G and C; "
+                 "random+genomic: one of each")
+      ->type_name("KIND[+KIND]");
   app.add_option("--min-distance", options.min_distance,
                  "Bases between a genomic negative and any TSS of the file, used or not")
       ->transform(count_suffix());
@@ -67,7 +71,7 @@ int cmd_promoter_build(int argc, char** argv) {
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
-  options.negatives = parse_negative_kind(negatives);
+  options.negatives = parse_negative_kinds(negatives);
   options.split = parse_split(split);
   options.seed = verb.seed();
   options.replace = verb.force();
@@ -75,10 +79,10 @@ int cmd_promoter_build(int argc, char** argv) {
   options.provenance = {
       bigbird_version(), verb.command(), verb.seed(), options.fasta, {{"tss", options.tss, ""}}};
   const PromoterBuildSummary summary = build_promoters(options);
-  log_info(fmt::format("{} of {} TSS give a window; as many negatives, kind: {}", summary.promoters,
-                       summary.rows, negatives));
-  if (options.negatives == NegativeKind::genomic) {
-    const auto& steps = summary.genomic.by_gc_step;
+  log_info(fmt::format("{} of {} TSS give a window; as many negatives{}, kind: {}", summary.promoters,
+                       summary.rows, options.negatives.size() > 1 ? " of each kind" : "", negatives));
+  const auto& steps = summary.genomic.by_gc_step;
+  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t count) { return count > 0; })) {
     log_info(fmt::format(
         "genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}; {} overlap "
         "another negative",

@@ -31,7 +31,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
          "In place of --data: a TSV or CSV with the columns sequence and label, or a FASTA of class 1")
       ->type_name("FILE");
   app.add_option("--train-negatives", options.train.negatives,
-                 "FASTA of class 0, where --train is one of class 1")
+                 "FASTA of class 0, where --train is one of class 1; not needed with --fresh-negatives")
       ->type_name("FASTA");
   app.add_option("--valid", options.valid.path, "The same for validation; may be left out")
       ->type_name("FILE");
@@ -41,7 +41,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   std::string fresh_negatives;
   app.add_option("--fresh-negatives", fresh_negatives,
                  "In place of the training side's negatives one of every promoter, made anew in each epoch: "
-                 "random, permute or dinucleotide, as promoter build makes them")
+                 "random, permute or dinucleotide, as promoter build makes them; its genomic ones stay")
       ->type_name("KIND");
   TrainingOptions training(
       verb, options,
@@ -58,7 +58,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
-  training.say_trained(promoter_finetune(options, *backend));
+  training.run([&] { return promoter_finetune(options, *backend); });
   return 0;
 }
 

@@ -27,7 +27,8 @@ int cmd_promoter_predict(int argc, char** argv) {
             {"bigbird promoter predict -m run/final windows.fa",
              "bigbird promoter predict -m run/final -f genome.fa.gz -R windows.bed -o scores.tsv",
              "bigbird promoter predict -m run/final --data promoters/test.tsv -o predictions.tsv",
-             "bigbird promoter predict -m run/final --data test.csv -o predictions.tsv"});
+             "bigbird promoter predict -m run/final --data test.csv -o predictions.tsv",
+             "bigbird promoter predict -m run/final windows.fa --calibrated platt"});
   std::vector<std::string> models;
   std::string records, fasta, regions;
   LabelledSource data;
@@ -52,12 +53,13 @@ int cmd_promoter_predict(int argc, char** argv) {
   app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
   app.add_option("--max-n", max_n, "Windows with a larger share of N are not scored: their score is .")
       ->check(CLI::Range(0.0, 1.0));
-  scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
+  scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
 
+  const CalibrationMethod method = scoring.calibrated();
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (data.empty() ? 0 : 1);
   if (sources != 1 || regions.empty() != fasta.empty() || (data.empty() && !data.negatives.empty())) {
     throw_usage("give the windows in one way", "a FASTA, or --fasta-ref with --regions-file, or --data FILE");
@@ -69,13 +71,16 @@ int cmd_promoter_predict(int argc, char** argv) {
   SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
   require_classes(scorer);
   const std::size_t classes = classes_of(scorer);
+  const CalibratedScores calibrated(method, scorer);
 
   std::vector<std::string> comments;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
     for (std::size_t i = 0; i < models.size(); ++i)
       provenance.inputs.push_back({"model", models[i], scorer.digests()[i]});
+    calibrated.add_to(provenance);
     comments = provenance_lines(provenance);
+    calibrated.add_to(comments);
     const std::string negatives = data.empty() ? std::string() : read_promoter_facts(data).negatives;
     if (!negatives.empty()) comments.push_back(negatives_comment(negatives));
   }
@@ -91,7 +96,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   TsvWriter table(out, columns, comments);
   std::vector<std::string> fields;
   const std::int64_t count = predict_promoters(
-      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
+      scorer, calibrated, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
         fields = {window.id, window.chrom, std::to_string(window.begin), std::to_string(window.end),
                   std::string(1, window.strand)};
         if (!data.empty()) fields.push_back(std::to_string(window.label));

@@ -58,7 +58,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   app.add_option("--right", options.right, "Bases from the TSS on, where the model does not tell")
       ->transform(count_suffix());
   app.add_option("--max-n", options.max_n, "Leave out windows with a larger share of N");
-  scoring.add(verb, {.strands = Strands::both});
+  scoring.add(verb, {.strands = Strands::both, .calibrated = true});
   const char* out = "Output";
   app.add_option("-o,--output", options.output,
                  "Track of the higher score: bigWig for .bw, else bedGraph; - is stdout")
@@ -95,6 +95,7 @@ int cmd_promoter_scan(int argc, char** argv) {
 
   options.work = work.work(verb);
   options.strands = scoring.strands();
+  options.calibrated = scoring.calibrated();
   options.batch = scoring.batch();
   const bool to_a_file = options.output != "-" && !options.output.starts_with("/dev/");
   if (options.summary.empty() && to_a_file) options.summary = options.output + ".summary.json";

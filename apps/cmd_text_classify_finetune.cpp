@@ -67,7 +67,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   const TextRows train_rows = labelled_rows(train, read);
   std::optional<TextRows> valid_rows;
   if (!valid.empty()) valid_rows = labelled_rows(valid, read);
-  training.say_trained(text_finetune(options, train_rows, valid_rows, *backend));
+  training.run([&] { return text_finetune(options, train_rows, valid_rows, *backend); });
   return 0;
 }
 

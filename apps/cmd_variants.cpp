@@ -18,7 +18,8 @@ int cmd_variants(int argc, char** argv) {
       "Score variants: how each ALT changes what a model predicts, as annotated VCF, table or matrices.",
       {"bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -O z -o scored.vcf.gz",
        "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --shard 2/10 -o part2.tsv",
-       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv"});
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz -r chr1:1-300000 -O tsv",
+       "bigbird variants -m run/final -f genome.fa.gz variants.vcf.gz --track phylop=phyloP100way.bw -o out.tsv"});
   VariantOptions shared;
   VariantRunOptions options;
   std::string type;
@@ -39,6 +40,17 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--background", options.background,
                  "File of `variants background`: adds E-values and the functional score")
       ->type_name("FILE");
+  shared.add_tracks(verb);
+  app.add_option(
+         "--baseline", options.baselines,
+         "Table with chrom, pos, ref, alt and scores of another tool, as columns beside ours. With an "
+         "index (.tbi, .csi) it is asked for places; else it is held in memory: 24 bytes and 4 a score "
+         "for each row, twice as much while it is read. `variants evaluate` compares them")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  app.add_option("--baseline-columns", options.baseline_columns, "Its columns to take; all when not given")
+      ->delimiter(',')
+      ->type_name("NAME,...");
   work.add(verb, "records", "variants merge");
   if (!verb.parse(argc, argv)) return 0;
 

@@ -28,6 +28,7 @@ int cmd_variants_background(int argc, char** argv) {
       ->type_name("OUT.safetensors");
   app.add_option("--max-records", options.max_records, "Take so many of the first records; 0: all")
       ->transform(count_suffix());
+  shared.add_tracks(verb);
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();

@@ -17,13 +17,14 @@ struct OptionName {
 };
 constexpr OptionName option_names[] = {
     {"anchor_bin", "--anchor bin"},
+    {"average_decay", "--average"},
     {"chain", "--lift"},
     {"documents", "-d"},
     {"fasta", "-f"},
     {"files", "--mat"},
+    {"final_state", "--final"},
     {"format", "-O"},
     {"format", "--print"},
-    {"final_state", "--final"},
     {"learning_rate", "--lr"},
     {"model", "-m"},
     {"models", "-m"},

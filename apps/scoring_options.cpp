@@ -16,6 +16,12 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
             ->type_name("STRANDS");
     app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
   }
+  if (defaults.calibrated) {
+    app.add_option("--calibrated", calibrated_,
+                   "Scores as calibrated probabilities, by the model folder's calibration.json (see the verb "
+                   "calibrate): prior, platt or isotonic; none: as the model gives them")
+        ->type_name("METHOD");
+  }
   if (!defaults.profiles.empty()) {
     CLI::Option* profiles =
         app.add_option("--profiles", profiles_,

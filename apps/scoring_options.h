@@ -1,4 +1,4 @@
-// What the verbs that run a model on sequences ask in the same words: --strands, --profiles and
+// What the verbs that run a model on sequences ask in the same words: --strands, --calibrated, --profiles and
 // --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are accepted and
 // not shown.
 #pragma once
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/command_line.h"
+#include "lib/tasks/calibration.h"
 #include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/strands.h"
 
@@ -16,6 +17,7 @@ namespace bigbird::apps {
 // Which of them a verb takes, and what it does without them.
 struct ScoringDefaults {
   std::optional<Strands> strands = {};  // not given: no --strands
+  bool calibrated = false;              // whether the verb takes --calibrated
   std::string profiles = {};  // which ones are taken without --profiles, in words; empty: no --profiles
   std::int64_t batch_tokens = 8192;
   bool had_batch = false;                 // whether the verb had --batch, in windows
@@ -29,12 +31,15 @@ class ScoringOptions {
 
   // Error{usage} for a word that is no choice.
   Strands strands() const { return parse_strands(strands_); }
+  // Error{usage} likewise.
+  CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
   // As lib/tasks/select_profiles.h takes it; empty when not given.
   const std::string& profiles() const { return profiles_; }
   const BatchSize& batch() const { return batch_; }
 
  private:
   std::string strands_;
+  std::string calibrated_ = "none";
   std::string profiles_;
   BatchSize batch_;
 };

@@ -6,6 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/training/rate_sweep.h"
 
 namespace bigbird::apps {
 namespace {
@@ -62,7 +63,14 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
 void TrainingOptions::add_optimizer_options() {
   CLI::App& app = verb_.app();
   OptimizerOptions& optimizer = options_.optimizer;
-  app.add_option("--lr", options_.learning_rate, "Highest learning rate")->group(training_group);
+  app.add_option(
+         "--lr", rates_,
+         "Highest learning rate; several, as 1e-4,3e-4,1e-3, are tried one after another, and that of "
+         "lowest validation loss is kept")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str(fmt::format("{:g}", options_.learning_rate))
+      ->group(training_group);
   app.add_option("--warmup", warmup_, "Steps of warm-up; default 10 % of the steps, at most 10000")
       ->transform(count_suffix())
       ->default_str("")
@@ -87,6 +95,11 @@ void TrainingOptions::add_optimizer_options() {
       ->group(training_group);
   app.add_option("--clip-norm", optimizer.clip_norm, "Cut the gradient to this norm; 0 never (as published)")
       ->check(CLI::NonNegativeNumber)
+      ->group(training_group);
+  app.add_option("--average", options_.average_decay,
+                 "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
+                 "and written in their place; 0 for none")
+      ->check(CLI::Range(0.0, 0.9999999))
       ->group(training_group);
 }
 
@@ -144,6 +157,8 @@ void TrainingOptions::finish(const std::string& fasta) {
   options_.schedule = parse_schedule_form(schedule_);
   options_.optimizer.variant = parse_optimizer_variant(optimizer_);
   options_.final_state = parse_final_state(final_);
+  if (!rates_.empty()) options_.learning_rate = rates_.front();
+  if (rates_.size() > 1) options_.rate_choices = rates_;
   if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
   options_.seed = verb_.seed();
   options_.config_toml = verb_.resolved_toml();
@@ -152,7 +167,8 @@ void TrainingOptions::finish(const std::string& fasta) {
   options_.command = verb_.command();
 }
 
-void TrainingOptions::say_trained(const TrainingSummary& summary) {
+void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
+  const TrainingSummary summary = sweep_learning_rates(options_, train);
   std::string kept;
   if (summary.final_valid_loss && summary.final_step < summary.steps)
     kept = fmt::format(", as it was after step {} with validation loss {:.4f}", summary.final_step,

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "lib/training/run_options.h"
@@ -34,8 +36,9 @@ class TrainingOptions {
   // is one. Error{usage} for names that do not exist, and for --resume with --force.
   void finish(const std::string& fasta = "");
 
-  // After the run: the closing lines of the verb.
-  void say_trained(const TrainingSummary& summary);
+  // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
+  // verb.
+  void run(const std::function<TrainingSummary()>& train);
 
  private:
   void add_update_options(const TrainingWords& words);
@@ -48,6 +51,7 @@ class TrainingOptions {
   std::string schedule_;
   std::string optimizer_;
   std::string final_;
+  std::vector<double> rates_;
   std::uint64_t warmup_ = 0;
   bool resume_ = false;
 };

@@ -77,6 +77,15 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_precision();
 }
 
+void VariantOptions::add_tracks(Verb& verb) {
+  verb.app()
+      .add_option("--track", scoring_.tracks,
+                  "bigWig of conservation (phyloP, phastCons, GERP++): the mean over the bases that ALT "
+                  "changes, as a column. NAME: of the column, else the file's; several are taken")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]BW");
+}
+
 VariantScoringOptions VariantOptions::scoring() const {
   VariantScoringOptions options = scoring_;
   options.windows.anchor_bin = anchor_ == "bin";
@@ -102,6 +111,8 @@ void log_tally(const VariantTally& tally) {
   const std::string reasons = tally.skipped.text();
   log_info(fmt::format("{} records, {} alleles: {} scored, {} skipped{}", tally.records, tally.alleles,
                        tally.scored, tally.skipped.total(), reasons.empty() ? "" : " (" + reasons + ")"));
+  for (const auto& [name, count] : tally.baselines)
+    log_info(fmt::format("{}: found for {} of {} scored alleles", name, count, tally.scored));
   log_info(fmt::format("{} forward passes, {} saved by shared windows", tally.passes,
                        tally.passes_asked - tally.passes));
 }

@@ -20,6 +20,8 @@ class VariantOptions {
   // -m, -f, the input, -r, windows, rules of alleles, --chunk, --strands, --batch-tokens, threads, device,
   // precision; --profiles where they can be chosen.
   void add(Verb& verb, bool with_profiles);
+  // --track, of the verbs that write or collect scores.
+  void add_tracks(Verb& verb);
 
   // As typed; empty when not given.
   const std::string& profiles() const { return sequences_.profiles(); }

@@ -26,6 +26,7 @@ int cmd_attention(int argc, char** argv);
 int cmd_attribute(int argc, char** argv);
 int cmd_check(int argc, char** argv);
 int cmd_chromatin_build(int argc, char** argv);
+int cmd_chromatin_calibrate(int argc, char** argv);
 int cmd_chromatin_evaluate(int argc, char** argv);
 int cmd_chromatin_finetune(int argc, char** argv);
 int cmd_chromatin_import_deepsea(int argc, char** argv);
@@ -50,6 +51,7 @@ int cmd_promoter_build(int argc, char** argv);
 int cmd_promoter_finetune(int argc, char** argv);
 int cmd_promoter_predict(int argc, char** argv);
 int cmd_promoter_evaluate(int argc, char** argv);
+int cmd_promoter_calibrate(int argc, char** argv);
 int cmd_promoter_scan(int argc, char** argv);
 int cmd_simulate(int argc, char** argv);
 int cmd_text_classify_evaluate(int argc, char** argv);
@@ -67,6 +69,7 @@ int cmd_tokenize(int argc, char** argv);
 int cmd_train_bpe(int argc, char** argv);
 int cmd_variants(int argc, char** argv);
 int cmd_variants_background(int argc, char** argv);
+int cmd_variants_evaluate(int argc, char** argv);
 int cmd_variants_merge(int argc, char** argv);
 
 }  // namespace bigbird::apps

@@ -95,6 +95,7 @@ class Backend {
   virtual void synchronize() = 0;
   // Activations as floats.
   void download_values(float* host, ConstValues from, Index count);
+  void upload_values(Values to, const float* host, Index count);
 
   // --- work that comes again
 

@@ -36,4 +36,10 @@ void CpuBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> 
   }
 }
 
+void CpuBackend::move_towards(float* average, const float* values, Index count, float share) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    for (Index i = first; i < first + number; ++i) average[i] += share * (values[i] - average[i]);
+  });
+}
+
 }  // namespace bigbird::kernels

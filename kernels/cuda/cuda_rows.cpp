@@ -141,4 +141,8 @@ void CudaBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun>
               stream_);
 }
 
+void CudaBackend::move_towards(float* average, const float* values, Index count, float share) {
+  cuda::move_towards(average, values, count, share, stream_);
+}
+
 }  // namespace bigbird::kernels::cuda

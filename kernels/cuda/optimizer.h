@@ -21,4 +21,7 @@ void sum_of_squares(const float* x, Index count, double* result, void* workspace
 void adamw(const AdamWArrays& arrays, bf16* copy, std::span<const ParameterRun> runs, Index end,
            const AdamWStep& step, Stream stream);
 
+// average[i] += share * (values[i] - average[i]), in place.
+void move_towards(float* average, const float* values, Index count, float share, Stream stream);
+
 }  // namespace bigbird::kernels::cuda

@@ -31,6 +31,9 @@ enum class Purpose : std::uint32_t {
   finetune_sample = 16,
   null_windows = 17,
   fresh_negatives = 18,
+  calibration_fold = 19,
+  calibration_sample = 20,
+  auroc_bootstrap = 21,
   test = 1000,
 };
 

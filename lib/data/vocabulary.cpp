@@ -225,18 +225,19 @@ BpeSample sample_sentences(const SourceOptions& options, std::uint64_t sample_ba
 
 VocabularySummary train_vocabulary(const VocabularyOptions& options) {
   const std::uint32_t fixed = special_pieces + static_cast<std::uint32_t>(dna_alphabet.size());
-  if (options.vocab_size <= fixed) {
+  if (options.vocab_size < fixed) {
     throw_usage(fmt::format("`vocab_size` {}: {} pieces are taken by special pieces and letters",
                             options.vocab_size, fixed),
-                "the default is 32000");
+                "the default is 32000; 10 makes every base a token of its own");
   }
   const auto trainer = make_bpe_trainer(options.trainer);
   AtomicFolder folder(options.output, options.overwrite);
   const BpeSample sample = sample_sentences(options.source, options.sample_bases, options.seed);
   log_info(fmt::format("training on {} sentences, {} bp ({})", sample.sentence_count(), sample.base_count(),
                        trainer->name()));
-  const std::vector<std::string> learnt =
-      trainer->train(sample, {options.vocab_size - fixed, options.max_piece_length});
+  std::vector<std::string> learnt;  // none: a token is a base
+  if (options.vocab_size > fixed)
+    learnt = trainer->train(sample, {options.vocab_size - fixed, options.max_piece_length});
   if (learnt.size() < options.vocab_size - fixed) {
     log_warning(
         fmt::format("the sample gives {} pieces only, not {}", learnt.size() + fixed, options.vocab_size));

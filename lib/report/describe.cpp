@@ -19,7 +19,9 @@
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/model/network/layout.h"
+#include "lib/tasks/calibration_file.h"
 #include "lib/tasks/model_task.h"
+#include "lib/tasks/probabilities.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/run_folder.h"
@@ -116,6 +118,21 @@ Json provenance_of(const WeightFiles& weights) {
   return json.is_discarded() ? Json(found->second) : json;
 }
 
+Json calibration_json(const std::string& folder, const ModelConfig& config) {
+  try {
+    const std::optional<Calibration> calibration = read_calibration(folder, outputs_of(config));
+    if (!calibration) return nullptr;
+    return {{"fitted_on", calibration->fitted_on},
+            {"windows", calibration->windows},
+            {"strands", name_of(calibration->strands)},
+            {"outputs", calibration->outputs.size()},
+            {"fitted_outputs", calibration->fitted()},
+            {"prior", calibration->prior ? Json(*calibration->prior) : Json()}};
+  } catch (const Error& error) {
+    return {{"error", error.message()}};
+  }
+}
+
 Json model_json(const std::string& folder, const DescribeOptions& options, const kernels::Backend& backend) {
   const std::string config_file = folder + "/config.json";
   const ModelConfig config = read_config(config_file);
@@ -144,6 +161,7 @@ Json model_json(const std::string& folder, const DescribeOptions& options, const
     }
   }
   json["self_test"] = read_self_test(folder).has_value();
+  json["calibration"] = calibration_json(folder, config);
   json["provenance"] = provenance_of(weights);
   json["memory_bytes"] = memory_json(config, options, backend);
   return json;

@@ -84,10 +84,14 @@ GroupSummary summarize_group(const ProfileGroup& group, std::span<const float> d
   return summary;
 }
 
-double functional_score(std::span<const double> e_values) {
-  double sum = 0;
-  for (const double value : e_values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(e_values.size()));
+double functional_score(std::span<const double> e_values, std::span<const double> conservation) {
+  double exponent = 0;
+  for (const std::span<const double> part : {e_values, conservation}) {
+    double sum = 0;
+    for (const double value : part) sum += std::log(value);
+    if (!part.empty()) exponent += sum / static_cast<double>(part.size());
+  }
+  return std::exp(exponent);
 }
 
 }  // namespace bigbird

@@ -52,7 +52,8 @@ struct GroupSummary {
 GroupSummary summarize_group(const ProfileGroup& group, std::span<const float> differences,
                              std::span<const float> log_fold_changes);
 
-// exp(mean of ln E over the profiles): DeepSEA's functional significance without its conservation features.
-double functional_score(std::span<const double> e_values);
+// DeepSEA's functional significance: exp(mean of ln E over the profiles + mean of ln E over the conservation
+// features), the product of two geometric means; without such features the first mean alone.
+double functional_score(std::span<const double> e_values, std::span<const double> conservation = {});
 
 }  // namespace bigbird

@@ -75,6 +75,7 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
   const BatchLimits limits{limit_, most_sequences_, options_.masked_tokens, longest};
   ModelOptions model;
   model.training = !options_.derive.empty();
+  model.embedding_offsets = options_.offsets;
   std::size_t bytes = 0;
   for (const MemoryRow& row : plan_model_memory(config, limits, model, backend)) bytes += row.bytes;
   log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
@@ -115,6 +116,7 @@ void SequenceRunner::run() {
   batch_.clear();
   const bool whole_blocks = model_->wants_whole_blocks();
   const std::int64_t multiple = whole_blocks ? config().block_size : 1;
+  const auto width = static_cast<std::size_t>(config().hidden_size);
   for (const Pending& sequence : pending_) {
     const auto first = static_cast<std::int32_t>(batch_.tokens());
     const SequenceInput& input = sequence.input;
@@ -126,6 +128,11 @@ void SequenceRunner::run() {
       batch_.masked_rows.push_back(first + row);
       batch_.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
     }
+    if (options_.offsets) {
+      std::vector<float>& offsets = batch_.embedding_offsets;
+      offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
+      offsets.resize(static_cast<std::size_t>(batch_.tokens()) * width, 0.0F);
+    }
   }
   model_->forward(batch_, {});
   const std::vector<float> hidden = options_.hidden ? model_->last_hidden_state() : std::vector<float>{};
@@ -134,7 +141,6 @@ void SequenceRunner::run() {
   const std::vector<float> classes = class_logits();
   const std::vector<std::vector<float>> answers = answer_logits();
   const std::size_t labels = classes.size() / pending_.size();
-  const auto width = static_cast<std::size_t>(config().hidden_size);
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
   const std::vector<std::vector<float>> gradients = derive();
   std::size_t masked = 0;

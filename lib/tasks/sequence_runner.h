@@ -58,6 +58,7 @@ struct SequenceRunnerOptions {
   // Weighted sums of the logits, [num_labels] weights each, whose gradients results carry. Every sum takes a
   // pass of its own.
   std::vector<std::vector<float>> derive = {};
+  bool offsets = false;  // whether inputs may carry offsets of embeddings
 };
 
 // A sequence as the model reads it, special tokens included.
@@ -65,6 +66,9 @@ struct SequenceInput {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types = {};   // as many; empty: all 0
   std::vector<std::int32_t> masked = {};  // rows of `ids` whose MLM logits are wanted
+  // [ids, C], with options.offsets: what is added to the vector of each token (Batch::embedding_offsets);
+  // empty: nothing.
+  std::vector<float> offsets = {};
 };
 
 class SequenceRunner {

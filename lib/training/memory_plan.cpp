@@ -77,10 +77,11 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
 
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
-                                    const MemoryBefore& before) {
+                                    const MemoryBefore& before, bool averages_weights) {
   const auto arena = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
   std::vector<MemoryRow> model = plan_model_memory(config, limits, options, backend);
   model.push_back({"moments of AdamW (2)", 2 * arena});
+  if (averages_weights) model.push_back({"average of the weights", arena});
 
   TrainingMemory memory;
   MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
@@ -95,7 +96,7 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   } else {
     process.rows.insert(process.rows.end(), model.begin(), model.end());
   }
-  process.rows.push_back({"host copies while a checkpoint is written", 2 * arena});
+  process.rows.push_back({"host copies while a checkpoint is written", (averages_weights ? 3 : 2) * arena});
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;

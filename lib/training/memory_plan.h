@@ -50,10 +50,10 @@ struct MemoryBefore {
 MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed);
 
 // One training process: the program as it stands now, the model (plan_model_memory), both moments of AdamW,
-// and the host copies made while a checkpoint is written.
+// the average of its weights where there is one, and the host copies made while a checkpoint is written.
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
-                                    const MemoryBefore& before);
+                                    const MemoryBefore& before, bool averages_weights = false);
 
 // The table as lines for the log.
 std::vector<std::string> memory_table(const MemoryPlan& plan);

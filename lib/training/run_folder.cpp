@@ -23,6 +23,7 @@ namespace {
 const std::string checkpoint_prefix = "checkpoint-";
 const std::string first_moment_prefix = "exp_avg.";
 const std::string second_moment_prefix = "exp_avg_sq.";
+const std::string trained_prefix = "trained.";  // of a run whose model is an average
 
 // The step in "checkpoint-<step>"; nothing for any other name, such as a temporary one.
 std::optional<std::uint64_t> step_of(const std::string& name) {
@@ -39,14 +40,14 @@ std::optional<std::uint64_t> step_of(const std::string& name) {
 bool is_leftover(const std::string& name) {
   const bool ours = name.rfind(checkpoint_prefix, 0) == 0 || name.rfind("final", 0) == 0 ||
                     name.rfind("metrics.tsv", 0) == 0 || name.rfind("valid.tsv", 0) == 0 ||
-                    name.rfind("config.toml", 0) == 0;
+                    name.rfind("config.toml", 0) == 0 || name.rfind("rates.tsv", 0) == 0;
   return ours && (name.find(".tmp") != std::string::npos || name.find(".removed") != std::string::npos ||
                   name.find(".old") != std::string::npos);
 }
 
 bool belongs_to_run(const std::string& name) {
   return step_of(name) || is_leftover(name) || name == "final" || name == "metrics.tsv" ||
-         name == "valid.tsv" || name == "config.toml";
+         name == "valid.tsv" || name == "config.toml" || name == "rates.tsv" || name.rfind("lr-", 0) == 0;
 }
 
 // The field that an earlier version wrote as it is typed: "--weight-decay" -> "weight_decay", "--train
@@ -156,7 +157,7 @@ void write_model_folder(const AtomicFolder& folder, const Model& model, const Fo
 }  // namespace
 
 void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
-                     const TrainState& state, const FolderExtras& extras) {
+                     const TrainState& state, const FolderExtras& extras, const std::vector<float>* trained) {
   AtomicFolder atomic(folder, true);
   write_model_folder(atomic, model, extras);
   {
@@ -171,6 +172,11 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
     for (const TensorSpec& tensor : model.layout().tensors()) {
       tensors.push_back(
           {second_moment_prefix + tensor.name, TensorType::f32, tensor.shape, second.data() + tensor.offset});
+    }
+    for (const TensorSpec& tensor : model.layout().tensors()) {
+      if (trained == nullptr) break;
+      tensors.push_back(
+          {trained_prefix + tensor.name, TensorType::f32, tensor.shape, trained->data() + tensor.offset});
     }
     write_safetensors(atomic.file("optimizer.safetensors"), tensors);
   }
@@ -217,10 +223,9 @@ void load_weights(const std::string& checkpoint, Model& model) {
   model.set_parameters(load_model(checkpoint, model.config().head, 0, model.config().num_labels).parameters);
 }
 
-void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer) {
-  load_weights(checkpoint, model);
+void load_training_state(const std::string& checkpoint, Model& model, Optimizer& optimizer, bool averages) {
   const SafetensorsFile file(checkpoint + "/optimizer.safetensors");
-  const auto moment = [&](const std::string& name, const TensorSpec& tensor) {
+  const auto values_of = [&](const std::string& name, const TensorSpec& tensor) {
     std::vector<float> values = file.floats(name);
     if (static_cast<std::int64_t>(values.size()) != tensor.count) {
       throw_bad_input(fmt::format("{}: {} has {} values, the model has {}", file.path(), name, values.size(),
@@ -230,9 +235,16 @@ void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& opt
     return values;
   };
   for (const TensorSpec& tensor : model.layout().tensors()) {
-    optimizer.upload_first(tensor.offset, moment(first_moment_prefix + tensor.name, tensor));
-    optimizer.upload_second(tensor.offset, moment(second_moment_prefix + tensor.name, tensor));
+    optimizer.upload_first(tensor.offset, values_of(first_moment_prefix + tensor.name, tensor));
+    optimizer.upload_second(tensor.offset, values_of(second_moment_prefix + tensor.name, tensor));
   }
+  if (!averages) return;
+  std::vector<float> trained(static_cast<std::size_t>(model.layout().count()));
+  for (const TensorSpec& tensor : model.layout().tensors()) {
+    const std::vector<float> values = values_of(trained_prefix + tensor.name, tensor);
+    std::copy(values.begin(), values.end(), trained.begin() + static_cast<std::ptrdiff_t>(tensor.offset));
+  }
+  model.set_parameters(trained);
 }
 
 void say_other_device(const TrainState& before, const kernels::Backend& now) {

@@ -4,6 +4,7 @@
 //   RUN/metrics.tsv           a row per step; RUN/valid.tsv a row per validation
 //   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json
 //   RUN/final/                Hugging Face folder: the last state, or the best (RunOptions::final_state)
+//   RUN/lr-<rate>/            of several learning rates each: such a folder; RUN/rates.tsv: what came of them
 //
 // A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
 // and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
@@ -80,18 +81,22 @@ struct FolderExtras {
   std::map<std::string, std::string> files = {};  // others, name -> text
 };
 
+// `trained`, in a run that averages its weights: the weights that it goes on with, while the model holds
+// their average; they lie beside the moments.
 void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
-                     const TrainState& state, const FolderExtras& extras);
+                     const TrainState& state, const FolderExtras& extras,
+                     const std::vector<float>* trained = nullptr);
 // The weights alone, as RUN/final: replaces what is there in one step.
 void save_final(const std::string& folder, const Model& model, const FolderExtras& extras);
 
 // Error{bad_input} naming the file when a field is missing. Earlier versions wrote the options as they are
 // typed ("--weight-decay"); they are read as fields.
 TrainState read_train_state(const std::string& checkpoint);
-// The weights alone, and weights and moments. Error{bad_input} naming the file and tensor when something does
-// not fit the model.
+// The weights alone, as a model; and what the run goes on with: the moments and, where it averages its
+// weights, the weights behind the average, into the model. Error{bad_input} naming the file and tensor when
+// something does not fit the model.
 void load_weights(const std::string& checkpoint, Model& model);
-void load_checkpoint(const std::string& checkpoint, Model& model, Optimizer& optimizer);
+void load_training_state(const std::string& checkpoint, Model& model, Optimizer& optimizer, bool averages);
 
 // A run may go on elsewhere: weights and moments are fp32 everywhere. Says so when the device is another one,
 // and warns when products are taken in another precision, which changes the numbers by more than rounding.

@@ -82,11 +82,17 @@ void check_options(const RunOptions& options) {
     throw_usage(fmt::format("`learning_rate` {}: must lie between 0 and 1", options.learning_rate),
                 "the usual value is 1e-4");
   }
+  if (options.rate_choices.size() > 1 && options.final_state != FinalState::best) {
+    throw_usage(
+        "several choices of `learning_rate`: the best is found by validation, and the last state is kept",
+        "set `final_state` best, or give one rate");
+  }
   if (options.dropout >= 0.0 || std::isnan(options.dropout)) {
     require_between("dropout", options.dropout, 0.0, 1.0);
   }
   require_between("beta1", options.optimizer.beta1, 0.0, 1.0);
   require_between("beta2", options.optimizer.beta2, 0.0, 1.0);
+  require_between("average_decay", options.average_decay, 0.0, 1.0);
   require_not_negative("epsilon", options.optimizer.epsilon);
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);

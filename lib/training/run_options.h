@@ -42,9 +42,13 @@ struct RunOptions {
 
   // What it does to the weights.
   double learning_rate = 1e-4;          // the highest
+  std::vector<double> rate_choices;     // rate_sweep.h; empty: learning_rate alone
   std::optional<std::uint64_t> warmup;  // updates; default_warmup(steps) when not given
   ScheduleForm schedule = ScheduleForm::google;
   OptimizerOptions optimizer;
+  // Of a moving average of the weights (weight_average.h), which is what is validated, kept in checkpoints as
+  // the model, and written as `final`; 0: there is none.
+  double average_decay = 0;
 
   // How it is computed.
   bool grad_checkpoint = false;  // activations are recomputed in backward

@@ -157,6 +157,27 @@ void log_device_memory(Model& model, const TrainerOptions& options) {
       100.0 * static_cast<double>(used) / static_cast<double>(options.planned_device_memory)));
 }
 
+// While it lives, the model holds the average, where there is one.
+class AverageInPlace {
+ public:
+  AverageInPlace(Model& model, const WeightAverage* average) : model_(model) {
+    if (average == nullptr) return;
+    trained_ = model.host_parameters();
+    model.set_parameters(average->values());
+  }
+  ~AverageInPlace() {
+    if (trained_) model_.set_parameters(*trained_);
+  }
+  AverageInPlace(const AverageInPlace&) = delete;
+  AverageInPlace& operator=(const AverageInPlace&) = delete;
+  // The weights that are trained; null where the model holds them.
+  const std::vector<float>* trained() const { return trained_ ? &*trained_ : nullptr; }
+
+ private:
+  Model& model_;
+  std::optional<std::vector<float>> trained_;
+};
+
 bool due(std::uint64_t step, std::uint64_t every) {
   return every > 0 && step % every == 0;
 }
@@ -191,7 +212,7 @@ double LossSums::loss() const {
 }
 
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
-                      const TrainerOptions& options, TrainState state) {
+                      const TrainerOptions& options, TrainState state, WeightAverage* average) {
   std::vector<std::string> columns = column_names(options.columns);
   std::optional<MetricsLog> valid_log;
   if (options.eval_every > 0) valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
@@ -210,8 +231,12 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
 
   const std::uint64_t keep_best = std::max<std::uint64_t>(options.keep_best, options.final_is_best ? 1 : 0);
+  const auto save_state = [&] {
+    const AverageInPlace in_place(model, average);
+    save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras, in_place.trained());
+  };
   const auto save = [&] {
-    save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras);
+    save_state();
     saved_step = state.step;
     run.retain(options.keep_last, keep_best);
   };
@@ -232,7 +257,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     if (update && !update->not_finite.empty()) {
       const std::string saved = state.step == 0 ? "" : run.checkpoint(state.step);
       // Without retain(): these weights may be the bad ones, and an older checkpoint the one to go on from.
-      if (state.step != saved_step) save_checkpoint(saved, model, optimizer, state, options.extras);
+      if (state.step != saved_step) save_state();
       throw_not_finite(*update, state.step + 1, saved);
     }
     if (!update) {
@@ -242,6 +267,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
                   fmt::format("everything is saved in {}; `resume` goes on from there", run.path()));
     }
     state.step += 1;
+    if (average != nullptr) average->update(model, state.step);
     state.tokens += update->tokens;
     state.seconds = seconds_before + seconds_since(start);
     state.valid_loss.reset();
@@ -262,7 +288,11 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     bool saving = last || due(state.step, options.save_every);
     const bool validating = options.eval_every > 0 && (last || due(state.step, options.eval_every));
     if (validating || (saving && options.keep_best > 0)) {
-      if (const std::optional<LossSums> valid = task.validate(model)) {
+      const std::optional<LossSums> valid = [&] {
+        const AverageInPlace in_place(model, average);
+        return task.validate(model);
+      }();
+      if (valid) {
         state.valid_loss = valid->loss();
         if (valid_log) valid_log->row(state.step, loss_fields(*valid, options.columns));
         log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
@@ -281,6 +311,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   }
 
   summary.final_step = state.step;
+  if (average != nullptr) model.set_parameters(average->values());
   if (best.step > 0) {
     if (best.step != state.step) load_weights(run.checkpoint(best.step), model);
     summary.final_step = best.step;

@@ -16,6 +16,7 @@
 #include "lib/training/optimizer.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
+#include "lib/training/weight_average.h"
 
 namespace bigbird {
 
@@ -111,8 +112,11 @@ struct TrainingSummary {
 // weights are not touched, and the state after the last whole update is saved beside the checkpoints that
 // there are.
 //
+// With `average` (weight_average.h) every update moves it, and it is what is validated, what checkpoints hold
+// as their model and what RUN/final is made of.
+//
 // While a device that works on its own is busy, the next update's batches are made on another thread.
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
-                      const TrainerOptions& options, TrainState state);
+                      const TrainerOptions& options, TrainState state, WeightAverage* average = nullptr);
 
 }  // namespace bigbird

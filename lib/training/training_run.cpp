@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -10,6 +11,7 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/training/memory_plan.h"
+#include "lib/training/weight_average.h"
 
 namespace bigbird {
 namespace {
@@ -22,6 +24,7 @@ std::map<std::string, std::string> identity(const TaskDescription& description, 
   all["accumulate"] = std::to_string(options.accumulate);
   all["seed"] = std::to_string(options.seed);
   all.merge(update_identity(schedule, options.optimizer));
+  if (options.average_decay > 0.0) all["average_decay"] = fmt::format("{}", options.average_decay);
   for (const auto& [name, value] : description.identity) all[name] = value;
   return all;
 }
@@ -59,9 +62,11 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
                           const RunOptions& options, const kernels::Backend& backend) {
   MemoryBefore before = memory_before(backend, options.memory_limit);
   before.resident.file += description.mapped_bytes;
-  const auto plan = [config, before, limits = description.limits, &backend](
-                        std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
-    return plan_training_memory(config, limits(sequences, length), {true, grad_checkpoint}, backend, before);
+  const auto plan = [config, before, limits = description.limits, &backend,
+                     averages = options.average_decay > 0](std::int64_t sequences, std::int64_t length,
+                                                           bool grad_checkpoint) {
+    return plan_training_memory(config, limits(sequences, length), {true, grad_checkpoint}, backend, before,
+                                averages);
   };
   const std::int64_t sequences_now = micro_batch(options);
   const std::int64_t length_now = description.length;
@@ -103,9 +108,11 @@ void check_run(const RunOptions& options) {
 TrainingSummary run_training(const TrainingTask& task, const TaskDescription& description,
                              const RunOptions& options, kernels::Backend& backend) {
   check_run(options);
-  if (options.patience > 0 &&
-      (!description.validates || steps_between_validations(options, description.samples) == 0)) {
-    throw_usage(fmt::format("`patience` {}: nothing is validated", options.patience),
+  const bool validates = description.validates && steps_between_validations(options, description.samples) > 0;
+  if (!validates && (options.patience > 0 || options.rate_choices.size() > 1)) {
+    throw_usage(options.patience > 0 ? fmt::format("`patience` {}: nothing is validated", options.patience)
+                                     : fmt::format("{} choices of `learning_rate`: nothing is validated",
+                                                   options.rate_choices.size()),
                 "give validation data and `eval_every`");
   }
   const Schedule schedule = schedule_of(options, description.samples);
@@ -126,14 +133,19 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     Model model(backend, config, description.limits(micro_batch(options), description.length),
                 {true, options.grad_checkpoint});
     Optimizer optimizer(backend, model.layout(), options.optimizer);
+    std::optional<WeightAverage> average;
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());
     } else {
-      load_checkpoint(checkpoint, model, optimizer);
+      load_weights(checkpoint, model);
+    }
+    if (options.average_decay > 0) average.emplace(backend, model, options.average_decay);
+    if (!checkpoint.empty()) {
+      load_training_state(checkpoint, model, optimizer, average.has_value());
       log_info(fmt::format("going on from {}", checkpoint));
     }
     write_text_atomic(run.file("config.toml"), options.config_toml);
-    summary = train(model, optimizer, task, run, trainer, state);
+    summary = train(model, optimizer, task, run, trainer, state, average ? &*average : nullptr);
   });
   return summary;
 }

@@ -54,6 +54,7 @@ TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak)
   const std::vector<std::vector<std::string>> cases = {{"genomic", "gene"},
                                                        {"genomic", "kfold:3:chromosome"},
                                                        {"genomic", "kfold:5"},
+                                                       {"random+genomic", "chromosome"},
                                                        {"dinucleotide", "chromosome"},
                                                        {"random", "kfold:4:gene"}};
   for (const auto& kind : cases) {
@@ -67,11 +68,13 @@ TEST(PromoterBuildCommand, BuildsEveryKindOfNegativesWithEverySplitWithoutALeak)
     EXPECT_EQ(manifest.at("split"), kind[1]);
     for (const auto& split : manifest.at("splits")) {
       EXPECT_EQ(split.at("leaks").at("examples_checked"),
-                2 * manifest.at("counts").at("positives").get<int>());
+                (kind[0] == "random+genomic" ? 3 : 2) * manifest.at("counts").at("positives").get<int>());
       EXPECT_EQ(split.at("leaks").at("overlapping window"), 0);
       EXPECT_GT(split.at("test").at("positives"), 0);
     }
-    if (kind[0] == "genomic") {
+    EXPECT_EQ(manifest.at("negatives").at("kind"), kind[0]);
+    if (kind[0].ends_with("genomic")) {
+      EXPECT_NE(result.err.find("genomic negatives: GC within"), std::string::npos) << result.err;
       EXPECT_EQ(manifest.at("negatives").at("min_distance"), 2000);
       EXPECT_GT(manifest.at("negatives").at("gc_matched").at("within 0.02"), 0);
     }
@@ -103,6 +106,7 @@ TEST(PromoterBuildCommand, BadInputIsOneLineAndAHint) {
       {"good.bed", {}, 1, "window beyond its contig"},
       {"good.bed", {"--left", "100", "--right", "100"}, 1, "too few"},
       {"good.bed", {"--negatives", "other"}, 2, "random, permute"},
+      {"good.bed", {"--negatives", "random+random"}, 2, "--negatives random+random: names a kind twice"},
       {"good.bed", {"--split", "other"}, 2, "kfold"},
       {"good.bed", {"--gc-tolerance", "2"}, 2, "--gc-tolerance 2"},
   };

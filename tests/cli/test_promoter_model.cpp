@@ -269,22 +269,26 @@ TEST_F(PromoterModel, FreshNegativesAreMadeAnewInEachEpochAndWhenARunGoesOn) {
   EXPECT_NE(read_text(path("fresh/final/README.md")).find("random, anew in each epoch"), std::string::npos);
 
   // The training side's own negatives do not matter: here there are none.
-  std::string text = "id\tsequence\tlabel\n";
+  std::string text = "id\tsequence\tlabel\n", fasta;
   std::size_t promoters = 0;
   for (const auto& row : rows) {
     if (row[5] != "1") continue;
     text += row[0] + "\t" + row[7] + "\t1\n";
+    fasta += ">" + row[0] + "\n" + row[7] + "\n";
     ++promoters;
   }
   EXPECT_EQ(2 * promoters, rows.size());
   write_text(path("promoters.tsv"), text);
-  std::vector<std::string> alone = finetune("fresh-alone", fresh);
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    if (alone[i] == "--data") alone[i] = "--train", alone[i + 1] = path("promoters.tsv");
+  write_text(path("promoters.fa"), fasta);
+  for (const std::string format : {"tsv", "fa"}) {
+    std::vector<std::string> alone = finetune("fresh-" + format, fresh);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      if (alone[i] == "--data") alone[i] = "--train", alone[i + 1] = path("promoters." + format);
+    }
+    alone.insert(alone.end(), {"--valid", path("examples/valid.tsv")});
+    must(alone);
+    EXPECT_EQ(weights("fresh"), weights("fresh-" + format));
   }
-  alone.insert(alone.end(), {"--valid", path("examples/valid.tsv")});
-  must(alone);
-  EXPECT_EQ(weights("fresh"), weights("fresh-alone"));
 }
 
 TEST_F(PromoterModel, FreshNegativesOfOtherDataAndKindsAreRefused) {

@@ -228,6 +228,8 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
                       "0.1",
                       "--clip-norm",
                       "1",
+                      "--average",
+                      "0.9",
                       "--grad-checkpoint",
                       "--memory-limit",
                       "1G",
@@ -247,6 +249,8 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
                       "--seed",
                       "3"};
   must(finetune("options", more));
+  const auto newest = read_text(path("options/config.toml"));
+  EXPECT_NE(newest.find("average = 0.9"), std::string::npos) << newest;
   const auto text = nlohmann::json::parse(read_text(path("options/final/text.json")));
   EXPECT_EQ(text.at("task"), "qa");
   EXPECT_EQ(text.at("data_format"), "squad");

@@ -141,6 +141,32 @@ TEST_F(TrainingChoices, LengthIsThatOfTheInput) {
   EXPECT_LE(of_one, length());
 }
 
+TEST_F(TrainingChoices, OfSeveralRatesTheBestIsKept) {
+  const Words base = promoter({"--steps", "6", "--eval-every", "2", "--optimizer", "torch"});
+  const Words rates = {"1e-9", "1e-3"};
+  must(with(base, {"--lr", rates[0] + "," + rates[1]}));
+  const std::string kept = weights();
+  const std::vector<double> of_each = column("rates.tsv", "valid_loss");
+  ASSERT_EQ(of_each.size(), 2u);
+  EXPECT_NE(of_each[0], of_each[1]);
+  const std::size_t best = of_each[0] <= of_each[1] ? 0 : 1;
+  EXPECT_EQ(column("rates.tsv", "chosen").at(best), 1);
+  EXPECT_EQ(column("rates.tsv", "chosen").at(1 - best), 0);
+  must(with(base, {"--lr", rates[best]}));
+  EXPECT_TRUE(weights() == kept) << "a rate of several is trained as alone";
+  const std::vector<double> losses = column("valid.tsv", "loss");
+  EXPECT_EQ(*std::min_element(losses.begin(), losses.end()), of_each[best]);
+  EXPECT_FALSE(std::filesystem::exists(path("tuned/lr-0.001"))) << "--force removes what was there";
+  for (const Words& wrong : std::vector<Words>{{"--lr", "1e-3,2"},
+                                               {"--lr", "1e-3,1e-3"},
+                                               {"--lr", "1e-3,x"},
+                                               {"--lr", "1e-3,1e-4", "--final", "last"}}) {
+    const RunResult refused = run_bigbird(with(base, wrong));
+    EXPECT_EQ(refused.status, 2) << refused.err;
+    EXPECT_NE(refused.err.find("--lr"), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(TrainingChoices, ValidationMayBeAPairOfFastaFiles) {
   std::string positives, negatives;
   for (int i = 0; i < 8; ++i) {
@@ -193,6 +219,15 @@ TEST_F(TrainingChoices, PretrainBuildsAndTrainsTheModelThatIsTyped) {
   must(with(base, {"--attention", "full", "--attention-dropout", "0.5"}));
   EXPECT_EQ(config().at("attention_probs_dropout_prob"), 0.5);
   EXPECT_TRUE(weights() != full);
+  must(with(base, {"--positions", "rotary"}));
+  EXPECT_EQ(config().at("bigbird").at("positions"), "rotary");
+  EXPECT_EQ(config().at("bigbird").at("rotary_dim"), 8) << "a whole head";
+  EXPECT_TRUE(weights() != plain);
+  const RunResult other = run_bigbird(with(base, {"--init", path("run/final"), "--positions", "rotary"}));
+  EXPECT_EQ(other.status, 2) << other.err;
+  EXPECT_NE(other.err.find("--positions rotary"), std::string::npos) << other.err;
+  must(with(base, {"--positions", "absolute"}));
+  EXPECT_TRUE(weights() == plain);
   // Another choice of samples has another loss; the weights do not depend on it.
   must(with(base, {"--eval-samples", "2"}));
   const double two = column("valid.tsv", "loss").at(0);

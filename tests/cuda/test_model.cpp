@@ -13,6 +13,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/parallel.h"
+#include "lib/core/rng.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/training/optimizer.h"
 #include "tests/cuda/compare_models.h"
@@ -321,6 +322,39 @@ TEST_F(CudaModelTest, GradientsAtTheEmbeddingsEqualTheCpus) {
   const Floats expected = gradients(*cpu_);
   EXPECT_LT(relative_norm(gradients(*cuda(Precision::fp32)), expected), 1e-4);
   EXPECT_GT(cosine(gradients(*cuda(Precision::bf16)), expected), 0.999);
+}
+
+// Integrated gradients move the vectors of the tokens; work that was recorded for a batch that does is none
+// for one that does not.
+TEST_F(CudaModelTest, OffsetsOfEmbeddingsEqualTheCpus) {
+  const auto of = std::find_if(cases().begin(), cases().end(),
+                               [](const Case& known) { return known.name == std::string("MultiLabel"); });
+  ASSERT_NE(of, cases().end());
+  const ModelConfig config = config_of(*of);
+  const Floats parameters = parameters_of(config, 0.5f);
+  Batch plain = random_batch(config, of->lengths, 79);
+  plain.sequence_targets.clear();
+  Batch moved = plain;
+  CounterRng rng(80, Purpose::test, 0);
+  for (std::int64_t i = 0; i < plain.tokens() * config.hidden_size; ++i)
+    moved.embedding_offsets.push_back(static_cast<float>(rng.uniform() - 0.5));
+  const auto gradients = [&](kernels::Backend& backend) {
+    const auto model =
+        make_model(backend, config, plain, {.training = true, .embedding_offsets = true}, parameters);
+    std::vector<Floats> each;
+    for (const Batch* batch : {&plain, &moved, &plain, &moved, &plain, &moved}) {
+      model->forward(*batch, {});
+      each.push_back(model->input_gradients({0, 1, -0.5f, 2, 0, 0}));
+    }
+    return each;
+  };
+  const std::vector<Floats> expected = gradients(*cpu_), exact = gradients(*cuda(Precision::fp32)),
+                            narrow = gradients(*cuda(Precision::bf16));
+  EXPECT_LT(cosine(expected[0], expected[1]), 0.99);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_LT(relative_norm(exact[i], expected[i]), 1e-4) << i;
+    EXPECT_GT(cosine(narrow[i], expected[i]), 0.999) << i;
+  }
 }
 
 TEST_F(CudaModelTest, Fp32EqualsTheReferenceInDouble) {

@@ -96,6 +96,21 @@ TEST_F(OptimizerTest, AdamWEqualsTheCpuBackendAndLeavesTheRestAlone) {
   }
 }
 
+TEST_F(OptimizerTest, AnAverageMovesAsOnTheCpu) {
+  for (const Index count : {Index{1}, Index{7}, Index{4096}, Index{5001}}) {
+    const auto average = floats(random_normal(count, 87)), values = floats(random_normal(count, 88));
+    std::vector<float> on_cpu = average;
+    make_cpu_backend()->move_towards(on_cpu.data(), values.data(), count, 0.01f);
+    for (const Index offset : {Index{0}, Index{1}}) {
+      SCOPED_TRACE(::testing::Message() << count << " at " << offset);
+      const Guarded<float> moved(average, offset, stream()), there(values, offset, stream());
+      move_towards(moved.data(), there.data(), count, 0.01f, stream());
+      EXPECT_LE(relative_error(moved.take(), widened(on_cpu)), 3e-7);
+      EXPECT_TRUE(same_bits(there.take(), values));
+    }
+  }
+}
+
 TEST_F(OptimizerTest, AdamWEqualsBothPublishedVariants) {
   const Index count = 1003;
   for (const auto variant : {reference::AdamWVariant::google, reference::AdamWVariant::torch}) {

@@ -280,6 +280,26 @@ TEST_P(LossKernel, AdamWEqualsBothPublishedVariants) {
   }
 }
 
+TEST_P(LossKernel, AnAverageMovesByItsShare) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{40007}}) {
+    const Floats average = random_floats(count, 101), values = random_floats(count, 102);
+    for (const float share : {0.0f, 0.01f, 1.0f}) {
+      reference::Vector expected = doubles(average);
+      for (std::size_t i = 0; i < count; ++i)
+        expected[i] += static_cast<double>(share) * (static_cast<double>(values[i]) - expected[i]);
+      const auto got = run([&](Backend& backend) {
+        Guarded moved(average);
+        backend.move_towards(moved.data(), values.data(), static_cast<Index>(count), share);
+        return std::vector<Floats>{moved.take()};
+      });
+      EXPECT_LT(relative_error(got[0], expected), forward_tolerance);
+      if (share == 0.0f) {
+        EXPECT_EQ(got[0], average);
+      }
+    }
+  }
+}
+
 BIGBIRD_KERNEL_TESTS(LossKernel);
 BIGBIRD_KERNEL_TESTS(TokenLossKernel);
 

@@ -3,13 +3,16 @@
 DeePromoter (github.com/egochao/DeePromoter, Oubounyt et al. 2019) on the same files.
 
     python tests/peers/promoter_folds.py POSITIVES.txt.gz --peer CHECKOUT --init MODEL --work FOLDER [--folds 5] [--only 1,2]
-        [--program build/release/bin/bigbird] [-- --epochs 8 --lr 3e-4 --fresh-negatives random ...]
+        [--windows WINDOWS.fa] [--program build/release/bin/bigbird] [-- --epochs 8 --lr 3e-4 --fresh-negatives random ...]
 
 POSITIVES has one sequence of 300 bases a line; equal ones are taken once. Negatives by the published rule: of 20 equal blocks
 12 are replaced by random bases. Each fold has a fifth of the promoters for testing, an eighth of the others for validation;
 a promoter and its negatives are on one side. Both programs get the same negatives for validation and testing; for training the
 peer draws fresh ones in every epoch, as its own loader does, and bigbird those of the file, or fresh ones where the words
 behind -- say so. The peer: kernels 27, 14 and 7, Adam 1e-3, batches of 32 and 32, the epoch of best validation MCC.
+
+With --windows (promoter_windows.py) the peer runs a second time, begun from what it learns of these windows and their altered
+copies, fresh in each of five epochs, by the same rule: so that what bigbird was given beside the promoters it has too.
 
 FOLDER/fold1/{train,valid,test}.tsv and FOLDER/results.json; what is there already is not made again. Prints a table in
 Markdown. Needs torch and numpy; the checkout is imported as it is."""
@@ -28,6 +31,7 @@ import types
 
 BLOCKS, CHANGED = 20, 12
 PEER_EPOCHS, PEER_RATE, PEER_BATCH = 20, 1e-3, 32
+WINDOW_EPOCHS = 5
 
 
 def promoters_of(path):
@@ -102,22 +106,56 @@ def peer_module(checkout):
     return DeePromoter
 
 
-def run_peer(checkout, folder, epochs, seed):
+def one_hot(sequences):
     import torch
 
-    def one_hot(sequences):
-        codes = torch.tensor([["ACGT".find(base) for base in sequence] for sequence in sequences])
-        return torch.nn.functional.one_hot(codes.clamp(min=0), 4).float()  # any other letter as A, as its own reader has it
+    codes = torch.tensor([["ACGT".find(base) for base in sequence] for sequence in sequences])
+    return torch.nn.functional.one_hot(codes.clamp(min=0), 4).float()  # any other letter as A, as its own reader has it
+
+
+def peer_epoch(net, optimizer, positives, rng):
+    """One pass over the positives, each batch with as many negatives that are made for it."""
+    import torch
+
+    first, second = torch.randperm(len(positives)), torch.randperm(len(positives))
+    for at in range(0, len(positives), PEER_BATCH):
+        good = one_hot([positives[i] for i in first[at:at + PEER_BATCH]])
+        bad = one_hot([negative_of(positives[i], rng) for i in second[at:at + PEER_BATCH]])
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(torch.cat([good, bad])), torch.tensor([1] * len(good) + [0] * len(bad)))
+        loss.backward()
+        optimizer.step()
+
+
+def peer_of_windows(checkout, windows, kept):
+    """The peer's weights after the windows; they are kept for the next fold."""
+    import torch
+
+    if kept.exists():
+        return torch.load(kept)
+    torch.manual_seed(0)
+    net = peer_module(checkout)([27, 14, 7])
+    optimizer = torch.optim.Adam(net.parameters(), lr=PEER_RATE)
+    sequences = [line.strip() for line in open(windows) if not line.startswith(">")]
+    rng = random.Random("windows")
+    for _ in range(WINDOW_EPOCHS):
+        peer_epoch(net, optimizer, sequences, rng)
+    torch.save(net.state_dict(), kept)
+    return net.state_dict()
+
+
+def run_peer(checkout, folder, epochs, seed, begun=None):
+    import torch
 
     torch.manual_seed(seed)
     rng = random.Random(f"peer {seed}")
     begin = time.perf_counter()
     net = peer_module(checkout)([27, 14, 7])
+    if begun:
+        net.load_state_dict(begun)
     optimizer = torch.optim.Adam(net.parameters(), lr=PEER_RATE)
-    criterion = torch.nn.CrossEntropyLoss()
     sequences, labels = rows_of(folder / "train.tsv")
     positives = [sequence for sequence, label in zip(sequences, labels) if label]
-    inputs = one_hot(positives)
     sides = {side: rows_of(folder / f"{side}.tsv") for side in ("valid", "test")}
     encoded = {side: one_hot(rows[0]) for side, rows in sides.items()}
 
@@ -130,14 +168,7 @@ def run_peer(checkout, folder, epochs, seed):
 
     best, state, chosen = -2.0, None, 0
     for epoch in range(epochs):
-        fresh = one_hot([negative_of(sequence, rng) for sequence in positives])
-        first, second = torch.randperm(len(positives)), torch.randperm(len(positives))
-        for at in range(0, len(positives), PEER_BATCH):
-            good, bad = inputs[first[at:at + PEER_BATCH]], fresh[second[at:at + PEER_BATCH]]
-            optimizer.zero_grad()
-            loss = criterion(net(torch.cat([good, bad])), torch.tensor([1] * len(good) + [0] * len(bad)))
-            loss.backward()
-            optimizer.step()
+        peer_epoch(net, optimizer, positives, rng)
         mcc = metrics_of(sides["valid"][1], scores("valid"))["mcc"]
         if mcc > best:
             best, state, chosen = mcc, copy.deepcopy(net.state_dict()), epoch + 1
@@ -168,6 +199,7 @@ def main():
     parser.add_argument("positives", type=pathlib.Path)
     parser.add_argument("--peer", type=pathlib.Path, help="checkout of egochao/DeePromoter; without it bigbird runs alone")
     parser.add_argument("--peer-epochs", type=int, default=PEER_EPOCHS)
+    parser.add_argument("--windows", type=pathlib.Path, help="windows of a genome that the peer may learn from first")
     parser.add_argument("--init", help="pretrained model folder; without it the peer runs alone")
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--folds", type=int, default=5)
@@ -183,6 +215,9 @@ def main():
         if not (folder / "test.tsv").exists():
             write_fold(folder, promoters, fold - 1, arguments.folds)
         for name, wanted, run in (("DeePromoter", arguments.peer, lambda: run_peer(arguments.peer, folder, arguments.peer_epochs, fold)),
+                                  ("DeePromoter, windows first", arguments.peer and arguments.windows,
+                                   lambda: run_peer(arguments.peer, folder, arguments.peer_epochs, fold, peer_of_windows(
+                                       arguments.peer, arguments.windows, arguments.work / "peer_windows.pt"))),
                                   ("bigbird", arguments.init, lambda: run_bigbird(arguments.program, arguments.init, folder, words))):
             key = f"{name} {fold}"
             if wanted and key not in results:
@@ -190,7 +225,7 @@ def main():
                 kept.write_text(json.dumps(results, indent=1))
     print("| fold | program | F1 | MCC | AUROC | seconds |")
     print("|---|---|---|---|---|---|")
-    for name in ("DeePromoter", "bigbird"):
+    for name in ("DeePromoter", "DeePromoter, windows first", "bigbird"):
         rows = [(fold, results[f"{name} {fold}"]) for fold in chosen if f"{name} {fold}" in results]
         for fold, row in rows:
             print(f"| {fold} | {name} | {row['f1']:.4f} | {row['mcc']:.4f} | {row['auroc']:.4f} | {row['seconds']:.0f} |")

@@ -1,5 +1,5 @@
 // bigWig tracks, written through libBigWig (which bigwig.cpp alone includes), and the order that a track's
-// intervals must have. Users take track_writer.h.
+// intervals must have. Users take track_writer.h, and track_reader.h to read.
 //
 // Format: Kent et al. 2010, doi:10.1093/bioinformatics/btq351, supplement. Positions are 32 bits there.
 #pragma once

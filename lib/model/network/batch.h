@@ -67,6 +67,9 @@ struct Batch {
   // [B] tokens that attention is planned for, in whole blocks: those of the rows, and padding that has no
   // rows because the model takes sequences without. Empty: the rows.
   std::vector<std::int64_t> plan_lengths;
+  // [T, C] of a model with ModelOptions::embedding_offsets: what is added to the vector that stands for each
+  // token (Model::input_gradients), to run a model between and beyond the tokens that it has. Empty: nothing.
+  std::vector<float> embedding_offsets;
 
   std::int64_t tokens() const { return token_offsets.back(); }
   std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }

@@ -44,7 +44,8 @@ bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimi
   bool agree = batch.ids.size() == tokens && batch.types.size() == tokens &&
                batch.token_offsets.size() == batch.lengths.size() + 1 && batch.token_offsets.front() == 0 &&
                none_or(batch.given_lengths.size(), batch.lengths.size()) &&
-               none_or(batch.plan_lengths.size(), whole_blocks ? 0 : batch.lengths.size());
+               none_or(batch.plan_lengths.size(), whole_blocks ? 0 : batch.lengths.size()) &&
+               none_or(batch.embedding_offsets.size(), tokens * static_cast<std::size_t>(config.hidden_size));
   for (std::size_t s = 0; agree && s < batch.lengths.size(); ++s) {
     const std::int64_t rows = batch.token_offsets[s + 1] - batch.token_offsets[s], length = batch.lengths[s];
     agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows &&

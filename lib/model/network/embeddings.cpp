@@ -59,6 +59,10 @@ void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept)
   upload(kept.types, pass.batch.types);
   upload(kept.positions, positions_of(pass));
   if (kept.updated_rows != nullptr) upload(kept.updated_rows, rows_to_update(pass));
+  const std::vector<float>& offsets = pass.batch.embedding_offsets;
+  if (!offsets.empty()) {
+    pass.backend.upload_values(kept.offsets, offsets.data(), static_cast<kernels::Index>(offsets.size()));
+  }
 }
 
 void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors,
@@ -69,6 +73,7 @@ void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
   backend.embedding_forward({kept.ids, kept.types, kept.positions, rows}, tables_of(pass.config, tensors),
                             sum);
+  if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, rows * width);
   const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&](kernels::Values values) {
     if (dropout.probability > 0) backend.dropout(values, values, rows * width, dropout);

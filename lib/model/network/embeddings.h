@@ -1,5 +1,6 @@
 // Input embeddings (docs/specification.md 2.1): word (times sqrt(C) when rescaled) + type + position (not for
-// rotary positions), dropout, and a LayerNorm behind it, before it, or none (EmbeddingNorm).
+// rotary positions), with what the batch adds to it (Batch::embedding_offsets), dropout, and a LayerNorm
+// behind it, before it, or none (EmbeddingNorm).
 #pragma once
 
 #include "lib/model/network/memory.h"

@@ -103,6 +103,7 @@ void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options
     to.embeddings.sum = plan.arena.values(what, plan.tokens * plan.width);
     if (options.training) to.embeddings.norm_state = plan.norm_state(what, plan.tokens);
   }
+  if (options.embedding_offsets) to.embeddings.offsets = plan.arena.values(what, plan.tokens * plan.width);
 }
 
 void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training) {

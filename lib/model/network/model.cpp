@@ -207,6 +207,8 @@ void Model::zero_gradients() {
 ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
   check_batch(batch, impl_->config, impl_->limits, wants_whole_blocks());
   const Activations& kept = impl_->held.activations;
+  if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)
+    throw_runtime("this model was built without offsets of embeddings");
   impl_->batch = batch;
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
@@ -261,13 +263,7 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
   kernels::Backend& backend = impl_->backend;
   const Activations& kept = impl_->held.activations;
   const kernels::Values dlogits = kept.sequence.dlogits;
-  if (dlogits.type() == kernels::ElementType::fp32) {
-    backend.upload(dlogits.data(), weights.data(), weights.size() * sizeof(float));
-  } else {
-    std::vector<kernels::bf16> narrow;
-    for (const float weight : weights) narrow.push_back(kernels::to_bf16(weight));
-    backend.upload(dlogits.data(), narrow.data(), narrow.size() * sizeof(kernels::bf16));
-  }
+  backend.upload_values(dlogits, weights.data(), logits);
   const PassContext pass = impl_->pass();
   const kernels::Values gradient = kept.workspace.gradient;
   const std::int64_t values = pass.tokens() * pass.width();

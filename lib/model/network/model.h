@@ -30,6 +30,7 @@ struct ModelOptions {
   bool training = false;  // keeps activations and gradients
   // Keeps only each layer's input and recomputes the rest in backward, with the same dropout masks.
   bool grad_checkpoint = false;
+  bool embedding_offsets = false;  // whether batches may carry Batch::embedding_offsets
 };
 
 // The attention that such batches lead to.
@@ -131,8 +132,9 @@ class Model {
   void backward(const LossScale& scale);
   // Instead of backward(): the gradient of sum(weights * logits) of the last forward() with respect to the
   // vector that stands for each token, [T, C]: the word's (times sqrt(C) where embeddings are rescaled) plus
-  // type and position, before dropout and LayerNorm. `weights` [B, num_labels]; the model needs no labels,
-  // but a classification head (else Error{runtime}). What gradients() holds afterwards is of no use.
+  // type and position, and Batch::embedding_offsets, before dropout and LayerNorm. `weights`
+  // [B, num_labels]; the model needs no labels, but a classification head (else Error{runtime}). What
+  // gradients() holds afterwards is of no use.
   std::vector<float> input_gradients(const std::vector<float>& weights);
 
   // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their

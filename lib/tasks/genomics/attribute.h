@@ -1,17 +1,21 @@
-// Gradient x input: how much each base of a region adds to a logit of a fine-tuned model, to first order at
-// the embeddings of its tokens. The gradient of the logit with respect to the vector of each token is
-// multiplied with that vector (the word's, without type and position) and summed over the width; a token's
-// value is spread evenly over its bases.
+// How much each base of a region adds to a logit of fine-tuned models, by the gradients at the vectors of its
+// tokens (the word's, without type and position). The gradient is taken at the tokens themselves (gradient x
+// input) or is the mean over the path from a baseline to them (integrated gradients, attribution_path.h); it
+// is multiplied with the vector less the baseline's and summed over the width, and a token's value is spread
+// evenly over its bases. Of several models the values are averaged.
 //
-// It is a local, linear account of one sequence. The values do not add up to the logit or to its difference
-// from anything, and what a substitution does is another question: `bigbird ism` asks it.
+// Gradient x input is a local, linear account of one sequence: its values do not add up to the logit or to
+// its difference from anything. Those of integrated gradients add up to the logit less that of the baseline.
+// What a substitution does is another question: `bigbird ism` asks it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <span>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -19,42 +23,40 @@
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track_writer.h"
 #include "lib/tasks/finetuned_model.h"
-#include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/genomics/model_attributor.h"
 
 namespace bigbird {
 
-// Values of one sequence.
-struct BaseAttributions {
-  // [outputs][bases]; NaN for N, for bases of special pieces, and behind the last token that the model takes.
-  std::vector<std::vector<double>> values;
-  bool cut = false;  // whether there are bases behind the last token
-};
-
-// A model that is asked for the gradients of some of its outputs, sequence by sequence. What comes out of a
+// Models that are asked for the gradients of some of their outputs, sequence by sequence. What comes out of a
 // sequence does not depend on its neighbours.
 class BaseAttributor {
  public:
-  // `outputs`: of model.profiles(). Of two classes the one output is the logit of class 1 less that of class
-  // 0, else an output is the logit of its label. Memory for the largest batch is taken here.
-  BaseAttributor(const FinetunedModel& model, const std::vector<std::size_t>& outputs, const BatchSize& batch,
-                 kernels::Backend& backend);
+  // `outputs`: of profiles(), which the models have in common. Of two classes the one output is the logit of
+  // class 1 less that of class 0, else an output is the logit of its label. Memory for the largest batch of
+  // every model is taken here. Error{bad_input} for models that differ (FinetunedModel::require_like).
+  BaseAttributor(const std::vector<FinetunedModel>& models, const std::vector<std::size_t>& outputs,
+                 const AttributionOptions& options, const BatchSize& batch, kernels::Backend& backend);
+  ~BaseAttributor();
 
   std::size_t outputs() const { return outputs_; }
+  // Passes that a sequence takes through all models, forward and backward for each output; `told` is called
+  // once for each.
+  std::size_t passes() const;
+  void on_pass(std::function<void()> told) { on_pass_ = std::move(told); }
   // `sequence`: A C G T N, upper case, read as it is. `done` is called once, in the order of the calls of
   // add, now or later.
   void add(const std::string& sequence, std::function<void(const BaseAttributions&)> done);
   // Runs what is queued; every `done` has been called afterwards.
-  void finish() { runner_.finish(); }
+  void finish();
 
  private:
-  // The values of one sequence's bases, from the gradients of [CLS], its tokens and [SEP].
-  std::vector<double> spread(const std::string& sequence, const std::vector<std::uint32_t>& tokens,
-                             const std::vector<std::uint32_t>& starts,
-                             std::span<const float> gradients) const;
+  struct Entry;
+  void deliver();
 
   std::size_t outputs_;
-  SequenceRunner runner_;
-  std::vector<float> words_;  // [V, C], times sqrt(C) where the model rescales
+  std::function<void()> on_pass_;
+  std::vector<std::unique_ptr<ModelAttributor>> models_;
+  std::deque<std::shared_ptr<Entry>> queue_;
 };
 
 // Bases of the region that one window answers for, and the window on each strand; 0-based half-open on the
@@ -74,16 +76,17 @@ std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_
                                                const ModelWindow& window);
 
 struct Attribution {
-  // [outputs][bases of the region]; NaN where a strand that was asked for has no value.
+  // [outputs][bases of the region]; NaN where a model or a strand that was asked for has no value.
   std::vector<std::vector<double>> values;
   std::size_t tiles = 0;
-  std::int64_t n_bases = 0;    // of the region
-  double n_share = 0;          // the largest fraction of N in a window
-  std::int64_t cut_bases = 0;  // of the region, without N: behind the last token on some strand
+  std::int64_t n_bases = 0;                // of the region
+  double n_share = 0;                      // the largest fraction of N in a window
+  std::int64_t cut_bases = 0;              // of the region, without N: behind the last token on some strand
+  std::vector<Completeness> completeness;  // [outputs] over all windows, of integrated gradients; else empty
 };
 
-// Means over the strands that are asked for (not automatic).
-Attribution attribute_region(BaseAttributor& model, Fasta& fasta, const Region& region,
+// Means over the models and over the strands that are asked for (not automatic).
+Attribution attribute_region(BaseAttributor& models, Fasta& fasta, const Region& region,
                              const ModelWindow& window, Strands strands);
 
 // Neighbouring bases with one value become one interval; bases without a value none.

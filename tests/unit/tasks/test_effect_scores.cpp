@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -77,6 +78,9 @@ TEST(VariantScores, GroupsKeepTheChangeOfLargestSize) {
 TEST(VariantScores, FunctionalScoreIsTheGeometricMean) {
   EXPECT_NEAR(functional_score(std::vector<double>{0.5, 0.08}), 0.2, 1e-12);
   EXPECT_NEAR(functional_score(std::vector<double>{1e-6}), 1e-6, 1e-15);
+  // The product of two geometric means: 0.2 times the cube root of 0.5 * 0.02 * 0.8, with NumPy.
+  EXPECT_NEAR(functional_score(std::vector<double>{0.5, 0.08}, std::vector<double>{0.5, 0.02, 0.8}), 0.04,
+              1e-12);
 }
 
 // The textbook table.
@@ -145,8 +149,48 @@ TEST(VariantBackground, CountsStrictlyLargerEffects) {
   EXPECT_THROW(VariantBackground(path, profiles, {"abd", "window=10"}), Error);
   EXPECT_THROW(VariantBackground(path, profiles, {"abc", "window=11"}), Error);
   EXPECT_THROW(VariantBackground(path, 4, origin), Error);
+  // Without tracks there is nothing to compare tracks with.
+  EXPECT_THROW(VariantBackground(path, profiles, {"abc", "window=10", {"A:1"}}), Error);
   BackgroundWriter empty(folder / "empty.safetensors", profiles);
   EXPECT_THROW(empty.commit(origin, {}), Error);
+}
+
+TEST(VariantBackground, TracksCountWhatIsAtLeastAsLarge) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "background.safetensors";
+  const BackgroundOrigin origin{"abc", "window=10", {"PHYLOP:1a", "GERP:2b"}};
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  {
+    BackgroundWriter writer(path, 1);
+    const std::vector<std::vector<float>> rows = {{3, -1}, {none, 2}, {1, none}, {3, -5}, {-2, none}};
+    for (const auto& row : rows) writer.add(std::vector<float>{1}, row);
+    writer.commit(origin, {});
+  }
+  const VariantBackground background(path, 1, origin);
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, 3), 0.4);
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, 2.5), 0.4);
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, 1), 0.6);
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, -9), 0.8);  // the one without a value is lower than any
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, 4), 1e-6);
+  EXPECT_DOUBLE_EQ(background.track_e_value(0, none), 1);
+  EXPECT_DOUBLE_EQ(background.track_e_value(1, -5), 0.6);
+  // Tracks are found by their names.
+  const VariantBackground exchanged(path, 1, {"abc", "window=10", {"GERP:2b", "PHYLOP:1a"}});
+  EXPECT_DOUBLE_EQ(exchanged.track_e_value(0, -5), 0.6);
+  EXPECT_EQ(exchanged.digest(), background.digest());
+  EXPECT_NO_THROW(VariantBackground(path, 1, {"abc", "window=10"}));
+  const auto message = [&](const std::vector<std::string>& tracks) {
+    try {
+      VariantBackground(path, 1, {"abc", "window=10", tracks});
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  EXPECT_NE(message({"GERP:2b"}).find("made with other tracks (PHYLOP, GERP), not with GERP"),
+            std::string::npos);
+  EXPECT_NE(message({"GERP:2b", "PHASTCONS:1a"}).find("other tracks"), std::string::npos);
+  EXPECT_NE(message({"GERP:2b", "PHYLOP:1b"}).find("another file of track PHYLOP"), std::string::npos);
 }
 
 TEST(VariantWindows, TheVariantStandsInTheMiddleOfTheTarget) {

@@ -18,21 +18,21 @@ namespace bigbird {
 namespace {
 
 using namespace testing;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr double forward_tolerance = 1e-5;
 constexpr double gradient_tolerance = 1e-4;
 
 class ForwardPass : public ::testing::Test {
  protected:
-  const json golden = json::parse(read_text(source_dir() / "tests/golden/hf_tiny.json"));
+  const Json golden = Json::parse(read_text(source_dir() / "tests/golden/hf_tiny.json"));
   const std::int64_t sequences = static_cast<std::int64_t>(golden.at("input_ids").size());
   const std::int64_t tokens = static_cast<std::int64_t>(golden.at("input_ids").at(0).size());
   const TemporaryFolder folder;
   const std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
 
   // A Hugging Face folder with the golden weights; config.json is the one of the file.
-  void write_model(const json& config, const std::map<std::string, std::vector<double>>& parameters) {
+  void write_model(const Json& config, const std::map<std::string, std::vector<double>>& parameters) {
     write_text(folder / "config.json", config.dump());
     const ParameterLayout layout(read_config(folder / "config.json"));
     std::vector<std::vector<float>> values;
@@ -50,9 +50,9 @@ class ForwardPass : public ::testing::Test {
     std::vector<TensorToWrite> tensors;
     for (const std::string& name : names) {
       std::vector<std::int64_t> flat;
-      for (const json& row : golden.at(name)) {
+      for (const Json& row : golden.at(name)) {
         if (row.is_array()) {
-          for (const json& value : row) flat.push_back(value);
+          for (const Json& value : row) flat.push_back(value);
         } else {
           flat.push_back(row);
         }
@@ -83,9 +83,9 @@ class ForwardPass : public ::testing::Test {
 TEST_F(ForwardPass, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
   const auto parameters = golden.at("parameters").get<std::map<std::string, std::vector<double>>>();
   write_input({"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"});
-  for (const json& expected : golden.at("runs")) {
+  for (const Json& expected : golden.at("runs")) {
     const std::string type = expected.at("attention_type");
-    json config = golden.at("config");
+    Json config = golden.at("config");
     config["architectures"] = {"BigBirdForPreTraining"};
     config["attention_type"] = type;
     write_model(config, parameters);
@@ -106,12 +106,12 @@ TEST_F(ForwardPass, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
     const auto expected_hidden = expected.at("last_hidden_state").get<std::vector<double>>();
     std::size_t labelled = 0;
     for (std::int64_t row = 0; row < sequences * tokens; ++row) {
-      const json& of_sequence = golden.at("attention_mask").at(static_cast<std::size_t>(row / tokens));
+      const Json& of_sequence = golden.at("attention_mask").at(static_cast<std::size_t>(row / tokens));
       if (of_sequence.at(static_cast<std::size_t>(row % tokens)) == 0) continue;
       const auto begin = expected_hidden.begin() + row * 16;
       EXPECT_LT(relative_error(hidden.data() + row * 16, std::vector<double>(begin, begin + 16)),
                 forward_tolerance);
-      const json& labels = golden.at("labels").at(static_cast<std::size_t>(row / tokens));
+      const Json& labels = golden.at("labels").at(static_cast<std::size_t>(row / tokens));
       if (labels.at(static_cast<std::size_t>(row % tokens)) == ignored_label) continue;
       EXPECT_LT(
           relative_error(logits.data() + row * 32, expected.at("prediction_logits_labelled").at(labelled++)),
@@ -133,7 +133,7 @@ TEST_F(ForwardPass, PretrainingAgreesWithHuggingFaceInFullAndSparseAttention) {
 }
 
 TEST_F(ForwardPass, WithoutLabelsThereAreLogitsButNoLossAndNoGradients) {
-  json config = golden.at("config");
+  Json config = golden.at("config");
   config["architectures"] = {"BigBirdForPreTraining"};
   write_model(config, golden.at("parameters"));
   write_input({"input_ids", "attention_mask"});
@@ -158,7 +158,7 @@ TEST_F(ForwardPass, AnswersInPartsGiveTheLogitsOfEveryScoreAndType) {
   EXPECT_FALSE(out.has("loss"));
 
   Batch batch;
-  for (const json& row : golden.at("input_ids"))
+  for (const Json& row : golden.at("input_ids"))
     batch.append(row.get<std::vector<std::int32_t>>(), {}, config.block_size, 0);
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const auto mask = golden.at("attention_mask").at(s).get<std::vector<std::int64_t>>();

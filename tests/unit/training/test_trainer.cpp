@@ -7,6 +7,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
 #include "tests/unit/training/training_fixture.h"
 
@@ -58,10 +59,14 @@ class FinalOfARun : public TrainingTest {
     if (checkpoint.empty()) {
       model.set_parameters(initial_parameters(model.layout(), config_, 1));
     } else {
-      load_checkpoint(checkpoint, model, optimizer);
+      load_weights(checkpoint, model);
     }
+    std::optional<WeightAverage> average;
+    if (decay_ > 0) average.emplace(*backend_, model, decay_);
+    if (!checkpoint.empty()) load_training_state(checkpoint, model, optimizer, average.has_value());
     options_.steps = steps;
-    return train(model, optimizer, ToldLosses(batch, std::move(losses)), run, options_, state);
+    return train(model, optimizer, ToldLosses(batch, std::move(losses)), run, options_, state,
+                 average ? &*average : nullptr);
   }
   std::vector<float> weights(const std::string& folder) const {
     return load_model(path(folder), HeadType::classification, 1, 2).parameters;
@@ -71,6 +76,19 @@ class FinalOfARun : public TrainingTest {
   }
 
   ModelConfig config_ = tiny_config();
+  // The weights that a run with an average goes on with.
+  std::vector<float> trained(const std::string& checkpoint) const {
+    const SafetensorsFile file(path(checkpoint + "/optimizer.safetensors"));
+    const ParameterLayout layout(config_);
+    std::vector<float> all;
+    for (const TensorSpec& tensor : layout.tensors()) {
+      const std::vector<float> values = file.floats("trained." + tensor.name);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  double decay_ = 0;  // of a moving average of the weights; 0: none
   TrainerOptions options_;
 };
 
@@ -125,6 +143,49 @@ TEST_F(FinalOfARun, IsTheSameOfARunThatWasStoppedAndWentOn) {
   EXPECT_EQ(weights("parts/final"), weights("whole/final"));
   EXPECT_EQ(weights("parts/checkpoint-6"), weights("whole/checkpoint-6"));
   EXPECT_EQ(kept("parts"), (std::vector<std::uint64_t>{2, 6}));
+}
+
+// The plain loop over the weights that lie beside the moments, from what the same run without an average has.
+TEST_F(FinalOfARun, IsTheMovingAverageWhereOneIsKept) {
+  options_.keep_last = 0;
+  go_on("plain", 6, {6, 5, 4, 3, 2, 1});
+  decay_ = 0.3;
+  const TrainingSummary summary = go_on("run", 6, {6, 5, 4, 3, 2, 7});
+  EXPECT_EQ(summary.final_step, 5u);
+  const ParameterLayout layout(config_);
+  const std::vector<float> start = initial_parameters(layout, config_, 1);
+  std::vector<double> expected(start.begin(), start.end());
+  for (int t = 1; t <= 6; ++t) {
+    const std::string checkpoint = "/checkpoint-" + std::to_string(t);
+    const std::vector<float> weights_now = trained("run" + checkpoint);
+    EXPECT_EQ(weights_now, weights("plain" + checkpoint)) << "training does not see the average";
+    const double decay = std::min(0.3, (1.0 + t) / (10.0 + t));
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] = decay * expected[i] + (1 - decay) * static_cast<double>(weights_now[i]);
+    const std::vector<float> average = weights("run" + checkpoint);
+    ASSERT_EQ(average.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(static_cast<double>(average[i]), expected[i], 1e-6 * (1 + std::abs(expected[i]))) << t;
+    }
+    EXPECT_NE(average, weights_now);
+  }
+  EXPECT_EQ(weights("run/final"), weights("run/checkpoint-5"));
+
+  // Stopped and gone on with: the same bytes. Where the last state is kept, that is the average too.
+  go_on("parts", 3, {6, 5, 4});
+  go_on("parts", 6, {3, 2, 7});
+  EXPECT_EQ(weights("parts/checkpoint-6"), weights("run/checkpoint-6"));
+  EXPECT_EQ(trained("parts/checkpoint-6"), trained("run/checkpoint-6"));
+  EXPECT_EQ(weights("parts/final"), weights("run/final"));
+  options_.final_is_best = false;
+  go_on("last", 6, {6, 5, 4, 3, 2, 7});
+  EXPECT_EQ(weights("last/final"), weights("run/checkpoint-6"));
+}
+
+TEST(WeightAverage, HoldsOnLessInTheFirstUpdates) {
+  EXPECT_DOUBLE_EQ(average_decay_at(0.99, 1), 2.0 / 11.0);
+  EXPECT_DOUBLE_EQ(average_decay_at(0.99, 100), 101.0 / 110.0);
+  EXPECT_DOUBLE_EQ(average_decay_at(0.99, 1000), 0.99);
 }
 
 // Five sequences an update, in micro-batches of `most`.

@@ -296,6 +296,8 @@ TEST(RunOptions, WhatIsOutOfRangeIsNamedByItsField) {
   EXPECT_EQ(message([](RunOptions& o) { o.learning_rate = 1; }),
             "`learning_rate` 1: must lie between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.dropout = 1; }), "`dropout` 1: must lie between 0 and 1");
+  EXPECT_EQ(message([](RunOptions& o) { o.average_decay = 1; }),
+            "`average_decay` 1: must lie between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta1 = 1; }), "`beta1` 1: must lie between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.optimizer.beta2 = -1; }), "`beta2` -1: must lie between 0 and 1");
   EXPECT_EQ(message([](RunOptions& o) { o.optimizer.epsilon = -1; }), "`epsilon` -1: must not be negative");

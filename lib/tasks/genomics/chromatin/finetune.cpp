@@ -84,7 +84,7 @@ ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelCon
   card.use = fmt::format(
       "Output k is the sigmoid of logit k, profile k of profiles.tsv. Use: `bigbird chromatin predict -m "
       "FOLDER ...`. The probabilities are not calibrated: with positives weighted by {:g} their log odds are "
-      "higher by about {:.2f}.\n",
+      "higher by about {:.2f}. `bigbird chromatin calibrate` fits them.\n",
       options.positive_weight, std::log(options.positive_weight));
   return card;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <numeric>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -134,14 +135,8 @@ class BedTargets : public PredictionTargets {
 
 class DatasetTargets : public PredictionTargets {
  public:
-  DatasetTargets(const ChromatinDataset& data, std::optional<Split> split)
-      : data_(data), fasta_(data.fasta().clone()) {
-    if (split) {
-      rows_ = data.rows(*split);
-    } else {
-      for (std::size_t i = 0; i < data.bins().size(); ++i) rows_.push_back(static_cast<std::uint32_t>(i));
-    }
-  }
+  DatasetTargets(const ChromatinDataset& data, std::vector<std::uint32_t> rows)
+      : data_(data), fasta_(data.fasta().clone()), rows_(std::move(rows)) {}
 
   bool next(PredictedRow& row, std::string& sequence) override {
     if (next_ == rows_.size()) return false;
@@ -185,6 +180,19 @@ std::unique_ptr<PredictionTargets> bed_targets(const std::string& bed, const std
 
 std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data, std::optional<Split> split,
                                                    const std::optional<ModelWindow>& window) {
+  std::vector<std::uint32_t> rows;
+  if (split) {
+    rows = data.rows(*split);
+  } else {
+    rows.resize(data.bins().size());
+    std::iota(rows.begin(), rows.end(), 0U);
+  }
+  return dataset_targets(data, std::move(rows), window);
+}
+
+std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data,
+                                                   std::vector<std::uint32_t> rows,
+                                                   const std::optional<ModelWindow>& window) {
   if (window && *window != data.window()) {
     throw_bad_input(
         fmt::format("{}: windows of {} bp with the bin at {}, the model's have {} bp with the target at {}",
@@ -192,7 +200,7 @@ std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data,
                     window->target_offset),
         "build the data set with the window of the model");
   }
-  return std::make_unique<DatasetTargets>(data, split);
+  return std::make_unique<DatasetTargets>(data, std::move(rows));
 }
 
 void PredictionCounts::add(const PredictedRow& row) {

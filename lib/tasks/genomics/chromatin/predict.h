@@ -68,6 +68,10 @@ std::unique_ptr<PredictionTargets> bed_targets(const std::string& bed, const std
 // model.
 std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data, std::optional<Split> split,
                                                    const std::optional<ModelWindow>& window);
+// Those of some rows of its bins, in this order.
+std::unique_ptr<PredictionTargets> dataset_targets(const ChromatinDataset& data,
+                                                   std::vector<std::uint32_t> rows,
+                                                   const std::optional<ModelWindow>& window);
 
 struct PredictionCounts {
   std::uint64_t rows = 0;

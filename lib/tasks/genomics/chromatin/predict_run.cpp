@@ -45,16 +45,10 @@ std::string beside(const std::string& output, const std::string& variant) {
   return output.substr(0, output.rfind('.')) + "." + variant + ".npy";
 }
 
-// The mean over the first models and strands, summed in a fixed order.
-void add_means(const SequenceScores& scores, const Ensemble& of, const std::vector<std::size_t>& selected,
-               std::vector<float>& values) {
-  for (const std::size_t output : selected) {
-    double sum = 0;
-    for (std::size_t strand = 0; strand < of.strands; ++strand) {
-      for (std::size_t model = 0; model < of.models; ++model) sum += scores.at(model, strand, output);
-    }
-    values.push_back(static_cast<float>(sum / static_cast<double>(of.models * of.strands)));
-  }
+void add_means(const SequenceScores& scores, const CalibratedScores& calibrated, const Ensemble& of,
+               const std::vector<std::size_t>& selected, std::vector<float>& values) {
+  for (const std::size_t output : selected)
+    values.push_back(static_cast<float>(calibrated.mean(scores, of.models, of.strands, output)));
 }
 
 // What is known of a chunk: its rows, and of those that were scored the values, [ensembles, selected] each.
@@ -238,10 +232,11 @@ class ChunkTargets : public PredictionTargets {
 };
 
 ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts& facts,
-                      SequenceScorer& scorer) {
+                      SequenceScorer& scorer, const CalibratedScores& calibrated) {
   ShardHeader header;
   header.kind = chromatin_predict_kind;
   header.identity = scorer_identity(scorer);
+  header.identity["calibrated"] = calibrated.identity();
   header.identity["max_n"] = fmt::format("{}", options.max_n);
   header.identity["profiles"] = sha256_bytes(fmt::format("{}", fmt::join(options.columns.selected, ",")));
   header.identity["variants"] = options.variants ? "true" : "false";
@@ -253,7 +248,7 @@ ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts&
 }  // namespace
 
 PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, PredictionTargets& targets,
-                                       SequenceScorer& scorer) {
+                                       SequenceScorer& scorer, const CalibratedScores& calibrated) {
   const std::vector<Ensemble> ensembles = ensembles_of(options.variants, scorer);
   OutputFacts facts{options.format, options.columns, {}, {}, options.comments};
   if (is_track(options.format)) facts.contigs = targets.contigs();
@@ -261,7 +256,7 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
     if (!ensemble.name.empty()) facts.variants.push_back(ensemble.name);
   }
   PredictionCounts counts;
-  ChunkRun run(options.output, header_of(options, facts, scorer), options.input, options.work);
+  ChunkRun run(options.output, header_of(options, facts, scorer, calibrated), options.input, options.work);
   if (run.is_whole()) return counts;
   std::optional<PredictionFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
@@ -277,7 +272,7 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
                           made.rows.push_back(row);
                           if (scores == nullptr) return;
                           for (const Ensemble& ensemble : ensembles)
-                            add_means(*scores, ensemble, options.columns.selected, made.values);
+                            add_means(*scores, calibrated, ensemble, options.columns.selected, made.values);
                         });
       run.made(to_bytes(made));
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/chunked_outputs.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
@@ -28,9 +29,10 @@ struct ChromatinPredictOptions {
 };
 
 // Errors: as the targets; Error{bad_input} where there is nothing to predict, or no window could be scored (a
-// shard may be without one: the merge looks at all of them).
+// shard may be without one: the merge looks at all of them). Every matrix has the means that `calibrated`
+// gives.
 PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, PredictionTargets& targets,
-                                       SequenceScorer& scorer);
+                                       SequenceScorer& scorer, const CalibratedScores& calibrated);
 
 // The kind of such a run's shards (shard_file.h).
 inline constexpr const char* chromatin_predict_kind = "chromatin predict";

@@ -28,13 +28,17 @@ namespace {
 constexpr std::size_t windows_per_batch = 512;
 constexpr std::array<const char*, 3> side_names = {"train", "valid", "test"};
 
-// A promoter that is used, with its negative's place (its own window, except for genomic negatives).
+// A promoter that is used, with its genomic negative's place (its own window where none was asked for).
 struct Promoter {
   TssSite site;
   PlaceWindow window;
-  PlaceWindow negative;
+  PlaceWindow genomic;
   std::vector<std::uint64_t> sequences;  // keys of its own and of a genomic negative's
 };
+
+bool asks_for(const PromoterBuildOptions& options, NegativeKind kind) {
+  return std::find(options.negatives.begin(), options.negatives.end(), kind) != options.negatives.end();
+}
 
 class Builder {
  public:
@@ -49,7 +53,7 @@ class Builder {
     catalogue_ = read_tss(options_.tss, options_.chain, names_);
     summary_.rows = catalogue_.rows;
     choose_windows();
-    if (options_.negatives == NegativeKind::genomic) draw_negatives();
+    if (asks_for(options_, NegativeKind::genomic)) draw_negatives();
     if (options_.join && options_.split.unit == SplitUnit::chromosome) drop_repeated_sequences();
     count_dropped();
     const auto splits = split();
@@ -86,7 +90,7 @@ class Builder {
   // The reason why a site cannot be used, or empty.
   std::string place(Fasta& handle, Promoter& promoter) const {
     const TssSite& site = promoter.site;
-    promoter.window = promoter.negative = window_of(site);
+    promoter.window = promoter.genomic = window_of(site);
     if (promoter.window.begin < 0 || promoter.window.end > names_[site.contig].length)
       return "window beyond its contig";
     const std::string bases = fetch(handle, site, promoter.window);
@@ -154,13 +158,13 @@ class Builder {
       ++counts.by_gc_step[negatives[i]->gc_step];
       counts.overlapping += negatives[i]->overlapping ? 1 : 0;
       counts.mean_gc_difference += negatives[i]->gc - negatives[i]->promoter_gc;
-      promoters_[i].negative = {negatives[i]->begin, negatives[i]->end};
+      promoters_[i].genomic = {negatives[i]->begin, negatives[i]->end};
     }
     if (drawn > 0) counts.mean_gc_difference /= static_cast<double>(drawn);
     keep(std::vector<Promoter>(std::move(promoters_)), reasons);
     for_each_promoter(promoters_.size(), [&](Fasta& handle, std::size_t i) {
       Promoter& promoter = promoters_[i];
-      promoter.sequences.push_back(sequence_key(fetch(handle, promoter.site, promoter.negative)));
+      promoter.sequences.push_back(sequence_key(fetch(handle, promoter.site, promoter.genomic)));
     });
   }
 
@@ -199,7 +203,7 @@ class Builder {
       PromoterPlace& place =
           places.emplace_back(PromoterPlace{names_[site.contig].name, site.tss, site.strand, site.gene});
       if (!options_.join) continue;
-      place.windows = {promoter.window, promoter.negative};
+      place.windows = {promoter.window, promoter.genomic};
       place.sequences = promoter.sequences;
     }
     const std::vector<std::size_t> groups = group_promoters(places, options_.split.unit);
@@ -212,24 +216,24 @@ class Builder {
     return splits;
   }
 
-  std::pair<PromoterExample, PromoterExample> make_pair(Fasta& handle, const Promoter& promoter) const {
+  // A promoter, and its negatives behind it.
+  std::vector<PromoterExample> make_examples(Fasta& handle, const Promoter& promoter) const {
     const TssSite& site = promoter.site;
     const std::string& chrom = names_[site.contig].name;
-    PromoterExample positive{site.id,
-                             chrom,
-                             promoter.window.begin,
-                             promoter.window.end,
-                             site.strand,
-                             1,
-                             "",
-                             fetch(handle, site, promoter.window)};
-    PromoterExample negative{
-        site.id + ":negative", chrom, promoter.negative.begin, promoter.negative.end, site.strand, 0, "", ""};
-    CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site));
-    negative.sequence = options_.negatives == NegativeKind::genomic
-                            ? fetch(handle, site, promoter.negative)
-                            : make_negative(options_.negatives, positive.sequence, rng);
-    return {std::move(positive), std::move(negative)};
+    const PlaceWindow& window = promoter.window;
+    const bool several = options_.negatives.size() > 1;
+    std::vector<PromoterExample> examples = {
+        {site.id, chrom, window.begin, window.end, site.strand, 1, "", fetch(handle, site, window)}};
+    for (const NegativeKind kind : options_.negatives) {
+      const bool genomic = kind == NegativeKind::genomic;
+      const PlaceWindow& place = genomic ? promoter.genomic : window;
+      CounterRng rng(options_.seed, Purpose::promoter_negatives, negative_key(site));
+      std::string bases =
+          genomic ? fetch(handle, site, place) : make_negative(kind, examples.front().sequence, rng);
+      examples.push_back({negative_id(site.id, kind, several), chrom, place.begin, place.end, site.strand, 0,
+                          "", std::move(bases)});
+    }
+    return examples;
   }
 
   std::string side_file(const AtomicFolder& folder, std::size_t fold, const std::string& side) const {
@@ -249,21 +253,20 @@ class Builder {
     Progress progress("promoter build", promoters_.size(), "promoters");
     for (std::size_t first = 0; first < promoters_.size(); first += windows_per_batch) {
       throw_if_cancelled();
-      std::vector<std::pair<PromoterExample, PromoterExample>> pairs(
-          std::min(windows_per_batch, promoters_.size() - first));
-      kernels::parallel_for_worker(pairs.size(), [&](std::size_t i, int worker) {
-        pairs[i] = make_pair(handles_[static_cast<std::size_t>(worker)], promoters_[first + i]);
+      std::vector<std::vector<PromoterExample>> made(std::min(windows_per_batch, promoters_.size() - first));
+      kernels::parallel_for_worker(made.size(), [&](std::size_t i, int worker) {
+        made[i] = make_examples(handles_[static_cast<std::size_t>(worker)], promoters_[first + i]);
       });
-      for (std::size_t i = 0; i < pairs.size(); ++i) {
+      for (std::size_t i = 0; i < made.size(); ++i) {
         for (std::size_t fold = 0; fold < splits.size(); ++fold) {
           const std::string& side = splits[fold][first + i];
-          for (PromoterExample* example : {&pairs[i].first, &pairs[i].second}) {
-            example->split = side;
-            writers[fold][side]->write(*example);
+          for (PromoterExample& example : made[i]) {
+            example.split = side;
+            writers[fold][side]->write(example);
           }
         }
       }
-      progress.advance(pairs.size());
+      progress.advance(made.size());
     }
     for (auto& fold : writers) {
       for (auto& [side, writer] : fold) writer->close();
@@ -312,6 +315,8 @@ class Builder {
 };
 
 void check_options(const PromoterBuildOptions& options) {
+  if (options.negatives.empty())
+    throw_usage("no `negatives`", "give one kind or several, as in random+genomic");
   constexpr std::int64_t most = 10'000'000;
   const std::int64_t length = options.left + options.right;
   if (options.left < 0 || options.right < 1 || options.left > most || options.right > most || length < 20) {

@@ -1,5 +1,5 @@
-// `bigbird promoter build`: windows around transcription start sites, a negative for each, and a seeded
-// split.
+// `bigbird promoter build`: windows around transcription start sites, one or several negatives for each, and
+// a seeded split.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct PromoterBuildOptions {
   std::int64_t left = 5000;   // bases before the TSS on the sense strand
   std::int64_t right = 3000;  // bases from the TSS on, the TSS included
   double max_n = 0.05;        // windows with a larger fraction of N are dropped
-  NegativeKind negatives = NegativeKind::random;
+  std::vector<NegativeKind> negatives = {NegativeKind::random};  // one of each for every promoter
   std::int64_t min_distance = 5000;  // bp from a genomic negative to any TSS of the file
   double gc_tolerance = 0.02;        // of genomic negatives; see negatives_genomic.h
   SplitPlan split;
@@ -47,7 +47,7 @@ struct GenomicNegativeSummary {
 
 struct PromoterBuildSummary {
   std::int64_t rows = 0;       // in the TSS file
-  std::int64_t promoters = 0;  // used; as many negatives
+  std::int64_t promoters = 0;  // used; as many negatives of each kind
   std::int64_t groups = 0;     // of promoters that stay on one side together
   ReasonCounts dropped;        // rows
   GenomicNegativeSummary genomic;
@@ -58,13 +58,13 @@ struct PromoterBuildSummary {
 
 // The window of a TSS: [TSS - left, TSS + right) on +, [TSS - right + 1, TSS + left + 1) on -, always given
 // on the sense strand, so that the TSS is base `left` of the sequence. Writes train.tsv, valid.tsv, test.tsv
-// (with folds: fold1/train.tsv, ...), dropped.tsv and manifest.json; each negative follows its promoter. The
-// negative of a promoter is a function of the seed and of its place alone; a genomic one also of the other
-// promoters, which it avoids. A window that passes its contig's end or holds too many N is dropped and
-// counted; so is, when whole chromosomes are split, a promoter whose sequence stands on another chromosome
-// too. What was written is read back and must not leak (leaks.h). The folder appears whole or not at all.
-// Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a data set
-// that leaks.
+// (with folds: fold1/train.tsv, ...), dropped.tsv and manifest.json; negatives follow their promoter. The
+// negative of a promoter is a function of its kind, the seed and the promoter's place alone; a genomic one
+// also of the other promoters, which it avoids. A window that passes its contig's end or holds too many N is
+// dropped and counted; so is, when whole chromosomes are split, a promoter whose sequence stands on another
+// chromosome too. What was written is read back and must not leak (leaks.h). The folder appears whole or not
+// at all. Errors: as read_tss; sizes that are no window; nothing left; too few promoters for the split; a
+// data set that leaks.
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options);
 
 // manifest.json of such a folder.

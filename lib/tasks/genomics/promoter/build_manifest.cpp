@@ -1,6 +1,8 @@
 // manifest.json of a folder of promoter examples; see build.h.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "lib/tasks/genomics/promoter/build.h"
@@ -11,12 +13,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json negatives_json(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
-  Json json = {{"kind", negative_kind_name(options.negatives)}};
-  if (options.negatives == NegativeKind::random || options.negatives == NegativeKind::permute) {
+  const auto any = [&](std::initializer_list<NegativeKind> kinds) {
+    return std::find_first_of(options.negatives.begin(), options.negatives.end(), kinds.begin(),
+                              kinds.end()) != options.negatives.end();
+  };
+  Json json = {{"kind", negative_kinds_name(options.negatives)}};
+  if (any({NegativeKind::random, NegativeKind::permute})) {
     json["blocks"] = negative_blocks;
     json["blocks_changed"] = negative_blocks_changed;
   }
-  if (options.negatives == NegativeKind::genomic) {
+  if (any({NegativeKind::genomic})) {
     json["min_distance"] = options.min_distance;
     json["gc_tolerance"] = options.gc_tolerance;
     for (std::size_t step = 0; step < gc_steps.size(); ++step) {
@@ -41,6 +47,7 @@ Json leaks_json(const LeakReport& report) {
 }  // namespace
 
 std::string promoter_manifest(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
+  const auto kinds = static_cast<std::int64_t>(options.negatives.size());
   Json json;
   json["tss"] = options.tss;
   json["reference"] = options.fasta;
@@ -58,7 +65,7 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
   json["seed"] = options.seed;
   json["counts"] = {{"rows", summary.rows},
                     {"positives", summary.promoters},
-                    {"negatives", summary.promoters},
+                    {"negatives", summary.promoters * kinds},
                     {"dropped", summary.dropped.total()}};
   json["dropped"] = Json::object();
   for (const auto& [reason, count] : summary.dropped) json["dropped"][reason] = count;
@@ -67,7 +74,7 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
     for (const char* side : {"train", "valid", "test"}) {
       const auto found = summary.sides[fold].find(side);
       const std::int64_t count = found == summary.sides[fold].end() ? 0 : found->second;
-      sides[side] = {{"positives", count}, {"negatives", count}};
+      sides[side] = {{"positives", count}, {"negatives", count * kinds}};
     }
     sides["leaks"] = leaks_json(summary.leaks[fold]);
     json["splits"].push_back(sides);

@@ -14,7 +14,7 @@
 namespace bigbird {
 
 struct PromoterExample {
-  std::string id;  // of the promoter; its negative has ":negative" behind it
+  std::string id;  // of the promoter; those of its negatives: negative_id() (negatives.h)
   std::string chrom;
   std::int64_t start = 0;  // 0-based half-open window on the genome
   std::int64_t end = 0;

@@ -62,7 +62,6 @@ void say_shortened(const std::string& file, const EncodedWindows& windows, std::
                           file, windows.shortened, windows.sequences.size(), length));
 }
 
-// Windows 2 i and 2 i + 1 are promoter i and its negative of an epoch.
 ClassifiedSequence encoded_negative(const FreshNegatives& fresh, std::uint64_t epoch, std::uint64_t promoter,
                                     const Tokenizer& tokenizer, std::int64_t max_tokens) {
   ClassifiedSequence sequence;
@@ -70,8 +69,11 @@ ClassifiedSequence encoded_negative(const FreshNegatives& fresh, std::uint64_t e
   return sequence;
 }
 
-EncodedWindows with_fresh_negatives(const EncodedWindows& data, const FreshNegatives& fresh,
-                                    const Tokenizer& tokenizer, std::int64_t max_tokens) {
+// Windows 2 i and 2 i + 1 are promoter i and its negative of an epoch; behind them stand the negatives of the
+// data that stay (`kept`, of every window whether it does).
+EncodedWindows with_fresh_negatives(const EncodedWindows& data, const std::vector<bool>& kept,
+                                    const FreshNegatives& fresh, const Tokenizer& tokenizer,
+                                    std::int64_t max_tokens) {
   EncodedWindows windows{{}, data.longest, data.shortened, data.classes};
   for (const ClassifiedSequence& sequence : data.sequences) {
     if (sequence.label != 1) continue;
@@ -81,20 +83,37 @@ EncodedWindows with_fresh_negatives(const EncodedWindows& data, const FreshNegat
     windows.longest =
         std::max(windows.longest, static_cast<std::int64_t>(windows.sequences.back().ids.size()));
   }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) windows.sequences.push_back(data.sequences[i]);
+  }
   return windows;
 }
 
+// Whether a negative was taken from the genome: as its id tells, or where all are of one kind the manifest.
+bool is_genomic(const Window& window, const PromoterDataFacts& facts) {
+  if (window.label == 1) return false;
+  const std::optional<NegativeId> id = parse_negative_id(window.id);
+  if (!id) return false;
+  return id->kind ? *id->kind == NegativeKind::genomic
+                  : facts.negatives == negative_kind_name(NegativeKind::genomic);
+}
+
+// What the training side's negatives are, for people; empty: not known.
+std::string negatives_of(const PromoterFinetuneOptions& options, const Sides& sides, bool any_kept) {
+  if (!options.fresh_negatives) return sides.facts.negatives;
+  return fmt::format("{}, anew in each epoch{}", negative_kind_name(*options.fresh_negatives),
+                     any_kept ? "; genomic, as in the data" : "");
+}
+
 ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConfig& config,
-                         const Schedule& schedule, const EncodedWindows& train, const Sides& sides,
+                         const Schedule& schedule, const EncodedWindows& train, const std::string& negatives,
                          const kernels::Backend& backend) {
   std::vector<std::pair<std::string, std::string>> rows = {
       {"windows", fmt::format("{}; of classes 0, 1 ...: {}", train.sequences.size(),
                               class_counts(train, config.num_labels))}};
-  if (options.fresh_negatives) {
-    rows.emplace_back("negatives", fmt::format("{}, anew in each epoch; of validation: as in the data",
-                                               negative_kind_name(*options.fresh_negatives)));
-  } else if (!sides.facts.negatives.empty()) {
-    rows.emplace_back("negatives", sides.facts.negatives);
+  if (!negatives.empty()) {
+    rows.emplace_back("negatives",
+                      negatives + (options.fresh_negatives ? "; of validation: as in the data" : ""));
   }
   ModelCard card =
       finetune_card(options, config, schedule, backend, "BigBird promoter classifier, fine-tuned by bigbird",
@@ -102,7 +121,7 @@ ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConf
   if (config.num_labels == 2) card.use = "Class 1 is a promoter (or what the data called 1). ";
   card.use +=
       "Use: `bigbird promoter predict -m FOLDER windows.fa`. Probabilities are calibrated to the shares of "
-      "the classes in the training windows, not in a genome.\n";
+      "the classes in the training windows, not in a genome; `bigbird promoter calibrate` fits them to another.\n";
   return card;
 }
 
@@ -112,7 +131,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   check_run(options);
   const ModelFolder init(options.init);
   const Tokenizer& tokenizer = init.tokenizer();
-  const Sides sides = find_sides(options);
+  Sides sides = find_sides(options);
+  sides.train.positives_alone = options.fresh_negatives.has_value();
   const ModelConfig& stored = init.config();
   const std::int64_t most =
       options.length > 0 ? input_length(options, stored, 0) : stored.max_position_embeddings;
@@ -121,11 +141,14 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
                         const std::function<void(const Window&)>& seen) {
     return encode_labelled_windows(*read_labelled_windows(source), source.path, tokenizer, max_tokens, seen);
   };
+  const PromoterDataFacts train_facts = read_promoter_facts(sides.train);
   std::vector<std::string> promoters;
+  std::vector<bool> kept;  // of fresh negatives: the windows of class 0 that stay
   EncodedWindows train_windows = read(sides.train, most, [&](const Window& window) {
-    if (options.fresh_negatives && window.label != 1) return;
+    if (options.fresh_negatives) kept.push_back(is_genomic(window, train_facts));
+    if (options.fresh_negatives && window.label != 1 && !kept.back()) return;
     leaks.add("train", window);
-    if (!options.fresh_negatives) return;
+    if (!options.fresh_negatives || window.label != 1) return;
     if (*options.fresh_negatives != NegativeKind::dinucleotide && window.sequence.size() < negative_blocks) {
       throw_bad_input(fmt::format("{}: {}: a window of {} bases cannot be cut into {} blocks",
                                   sides.train.path, window.id, window.sequence.size(), negative_blocks),
@@ -140,7 +163,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
                       "`fresh_negatives` is for promoters (class 1) and what is none (class 0)");
     }
     fresh.emplace(*options.fresh_negatives, options.seed, std::move(promoters));
-    train_windows = with_fresh_negatives(train_windows, *fresh, tokenizer, most);
+    train_windows = with_fresh_negatives(train_windows, kept, *fresh, tokenizer, most);
   }
   const std::int64_t length = input_length(options, stored, train_windows.longest);
   const EncodedWindows valid_windows =
@@ -168,11 +191,10 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   config.input_length = length;
   validate(config, "the options of the model");
 
+  const bool any_kept = std::find(kept.begin(), kept.end(), true) != kept.end();
+  const std::string negatives = negatives_of(options, sides, any_kept);
   log_info(fmt::format("training examples of classes 0, 1 ...: {}{}", class_counts(train_windows, classes),
-                       options.fresh_negatives         ? fmt::format("; negatives: {}, anew in each epoch",
-                                                                     negative_kind_name(*options.fresh_negatives))
-                       : sides.facts.negatives.empty() ? ""
-                                                       : "; negatives: " + sides.facts.negatives));
+                       negatives.empty() ? "" : "; negatives: " + negatives));
   log_info(fmt::format("{} training and {} validation windows of {} tokens", train_windows.sequences.size(),
                        valid_windows.sequences.size(), config.input_length));
 
@@ -183,14 +205,14 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   task.validates = !valid_windows.sequences.empty();
   task.identity["data (training windows)"] = std::to_string(task.samples);
   task.extras.model_card = model_card(
-      describe_model(options, config, schedule_of(options, task.samples), train_windows, sides, backend));
+      describe_model(options, config, schedule_of(options, task.samples), train_windows, negatives, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
   ClassificationTask::Remake remake;
   if (fresh) {
     task.identity["fresh_negatives"] = negative_kind_name(*options.fresh_negatives);
     remake = [&fresh, &tokenizer, &config,
               samples = task.samples](const Draw& draw) -> std::optional<ClassifiedSequence> {
-      if (draw.sample % 2 == 0) return std::nullopt;
+      if (draw.sample % 2 == 0 || draw.sample >= 2 * fresh->promoters()) return std::nullopt;
       return encoded_negative(*fresh, draw.number / samples, draw.sample / 2, tokenizer, config.input_length);
     };
   }

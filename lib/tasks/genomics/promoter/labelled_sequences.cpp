@@ -195,7 +195,7 @@ class FastaPair : public WindowReader {
         log_warning(fmt::format("{}: {} letters other than A C G T N were read as N", name(),
                                 stream_.iupac_replaced()));
       }
-      if (label_ == 0) return false;
+      if (label_ == 0 || source_.negatives.empty()) return false;
       label_ = 0;
       stream_ = FastaStream(name());
     }
@@ -213,10 +213,18 @@ class FastaPair : public WindowReader {
   FastaRecord record_;
 };
 
+// The standard input is taken for a table: it cannot be looked at twice.
+bool is_fasta(const std::string& path) {
+  if (path == "-") return false;
+  char first = 0;
+  return InputStream(path).read(&first, 1) == 1 && first == '>';
+}
+
 }  // namespace
 
 std::unique_ptr<WindowReader> read_labelled_windows(const LabelledSource& source) {
-  if (source.negatives.empty()) return std::make_unique<TableWindows>(source.path);
+  if (source.negatives.empty() && !(source.positives_alone && is_fasta(source.path)))
+    return std::make_unique<TableWindows>(source.path);
   return std::make_unique<FastaPair>(source);
 }
 

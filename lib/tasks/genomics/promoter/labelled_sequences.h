@@ -14,7 +14,8 @@ namespace bigbird {
 // One side of a data set: a table, or a FASTA of class 1 with one of class 0.
 struct LabelledSource {
   std::string path;
-  std::string negatives;  // FASTA; empty: `path` is a table
+  std::string negatives = {};    // FASTA; empty: `path` is a table
+  bool positives_alone = false;  // `path` may be a FASTA without `negatives`: they are made of it
   bool empty() const { return path.empty(); }
 };
 

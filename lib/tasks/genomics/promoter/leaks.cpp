@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "lib/core/hash.h"
 #include "lib/core/names.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/tasks/genomics/promoter/negatives.h"
 
 namespace bigbird {
 namespace {
@@ -25,7 +27,6 @@ constexpr std::array<std::pair<Leak, const char*>, 5> leak_names{
      {Leak::reverse_complement, "reverse complement"},
      {Leak::overlapping_windows, "overlapping window"}}};
 
-constexpr std::string_view negative_suffix = ":negative";
 constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 
 // For each key the first example that has it, and the first one of another side than that: enough to find one
@@ -125,9 +126,9 @@ LeakReport LeakCheck::report() const {
     if (const std::size_t other = ids.elsewhere(example.id, example.side); other != nothing) {
       found(Leak::shared_promoter, i, other);
     }
-    if (!std::string_view(example.id).ends_with(negative_suffix)) continue;
-    const std::string promoter = example.id.substr(0, example.id.size() - negative_suffix.size());
-    if (const std::size_t other = ids.elsewhere(promoter, example.side); other != nothing) {
+    const std::optional<NegativeId> negative = parse_negative_id(example.id);
+    if (!negative) continue;
+    if (const std::size_t other = ids.elsewhere(negative->promoter, example.side); other != nothing) {
       found(Leak::parted_negative, i, other);
     }
   }

@@ -40,7 +40,7 @@ struct LeakReport {
 // sequence alone.
 class LeakCheck {
  public:
-  // Negatives are named after their promoter, with ":negative" behind.
+  // Negatives are named after their promoter (negative_id(), negatives.h).
   void add(const std::string& side, const Window& window);
   // Reads a whole file.
   void add_all(const std::string& side, WindowReader& windows);

@@ -20,6 +20,8 @@ constexpr std::array<std::pair<NegativeKind, const char*>, 4> kind_names{
      {NegativeKind::dinucleotide, "dinucleotide"},
      {NegativeKind::genomic, "genomic"}}};
 
+constexpr std::string_view negative_suffix = ":negative";
+
 constexpr std::string_view letters = "ACGTN";
 
 std::size_t code_of(char base) {
@@ -67,6 +69,48 @@ NegativeKind parse_negative_kind(std::string_view word) {
 
 const char* negative_kind_name(NegativeKind kind) {
   return find_name(kind_names, kind);
+}
+
+std::vector<NegativeKind> parse_negative_kinds(const std::string& words) {
+  std::vector<NegativeKind> kinds;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const std::size_t end = std::min(words.find('+', begin), words.size());
+    const NegativeKind kind = parse_negative_kind(std::string_view(words).substr(begin, end - begin));
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+      throw_usage("`negatives` " + words + ": names a kind twice",
+                  "give each kind once, as in random+genomic");
+    }
+    kinds.push_back(kind);
+    begin = end + 1;
+  }
+  return kinds;
+}
+
+std::string negative_kinds_name(const std::vector<NegativeKind>& kinds) {
+  std::string names;
+  for (const NegativeKind kind : kinds) {
+    names += names.empty() ? "" : "+";
+    names += negative_kind_name(kind);
+  }
+  return names;
+}
+
+std::string negative_id(const std::string& promoter, NegativeKind kind, bool several) {
+  std::string id = promoter + std::string(negative_suffix);
+  if (several) id += std::string(":") + negative_kind_name(kind);
+  return id;
+}
+
+std::optional<NegativeId> parse_negative_id(std::string_view id) {
+  std::optional<NegativeKind> kind;
+  if (!id.ends_with(negative_suffix)) {
+    const std::size_t colon = id.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    kind = find_value(kind_names, id.substr(colon + 1));
+    id = id.substr(0, colon);
+    if (!kind || !id.ends_with(negative_suffix)) return std::nullopt;
+  }
+  return NegativeId{std::string(id.substr(0, id.size() - negative_suffix.size())), kind};
 }
 
 std::string replace_blocks(std::string_view window, CounterRng& rng) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/core/rng.h"
 
@@ -21,6 +23,18 @@ inline constexpr std::size_t negative_blocks_changed = 12;
 // "random", ...; Error{usage} for another word.
 NegativeKind parse_negative_kind(std::string_view word);
 const char* negative_kind_name(NegativeKind kind);
+// One or several, each once: "random", "random+genomic". Error{usage} for others.
+std::vector<NegativeKind> parse_negative_kinds(const std::string& words);
+std::string negative_kinds_name(const std::vector<NegativeKind>& kinds);
+
+// The id of a promoter's negative: "ID:negative", or, of a promoter with several, "ID:negative:KIND".
+std::string negative_id(const std::string& promoter, NegativeKind kind, bool several);
+struct NegativeId {
+  std::string promoter;
+  std::optional<NegativeKind> kind;  // where the id tells
+};
+// Nothing for an id that is no negative's.
+std::optional<NegativeId> parse_negative_id(std::string_view id);
 
 // The window is cut into 20 equal blocks; what is left over when the length is not a multiple of 20 stays as
 // it is at the 3' end. Which 12 blocks change, and how, is drawn from `rng`; the other 8 stay in place.

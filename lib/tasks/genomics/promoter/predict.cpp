@@ -39,6 +39,12 @@ std::size_t classes_of(const SequenceScorer& scorer) {
 
 std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, double max_n,
                                const std::function<void(const Window&, std::span<const double>)>& row) {
+  return predict_promoters(scorer, CalibratedScores(CalibrationMethod::none, scorer), windows, max_n, row);
+}
+
+std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& calibrated,
+                               WindowReader& windows, double max_n,
+                               const std::function<void(const Window&, std::span<const double>)>& row) {
   std::int64_t count = 0, cut = 0, left_out = 0;
   // All windows that have no row yet, in order; those that are scored get their scores in the same order.
   std::deque<std::pair<Window, bool>> waiting;
@@ -55,7 +61,7 @@ std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, do
   const auto give_scored = [&](const SequenceScores& scores) {
     give_unscored();
     for (std::size_t output = 0; output < probabilities.size(); ++output)
-      probabilities[output] = scores.mean(output);
+      probabilities[output] = calibrated.mean(scores, output);
     give(probabilities);
     give_unscored();
   };

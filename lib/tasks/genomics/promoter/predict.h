@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 
+#include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/sequence_scorer.h"
 #include "lib/tasks/windows.h"
 
@@ -22,6 +23,10 @@ std::size_t classes_of(const SequenceScorer& scorer);
 // larger fraction of N than max_n are not scored: their row has none. Windows with more tokens than a model
 // takes are cut at their right end; both are counted, each in one warning.
 std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, double max_n,
+                               const std::function<void(const Window&, std::span<const double>)>& row);
+// The same with calibrated means.
+std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& calibrated,
+                               WindowReader& windows, double max_n,
                                const std::function<void(const Window&, std::span<const double>)>& row);
 
 }  // namespace bigbird

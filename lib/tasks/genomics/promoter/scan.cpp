@@ -20,6 +20,7 @@
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
+#include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/chunk_run.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/promoter/tss.h"
@@ -128,7 +129,8 @@ class Scanner {
         fasta_(options.fasta),
         names_(fasta_.contigs()),
         regions_(regions_of(options, names_)),
-        scorer_({options.models, Strands::forward, options.batch}, backend) {
+        scorer_({options.models, Strands::forward, options.batch}, backend),
+        calibrated_(options.calibrated, scorer_) {
     choose_window();
   }
 
@@ -239,7 +241,9 @@ class Scanner {
       for (std::size_t i = 0; i < options_.models.size(); ++i) {
         provenance.inputs.push_back({"model", options_.models[i], scorer_.digests()[i]});
       }
+      calibrated_.add_to(provenance);
       facts.comments = provenance_lines(provenance);
+      calibrated_.add_to(facts.comments);
       facts.provenance = provenance_json(provenance);
     }
     return facts;
@@ -250,6 +254,7 @@ class Scanner {
     header.kind = promoter_scan_kind;
     header.identity = scorer_identity(scorer_);
     header.identity["strands"] = facts.strands;
+    header.identity["calibrated"] = calibrated_.identity();
     header.identity["reference"] = genome_fingerprint(options_.fasta);
     header.identity["left"] = std::to_string(left_);
     header.identity["right"] = std::to_string(right_);
@@ -347,8 +352,8 @@ class Scanner {
       ++chunk.windows;
       const auto scores = item.scores;
       const std::size_t strand = item.strand;
-      scorer_.add(std::move(item.encoded), [&chunk, scores, strand](const SequenceScores& result) {
-        (strand == 0 ? scores->at.plus : scores->at.minus) = result.mean_of_models(0, 0);
+      scorer_.add(std::move(item.encoded), [this, &chunk, scores, strand](const SequenceScores& result) {
+        (strand == 0 ? scores->at.plus : scores->at.minus) = calibrated_.mean(result, 0);
         if (--scores->missing == 0) chunk.positions.push_back(scores->at);
       });
     }
@@ -359,6 +364,7 @@ class Scanner {
   ContigNames names_;
   std::vector<Region> regions_;
   SequenceScorer scorer_;
+  CalibratedScores calibrated_;
   Strands strands_ = Strands::both;
   std::int64_t left_ = 0;
   std::int64_t right_ = 0;

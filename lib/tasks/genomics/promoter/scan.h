@@ -8,6 +8,7 @@
 
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
+#include "lib/tasks/calibration.h"
 #include "lib/tasks/chunked_outputs.h"
 #include "lib/tasks/genomics/promoter/scan_files.h"
 #include "lib/tasks/sequence_runner.h"
@@ -24,8 +25,10 @@ struct PromoterScanOptions {
   std::int64_t left = -1;  // of the window, where the model does not tell; negative: not given
   std::int64_t right = -1;
   Strands strands = Strands::both;  // that are scored, each by itself
-  double max_n = 0.05;              // windows with a larger fraction of N are not scored
-  BatchSize batch;                  // run at once
+  // Of the score of each window, from the models' folders (calibrated_scores.h).
+  CalibrationMethod calibrated = CalibrationMethod::none;
+  double max_n = 0.05;  // windows with a larger fraction of N are not scored
+  BatchSize batch;      // run at once
 
   std::string output = "-";  // bedGraph, or bigWig by its suffix
   bool per_strand = false;   // a track for each strand too: "NAME.plus.SUFFIX", "NAME.minus.SUFFIX"

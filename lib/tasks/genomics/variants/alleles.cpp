@@ -51,22 +51,6 @@ SkipReason kind_of(const std::string& ref, const std::string& alt) {
   return SkipReason::none;
 }
 
-// Takes off the common end, then the common beginning; moves `begin` by the latter.
-bool trim(std::string& ref, std::string& alt, std::int64_t& begin) {
-  const std::size_t before = ref.size();
-  std::size_t end = 0;
-  const std::size_t shorter = std::min(ref.size(), alt.size());
-  while (end < shorter && ref[ref.size() - 1 - end] == alt[alt.size() - 1 - end]) ++end;
-  ref.resize(ref.size() - end);
-  alt.resize(alt.size() - end);
-  std::size_t front = 0;
-  while (front < std::min(ref.size(), alt.size()) && ref[front] == alt[front]) ++front;
-  ref.erase(0, front);
-  alt.erase(0, front);
-  begin += static_cast<std::int64_t>(front);
-  return ref.size() != before;
-}
-
 std::int64_t length_of(const std::string& text) {
   return static_cast<std::int64_t>(text.size());
 }
@@ -214,7 +198,7 @@ PlacedAllele AlleleJudge::judge_allele(const VcfRecord& record, const std::strin
       std::string changed_ref = resolved;
       std::string changed_alt = alt;
       std::int64_t ignored = 0;
-      trim(changed_ref, changed_alt, ignored);
+      trim_alleles(changed_ref, changed_alt, ignored);
       const std::int64_t alt_end = begin + length_of(alt);
       if (changed_alt.empty() || alt_end > length || bases(*contig, begin, alt_end) != alt)
         return skipped(SkipReason::ref_mismatch);
@@ -223,7 +207,7 @@ PlacedAllele AlleleJudge::judge_allele(const VcfRecord& record, const std::strin
     }
   }
   if (allele.ref == allele.alt) return skipped(SkipReason::alt_is_ref);  // through n_matches
-  if (trim(allele.ref, allele.alt, allele.begin)) allele.flags |= flag_trimmed;
+  if (trim_alleles(allele.ref, allele.alt, allele.begin)) allele.flags |= flag_trimmed;
   place(allele, overlay, begin, shift);
   return allele;
 }

@@ -1,6 +1,9 @@
 // Letters of alleles: bases, and the IUPAC codes that stand for several.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -43,6 +46,23 @@ inline bool is_iupac(std::string_view text) {
 constexpr bool code_holds(char code, char base) {
   const unsigned held = iupac_bases(base);
   return held != 0 && (iupac_bases(code) & held) == held;
+}
+
+// Takes off the common end, then the common beginning; moves `begin` by the latter. False where there was
+// neither.
+inline bool trim_alleles(std::string& ref, std::string& alt, std::int64_t& begin) {
+  const std::size_t before = ref.size();
+  std::size_t end = 0;
+  const std::size_t shorter = std::min(ref.size(), alt.size());
+  while (end < shorter && ref[ref.size() - 1 - end] == alt[alt.size() - 1 - end]) ++end;
+  ref.resize(ref.size() - end);
+  alt.resize(alt.size() - end);
+  std::size_t front = 0;
+  while (front < std::min(ref.size(), alt.size()) && ref[front] == alt[front]) ++front;
+  ref.erase(0, front);
+  alt.erase(0, front);
+  begin += static_cast<std::int64_t>(front);
+  return ref.size() != before;
 }
 
 }  // namespace bigbird

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
@@ -16,6 +18,7 @@ namespace bigbird {
 namespace {
 
 constexpr const char* tensor_name = "effect_sizes";
+constexpr const char* tracks_tensor_name = "track_values";
 constexpr const char* kind = "bigbird variant background 1";
 // Variants of a tile: what one profile has of it is a piece of 16 KiB.
 constexpr std::size_t tile_rows = 4096;
@@ -25,6 +28,40 @@ constexpr std::size_t sorted_at_once = std::size_t{1} << 26;
 std::string entry(const SafetensorsFile& file, const char* key) {
   const auto found = file.metadata().find(key);
   return found == file.metadata().end() ? std::string() : found->second;
+}
+
+// "PHYLOP:0a1b..,GERP:2c.." as a list.
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+  return text;
+}
+
+std::string name_of_track(const std::string& identity) {
+  return identity.substr(0, identity.find(':'));
+}
+
+std::string names_of_tracks(const std::vector<std::string>& identities) {
+  std::string names;
+  for (const std::string& identity : identities)
+    names += (names.empty() ? "" : ", ") + name_of_track(identity);
+  return names.empty() ? "none" : names;
+}
+
+// The fraction of the row that is left behind `place`.
+double share_from(std::span<const float> row, std::span<const float>::iterator place) {
+  const auto count = row.end() - place;
+  return count == 0 ? smallest_e_value : static_cast<double>(count) / static_cast<double>(row.size());
 }
 
 }  // namespace
@@ -54,14 +91,46 @@ VariantBackground::VariantBackground(const std::string& path, std::size_t profil
   sizes_ = file_.float_view(tensor_name);
   variants_ = info.shape[1];
   digest_ = entry(file_, "digest");
+  match_tracks(origin.tracks);
+}
+
+void VariantBackground::match_tracks(const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  const std::string& path = file_.path();
+  const char* remedy = "make it with `bigbird variants background` and the same tracks (`track`)";
+  const std::vector<std::string> stored = split_list(entry(file_, "tracks"));
+  for (const std::string& identity : wanted) {
+    const auto found = std::find_if(stored.begin(), stored.end(), [&](const std::string& of) {
+      return name_of_track(of) == name_of_track(identity);
+    });
+    if (stored.size() != wanted.size() || found == stored.end()) {
+      throw_bad_input(fmt::format("{}: made with other tracks ({}), not with {}", path,
+                                  names_of_tracks(stored), names_of_tracks(wanted)),
+                      remedy);
+    }
+    if (*found != identity) {
+      throw_bad_input(fmt::format("{}: made with another file of track {}", path, name_of_track(identity)),
+                      remedy);
+    }
+    const auto count = static_cast<std::size_t>(variants_);
+    const std::span<const float> values = file_.float_view(tracks_tensor_name);
+    if (values.size() != stored.size() * count) {
+      throw_bad_input(path + ": track_values is no matrix [tracks, variants]", remedy);
+    }
+    tracks_.push_back(values.subspan(static_cast<std::size_t>(found - stored.begin()) * count, count));
+  }
 }
 
 double VariantBackground::e_value(std::size_t profile, float effect_size) const {
   const auto count = static_cast<std::size_t>(variants_);
   const std::span<const float> row = sizes_.subspan(profile * count, count);
-  const auto larger = row.end() - std::upper_bound(row.begin(), row.end(), effect_size);
-  if (larger == 0) return smallest_e_value;
-  return static_cast<double>(larger) / static_cast<double>(count);
+  return share_from(row, std::upper_bound(row.begin(), row.end(), effect_size));
+}
+
+double VariantBackground::track_e_value(std::size_t track, float value) const {
+  if (std::isnan(value)) return 1;
+  const std::span<const float> row = tracks_[track];
+  return share_from(row, std::lower_bound(row.begin(), row.end(), value));
 }
 
 BackgroundWriter::BackgroundWriter(const std::string& path, std::size_t profiles)
@@ -69,8 +138,13 @@ BackgroundWriter::BackgroundWriter(const std::string& path, std::size_t profiles
   tile_.reserve(tile_rows * profiles_);
 }
 
-void BackgroundWriter::add(std::span<const float> sizes) {
+void BackgroundWriter::add(std::span<const float> sizes, std::span<const float> tracks) {
   tile_.insert(tile_.end(), sizes.begin(), sizes.end());
+  tracks_.resize(tracks.size());
+  for (std::size_t track = 0; track < tracks.size(); ++track) {
+    const float value = tracks[track];
+    tracks_[track].push_back(std::isnan(value) ? -std::numeric_limits<float>::infinity() : value);
+  }
   ++variants_;
   if (tile_.size() == tile_rows * profiles_) write_tile();
 }
@@ -114,16 +188,28 @@ void BackgroundWriter::commit(const BackgroundOrigin& origin, std::map<std::stri
     digest.update(values.data(), values.size() * sizeof(float));
   }
   sorted.commit();
+  std::vector<float> track_values;  // [tracks, variants]
+  for (std::vector<float>& row : tracks_) {
+    std::sort(row.begin(), row.end());
+    track_values.insert(track_values.end(), row.begin(), row.end());
+  }
+  digest.update(track_values.data(), track_values.size() * sizeof(float));
   const MappedFile bytes(scratch_.file("sorted"));
   metadata["kind"] = kind;
   metadata["models"] = origin.models;
   metadata["windows"] = origin.windows;
   metadata["variants"] = std::to_string(variants_);
   metadata["digest"] = digest.finish();
-  write_safetensors(
-      path_,
-      {{tensor_name, TensorType::f32, {static_cast<std::int64_t>(profiles_), variants_}, bytes.data()}},
-      metadata);
+  std::vector<TensorToWrite> tensors = {
+      {tensor_name, TensorType::f32, {static_cast<std::int64_t>(profiles_), variants_}, bytes.data()}};
+  if (!tracks_.empty()) {
+    metadata["tracks"] = joined(origin.tracks);
+    tensors.push_back({tracks_tensor_name,
+                       TensorType::f32,
+                       {static_cast<std::int64_t>(tracks_.size()), variants_},
+                       track_values.data()});
+  }
+  write_safetensors(path_, tensors, metadata);
 }
 
 }  // namespace bigbird

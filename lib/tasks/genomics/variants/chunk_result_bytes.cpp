@@ -17,6 +17,8 @@ void put_allele(ChunkBytesWriter& bytes, const AlleleResult& allele) {
   bytes.put(allele.profile);
   bytes.put(allele.e_value);
   bytes.put(allele.functional);
+  bytes.put_all(allele.tracks);
+  bytes.put_all(allele.baselines);
   bytes.put_all(allele.groups);
   bytes.put_all(allele.values);
 }
@@ -31,6 +33,8 @@ void take_allele(ChunkBytesReader& bytes, AlleleResult& allele) {
   bytes.take(allele.profile);
   bytes.take(allele.e_value);
   bytes.take(allele.functional);
+  bytes.take_all(allele.tracks);
+  bytes.take_all(allele.baselines);
   bytes.take_all(allele.groups);
   bytes.take_all(allele.values);
 }

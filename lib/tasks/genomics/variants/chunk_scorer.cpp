@@ -147,6 +147,7 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
     }
   });
 
+  if (options_.baselines != nullptr) options_.baselines->prepare(records);
   result.records.resize(records.size());
   std::unordered_map<std::string_view, std::size_t> known;
   const auto window_of = [&](std::string_view sequence) {
@@ -168,6 +169,9 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
         kept.n_share = std::max(kept.n_share, static_cast<float>(one.n_share));
       }
       if (kept.reason != SkipReason::none) continue;
+      if (options_.baselines != nullptr)
+        kept.baselines = options_.baselines->values(records[record], records[record].alts[allele]);
+      if (options_.tracks != nullptr) kept.tracks = options_.tracks->values(shifted[0][allele]);
       Job job{&kept, &records[record], {}};
       std::size_t last = 0;
       for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
@@ -279,7 +283,11 @@ void ChunkScorer::reduce(const Job& job, const std::vector<Window>& windows) {
   }
   if (background_ != nullptr) {
     result.e_value = static_cast<float>(*std::min_element(e_values_.begin(), e_values_.end()));
-    result.functional = static_cast<float>(functional_score(e_values_));
+    track_e_values_.clear();
+    for (std::size_t track = 0; track < result.tracks.size(); ++track)
+      track_e_values_.push_back(background_->track_e_value(track, result.tracks[track]));
+    for (const double value : track_e_values_) result.tracks.push_back(static_cast<float>(value));
+    result.functional = static_cast<float>(functional_score(e_values_, track_e_values_));
   }
   result.groups.reserve(groups_.size());
   for (const ProfileGroup& group : groups_) {

@@ -15,6 +15,8 @@
 #include "lib/tasks/effect_scores.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/background.h"
+#include "lib/tasks/genomics/variants/baselines.h"
+#include "lib/tasks/genomics/variants/tracks.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_scorer.h"
 
@@ -49,6 +51,9 @@ struct AlleleResult {
   std::int32_t profile = -1;
   float e_value = 0;     // the smallest of all profiles
   float functional = 0;  // functional_score
+  // Of each track its value, NaN for none; with a background the E-values of the tracks behind them.
+  std::vector<float> tracks;
+  std::vector<float> baselines;  // of each score of another tool, NaN for none
   std::vector<GroupSummary> groups;
   // [written profiles, values_per_profile]: REF, ALT, diff, logFC and, with a background, E.
   std::vector<float> values;
@@ -65,6 +70,9 @@ struct ChunkScorerOptions {
   VariantWindows windows;
   std::vector<std::size_t> written;  // profiles whose numbers are kept
   bool keep_groups = true;
+  // None; else as long-lived as the scorer.
+  AlleleTracks* tracks = nullptr;
+  AlleleBaselines* baselines = nullptr;
 };
 
 class ChunkScorer {
@@ -95,7 +103,7 @@ class ChunkScorer {
   std::vector<std::int64_t> shifts_;
   std::vector<ProfileGroup> groups_;
   std::vector<float> differences_, log_fold_changes_;  // [profiles], scratch of reduce
-  std::vector<double> e_values_;
+  std::vector<double> e_values_, track_e_values_;
 };
 
 }  // namespace bigbird

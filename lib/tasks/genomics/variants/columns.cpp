@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <limits>
+
+#include "lib/core/error.h"
 
 namespace bigbird {
 namespace {
@@ -30,7 +33,9 @@ std::string plain(std::string text) {
 }  // namespace
 
 VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::vector<ProfileGroup>& groups,
-                               const std::vector<std::size_t>& written, std::size_t values_per_profile)
+                               const std::vector<std::size_t>& written, std::size_t values_per_profile,
+                               const std::vector<std::string>& tracks,
+                               const std::vector<std::string>& baselines)
     : groups_(groups.size()),
       written_values_(written.size() * values_per_profile),
       background_(values_per_profile > 4) {
@@ -52,8 +57,21 @@ VariantColumns::VariantColumns(const std::vector<Profile>& profiles, const std::
     add("E", "Float",
         "Smallest E-value of all profiles: share of background variants with a larger |logFC * diff|, 1e-06 "
         "for none");
-    add("FUNSIG", "Float", "exp(mean of ln E over the profiles), without conservation; smaller is stronger");
+    add("FUNSIG", "Float",
+        tracks.empty() ? "exp(mean of ln E over the profiles), without conservation; smaller is stronger"
+                       : "exp(mean of ln E over the profiles + mean of ln E over the tracks); smaller is "
+                         "stronger");
   }
+  for (const std::string& id : tracks)
+    add("TRACK_" + id, "Float", "Mean of track " + id + " over the bases that ALT changes");
+  if (background_) {
+    for (const std::string& id : tracks) {
+      add("E_TRACK_" + id, "Float",
+          "E-value of track " + id +
+              ": share of background variants with at least this value, 1e-06 for none; 1 without a value");
+    }
+  }
+  for (const std::string& id : baselines) add("BASELINE_" + id, "Float", "Of another tool: " + id);
   add("TOKENS", "Float",
       "Share of tokens that differ between the REF and ALT windows, forward strand: 1 - longest common "
       "subsequence / longer sequence");
@@ -76,6 +94,9 @@ void VariantColumns::add(const std::string& id, const std::string& type, const s
   fields_.push_back({"BB_" + id, "A", type, description});
   std::string name = id;
   for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
+    throw_usage("two columns would be called " + name, "name the tracks in another way: `track` NAME=FILE");
+  }
   names_.push_back(std::move(name));
 }
 
@@ -102,6 +123,8 @@ std::vector<ColumnValue> VariantColumns::values(const AlleleResult& allele) cons
     values.emplace_back(allele.e_value);
     values.emplace_back(allele.functional);
   }
+  for (const float value : allele.tracks) values.emplace_back(value);
+  for (const float value : allele.baselines) values.emplace_back(value);
   values.emplace_back(allele.token_share);
   values.emplace_back(allele.n_share);
   const std::string flags = flags_text(allele.flags);

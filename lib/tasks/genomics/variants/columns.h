@@ -20,9 +20,11 @@ using ColumnValue = std::variant<float, std::int32_t, std::string>;
 class VariantColumns {
  public:
   // `written`: profiles that get columns of their own; values_per_profile 5 when there is a background, else
-  // 4.
+  // 4. `tracks`: AlleleTracks::ids, `baselines`: AlleleBaselines::ids. Error{usage} where a track's name
+  // makes two columns one.
   VariantColumns(const std::vector<Profile>& profiles, const std::vector<ProfileGroup>& groups,
-                 const std::vector<std::size_t>& written, std::size_t values_per_profile);
+                 const std::vector<std::size_t>& written, std::size_t values_per_profile,
+                 const std::vector<std::string>& tracks = {}, const std::vector<std::string>& baselines = {});
 
   // For the VCF header, in the order of values(): Number=A, one value for each ALT.
   const std::vector<VcfInfoField>& fields() const { return fields_; }

@@ -16,6 +16,7 @@
 #include "lib/io/genome/tabix.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/variants/background.h"
+#include "lib/tasks/genomics/variants/baselines.h"
 #include "lib/tasks/genomics/variants/chunk_result_bytes.h"
 #include "lib/tasks/genomics/variants/columns.h"
 #include "lib/tasks/genomics/variants/input.h"
@@ -44,6 +45,13 @@ std::unique_ptr<VariantBackground> open_background(const std::string& path, cons
   return std::make_unique<VariantBackground>(path, context.scorer.outputs(), context.origin);
 }
 
+std::unique_ptr<AlleleBaselines> open_baselines(const VariantRunOptions& options,
+                                                const ScoringContext& context) {
+  if (options.baselines.empty()) return nullptr;
+  return std::make_unique<AlleleBaselines>(options.baselines, options.baseline_columns, context.fasta,
+                                           context.contigs);
+}
+
 std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
                                          const std::vector<Profile>& profiles) {
   const bool matrices = options.format == VariantFormat::npy || options.format == VariantFormat::h5;
@@ -57,7 +65,8 @@ std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
 
 // What the scores depend on: a resumed run and the shards of a merge must agree in all of it.
 std::string run_json(const VariantRunOptions& options, const ScoringContext& context,
-                     const std::vector<std::size_t>& written, const VariantBackground* background) {
+                     const std::vector<std::size_t>& written, const VariantBackground* background,
+                     const AlleleBaselines* baselines) {
   nlohmann::ordered_json json;
   json["version"] = bigbird_version();
   json["precision"] = kernels::name_of(context.scorer.precision());
@@ -80,6 +89,8 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["pass_only"] = context.rules.pass_only;
   json["written_profiles"] = written;
   json["background_sha256"] = background == nullptr ? "" : background->digest();
+  json["tracks"] = context.origin.tracks;
+  json["baselines"] = baselines == nullptr ? std::vector<std::string>() : baselines->identities();
   json["calibrated"] = false;
   return json.dump(2);
 }
@@ -125,11 +136,17 @@ class VariantRun {
       : options_(options),
         context_(options.scoring, scorer),
         background_(open_background(options.background, context_)),
+        baselines_(open_baselines(options, context_)),
         written_(choose_profiles(options, scorer.profiles())),
-        chunk_scorer_(scorer, context_.fasta, context_.contigs,
-                      {context_.rules, context_.windows, written_, true}, background_.get()),
-        columns_(scorer.profiles(), chunk_scorer_.groups(), written_, chunk_scorer_.values_per_profile()),
-        summary_(empty_summary(options, run_json(options, context_, written_, background_.get()))),
+        chunk_scorer_(
+            scorer, context_.fasta, context_.contigs,
+            {context_.rules, context_.windows, written_, true, context_.tracks.get(), baselines_.get()},
+            background_.get()),
+        columns_(scorer.profiles(), chunk_scorer_.groups(), written_, chunk_scorer_.values_per_profile(),
+                 context_.tracks ? context_.tracks->ids() : std::vector<std::string>(),
+                 baselines_ ? baselines_->ids() : std::vector<std::string>()),
+        summary_(empty_summary(options,
+                               run_json(options, context_, written_, background_.get(), baselines_.get()))),
         finished_chunks_(open_finished_chunks(options, summary_)),
         input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
                options.scoring.chunk),
@@ -193,6 +210,7 @@ class VariantRun {
     const std::uint64_t alleles_before = tally.alleles;
     const std::uint64_t skipped_before = tally.skipped.total();
     context_.count(records, result, summary_.tally);
+    if (baselines_) summary_.tally.count_baselines(result.records, baselines_->ids());
     for (std::size_t record = 0; record < records.size(); ++record) {
       outputs_.write(records[record], result.records[record]);
     }
@@ -204,6 +222,7 @@ class VariantRun {
   const VariantRunOptions& options_;
   ScoringContext context_;
   std::unique_ptr<VariantBackground> background_;  // null without one
+  std::unique_ptr<AlleleBaselines> baselines_;     // null without any
   std::vector<std::size_t> written_;
   ChunkScorer chunk_scorer_;
   VariantColumns columns_;

@@ -16,9 +16,11 @@ namespace bigbird {
 
 struct VariantRunOptions {
   VariantScoringOptions scoring;
-  std::string background;  // file; empty for none
-  std::string profiles;    // as written_profiles takes them; empty: all of at most 8
-  std::string output;      // "-": stdout
+  std::string background;                     // file; empty for none
+  std::vector<std::string> baselines;         // files, as AlleleBaselines takes them
+  std::vector<std::string> baseline_columns;  // empty: all of them
+  std::string profiles;                       // as written_profiles takes them; empty: all of at most 8
+  std::string output;                         // "-": stdout
   VariantFormat format = VariantFormat::vcf;
   std::string report;  // as of report_prefix (outputs.h)
   Shard shard;         // of the chunks of records

@@ -28,7 +28,7 @@ bool next_records(VariantInput& input, std::uint64_t taken, std::uint64_t most,
   return true;
 }
 
-// Adds |logFC * diff| of every scored allele.
+// Adds |logFC * diff| and the tracks' values of every scored allele.
 void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t values_per_profile,
                  BackgroundWriter& writer) {
   std::vector<float> sizes(profiles);
@@ -39,7 +39,7 @@ void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t va
         const float* values = allele.values.data() + profile * values_per_profile;
         sizes[profile] = effect_size(values[2], values[3]);
       }
-      writer.add(sizes);
+      writer.add(sizes, allele.tracks);
     }
   }
 }
@@ -49,8 +49,9 @@ void add_effects(const ChunkResult& result, std::size_t profiles, std::size_t va
 VariantTally run_variant_background(const VariantBackgroundOptions& options, SequenceScorer& scorer) {
   const VariantScoringOptions& scoring = options.scoring;
   const ScoringContext context(scoring, scorer);
-  ChunkScorer chunk_scorer(scorer, context.fasta, context.contigs,
-                           {context.rules, context.windows, all_profiles(scorer), false}, nullptr);
+  ChunkScorer chunk_scorer(
+      scorer, context.fasta, context.contigs,
+      {context.rules, context.windows, all_profiles(scorer), false, context.tracks.get()}, nullptr);
   VariantInput input(scoring.input, scoring.regions, context.fasta, context.contigs, scoring.chunk);
   BackgroundWriter writer(options.output, scorer.outputs());
   VariantTally tally;

@@ -24,6 +24,9 @@ ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceSco
       windows(options.windows) {
   place_windows(rules, windows, scorer.window());
   origin = {joined(scorer.digests()), windows_text(rules, windows, scorer.strands_read())};
+  if (options.tracks.empty()) return;
+  tracks = std::make_unique<AlleleTracks>(options.tracks, contigs, options.fasta);
+  origin.tracks = tracks->identities();
 }
 
 void ScoringContext::count(const std::vector<VcfRecord>& records, const ChunkResult& result,

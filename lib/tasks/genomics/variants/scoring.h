@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "lib/tasks/genomics/variants/background.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/genomics/variants/summary.h"
+#include "lib/tasks/genomics/variants/tracks.h"
 #include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {
@@ -23,6 +25,7 @@ struct VariantScoringOptions {
   std::string input;  // "-": stdin
   std::vector<std::string> regions;
   std::string fasta;
+  std::vector<std::string> tracks;  // bigWig files, as named_path takes them
   AlleleRules rules;
   VariantWindows windows;
   std::uint64_t chunk = 1000;  // records
@@ -30,7 +33,7 @@ struct VariantScoringOptions {
 
 // A genome and the windows that the models take of it.
 struct ScoringContext {
-  // Errors: as Fasta and place_windows. The scorer lives as long as this object.
+  // Errors: as Fasta, place_windows and AlleleTracks. The scorer lives as long as this object.
   ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer);
 
   // Adds a scored chunk to the counts. Error{runtime} when a record or an allele has no result.
@@ -41,7 +44,8 @@ struct ScoringContext {
   ContigNames contigs;
   AlleleRules rules;  // with the windows filled in
   VariantWindows windows;
-  BackgroundOrigin origin;  // what a background must have been made with
+  std::unique_ptr<AlleleTracks> tracks;  // null without
+  BackgroundOrigin origin;               // what a background must have been made with
 };
 
 // Why a run that scored nothing is an error, with a hint that goes by its most frequent reason; nothing when

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
@@ -81,8 +82,22 @@ void VariantTally::add(const VariantTally& other) {
   skipped.add(other.skipped);
   for (const auto& [name, count] : other.unknown_contigs) unknown_contigs[name] += count;
   for (const auto& [name, count] : other.flags) flags[name] += count;
+  for (const auto& [name, count] : other.baselines) baselines[name] += count;
   passes += other.passes;
   passes_asked += other.passes_asked;
+}
+
+void VariantTally::count_baselines(const std::vector<std::vector<AlleleResult>>& of_records,
+                                   const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::uint64_t& found = baselines[names[i]];  // told even where it stays 0
+    for (const std::vector<AlleleResult>& record : of_records) {
+      found += static_cast<std::uint64_t>(
+          std::count_if(record.begin(), record.end(), [&](const AlleleResult& allele) {
+            return i < allele.baselines.size() && !std::isnan(allele.baselines[i]);
+          }));
+    }
+  }
 }
 
 std::string summary_json(const VariantSummary& summary) {
@@ -96,6 +111,7 @@ std::string summary_json(const VariantSummary& summary) {
   for (const auto& [reason, count] : tally.skipped) json["reasons"][reason] = count;
   json["unknown_contigs"] = tally.unknown_contigs;
   json["flags"] = tally.flags;
+  if (!tally.baselines.empty()) json["baselines"] = tally.baselines;
   json["forward_passes"] = {{"done", tally.passes}, {"saved", tally.passes_asked - tally.passes}};
   json["input"] = {{"records", summary.input_records},
                    {"sha256", summary.input_digest},
@@ -129,6 +145,8 @@ VariantSummary read_variant_summary(const std::string& path) {
     }
     tally.unknown_contigs = json.at("unknown_contigs").get<std::map<std::string, std::uint64_t>>();
     tally.flags = json.at("flags").get<std::map<std::string, std::uint64_t>>();
+    if (json.contains("baselines"))
+      tally.baselines = json.at("baselines").get<std::map<std::string, std::uint64_t>>();
     tally.passes = json.at("forward_passes").at("done").get<std::uint64_t>();
     tally.passes_asked = tally.passes + json.at("forward_passes").at("saved").get<std::uint64_t>();
     const Json& input = json.at("input");

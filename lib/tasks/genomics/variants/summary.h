@@ -27,11 +27,15 @@ struct VariantTally {
   ReasonCounts skipped{skip_reason_names()};             // alleles; with `scored` they add up to `alleles`
   std::map<std::string, std::uint64_t> unknown_contigs;  // records
   std::map<std::string, std::uint64_t> flags;            // scored alleles
+  std::map<std::string, std::uint64_t> baselines;        // scored alleles with this score of another tool
   std::uint64_t passes = 0;                              // of a model over a window
   std::uint64_t passes_asked = 0;                        // had no window been shared
 
   void add(const VcfRecord& record, const std::vector<AlleleResult>& alleles);
   void add(const VariantTally& other);
+  // Of a chunk, with the names of its AlleleResult::baselines.
+  void count_baselines(const std::vector<std::vector<AlleleResult>>& of_records,
+                       const std::vector<std::string>& names);
 };
 
 // What a shard wrote, chunk by chunk of those that it took.

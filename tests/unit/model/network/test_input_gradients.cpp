@@ -7,6 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
+#include "lib/model/network/layout.h"
 #include "reference/losses.h"
 #include "tests/unit/model/network/model_fixture.h"
 
@@ -90,6 +91,56 @@ TEST_P(InputGradients, NeedAForwardPassAndAWeightPerLogit) {
   EXPECT_THROW(model->input_gradients({1, 0, 0}), Error) << "backward() works in place";
   model->forward(batch_, {});
   EXPECT_EQ(model->input_gradients({1, 0, 0}), once) << "what gradients() holds has no part in it";
+}
+
+// What a batch adds to the vector of a token is what its row of the word table would have had more.
+TEST_P(InputGradients, OffsetsAreWordsThatMoved) {
+  const auto width = static_cast<std::size_t>(config_.hidden_size);
+  const float scale = config_.rescale_embeddings ? std::sqrt(static_cast<float>(width)) : 1.0F;
+  const auto table =
+      static_cast<std::size_t>(ParameterLayout(config_).offset("bert.embeddings.word_embeddings.weight"));
+  std::vector<float> moved = parameters_;
+  Batch offset = batch_;
+  offset.embedding_offsets.assign(static_cast<std::size_t>(batch_.tokens()) * width, 0.0F);
+  CounterRng rng(6, Purpose::test, 0);
+  // Not all of them: those in between stay.
+  for (std::size_t position = 0; position < static_cast<std::size_t>(config_.vocab_size); position += 3) {
+    for (std::size_t c = 0; c < width; ++c) {
+      const float more = static_cast<float>(rng.uniform() - 0.5);
+      offset.embedding_offsets[position * width + c] = more;
+      moved[table + static_cast<std::size_t>(batch_.ids[position]) * width + c] += more / scale;
+    }
+  }
+  const std::vector<float> weights = {0, 1, -0.5F};
+  const auto outcome = [&](const Batch& batch, const std::vector<float>& parameters, bool offsets) {
+    auto model =
+        make_model(*backend_, config_, batch, {.training = true, .embedding_offsets = offsets}, parameters);
+    model->forward(batch, {});
+    std::vector<float> all = model->sequence_logits();
+    const std::vector<float> gradients = model->input_gradients(weights);
+    all.insert(all.end(), gradients.begin(), gradients.end());
+    return std::vector<double>(all.begin(), all.end());
+  };
+  const auto apart = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return relative_error(std::vector<float>(a.begin(), a.end()).data(), b);
+  };
+  const std::vector<double> expected = outcome(batch_, moved, false);
+  EXPECT_LT(apart(outcome(offset, parameters_, true), expected), 2e-5);
+  EXPECT_EQ(outcome(batch_, parameters_, true), outcome(batch_, parameters_, false));
+  EXPECT_GT(apart(outcome(batch_, parameters_, true), expected), 1e-2);
+}
+
+TEST_P(InputGradients, OffsetsNeedAModelForThemAndOneForEveryToken) {
+  Batch offset = batch_;
+  const auto values = static_cast<std::size_t>(batch_.tokens() * config_.hidden_size);
+  offset.embedding_offsets.assign(values, 0.0F);
+  const auto without = make_model(*backend_, config_, batch_, {.training = true}, parameters_);
+  EXPECT_THROW(without->forward(offset, {}), Error);
+  const auto with =
+      make_model(*backend_, config_, batch_, {.training = true, .embedding_offsets = true}, parameters_);
+  with->forward(offset, {});
+  offset.embedding_offsets.pop_back();
+  EXPECT_THROW(with->forward(offset, {}), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Norms, InputGradients, ::testing::Values(NormType::postnorm, NormType::prenorm));

@@ -28,7 +28,7 @@ class Attribute : public ::testing::Test {
   void make(const testing::TinyClassifier& shape) { testing::write_tiny_classifier(model_, shape); }
   // One sequence by itself, one output.
   std::vector<double> attribute(const std::string& sequence, std::size_t output, bool& cut) {
-    BaseAttributor attributor(FinetunedModel(model_), {output}, {1}, *backend_);
+    BaseAttributor attributor({FinetunedModel(model_)}, {output}, {}, {1}, *backend_);
     std::vector<double> values;
     attributor.add(sequence, [&](const BaseAttributions& read) {
       values = read.values.at(0);
@@ -129,7 +129,7 @@ TEST_F(Attribute, StrandsAreReadSeparatelyAndAveraged) {
   testing::write_text(path, ">chr1\n" + genome + "\n");
   Fasta fasta(path);
   const FinetunedModel model(model_);
-  BaseAttributor attributor(model, {1}, {1}, *backend_);
+  BaseAttributor attributor({model}, {1}, {}, {1}, *backend_);
   const Region region{0, 140, 160};
   const auto values = [&](Strands strands) {
     return attribute_region(attributor, fasta, region, *model.window(), strands);
@@ -168,7 +168,7 @@ TEST_F(Attribute, BasesBehindTheLastTokenHaveNoValue) {
   testing::write_text(path, ">chr1\n" + random_bases(100, 7) + "\n");
   Fasta fasta(path);
   const FinetunedModel model(model_);
-  BaseAttributor attributor(model, {0, 2}, {1}, *backend_);
+  BaseAttributor attributor({model}, {0, 2}, {}, {1}, *backend_);
   const Attribution region = attribute_region(attributor, fasta, {0, 0, 100}, *model.window(), Strands::both);
   EXPECT_GT(region.cut_bases, 20);
   EXPECT_EQ(region.values.size(), 2u);
@@ -179,7 +179,7 @@ TEST_F(Attribute, NothingDependsOnTheBatch) {
   make({});
   const FinetunedModel model(model_);
   const auto values = [&](const std::vector<std::size_t>& outputs, std::int64_t batch_tokens) {
-    BaseAttributor attributor(model, outputs, {batch_tokens}, *backend_);
+    BaseAttributor attributor({model}, outputs, {}, {batch_tokens}, *backend_);
     std::vector<std::vector<double>> all;
     for (std::uint64_t seed = 10; seed < 15; ++seed) {
       attributor.add(random_bases(30 + 5 * seed, seed), [&](const BaseAttributions& read) {

@@ -113,7 +113,7 @@ TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
   write_tss(sites);
   for (const NegativeKind kind :
        {NegativeKind::random, NegativeKind::permute, NegativeKind::dinucleotide, NegativeKind::genomic}) {
-    options_.negatives = kind;
+    options_.negatives = {kind};
     options_.min_distance = 150;
     options_.replace = true;
     build_promoters(options_);
@@ -136,6 +136,49 @@ TEST_F(PromoterBuild, KeepsEachNegativeBesideItsPromoterForEveryKind) {
       }
     }
   }
+}
+
+// Each is that of a data set of its kind alone, and none of them lies on another side than its promoter.
+TEST_F(PromoterBuild, SeveralKindsGiveEveryPromoterOneOfEach) {
+  std::vector<std::pair<int, char>> sites;
+  for (int i = 0; i < 20; ++i) sites.push_back({4000 + 620 * i, i % 2 == 0 ? '+' : '-'});
+  write_tss(sites);
+  options_.min_distance = 150;
+  options_.replace = true;
+  std::map<std::string, PromoterExample> alone;  // by the ids of several
+  for (const NegativeKind kind : {NegativeKind::random, NegativeKind::genomic}) {
+    options_.negatives = {kind};
+    build_promoters(options_);
+    for (PromoterExample& example : all_examples()) {
+      const auto id = parse_negative_id(example.id);
+      alone[id ? negative_id(id->promoter, kind, true) : example.id] = example;
+    }
+  }
+  options_.negatives = parse_negative_kinds("random+genomic");
+  const auto summary = build_promoters(options_);
+  EXPECT_EQ(summary.promoters, 20);
+  EXPECT_EQ(summary.leaks.at(0).examples, 60);
+  const auto list = all_examples();
+  ASSERT_EQ(list.size(), 60u);
+  for (std::size_t i = 0; i < list.size(); i += 3) {
+    EXPECT_EQ(list[i + 1].id, list[i].id + ":negative:random");
+    EXPECT_EQ(list[i + 2].id, list[i].id + ":negative:genomic");
+    for (std::size_t k = i; k < i + 3; ++k) {
+      const PromoterExample& expected = alone.at(list[k].id);
+      EXPECT_EQ(list[k].label, k == i ? 1 : 0);
+      EXPECT_EQ(list[k].sequence, expected.sequence) << list[k].id;
+      EXPECT_EQ(list[k].start, expected.start) << list[k].id;
+      EXPECT_EQ(list[k].split, list[i].split) << list[k].id;
+    }
+  }
+  const auto manifest = nlohmann::json::parse(testing::read_text(options_.output + "/manifest.json"));
+  EXPECT_EQ(manifest.at("negatives").at("kind"), "random+genomic");
+  EXPECT_EQ(manifest.at("negatives").at("blocks"), 20);
+  EXPECT_EQ(manifest.at("negatives").at("min_distance"), 150);
+  EXPECT_EQ(manifest.at("counts").at("positives"), 20);
+  EXPECT_EQ(manifest.at("counts").at("negatives"), 40);
+  EXPECT_EQ(manifest.at("splits").at(0).at("train").at("negatives").get<int>(),
+            2 * manifest.at("splits").at(0).at("train").at("positives").get<int>());
 }
 
 TEST_F(PromoterBuild, ANegativeDoesNotDependOnTheOtherPromotersOrThreads) {

@@ -83,6 +83,17 @@ TEST(LeakCheck, FindsSharedPromotersAndNegativesApartFromTheirs) {
             std::string::npos);
 }
 
+TEST(LeakCheck, FindsEachOfSeveralNegativesApartFromTheirPromoter) {
+  LeakCheck check;
+  check.add("train", window("A", "1", 0, 40, bases(1)));
+  check.add("train", window("A:negative:random", "1", 0, 40, bases(2)));
+  check.add("test", window("A:negative:genomic", "1", 200, 240, bases(3)));
+  check.add("test", window("A:other", "1", 400, 440, bases(4)));
+  const LeakReport report = check.report();
+  EXPECT_EQ(report.count(Leak::parted_negative), 1);
+  EXPECT_NE(report.text().find("(train A, test A:negative:genomic)"), std::string::npos);
+}
+
 TEST(SequenceKey, IsThatOfBothStrands) {
   EXPECT_EQ(sequence_key(bases(7)), sequence_key(reverse_complement(bases(7))));
   EXPECT_NE(sequence_key(bases(7)), sequence_key(bases(8)));

@@ -102,5 +102,28 @@ TEST(NegativeKind, NamesGoBothWaysAndOthersAreUsageErrors) {
   EXPECT_THROW(parse_negative_kind("shuffled"), Error);
 }
 
+TEST(NegativeKinds, AreTypedAndWrittenWithAPlusBetween) {
+  using Kinds = std::vector<NegativeKind>;
+  EXPECT_EQ(parse_negative_kinds("random"), Kinds{NegativeKind::random});
+  const Kinds both = parse_negative_kinds("genomic+dinucleotide");
+  EXPECT_EQ(both, (Kinds{NegativeKind::genomic, NegativeKind::dinucleotide}));
+  EXPECT_EQ(negative_kinds_name(both), "genomic+dinucleotide");
+  for (const char* bad : {"", "+", "random+", "+random", "random+other", "random+random", "random,genomic"})
+    EXPECT_THROW(parse_negative_kinds(bad), Error) << bad;
+}
+
+TEST(NegativeIds, TellThePromoterAndOfSeveralTheKind) {
+  EXPECT_EQ(negative_id("G:1", NegativeKind::random, false), "G:1:negative");
+  EXPECT_EQ(negative_id("G:1", NegativeKind::random, true), "G:1:negative:random");
+  const auto one = parse_negative_id("G:1:negative"), of_several = parse_negative_id("G:1:negative:genomic");
+  ASSERT_TRUE(one && of_several);
+  EXPECT_EQ(one->promoter, "G:1");
+  EXPECT_FALSE(one->kind);
+  EXPECT_EQ(of_several->promoter, "G:1");
+  EXPECT_EQ(of_several->kind, NegativeKind::genomic);
+  for (const char* other : {"G", "G:genomic", "G:negative:other", "negative", "G:negative:"})
+    EXPECT_FALSE(parse_negative_id(other)) << other;
+}
+
 }  // namespace
 }  // namespace bigbird

@@ -1,0 +1,54 @@
+// Options of the verbs calibrate; see calibration_options.h.
+#include "apps/calibration_options.h"
+
+#include <fmt/format.h>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/file.h"
+#include "lib/report/reliability_svg.h"
+#include "lib/tasks/calibration_report.h"
+
+namespace bigbird::apps {
+
+void CalibrationOptions::add(Verb& verb, const std::string& model_of) {
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", model_, "Model folder of " + model_of + ", which gets a calibration.json")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("-o,--output", output_, "Table of the methods and their errors; - is stdout")
+      ->type_name("FILE");
+  app.add_option("--bins", bins_, "Bins of the calibration error and of the curves")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("COUNT");
+  app.add_option("--curve", curve_, "Reliability curves: mean probability and observed share of each bin")
+      ->type_name("FILE");
+  app.add_option("--svg", svg_, "Picture of the reliability curves")->type_name("FILE");
+  for (const char* place : {"--curve", "--svg"}) verb.leave_out_of_provenance(place);
+  verb.add_force();
+}
+
+void CalibrationOptions::check(const Verb& verb) const {
+  const std::string path = calibration_path(model_);
+  if (verb.force() || !file_exists(path)) return;
+  throw_bad_input(path + ": is there already", "--force replaces it");
+}
+
+void CalibrationOptions::write_measured(const std::vector<MeasuredMethod>& measured,
+                                        const std::string& measured_on,
+                                        const std::vector<std::string>& comments) const {
+  if (!curve_.empty()) write_reliability_curves(curve_, measured, comments);
+  if (!svg_.empty()) {
+    write_text_atomic(svg_,
+                      reliability_svg(fmt::format("Calibration, measured on {}", measured_on), measured));
+  }
+  write_calibration_table(output_, measured, measured_on, comments);
+}
+
+void CalibrationOptions::write(const Calibration& calibration) const {
+  write_calibration(model_, calibration);
+  log_info(fmt::format("{}: fitted on {} windows of {}", calibration_path(model_), calibration.windows,
+                       calibration.fitted_on));
+}
+
+}  // namespace bigbird::apps

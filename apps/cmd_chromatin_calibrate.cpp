@@ -1,0 +1,139 @@
+// `bigbird chromatin calibrate`: the profiles of a chromatin model as probabilities, kept in its folder.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/calibration_options.h"
+#include "apps/command_line.h"
+#include "apps/scoring_options.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/provenance.h"
+#include "lib/tasks/calibration_report.h"
+#include "lib/tasks/genomics/chromatin/calibrate.h"
+
+namespace bigbird::apps {
+namespace {
+
+struct CalibrateCommand {
+  std::string data, fasta, profiles_tsv;
+  std::string split = "valid";
+  std::string measure_split;
+  std::uint64_t most_windows = 0;
+  double max_n = 0.5;
+};
+
+void say_left_out(const std::string& split, const LabelledScores& side) {
+  if (side.left_out == 0) return;
+  log_info(fmt::format("{} of {} windows of the split {} left out", side.left_out,
+                       side.left_out + side.windows(), split));
+}
+
+}  // namespace
+
+int cmd_chromatin_calibrate(int argc, char** argv) {
+  Verb verb("chromatin calibrate",
+            "Fit each profile of a chromatin model to the share of positives among labelled bins, for "
+            "--calibrated.",
+            {"bigbird chromatin calibrate -m run/final --data chromatin",
+             "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "
+             "--per-profile profiles.tsv",
+             "bigbird chromatin calibrate -m run/final --data chromatin --most-windows 4k --curve curve.tsv "
+             "--svg curve.svg"});
+  CalibrateCommand typed;
+  CalibrationOptions options;
+  ScoringOptions scoring;
+  CLI::App& app = verb.app();
+  options.add(verb, "chromatin finetune");
+  app.add_option("--data", typed.data, "Data set of chromatin build")->required()->type_name("DIR");
+  app.add_option("-f,--fasta-ref", typed.fasta, "Genome, instead of the data set's own")->type_name("FASTA");
+  app.add_option("--split", typed.split, "Bins to fit on: train, valid, test or none");
+  app.add_option("--measure-split", typed.measure_split,
+                 "Bins to measure on; test where the data set has such bins. The same as --split, or no test "
+                 "bins: by five folds");
+  app.add_option("--most-windows", typed.most_windows,
+                 "Of a split with more bins a random choice of so many, by the seed; 0: all")
+      ->transform(count_suffix())
+      ->type_name("COUNT");
+  app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are left out")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--per-profile", typed.profiles_tsv, "Table of the errors of every profile")
+      ->type_name("FILE");
+  verb.leave_out_of_provenance("--per-profile");
+  scoring.add(verb, {.strands = Strands::both});
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  if (!verb.parse(argc, argv)) return 0;
+  const Split split = parse_split_side(typed.split, "--split " + typed.split);
+  Split measured_split = Split::test;
+  if (!typed.measure_split.empty())
+    measured_split = parse_split_side(typed.measure_split, "--measure-split " + typed.measure_split);
+  options.check(verb);
+
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  SequenceScorer scorer({{options.model()}, scoring.strands(), scoring.batch()}, *backend);
+  const ChromatinDataset data(typed.data, typed.fasta);
+  require_profiles(scorer, data);
+  const auto rows_of = [&](Split side) {
+    return calibration_rows(data, side, typed.most_windows, verb.seed());
+  };
+  const LabelledScores side = score_labelled_bins(scorer, data, rows_of(split), typed.max_n);
+  say_left_out(typed.split, side);
+  CalibrationChoices choices = chromatin_choices(scorer.model().config());
+  choices.bins = options.bins();
+  choices.seed = verb.seed();
+
+  Calibration calibration;
+  calibration.task = "chromatin";
+  calibration.weights = scorer.digests().front();
+  calibration.strands = scorer.strands_read();
+  calibration.fitted_on = fmt::format("{}, split {}", typed.data, typed.split);
+  calibration.windows = static_cast<std::int64_t>(side.windows());
+  calibration.positive_weight = scorer.model().config().positive_weight;
+  for (const Profile& profile : scorer.profiles()) calibration.names.push_back(profile.name);
+  calibration.outputs = fit_calibrations(side, choices);
+
+  double windows = static_cast<double>(side.windows());
+  std::vector<MeasuredMethod> measured;
+  std::string measured_on = split_side_name(measured_split);
+  const bool folds =
+      measured_split == split || (typed.measure_split.empty() && data.rows(measured_split).empty());
+  if (folds) {
+    measured = cross_measure_calibrations(side, choices);
+    measured_on = fmt::format("{}, {}-fold", typed.split, calibration_folds);
+  } else {
+    const LabelledScores other = score_labelled_bins(scorer, data, rows_of(measured_split), typed.max_n);
+    say_left_out(measured_on, other);
+    measured = measure_calibrations(other, calibration.outputs, choices);
+    windows += static_cast<double>(other.windows());
+  }
+  std::vector<std::string> comments;
+  if (verb.provenance()) {
+    const Provenance provenance{bigbird_version(),
+                                verb.command(),
+                                verb.seed(),
+                                typed.fasta,
+                                {{"model", options.model(), calibration.weights}, {"data", typed.data, ""}}};
+    comments = provenance_lines(provenance);
+    calibration.provenance = provenance_json(provenance);
+  }
+  for (const std::string& line : describe_calibration(calibration.outputs, scorer.profiles()))
+    log_warning(line);
+  if (!typed.profiles_tsv.empty()) {
+    write_calibration_of_profiles(typed.profiles_tsv, measured, scorer.profiles(), calibration.outputs,
+                                  comments);
+  }
+  options.write_measured(measured, measured_on, comments);
+  options.write(calibration);
+  verb.set_throughput(windows, "windows");
+  return 0;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,28 @@
+// Genome tracks read at places: the values of a bigWig, such as phyloP, phastCons or GERP++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/io/genome/contig_names.h"
+
+namespace bigbird {
+
+class TrackReader {
+ public:
+  virtual ~TrackReader() = default;
+  // As the file names them; indices of values() are those of this list.
+  virtual const std::vector<Contig>& contigs() const = 0;
+  // A value for each base of [begin, end), 0-based half-open on its contig; NaN where the track has none. Not
+  // safe for concurrent calls. Error{bad_input} for a damaged file.
+  virtual std::vector<float> values(std::size_t contig, std::int64_t begin, std::int64_t end) = 0;
+};
+
+// Error{bad_input} for a file that is no bigWig or is damaged, Error{environment} where the program was built
+// without libBigWig.
+std::unique_ptr<TrackReader> open_bigwig(const std::string& path);
+
+}  // namespace bigbird

@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# The paper's claims on real human DNA, on two cores: longer inputs, the parts of the attention pattern, pretraining. What is
+# compared, and what came out, is in docs/study.md.
+#   bash pipelines/cpu_study.sh DATA     DATA: a folder with human-grch37, human-chm13-mhc, promoters and peaks-hg19, as
+#                                        docs/study.md lists them
+# It can be stopped at any time and goes on where it was; a part that is finished is not computed again.
+# Environment: OUT (cpu-study), SEEDS ("1 2 3"), TOKENS (2000k: training tokens of a pretraining), NSP_TOKENS (8000k),
+# FINETUNE_STEPS (400), PARTS ("lengths patterns promoters peaks nsp"), BIN (the folder of an installed bigbird).
+set -euo pipefail
+case ${1:-} in "" | -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
+
+data=$1
+out=${OUT:-cpu-study}
+tokens=${TOKENS:-2000k}
+nsp_tokens=${NSP_TOKENS:-8000k}
+finetune_steps=${FINETUNE_STEPS:-400}
+parts=${PARTS:-lengths patterns promoters peaks nsp}
+read -ra seeds <<<"${SEEDS:-1 2 3}"
+held_out=chr20:1000001-2000000
+batch_tokens=16384
+
+for file in human-grch37/grch37.pieces.fa.gz human-grch37/grch37.sparse.fa.gz human-chm13-mhc/chm13_mhc.fa.gz \
+  promoters/DeePromoter_human_TATA_300bp.txt.gz peaks-hg19/dream_tf.tracks.txt \
+  peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak; do
+  [ -r "$data/$file" ] || fail "$data/$file cannot be read" "docs/study.md says where each file comes from"
+done
+count() { # 2000k -> 2000000
+  case $1 in *[kK]) echo $((${1%?} * 1000)) ;; *[mM]) echo $((${1%?} * 1000000)) ;; *) echo "$1" ;; esac
+}
+wants() { case " $parts " in *" $1 "*) return 0 ;; *) return 1 ;; esac }
+
+if [ -n "${BIN:-}" ]; then
+  [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
+else
+  ensure_packages "${packages_base[@]}"
+  configure release
+  build release bigbird
+  BIN=$root/build/release/bin
+fi
+export PATH="$BIN:$PATH"
+mkdir -p "$out"
+demonstration_log=$out/study.log
+SECONDS=0
+
+# once FILE COMMAND...: COMMAND's output in FILE, unless it is there; FILE appears when COMMAND has succeeded.
+once() {
+  local file=$1
+  shift
+  [ -e "$file" ] && return 0
+  { shown "$@" && printf ' > %q\n' "$file"; } | tee -a "$demonstration_log" >&2
+  "$@" >"$file.part"
+  mv "$file.part" "$file"
+}
+# made FOLDER COMMAND...: for a command that makes FOLDER, whole or not at all.
+made() {
+  local folder=$1
+  shift
+  [ -e "$folder" ] || run "$@"
+}
+
+genome=$out/human.fa
+once "$genome" gzip -dc "$data/human-grch37/grch37.pieces.fa.gz" "$data/human-chm13-mhc/chm13_mhc.fa.gz"
+once "$out/held_out.bed" printf '%s\t0\t1000000\n' "$held_out"
+made "$out/train.bed.gz" bigbird chunk -q -f "$genome" --chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 \
+  --reverse-complement -o "$out/train.bed.gz"
+made "$out/valid.bed.gz" bigbird chunk -q -f "$genome" --chromosomes "$held_out" --passes 1 -o "$out/valid.bed.gz"
+made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size 1000 --sample-bp 20M
+made "$out/train.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
+made "$out/valid.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
+
+model=(--layers 4 --width 192 --heads 6 --positions rotary --dropout 0 --attention-dropout 0)
+training=(--optimizer torch --schedule huggingface --lr 1e-3 --clip-norm 1)
+
+# pretrained NAME SEED LENGTH OPTION...: the model, its validation curve, and the held-out megabase in NAME-SEED.json.
+pretrained() {
+  local name=$1 seed=$2 length=$3 folder=$out/pretrain/$1-$2
+  local steps=$(($(count "$tokens") / batch_tokens)) every
+  every=$((steps / 8 > 0 ? steps / 8 : 1))
+  shift 3
+  mkdir -p "$out/pretrain"
+  [ -e "$folder.json" ] && return 0
+  run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
+    --length "$length" --batch $((batch_tokens / length)) --steps "$steps" --eval-every "$every" \
+    --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --no-nsp --seed "$seed" --resume "$@"
+  once "$folder.json" bigbird evaluate -q -m "$folder/final" --data "$out/valid" --baseline-from "$out/train" --no-nsp --length "$length"
+}
+# A model that has learned nothing: an update of rate 1e-12.
+untrained() {
+  made "$out/untrained-$1/final" bigbird pretrain -q --train "$out/train" -m "$out/tokenizer" -o "$out/untrained-$1" "${model[@]}" \
+    --length 1024 --batch 1 --steps 1 --lr 1e-12 --no-nsp --seed "$1" --resume
+}
+
+if wants lengths; then
+  for seed in "${seeds[@]}"; do
+    for length in 512 1024 4096; do pretrained "length-$length" "$seed" "$length"; done
+  done
+fi
+if wants patterns; then # the full pattern is length-4096 above
+  for seed in "${seeds[@]}"; do
+    for pattern in random window window+random; do pretrained "$pattern-4096" "$seed" 4096 --attention "$pattern"; done
+    pretrained full-4096 "$seed" 4096 --attention full
+  done
+fi
+
+# tuned TASK SEED FROM INIT COMMAND...: the run $out/TASK/FROM-SEED, from the weights of INIT.
+tuned() {
+  local folder=$out/$1/$3-$2 seed=$2 init=$4
+  shift 4
+  mkdir -p "$(dirname "$folder")"
+  run bigbird "$@" --init "$init" -o "$folder" --seed "$seed" --steps "$finetune_steps" --batch 32 --dropout 0.1 \
+    --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((finetune_steps / 10)) --resume
+}
+
+# The TATA promoters by the number of their line modulo 5: three parts learn, one validates, one tests. Negatives
+# of the two other sides are fixed: of 20 blocks 12 are random bases (Park and Miller's generator, so that any awk makes the same).
+promoter_table() {
+  gzip -dc "$data/promoters/DeePromoter_human_TATA_300bp.txt.gz" | awk -v side="$1" '
+    function below(n) { state = (state * 16807) % 2147483647; return int(state / 2147483647 * n) }
+    BEGIN { state = 20240229; print "id\tsequence\tlabel" }
+    NF && !seen[$1]++ {
+      part = number++ % 5; mine = part < 3 ? "train" : part == 3 ? "valid" : "test"
+      block = length($1) / 20; left = 12; negative = ""
+      for (i = 0; i < 20; i++) {
+        if (below(20 - i) < left) { left--; for (j = 0; j < block; j++) negative = negative substr("ACGT", below(4) + 1, 1) }
+        else negative = negative substr($1, i * block + 1, block)
+      }
+      if (mine == side) printf "p%d\t%s\t1\np%d:negative\t%s\t0\n", number, toupper($1), number, negative
+    }'
+}
+if wants promoters; then
+  for side in train valid test; do once "$out/promoters.$side.tsv" promoter_table "$side"; done
+  for seed in "${seeds[@]}"; do
+    untrained "$seed"
+    pretrained length-1024 "$seed" 1024
+    for from in untrained pretrained; do
+      [ "$from" = untrained ] && init=$out/untrained-$seed/final || init=$out/pretrain/length-1024-$seed/final
+      table=$out/promoters/$from-$seed.predictions.tsv
+      [ -e "$table" ] || tuned promoters "$seed" "$from" "$init" promoter finetune --train "$out/promoters.train.tsv" \
+        --valid "$out/promoters.valid.tsv" --fresh-negatives random
+      once "$table" bigbird promoter predict -q -m "$out/promoters/$from-$seed/final" --data "$out/promoters.test.tsv"
+      once "$out/promoters/$from-$seed.json" bigbird promoter evaluate --predictions "$table"
+    done
+  done
+fi
+
+if wants peaks; then
+  cp "$data/peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak" "$out/peaks.narrowPeak"
+  once "$out/peaks.tsv" awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } NF { print $1 "\tTF\tpeaks.narrowPeak\t" $1 }' \
+    "$data/peaks-hg19/dream_tf.tracks.txt"
+  made "$out/bins" bigbird chromatin build -q --peaks "$out/peaks.tsv" -f "$data/human-grch37/grch37.sparse.fa.gz" --window 1000 --max-n 0.1 \
+    --test "$held_out" --valid chr20:9999901-10270533 -o "$out/bins"
+  for seed in "${seeds[@]}"; do
+    untrained "$seed"
+    pretrained length-1024 "$seed" 1024
+    for from in untrained pretrained; do
+      [ "$from" = untrained ] && init=$out/untrained-$seed/final || init=$out/pretrain/length-1024-$seed/final
+      summary=$out/peaks/$from-$seed.json
+      [ -e "$summary" ] && continue
+      tuned peaks "$seed" "$from" "$init" chromatin finetune --data "$out/bins"
+      once "$summary" bigbird chromatin evaluate -q -m "$out/peaks/$from-$seed/final" --data "$out/bins" \
+        --profiles-tsv "$out/peaks/$from-$seed.profiles.tsv"
+    done
+  done
+fi
+
+if wants nsp; then # next sentences: a longer run of one seed, with the accuracy on held-out pairs on the way
+  steps=$(($(count "$nsp_tokens") / batch_tokens)) every=$(($(count "$nsp_tokens") / batch_tokens / 20 + 1))
+  [ -e "$out/nsp.json" ] || run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/nsp" "${model[@]}" \
+    "${training[@]}" --length 512 --batch 32 --steps "$steps" --eval-every "$every" --eval-samples 500 \
+    --save-every "$every" --keep-last 1 --keep-best 0 --resume
+  once "$out/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
+fi
+
+# Tables, of what is there.
+summary() {
+  local file name
+  printf '#pretraining\tbits_per_base\tmlm_accuracy\n'
+  for file in "$out"/pretrain/*.json; do
+    [ -e "$file" ] || continue
+    name=$(basename "$file" .json)
+    printf '%s\t%s\t%s\n' "$name" "$(number "$file" bits_per_base)" "$(number "$file" mlm_accuracy)"
+  done
+  printf '#promoters\tf1\tmcc\tauroc\n'
+  for file in "$out"/promoters/*.json; do
+    [ -e "$file" ] || continue
+    printf '%s\t%s\t%s\t%s\n' "$(basename "$file" .json)" "$(number "$file" f1)" "$(number "$file" mcc)" "$(number "$file" auroc)"
+  done
+}
+summary | tee "$out/summary.tsv"
+time_taken
