@@ -96,6 +96,10 @@ void TrainingOptions::add_optimizer_options() {
   app.add_option("--clip-norm", optimizer.clip_norm, "Cut the gradient to this norm; 0 never (as published)")
       ->check(CLI::NonNegativeNumber)
       ->group(training_group);
+  app.add_option("--layer-decay", optimizer.layer_decay,
+                 "Each layer's rate as a share of the next one's above it; 1 gives all the same")
+      ->check(CLI::Range(0.0001, 1.0))
+      ->group(training_group);
   app.add_option("--average", options_.average_decay,
                  "Decay of a moving average of the weights (0.99 for some hundred steps), which is validated "
                  "and written in their place; 0 for none")

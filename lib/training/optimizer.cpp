@@ -25,29 +25,36 @@ OptimizerVariant parse_optimizer_variant(const std::string& name) {
 
 std::map<std::string, std::string> update_identity(const Schedule& schedule,
                                                    const OptimizerOptions& options) {
-  return {{"steps", std::to_string(schedule.total)},
-          {"learning_rate", fmt::format("{}", schedule.base)},
-          {"warmup", std::to_string(schedule.warmup)},
-          {"schedule", name_of(schedule.form)},
-          {"optimizer", name_of(options.variant)},
-          {"beta1", fmt::format("{}", options.beta1)},
-          {"beta2", fmt::format("{}", options.beta2)},
-          {"epsilon", fmt::format("{}", options.epsilon)},
-          {"weight_decay", fmt::format("{}", options.weight_decay)},
-          {"clip_norm", fmt::format("{}", options.clip_norm)}};
+  std::map<std::string, std::string> identity = {{"steps", std::to_string(schedule.total)},
+                                                 {"learning_rate", fmt::format("{}", schedule.base)},
+                                                 {"warmup", std::to_string(schedule.warmup)},
+                                                 {"schedule", name_of(schedule.form)},
+                                                 {"optimizer", name_of(options.variant)},
+                                                 {"beta1", fmt::format("{}", options.beta1)},
+                                                 {"beta2", fmt::format("{}", options.beta2)},
+                                                 {"epsilon", fmt::format("{}", options.epsilon)},
+                                                 {"weight_decay", fmt::format("{}", options.weight_decay)},
+                                                 {"clip_norm", fmt::format("{}", options.clip_norm)}};
+  // Only where it does something, so that runs of before the option was there go on.
+  if (options.layer_decay < 1.0) identity["layer_decay"] = fmt::format("{}", options.layer_decay);
+  return identity;
 }
 
 Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
                      const OptimizerOptions& options)
     : backend_(backend), options_(options), count_(layout.count()) {
   if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
+  const std::int64_t top = layout.tensors().empty() ? 0 : layout.tensors().back().depth;
   for (const TensorSpec& tensor : layout.tensors()) {
-    const bool joins = !runs_.empty() && runs_.back().decay == tensor.decay &&
-                       runs_.back().offset + runs_.back().count == tensor.offset;
+    const double rate = std::pow(options_.layer_decay, static_cast<double>(top - tensor.depth));
+    if (groups_.empty() || groups_.back().rate != rate) groups_.push_back({rate, {}});
+    std::vector<kernels::ParameterRun>& runs = groups_.back().runs;
+    const bool joins = !runs.empty() && runs.back().decay == tensor.decay &&
+                       runs.back().offset + runs.back().count == tensor.offset;
     if (joins) {
-      runs_.back().count += tensor.count;
+      runs.back().count += tensor.count;
     } else {
-      runs_.push_back({tensor.offset, tensor.count, tensor.decay});
+      runs.push_back({tensor.offset, tensor.count, tensor.decay});
     }
   }
   const std::size_t bytes = static_cast<std::size_t>(count_) * sizeof(float);
@@ -72,7 +79,6 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
   const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
   if (!std::isfinite(norm)) return norm;
   kernels::AdamWStep step;
-  step.learning_rate = static_cast<float>(learning_rate);
   step.beta1 = options_.beta1;
   step.beta2 = options_.beta2;
   step.epsilon = static_cast<float>(options_.epsilon);
@@ -85,7 +91,10 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
-  backend_.adamw({parameters, gradients, first_, second_}, runs_, step);
+  for (const Group& group : groups_) {
+    step.learning_rate = static_cast<float>(learning_rate * group.rate);
+    backend_.adamw({parameters, gradients, first_, second_}, group.runs, step);
+  }
   return norm;
 }
 

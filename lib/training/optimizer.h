@@ -32,6 +32,9 @@ struct OptimizerOptions {
   // therefore decays.
   double weight_decay = 0.01;
   double clip_norm = 0.0;  // 0: no clipping (neither published program clips)
+  // Rates by depth, as ELECTRA and BEiT have them in fine-tuning: what follows the encoder has the whole rate,
+  // each layer below `layer_decay` times that of the layer above it, the embeddings once more. 1: all alike.
+  double layer_decay = 1.0;
 };
 
 // The options that decide the updates, "learning_rate" -> text: what must not change when a run goes on.
@@ -59,7 +62,11 @@ class Optimizer {
   kernels::Backend& backend_;
   OptimizerOptions options_;
   std::int64_t count_ = 0;
-  std::vector<kernels::ParameterRun> runs_;
+  struct Group {
+    double rate = 1.0;  // share of the learning rate
+    std::vector<kernels::ParameterRun> runs;
+  };
+  std::vector<Group> groups_;
   float* first_ = nullptr;
   float* second_ = nullptr;
 };

@@ -96,6 +96,10 @@ void check_options(const RunOptions& options) {
   require_not_negative("epsilon", options.optimizer.epsilon);
   require_not_negative("weight_decay", options.optimizer.weight_decay);
   require_not_negative("clip_norm", options.optimizer.clip_norm);
+  if (!(options.optimizer.layer_decay > 0.0 && options.optimizer.layer_decay <= 1.0)) {
+    throw_usage(fmt::format("`layer_decay` {}: must be above 0, at most 1", options.optimizer.layer_decay),
+                "0.8 is usual; 1 gives every layer the same rate");
+  }
   if (options.patience > 0 && options.final_state != FinalState::best) {
     throw_usage(fmt::format("`patience` {}: what is waited for is a better state, and the last one is kept",
                             options.patience),

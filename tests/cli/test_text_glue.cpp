@@ -186,6 +186,8 @@ TEST_F(TextGlue, EveryOptionOfTheTrainingReachesItsField) {
                  "0.75",
                  "--average",
                  "0.9",
+                 "--layer-decay",
+                 "0.8",
                  "--seed",
                  "11",
                  "--save-every",
@@ -210,16 +212,24 @@ TEST_F(TextGlue, EveryOptionOfTheTrainingReachesItsField) {
                  "--second-type",
                  "--replace-invalid"}));
   const TrainState state = read_train_state(path("all/checkpoint-4"));
-  const std::map<std::string, std::string> expected = {
-      {"batch", "6"},          {"accumulate", "2"},
-      {"steps", "4"},          {"learning_rate", "0.002"},
-      {"warmup", "1"},         {"beta1", "0.8"},
-      {"beta2", "0.95"},       {"epsilon", "0.001"},
-      {"clip_norm", "0.75"},   {"average_decay", "0.9"},
-      {"seed", "11"},          {"weight_decay", "0.5"},
-      {"optimizer", "google"}, {"length", "12"},
-      {"schedule", "google"},  {"model.hidden_dropout_prob", "0.25"},
-      {"init", path("pre")}};
+  const std::map<std::string, std::string> expected = {{"batch", "6"},
+                                                       {"accumulate", "2"},
+                                                       {"steps", "4"},
+                                                       {"learning_rate", "0.002"},
+                                                       {"warmup", "1"},
+                                                       {"beta1", "0.8"},
+                                                       {"beta2", "0.95"},
+                                                       {"epsilon", "0.001"},
+                                                       {"clip_norm", "0.75"},
+                                                       {"average_decay", "0.9"},
+                                                       {"layer_decay", "0.8"},
+                                                       {"seed", "11"},
+                                                       {"weight_decay", "0.5"},
+                                                       {"optimizer", "google"},
+                                                       {"length", "12"},
+                                                       {"schedule", "google"},
+                                                       {"model.hidden_dropout_prob", "0.25"},
+                                                       {"init", path("pre")}};
   for (const auto& [name, value] : expected) {
     const auto found = state.options.find(name);
     ASSERT_NE(found, state.options.end()) << name;

@@ -230,6 +230,8 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
                       "1",
                       "--average",
                       "0.9",
+                      "--layer-decay",
+                      "0.8",
                       "--grad-checkpoint",
                       "--memory-limit",
                       "1G",
@@ -251,6 +253,7 @@ TEST_F(TextQa, OptionsOfTrainingReachTheRun) {
   must(finetune("options", more));
   const auto newest = read_text(path("options/config.toml"));
   EXPECT_NE(newest.find("average = 0.9"), std::string::npos) << newest;
+  EXPECT_NE(newest.find("layer-decay = 0.8"), std::string::npos) << newest;
   const auto text = nlohmann::json::parse(read_text(path("options/final/text.json")));
   EXPECT_EQ(text.at("task"), "qa");
   EXPECT_EQ(text.at("data_format"), "squad");

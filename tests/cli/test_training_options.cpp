@@ -102,12 +102,12 @@ TemporaryFolder* TrainingOptionsOf::folder_ = nullptr;
 
 TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
   const std::string run = run_name("all");
-  must(train(
-      run,
-      {"--length",       "96",    "--batch",     "3",     "--accumulate", "2",    "--steps",    "4",
-       "--dropout",      "0.25",  "--lr",        "0.002", "--warmup",     "1",    "--schedule", "huggingface",
-       "--optimizer",    "torch", "--beta1",     "0.8",   "--beta2",      "0.95", "--epsilon",  "0.001",
-       "--weight-decay", "0.5",   "--clip-norm", "0.75",  "--seed",       "11",   "--average",  "0.9"}));
+  must(train(run, {"--length",       "96",  "--batch",       "3",           "--accumulate", "2",
+                   "--steps",        "4",   "--dropout",     "0.25",        "--lr",         "0.002",
+                   "--warmup",       "1",   "--schedule",    "huggingface", "--optimizer",  "torch",
+                   "--beta1",        "0.8", "--beta2",       "0.95",        "--epsilon",    "0.001",
+                   "--weight-decay", "0.5", "--clip-norm",   "0.75",        "--seed",       "11",
+                   "--average",      "0.9", "--layer-decay", "0.8"}));
   const TrainState state = read_train_state(path(run + "/checkpoint-4"));
   std::map<std::string, std::string> expected = {{"batch", "3"},
                                                  {"accumulate", "2"},
@@ -123,7 +123,8 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
                                                  {"weight_decay", "0.5"},
                                                  {"clip_norm", "0.75"},
                                                  {"seed", "11"},
-                                                 {"average_decay", "0.9"}};
+                                                 {"average_decay", "0.9"},
+                                                 {"layer_decay", "0.8"}};
   if (is_pretraining()) {
     expected["length"] = "96";
   } else {
@@ -138,11 +139,23 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 }
 
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
-  Words lines = {
-      "--accumulate UINT=1 ",       "--dropout FLOAT=-1 ",  "--lr FLOAT=0.0001 ",   "--schedule TEXT=google ",
-      "--optimizer TEXT=google ",   "--beta1 FLOAT=0.9 ",   "--beta2 FLOAT=0.999 ", "--epsilon FLOAT=0 ",
-      "--weight-decay FLOAT=0.01 ", "--clip-norm FLOAT=0 ", "--average FLOAT=0 ",   "--memory-limit UINT=0 ",
-      "--keep-last UINT=2 ",        "--keep-best UINT=1 ",  "--seed UINT=1 ",       "--warmup UINT "};
+  Words lines = {"--accumulate UINT=1 ",
+                 "--dropout FLOAT=-1 ",
+                 "--lr FLOAT=0.0001 ",
+                 "--schedule TEXT=google ",
+                 "--optimizer TEXT=google ",
+                 "--beta1 FLOAT=0.9 ",
+                 "--beta2 FLOAT=0.999 ",
+                 "--epsilon FLOAT=0 ",
+                 "--weight-decay FLOAT=0.01 ",
+                 "--clip-norm FLOAT=0 ",
+                 "--average FLOAT=0 ",
+                 "--layer-decay FLOAT=1 ",
+                 "--memory-limit UINT=0 ",
+                 "--keep-last UINT=2 ",
+                 "--keep-best UINT=1 ",
+                 "--seed UINT=1 ",
+                 "--warmup UINT "};
   lines = lines + (is_pretraining()
                        ? Words{"--length INT=4096 ", "--batch UINT=256 ", "--steps UINT=1000000 ",
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}

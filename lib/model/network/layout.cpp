@@ -30,7 +30,7 @@ std::uint64_t hash_name(const std::string& name) {
 
 void ParameterLayout::declare(const std::string& name, std::vector<std::int64_t> shape, Init init,
                               bool decay) {
-  TensorSpec spec{name, std::move(shape), init, decay, count_, 1};
+  TensorSpec spec{name, std::move(shape), init, decay, count_, 1, depth_};
   for (const std::int64_t size : spec.shape) spec.count *= size;
   count_ += spec.count;
   tensors_.push_back(std::move(spec));
@@ -60,6 +60,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
   if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    depth_ = layer + 1;
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     const std::string self = prefix + "attention.self.";
     for (const char* name : {"query", "key", "value"}) weight(self + name, c, c);
@@ -72,6 +73,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear(prefix + "output.dense", c, f);
     layernorm(prefix + "output.LayerNorm");
   }
+  depth_ = config.num_hidden_layers + 1;
   if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
   if (config.has_pooler()) {
     declare("bert.pooler.weight", {c, c}, Init::normal, config.uses_pooler());

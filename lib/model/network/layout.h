@@ -20,6 +20,7 @@ struct TensorSpec {
   bool decay = false;       // weight decay applies (not to biases, LayerNorm and a pooler without use)
   std::int64_t offset = 0;  // in floats, from the start of the arena
   std::int64_t count = 0;   // product of shape
+  std::int64_t depth = 0;   // 0 embeddings, l + 1 the encoder's layer l, num_hidden_layers + 1 what follows
 };
 
 // A head that does not use the pooler holds it all the same where transformers does, so that the folder loads
@@ -41,6 +42,7 @@ class ParameterLayout {
   void declare(const std::string& name, std::vector<std::int64_t> shape, Init init, bool decay);
   std::vector<TensorSpec> tensors_;
   std::int64_t count_ = 0;
+  std::int64_t depth_ = 0;  // of what is declared next
 };
 
 // Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -80,12 +82,25 @@ TEST_P(AdamW, APoolerWithoutUseStaysAsItIs) {
   }
 }
 
-TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
+// What rate a tensor has when each depth has half the rate of the next: by its name, in a model of two layers.
+double halved_rate(const std::string& name) {
+  if (name.starts_with("bert.embeddings.")) return 0.125;
+  if (name.starts_with("bert.encoder.layer.0.")) return 0.25;
+  return name.starts_with("bert.encoder.layer.1.") ? 0.5 : 1.0;
+}
+
+class AdamWUpdates : public ::testing::TestWithParam<std::tuple<OptimizerVariant, double>> {};
+
+TEST_P(AdamWUpdates, TenEqualTheReferenceTensorByTensor) {
+  const auto [variant, layer_decay] = GetParam();
   const auto backend = kernels::make_cpu_backend();
-  const ParameterLayout layout(tiny_config());
+  ModelConfig config = tiny_config();
+  config.num_hidden_layers = 2;
+  const ParameterLayout layout(config);
   const auto count = static_cast<std::size_t>(layout.count());
   OptimizerOptions options;
-  options.variant = GetParam();
+  options.variant = variant;
+  options.layer_decay = layer_decay;
   options.weight_decay = 0.1;
   options.clip_norm = 2.0;
   Optimizer optimizer(*backend, layout, options);
@@ -94,9 +109,9 @@ TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
   for (float& p : parameters) p = static_cast<float>(rng.normal());
 
   reference::AdamWOptions plain;
-  plain.variant = GetParam() == OptimizerVariant::google ? reference::AdamWVariant::google
-                                                         : reference::AdamWVariant::torch;
-  plain.epsilon = GetParam() == OptimizerVariant::google ? 1e-6 : 1e-8;
+  const bool google = variant == OptimizerVariant::google;
+  plain.variant = google ? reference::AdamWVariant::google : reference::AdamWVariant::torch;
+  plain.epsilon = google ? 1e-6 : 1e-8;
   std::vector<reference::Vector> expected;
   std::vector<reference::AdamWState> states(layout.tensors().size());
   for (const TensorSpec& tensor : layout.tensors()) {
@@ -121,7 +136,8 @@ TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
       reference::Vector gradient(gradients.begin() + tensor.offset,
                                  gradients.begin() + tensor.offset + tensor.count);
       for (double& g : gradient) g *= scale;
-      reference::adamw_update(plain, 1e-2, gradient, expected[t], states[t]);
+      const double rate = layer_decay < 1.0 ? 1e-2 * halved_rate(tensor.name) : 1e-2;
+      reference::adamw_update(plain, rate, gradient, expected[t], states[t]);
     }
   }
   for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
@@ -136,6 +152,11 @@ TEST_P(AdamW, TenUpdatesEqualTheReferenceTensorByTensor) {
 INSTANTIATE_TEST_SUITE_P(BothVariants, AdamW,
                          ::testing::Values(OptimizerVariant::google, OptimizerVariant::torch),
                          [](const auto& instance) { return name_of(instance.param); });
+
+INSTANTIATE_TEST_SUITE_P(VariantsAndLayerDecay, AdamWUpdates,
+                         ::testing::Combine(::testing::Values(OptimizerVariant::google,
+                                                              OptimizerVariant::torch),
+                                            ::testing::Values(1.0, 0.5)));
 
 TEST(AdamWNames, UnknownNamesListTheKnownOnes) {
   EXPECT_EQ(parse_optimizer_variant("torch"), OptimizerVariant::torch);
