@@ -4,10 +4,12 @@
 #   bash pipelines/cpu_study.sh DATA     DATA: a folder with human-grch37, human-chm13-mhc, promoters and peaks-hg19, as
 #                                        docs/study.md lists them
 # It can be stopped at any time and goes on where it was; a part that is finished is not computed again.
-# Environment: OUT (cpu-study), SEEDS ("1 2 3"), TOKENS (2000k: training tokens of a pretraining), NSP_TOKENS (8000k),
-# FINETUNE_STEPS (400), PARTS ("lengths patterns promoters peaks nsp"), BIN (the folder of an installed bigbird).
+# Environment: OUT (cpu-study), RESULTS (OUT/results: what is measured, some hundred KB; a part whose results are there is
+# not computed again, on another machine either), SEEDS ("1 2 3"), VOCABULARY (10: a token a base), TOKENS (2000k: training
+# tokens of a pretraining), NSP_TOKENS (8000k), PROMOTER_STEPS (300), PEAK_STEPS (200),
+# PARTS ("lengths patterns promoters peaks nsp"), BIN (the folder of an installed bigbird).
 set -euo pipefail
-case ${1:-} in "" | -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in "" | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=pipelines/demonstration.sh
@@ -17,7 +19,10 @@ data=$1
 out=${OUT:-cpu-study}
 tokens=${TOKENS:-2000k}
 nsp_tokens=${NSP_TOKENS:-8000k}
-finetune_steps=${FINETUNE_STEPS:-400}
+promoter_steps=${PROMOTER_STEPS:-300}
+peak_steps=${PEAK_STEPS:-200}
+vocabulary=${VOCABULARY:-10}
+results=${RESULTS:-$out/results}
 parts=${PARTS:-lengths patterns promoters peaks nsp}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
 held_out=chr20:1000001-2000000
@@ -42,7 +47,7 @@ else
   BIN=$root/build/release/bin
 fi
 export PATH="$BIN:$PATH"
-mkdir -p "$out"
+mkdir -p "$out" "$results"
 demonstration_log=$out/study.log
 SECONDS=0
 
@@ -68,25 +73,33 @@ once "$out/held_out.bed" printf '%s\t0\t1000000\n' "$held_out"
 made "$out/train.bed.gz" bigbird chunk -q -f "$genome" --chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 \
   --reverse-complement -o "$out/train.bed.gz"
 made "$out/valid.bed.gz" bigbird chunk -q -f "$genome" --chromosomes "$held_out" --passes 1 -o "$out/valid.bed.gz"
-made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size 1000 --sample-bp 20M
+made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --sample-bp 20M
 made "$out/train.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
 made "$out/valid.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
 
 model=(--layers 4 --width 192 --heads 6 --positions rotary --dropout 0 --attention-dropout 0)
 training=(--optimizer torch --schedule huggingface --lr 1e-3 --clip-norm 1)
 
-# pretrained NAME SEED LENGTH OPTION...: the model, its validation curve, and the held-out megabase in NAME-SEED.json.
-pretrained() {
-  local name=$1 seed=$2 length=$3 folder=$out/pretrain/$1-$2
+# trained NAME SEED LENGTH OPTION...: the run $out/pretrain/NAME-SEED.
+trained() {
+  local folder=$out/pretrain/$1-$2 seed=$2 length=$3
   local steps=$(($(count "$tokens") / batch_tokens)) every
   every=$((steps / 8 > 0 ? steps / 8 : 1))
   shift 3
   mkdir -p "$out/pretrain"
-  [ -e "$folder.json" ] && return 0
-  run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
-    --length "$length" --batch $((batch_tokens / length)) --steps "$steps" --eval-every "$every" \
-    --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --no-nsp --seed "$seed" --resume "$@"
-  once "$folder.json" bigbird evaluate -q -m "$folder/final" --data "$out/valid" --baseline-from "$out/train" --no-nsp --length "$length"
+  [ -e "$folder/final" ] ||
+    run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
+      --length "$length" --batch $((batch_tokens / length)) --steps "$steps" --eval-every "$every" \
+      --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --no-nsp --seed "$seed" --resume "$@"
+}
+# pretrained NAME SEED LENGTH OPTION...: that run's validation curve, and what it makes of the held-out megabase.
+pretrained() {
+  local name=$1-$2 length=$3
+  [ -e "$results/$name.json" ] && return 0
+  trained "$@"
+  cp "$out/pretrain/$name/valid.tsv" "$results/$name.valid.tsv"
+  once "$results/$name.json" bigbird evaluate -q -m "$out/pretrain/$name/final" --data "$out/valid" --baseline-from "$out/train" \
+    --no-nsp --length "$length"
 }
 # A model that has learned nothing: an update of rate 1e-12.
 untrained() {
@@ -106,13 +119,21 @@ if wants patterns; then # the full pattern is length-4096 above
   done
 fi
 
-# tuned TASK SEED FROM INIT COMMAND...: the run $out/TASK/FROM-SEED, from the weights of INIT.
+# tuned TASK FROM SEED STEPS COMMAND...: the run $out/TASK/FROM-SEED, from a model that is pretrained or is not.
 tuned() {
-  local folder=$out/$1/$3-$2 seed=$2 init=$4
+  local folder=$out/$1/$2-$3 seed=$3 steps=$4 init
+  if [ "$2" = untrained ]; then
+    untrained "$seed"
+    init=$out/untrained-$seed/final
+  else
+    trained length-1024 "$seed" 1024
+    init=$out/pretrain/length-1024-$seed/final
+  fi
   shift 4
   mkdir -p "$(dirname "$folder")"
-  run bigbird "$@" --init "$init" -o "$folder" --seed "$seed" --steps "$finetune_steps" --batch 32 --dropout 0.1 \
-    --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((finetune_steps / 10)) --resume
+  [ -e "$folder/final" ] ||
+    run bigbird "$@" --init "$init" -o "$folder" --seed "$seed" --steps "$steps" --dropout 0 --average 0.99 \
+      --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((steps / 10)) --resume
 }
 
 # The TATA promoters by the number of their line modulo 5: three parts learn, one validates, one tests. Negatives
@@ -134,15 +155,15 @@ promoter_table() {
 if wants promoters; then
   for side in train valid test; do once "$out/promoters.$side.tsv" promoter_table "$side"; done
   for seed in "${seeds[@]}"; do
-    untrained "$seed"
-    pretrained length-1024 "$seed" 1024
     for from in untrained pretrained; do
-      [ "$from" = untrained ] && init=$out/untrained-$seed/final || init=$out/pretrain/length-1024-$seed/final
-      table=$out/promoters/$from-$seed.predictions.tsv
-      [ -e "$table" ] || tuned promoters "$seed" "$from" "$init" promoter finetune --train "$out/promoters.train.tsv" \
-        --valid "$out/promoters.valid.tsv" --fresh-negatives random
-      once "$table" bigbird promoter predict -q -m "$out/promoters/$from-$seed/final" --data "$out/promoters.test.tsv"
-      once "$out/promoters/$from-$seed.json" bigbird promoter evaluate --predictions "$table"
+      name=promoters-$from-$seed
+      [ -e "$results/$name.json" ] && continue
+      tuned promoters "$from" "$seed" "$promoter_steps" promoter finetune --train "$out/promoters.train.tsv" \
+        --valid "$out/promoters.valid.tsv" --fresh-negatives random --batch 32
+      cp "$out/promoters/$from-$seed/valid.tsv" "$results/$name.valid.tsv"
+      once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$from-$seed/final" \
+        --data "$out/promoters.test.tsv"
+      once "$results/$name.json" bigbird promoter evaluate --predictions "$out/$name.predictions.tsv"
     done
   done
 fi
@@ -154,41 +175,79 @@ if wants peaks; then
   made "$out/bins" bigbird chromatin build -q --peaks "$out/peaks.tsv" -f "$data/human-grch37/grch37.sparse.fa.gz" --window 1000 --max-n 0.1 \
     --test "$held_out" --valid chr20:9999901-10270533 -o "$out/bins"
   for seed in "${seeds[@]}"; do
-    untrained "$seed"
-    pretrained length-1024 "$seed" 1024
     for from in untrained pretrained; do
-      [ "$from" = untrained ] && init=$out/untrained-$seed/final || init=$out/pretrain/length-1024-$seed/final
-      summary=$out/peaks/$from-$seed.json
-      [ -e "$summary" ] && continue
-      tuned peaks "$seed" "$from" "$init" chromatin finetune --data "$out/bins"
-      once "$summary" bigbird chromatin evaluate -q -m "$out/peaks/$from-$seed/final" --data "$out/bins" \
-        --profiles-tsv "$out/peaks/$from-$seed.profiles.tsv"
+      name=peaks-$from-$seed
+      [ -e "$results/$name.json" ] && continue
+      tuned peaks "$from" "$seed" "$peak_steps" chromatin finetune --data "$out/bins" --batch 16
+      cp "$out/peaks/$from-$seed/valid.tsv" "$results/$name.valid.tsv"
+      once "$results/$name.json" bigbird chromatin evaluate -q -m "$out/peaks/$from-$seed/final" --data "$out/bins" \
+        --profiles-tsv "$results/$name.profiles.tsv"
     done
   done
 fi
 
-if wants nsp; then # next sentences: a longer run of one seed, with the accuracy on held-out pairs on the way
+if wants nsp && [ ! -e "$results/nsp.json" ]; then # next sentences: a longer run of one seed, with the accuracy on held-out pairs on the way
   steps=$(($(count "$nsp_tokens") / batch_tokens)) every=$(($(count "$nsp_tokens") / batch_tokens / 20 + 1))
-  [ -e "$out/nsp.json" ] || run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/nsp" "${model[@]}" \
-    "${training[@]}" --length 512 --batch 32 --steps "$steps" --eval-every "$every" --eval-samples 500 \
+  run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/nsp" "${model[@]}" \
+    "${training[@]}" --length 1024 --batch 16 --steps "$steps" --eval-every "$every" --eval-samples 500 \
     --save-every "$every" --keep-last 1 --keep-best 0 --resume
-  once "$out/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
+  cp "$out/nsp/valid.tsv" "$results/nsp.valid.tsv"
+  once "$results/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
 fi
 
-# Tables, of what is there.
-summary() {
-  local file name
-  printf '#pretraining\tbits_per_base\tmlm_accuracy\n'
-  for file in "$out"/pretrain/*.json; do
-    [ -e "$file" ] || continue
-    name=$(basename "$file" .json)
-    printf '%s\t%s\t%s\n' "$name" "$(number "$file" bits_per_base)" "$(number "$file" mlm_accuracy)"
-  done
-  printf '#promoters\tf1\tmcc\tauroc\n'
-  for file in "$out"/promoters/*.json; do
-    [ -e "$file" ] || continue
-    printf '%s\t%s\t%s\t%s\n' "$(basename "$file" .json)" "$(number "$file" f1)" "$(number "$file" mcc)" "$(number "$file" auroc)"
-  done
+# Tables and curves, of what is there. A setting's runs differ in their seed: NAME-SEED.json.
+# table KEY... -- NAME...: of each setting the mean of every key, and its lowest and highest in brackets.
+table() {
+  local keys=() name key file
+  while [ "$1" != -- ]; do keys+=("$1") && shift; done
+  shift
+  for name in "$@"; do
+    for key in "${keys[@]}"; do
+      for file in "$results/$name"-[0-9]*.json; do
+        [ ! -e "$file" ] || printf '%s\t%s\t%s\n' "$name" "$key" "$(value "$file" "$key")"
+      done
+    done
+  done | awk -F'\t' -v keys="${keys[*]}" '
+    { if (!($1 in rows)) { rows[$1]; names[++count] = $1 }
+      cell = $1 FS $2; runs[cell]++; sum[cell] += $3
+      if (runs[cell] == 1 || $3 < low[cell]) low[cell] = $3
+      if (runs[cell] == 1 || $3 > high[cell]) high[cell] = $3 }
+    END {
+      columns = split(keys, key, " "); line = "| setting | runs |"; rule = "|---|---|"
+      for (k = 1; k <= columns; k++) { line = line " " key[k] " |"; rule = rule "---|" }
+      print line "\n" rule
+      for (i = 1; i <= count; i++) {
+        line = "| " names[i] " | " runs[names[i] FS key[1]] " |"
+        for (k = 1; k <= columns; k++) {
+          cell = names[i] FS key[k]
+          line = line sprintf(" %.4f (%.4f to %.4f) |", sum[cell] / runs[cell], low[cell], high[cell])
+        }
+        print line
+      } }'
 }
-summary | tee "$out/summary.tsv"
+# curves TITLE TOKENS_PER_STEP NAME...: validation loss over what was seen.
+curves() {
+  local title=$1 scale=$2 name file
+  shift 2
+  for name in "$@"; do
+    for file in "$results/$name"-[0-9]*.valid.tsv; do
+      [ ! -e "$file" ] || awk -v group="$name" -v run="$file" -v scale="$scale" 'BEGIN { OFS = "\t" } !/^#/ { print group, run, $1 * scale, $2 }' "$file"
+    done
+  done | awk -v title="$title" -v x_label="million tokens" -v y_label="validation loss" -f "$root/pipelines/curves.awk"
+}
+lengths=(length-512 length-1024 length-4096)
+patterns=(random-4096 window-4096 window+random-4096 length-4096 full-4096)
+summary() {
+  local kind
+  printf '## Lengths and patterns\n\n'
+  table bits_per_base mlm_accuracy -- "${lengths[@]}" "${patterns[@]}"
+  printf '\n## Promoters\n\n'
+  table f1 mcc auroc -- promoters-untrained promoters-pretrained
+  printf '\n## Peaks\n\n'
+  table evaluations.groups.TF.mean_auroc evaluations.groups.TF.median_auroc -- peaks-untrained peaks-pretrained
+}
+summary | tee "$results/summary.md"
+million=$(awk -v tokens=$batch_tokens 'BEGIN { print tokens / 1e6 }')
+! wants lengths || curves "Lengths" "$million" "${lengths[@]}" >"$results/lengths.svg"
+! wants patterns || curves "Patterns over 4,096 tokens" "$million" "${patterns[@]}" >"$results/patterns.svg"
 time_taken
