@@ -32,8 +32,9 @@ struct OptimizerOptions {
   // therefore decays.
   double weight_decay = 0.01;
   double clip_norm = 0.0;  // 0: no clipping (neither published program clips)
-  // Rates by depth, as ELECTRA and BEiT have them in fine-tuning: what follows the encoder has the whole rate,
-  // each layer below `layer_decay` times that of the layer above it, the embeddings once more. 1: all alike.
+  // Rates by depth, as ELECTRA and BEiT have them in fine-tuning: what follows the encoder has the whole
+  // rate, each layer below `layer_decay` times that of the layer above it, the embeddings once more. 1: all
+  // alike.
   double layer_decay = 1.0;
 };
 

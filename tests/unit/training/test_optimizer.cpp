@@ -82,7 +82,7 @@ TEST_P(AdamW, APoolerWithoutUseStaysAsItIs) {
   }
 }
 
-// What rate a tensor has when each depth has half the rate of the next: by its name, in a model of two layers.
+// What rate a tensor has when each depth has half the rate of the next: by name, of two layers.
 double halved_rate(const std::string& name) {
   if (name.starts_with("bert.embeddings.")) return 0.125;
   if (name.starts_with("bert.encoder.layer.0.")) return 0.25;
