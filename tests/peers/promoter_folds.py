@@ -14,6 +14,8 @@ behind -- say so. The peer: kernels 27, 14 and 7, Adam 1e-3, batches of 32 and 3
 With --windows (promoter_windows.py) the peer runs a second time, begun from what it learns of these windows and their altered
 copies, fresh in each of five epochs, by the same rule: so that what bigbird was given beside the promoters it has too.
 
+bigbird's scores are measured as they are and calibrated (Platt, fitted on the validation side).
+
 FOLDER/fold1/{train,valid,test}.tsv and FOLDER/results.json; what is there already is not made again. Prints a table in
 Markdown. Needs torch and numpy; the checkout is imported as it is."""
 
@@ -182,13 +184,26 @@ def run_bigbird(program, init, folder, words):
     subprocess.run([program, "promoter", "finetune", "--train", folder / "train.tsv", "--valid", folder / "valid.tsv", "--init",
                     init, "-o", folder / "run", "--resume", *words], check=True)
     seconds = time.perf_counter() - begin
-    table = subprocess.run([program, "promoter", "predict", "-q", "-m", folder / "run/final", "--data", folder / "test.tsv"],
-                           check=True, capture_output=True, text=True).stdout
+    return {**metrics_of(*predictions_of(program, folder, "none")), "seconds": seconds}
+
+
+def predictions_of(program, folder, calibrated):
+    """Labels and scores of the test side."""
+    model = folder / "run/final"
+    if calibrated != "none" and not (model / "calibration.json").exists():
+        subprocess.run([program, "promoter", "calibrate", "-q", "-m", model, "--valid", folder / "valid.tsv", "-o",
+                        folder / "calibration.tsv"], check=True)
+    table = subprocess.run([program, "promoter", "predict", "-q", "-m", model, "--calibrated", calibrated, "--data",
+                            folder / "test.tsv"], check=True, capture_output=True, text=True).stdout
     scores = [float(line.split("\t")[-1]) for line in table.splitlines() if not line.startswith("#")]
     labels = rows_of(folder / "test.tsv")[1]
     if len(scores) != len(labels):
         sys.exit(f"{folder}: {len(scores)} scores of {len(labels)} windows")
-    return {**metrics_of(labels, scores), "seconds": seconds}
+    return labels, scores
+
+
+def run_calibrated(program, folder):
+    return {**metrics_of(*predictions_of(program, folder, "platt")), "seconds": 0}
 
 
 def main():
@@ -218,20 +233,21 @@ def main():
                                   ("DeePromoter, windows first", arguments.peer and arguments.windows,
                                    lambda: run_peer(arguments.peer, folder, arguments.peer_epochs, fold, peer_of_windows(
                                        arguments.peer, arguments.windows, arguments.work / "peer_windows.pt"))),
-                                  ("bigbird", arguments.init, lambda: run_bigbird(arguments.program, arguments.init, folder, words))):
+                                  ("bigbird", arguments.init, lambda: run_bigbird(arguments.program, arguments.init, folder, words)),
+                          ("bigbird, calibrated", arguments.init, lambda: run_calibrated(arguments.program, folder))):
             key = f"{name} {fold}"
             if wanted and key not in results:
                 results[key] = run()
                 kept.write_text(json.dumps(results, indent=1))
     print("| fold | program | F1 | MCC | AUROC | seconds |")
     print("|---|---|---|---|---|---|")
-    for name in ("DeePromoter", "DeePromoter, windows first", "bigbird"):
+    for name in ("DeePromoter", "DeePromoter, windows first", "bigbird", "bigbird, calibrated"):
         rows = [(fold, results[f"{name} {fold}"]) for fold in chosen if f"{name} {fold}" in results]
         for fold, row in rows:
-            print(f"| {fold} | {name} | {row['f1']:.4f} | {row['mcc']:.4f} | {row['auroc']:.4f} | {row['seconds']:.0f} |")
+            print(f"| {fold} | {name} | {row['f1']:.4f} | {row['mcc']:.4f} | {row['auroc']:.4f} | {round(row['seconds']) or ''} |")
         if len(rows) > 1:
             mean = {key: statistics.mean(row[key] for _, row in rows) for key in ("f1", "mcc", "auroc", "seconds")}
-            print(f"| mean | {name} | {mean['f1']:.4f} | {mean['mcc']:.4f} | {mean['auroc']:.4f} | {mean['seconds']:.0f} |")
+            print(f"| mean | {name} | {mean['f1']:.4f} | {mean['mcc']:.4f} | {mean['auroc']:.4f} | {round(mean['seconds']) or ''} |")
     return 0
 
 
