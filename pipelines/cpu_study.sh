@@ -38,15 +38,7 @@ count() { # 2000k -> 2000000
 }
 wants() { case " $parts " in *" $1 "*) return 0 ;; *) return 1 ;; esac }
 
-if [ -n "${BIN:-}" ]; then
-  [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
-else
-  ensure_packages "${packages_base[@]}"
-  configure release
-  build release bigbird
-  BIN=$root/build/release/bin
-fi
-export PATH="$BIN:$PATH"
+program_on_path
 mkdir -p "$out" "$results"
 demonstration_log=$out/study.log
 SECONDS=0
@@ -238,7 +230,6 @@ curves() {
 lengths=(length-512 length-1024 length-4096)
 patterns=(random-4096 window-4096 window+random-4096 length-4096 full-4096)
 summary() {
-  local kind
   printf '## Lengths and patterns\n\n'
   table bits_per_base mlm_accuracy -- "${lengths[@]}" "${patterns[@]}"
   printf '\n## Promoters\n\n'

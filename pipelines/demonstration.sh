@@ -2,10 +2,8 @@
 # as they run, and numbers read from JSON. Sourced behind setup.sh, not run.
 # shellcheck shell=bash disable=SC2154
 
-# begin_demonstration FOLDER: bigbird on PATH, from BIN or built here; FOLDER empty, with demo.log in it.
-begin_demonstration() {
-  local folder=$1
-  demonstration_log=$folder/demo.log
+# program_on_path: bigbird on PATH, from BIN or built here.
+program_on_path() {
   if [ -n "${BIN:-}" ]; then
     [ -x "$BIN/bigbird" ] || fail "$BIN/bigbird is no program" "BIN is the folder that holds the installed bigbird"
   else
@@ -15,6 +13,12 @@ begin_demonstration() {
     BIN=$root/build/release/bin
   fi
   export PATH="$BIN:$PATH"
+}
+# begin_demonstration FOLDER: program_on_path; FOLDER empty, with demo.log in it.
+begin_demonstration() {
+  local folder=$1
+  demonstration_log=$folder/demo.log
+  program_on_path
   # The folder of an earlier demonstration may be replaced, anything else may not.
   if [ -e "$folder" ]; then
     [ -e "$demonstration_log" ] ||
