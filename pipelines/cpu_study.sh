@@ -5,9 +5,9 @@
 #                                        docs/study.md lists them
 # It can be stopped at any time and goes on where it was; a part that is finished is not computed again.
 # Environment: OUT (cpu-study), RESULTS (OUT/results: what is measured, some hundred KB; a part whose results are there is
-# not computed again, on another machine either), SEEDS ("1 2 3"), VOCABULARY (10: a token a base), TOKENS (2000k: training
-# tokens of a pretraining), NSP_TOKENS (8000k), PROMOTER_STEPS (300), PEAK_STEPS (200),
-# PARTS ("lengths patterns promoters peaks nsp"), BIN (the folder of an installed bigbird).
+# not computed again, on another machine either), JOBS (runs side by side, one a core), SEEDS ("1 2 3"), VOCABULARY (10: a
+# token a base), TOKENS (1000k: training tokens of a pretraining), NSP_TOKENS (4000k), PROMOTER_STEPS (150), PEAK_STEPS (150),
+# PARTS ("lengths patterns nsp promoters peaks"), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
@@ -17,16 +17,17 @@ source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 
 data=$1
 out=${OUT:-cpu-study}
-tokens=${TOKENS:-2000k}
-nsp_tokens=${NSP_TOKENS:-8000k}
-promoter_steps=${PROMOTER_STEPS:-300}
-peak_steps=${PEAK_STEPS:-200}
+tokens=${TOKENS:-1000k}
+nsp_tokens=${NSP_TOKENS:-4000k}
+promoter_steps=${PROMOTER_STEPS:-150}
+peak_steps=${PEAK_STEPS:-150}
 vocabulary=${VOCABULARY:-10}
 results=${RESULTS:-$out/results}
-parts=${PARTS:-lengths patterns promoters peaks nsp}
+parts=${PARTS:-lengths patterns nsp promoters peaks}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
+side_by_side=${JOBS:-$jobs}
 held_out=chr20:1000001-2000000
-batch_tokens=16384
+batch_tokens=4096
 
 for file in human-grch37/grch37.pieces.fa.gz human-grch37/grch37.sparse.fa.gz human-chm13-mhc/chm13_mhc.fa.gz \
   promoters/DeePromoter_human_TATA_300bp.txt.gz peaks-hg19/dream_tf.tracks.txt \
@@ -52,6 +53,41 @@ once() {
   "$@" >"$file.part"
   mv "$file.part" "$file"
 }
+# side COMMAND...: COMMAND beside others, of which JOBS run at once. together: until all of them are done. One that fails
+# ends the study; the others save and stop.
+set -m # each in a process group of its own: a signal reaches the program too, not the shell around it alone
+running=()
+stop_all() {
+  local pid
+  for pid in "${running[@]}"; do kill -- "-$pid" 2>/dev/null || true; done
+  wait
+}
+trap 'stop_all; exit 130' INT
+trap 'stop_all; exit 143' TERM
+until_fewer_than() {
+  local pid left
+  while [ ${#running[@]} -ge "$1" ]; do
+    left=()
+    for pid in "${running[@]}"; do
+      if kill -0 "$pid" 2>/dev/null; then
+        left+=("$pid")
+      elif ! wait "$pid"; then
+        stop_all
+        fail "a run failed" "what it said is above; the same command goes on from here"
+      fi
+    done
+    running=("${left[@]}")
+    [ ${#running[@]} -lt "$1" ] || sleep 1
+  done
+}
+side() {
+  until_fewer_than "$side_by_side"
+  "$@" </dev/null &
+  running+=($!)
+}
+together() { until_fewer_than 1; }
+export BIGBIRD_THREADS=$((jobs > side_by_side ? jobs / side_by_side : 1))
+
 # made FOLDER COMMAND...: for a command that makes FOLDER, whole or not at all.
 made() {
   local folder=$1
@@ -69,7 +105,7 @@ made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -
 made "$out/train.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
 made "$out/valid.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
 
-model=(--layers 4 --width 192 --heads 6 --positions rotary --dropout 0 --attention-dropout 0)
+model=(--layers 3 --width 128 --heads 4 --positions rotary --dropout 0 --attention-dropout 0)
 training=(--optimizer torch --schedule huggingface --lr 1e-3 --clip-norm 1)
 
 # trained NAME SEED LENGTH OPTION...: the run $out/pretrain/NAME-SEED.
@@ -80,7 +116,7 @@ trained() {
   shift 3
   mkdir -p "$out/pretrain"
   [ -e "$folder/final" ] ||
-    run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
+    run bigbird pretrain -q --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$folder" "${model[@]}" "${training[@]}" \
       --length "$length" --batch $((batch_tokens / length)) --steps "$steps" --eval-every "$every" \
       --eval-samples $((131072 / length)) --save-every "$every" --keep-last 1 --keep-best 0 --no-nsp --seed "$seed" --resume "$@"
 }
@@ -101,31 +137,53 @@ untrained() {
 
 if wants lengths; then
   for seed in "${seeds[@]}"; do
-    for length in 512 1024 4096; do pretrained "length-$length" "$seed" "$length"; done
+    for length in 1024 512 4096; do side pretrained "length-$length" "$seed" "$length"; done
   done
 fi
 if wants patterns; then # the full pattern is length-4096 above
   for seed in "${seeds[@]}"; do
-    for pattern in random window window+random; do pretrained "$pattern-4096" "$seed" 4096 --attention "$pattern"; done
-    pretrained full-4096 "$seed" 4096 --attention full
+    side pretrained full-4096 "$seed" 4096 --attention full
+    for pattern in random window window+random; do side pretrained "$pattern-4096" "$seed" 4096 --attention "$pattern"; done
   done
 fi
+next_sentences() { # a longer run of one seed, with the accuracy on held-out pairs on the way
+  local steps=$(($(count "$nsp_tokens") / batch_tokens)) every=$(($(count "$nsp_tokens") / batch_tokens / 20 + 1))
+  run bigbird pretrain -q --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/nsp" "${model[@]}" "${training[@]}" \
+    --length 1024 --batch $((batch_tokens / 1024)) --steps "$steps" --eval-every "$every" --eval-samples 500 \
+    --save-every "$every" --keep-last 1 --keep-best 0 --resume
+  cp "$out/nsp/valid.tsv" "$results/nsp.valid.tsv"
+  once "$results/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
+}
+if wants nsp && [ ! -e "$results/nsp.json" ]; then side next_sentences; fi
+
+# What a task begins from: each made once, by whichever part comes first.
+bases() {
+  untrained "$1"
+  trained length-1024 "$1" 1024
+}
+begun_from() { # begun_from FROM SEED
+  if [ "$1" = untrained ]; then echo "$out/untrained-$2/final"; else echo "$out/pretrain/length-1024-$2/final"; fi
+}
+# missing TASK SEED: what FROM (untrained, pretrained) a task has not been measured yet
+missing() {
+  local from
+  for from in untrained pretrained; do [ -e "$results/$1-$from-$2.json" ] || echo "$from"; done
+}
+together
+for seed in "${seeds[@]}"; do
+  { wants promoters && [ -n "$(missing promoters "$seed")" ]; } || { wants peaks && [ -n "$(missing peaks "$seed")" ]; } || continue
+  side bases "$seed"
+done
+together
 
 # tuned TASK FROM SEED STEPS COMMAND...: the run $out/TASK/FROM-SEED, from a model that is pretrained or is not.
 tuned() {
-  local folder=$out/$1/$2-$3 seed=$3 steps=$4 init
-  if [ "$2" = untrained ]; then
-    untrained "$seed"
-    init=$out/untrained-$seed/final
-  else
-    trained length-1024 "$seed" 1024
-    init=$out/pretrain/length-1024-$seed/final
-  fi
+  local folder=$out/$1/$2-$3 from=$2 seed=$3 steps=$4
   shift 4
   mkdir -p "$(dirname "$folder")"
   [ -e "$folder/final" ] ||
-    run bigbird "$@" --init "$init" -o "$folder" --seed "$seed" --steps "$steps" --dropout 0 --average 0.99 \
-      --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((steps / 10)) --resume
+    run bigbird "$@" -q --init "$(begun_from "$from" "$seed")" -o "$folder" --seed "$seed" --steps "$steps" --dropout 0 \
+      --average 0.99 --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((steps / 10)) --resume
 }
 
 # The TATA promoters by the number of their line modulo 5: three parts learn, one validates, one tests. Negatives
@@ -144,22 +202,27 @@ promoter_table() {
       if (mine == side) printf "p%d\t%s\t1\np%d:negative\t%s\t0\n", number, toupper($1), number, negative
     }'
 }
+promoters() { # promoters FROM SEED
+  local name=promoters-$1-$2
+  tuned promoters "$1" "$2" "$promoter_steps" promoter finetune --train "$out/promoters.train.tsv" \
+    --valid "$out/promoters.valid.tsv" --fresh-negatives random --batch 32
+  cp "$out/promoters/$1-$2/valid.tsv" "$results/$name.valid.tsv"
+  once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$1-$2/final" --data "$out/promoters.test.tsv"
+  once "$results/$name.json" bigbird promoter evaluate --predictions "$out/$name.predictions.tsv"
+}
+peaks() { # peaks FROM SEED; what calibration is worth too, with one fit to the few bins of validation
+  local name=peaks-$1-$2 run=$out/peaks/$1-$2
+  tuned peaks "$1" "$2" "$peak_steps" chromatin finetune --data "$out/bins" --batch 16
+  cp "$run/valid.tsv" "$results/$name.valid.tsv"
+  once "$results/$name.calibration.tsv" bigbird chromatin calibrate -q -m "$run/final" --data "$out/bins" --force
+  once "$results/$name.json" bigbird chromatin evaluate -q -m "$run/final" --data "$out/bins" --profiles-tsv "$results/$name.profiles.tsv"
+}
 if wants promoters; then
   for side in train valid test; do once "$out/promoters.$side.tsv" promoter_table "$side"; done
   for seed in "${seeds[@]}"; do
-    for from in untrained pretrained; do
-      name=promoters-$from-$seed
-      [ -e "$results/$name.json" ] && continue
-      tuned promoters "$from" "$seed" "$promoter_steps" promoter finetune --train "$out/promoters.train.tsv" \
-        --valid "$out/promoters.valid.tsv" --fresh-negatives random --batch 32
-      cp "$out/promoters/$from-$seed/valid.tsv" "$results/$name.valid.tsv"
-      once "$out/$name.predictions.tsv" bigbird promoter predict -q -m "$out/promoters/$from-$seed/final" \
-        --data "$out/promoters.test.tsv"
-      once "$results/$name.json" bigbird promoter evaluate --predictions "$out/$name.predictions.tsv"
-    done
+    for from in $(missing promoters "$seed"); do side promoters "$from" "$seed"; done
   done
 fi
-
 if wants peaks; then
   cp "$data/peaks-hg19/dream_tf.inside_grch37_pieces.narrowPeak" "$out/peaks.narrowPeak"
   once "$out/peaks.tsv" awk 'BEGIN { print "#name\tgroup\tfile\ttrack" } NF { print $1 "\tTF\tpeaks.narrowPeak\t" $1 }' \
@@ -167,25 +230,10 @@ if wants peaks; then
   made "$out/bins" bigbird chromatin build -q --peaks "$out/peaks.tsv" -f "$data/human-grch37/grch37.sparse.fa.gz" --window 1000 --max-n 0.1 \
     --test "$held_out" --valid chr20:9999901-10270533 -o "$out/bins"
   for seed in "${seeds[@]}"; do
-    for from in untrained pretrained; do
-      name=peaks-$from-$seed
-      [ -e "$results/$name.json" ] && continue
-      tuned peaks "$from" "$seed" "$peak_steps" chromatin finetune --data "$out/bins" --batch 16
-      cp "$out/peaks/$from-$seed/valid.tsv" "$results/$name.valid.tsv"
-      once "$results/$name.json" bigbird chromatin evaluate -q -m "$out/peaks/$from-$seed/final" --data "$out/bins" \
-        --profiles-tsv "$results/$name.profiles.tsv"
-    done
+    for from in $(missing peaks "$seed"); do side peaks "$from" "$seed"; done
   done
 fi
-
-if wants nsp && [ ! -e "$results/nsp.json" ]; then # next sentences: a longer run of one seed, with the accuracy on held-out pairs on the way
-  steps=$(($(count "$nsp_tokens") / batch_tokens)) every=$(($(count "$nsp_tokens") / batch_tokens / 20 + 1))
-  run bigbird pretrain --train "$out/train" --valid "$out/valid" -m "$out/tokenizer" -o "$out/nsp" "${model[@]}" \
-    "${training[@]}" --length 1024 --batch 16 --steps "$steps" --eval-every "$every" --eval-samples 500 \
-    --save-every "$every" --keep-last 1 --keep-best 0 --resume
-  cp "$out/nsp/valid.tsv" "$results/nsp.valid.tsv"
-  once "$results/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
-fi
+together
 
 # Tables and curves, of what is there. A setting's runs differ in their seed: NAME-SEED.json.
 # table KEY... -- NAME...: of each setting the mean of every key, and its lowest and highest in brackets.
