@@ -52,9 +52,9 @@ run_to() { # run_to FILE COMMAND...: with its output in a file
   "$@" >"$file"
 }
 
-# value FILE KEY: a number from a JSON file, nested keys joined by dots.
+# value FILE KEY [N]: a number from a JSON file, nested keys joined by dots; of what stands in a list the Nth.
 value() {
-  awk -v wanted="$2" '
+  awk -v wanted="$2" -v left="${3:-1}" '
     { text = text $0 }
     END {
       while (match(text, /"([^"\\]|\\.)*"|[{}\[\],:]|[^][{}",: \t]+/)) {
@@ -66,7 +66,7 @@ value() {
         else if (expects_key) { gsub(/"/, "", token); key[depth] = token; expects_key = 0 }
         else {
           path = key[1]; for (i = 2; i <= depth; i++) path = path "." key[i]
-          if (path == wanted) { print token; exit }
+          if (path == wanted && --left == 0) { print token; exit }
         }
       }
     }' "$1"

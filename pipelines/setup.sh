@@ -53,6 +53,8 @@ configure() {
   [ -f "$root/build/$preset/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
   ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}" # it caches nothing of precompiled headers without
+  # One checkout takes what another has compiled.
+  export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"
   say "configuring build/$preset"
   (cd "$root" && cmake --preset "$preset" "${options[@]}" >&2)
 }

@@ -19,7 +19,8 @@ if [ -n "$command" ]; then
   trap 'rm -f "$text"' EXIT
   # Text that cannot be made has no key: clang-tidy says why.
   if eval "$command" >"$text" 2>/dev/null; then
-    key=$({ clang-tidy --version && cat "$root/.clang-tidy" && echo "$command" && cat "$text"; } | sha256sum | cut -c1-40)
+    # Where the checkout lies does not matter.
+    key=$({ clang-tidy --version && cat "$root/.clang-tidy" && echo "$command" && cat "$text"; } | sed "s|$root/|./|g" | sha256sum | cut -c1-40)
   fi
 fi
 if [ -n "$key" ] && [ -e "$cache/$key" ]; then

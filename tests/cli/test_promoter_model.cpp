@@ -439,6 +439,11 @@ TEST_F(PromoterModel, AScanGivesTheScoresOfPredictOnBothStrands) {
   EXPECT_EQ(summary.at("evaluation").at("tss_outside_regions"), 1);
   EXPECT_EQ(summary.at("evaluation").at("any_strand").at("tss"), 1);
   EXPECT_EQ(summary.at("evaluation").at("any_strand").at("recall"), 1.0);  // the threshold is 0
+  const auto& by_threshold = summary.at("evaluation").at("by_threshold");
+  EXPECT_EQ(by_threshold.size(), 24u);  // the threshold and those above it
+  EXPECT_EQ(by_threshold.at(0).at("threshold"), 0);
+  EXPECT_EQ(by_threshold.at(0).at("calls"), summary.at("calls"));
+  EXPECT_EQ(by_threshold.at(0).at("tss_found"), 1);
   const auto calls = table_rows(read_text(path("scan.bedgraph.calls")));
   ASSERT_FALSE(calls.empty());
   EXPECT_EQ(summary.at("calls"), calls.size());

@@ -74,6 +74,7 @@ const std::vector<SubRoom>& sub_rooms() {
       {"lib/tasks/text/metrics", {"lib/tasks", "lib/tasks/text"}},
       {"lib/tasks/text/classify", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
       {"lib/tasks/text/qa", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
+      {"lib/tasks/text/summarize", {"lib/tasks", "lib/tasks/text", "lib/tasks/text/metrics"}},
   };
   return rooms;
 }

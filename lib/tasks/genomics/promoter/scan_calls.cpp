@@ -104,4 +104,20 @@ CallEvaluation evaluate_calls(std::span<const PromoterCall> calls, std::span<con
   return result;
 }
 
+std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
+                                                  std::span<const KnownTss> tss, double threshold,
+                                                  std::int64_t within, bool same_strand) {
+  std::vector<double> thresholds = {threshold};
+  for (int twentieth = 1; twentieth < 20; ++twentieth) thresholds.push_back(twentieth / 20.0);
+  for (const double near_one : {0.98, 0.99, 0.995, 0.999}) thresholds.push_back(near_one);
+  std::vector<CallsAtThreshold> result;
+  std::vector<PromoterCall> reached(calls.begin(), calls.end());
+  for (const double bound : thresholds) {
+    if (bound < threshold || (bound == threshold && !result.empty())) continue;
+    std::erase_if(reached, [&](const PromoterCall& call) { return call.score < bound; });
+    result.push_back({bound, evaluate_calls(reached, tss, within, same_strand)});
+  }
+  return result;
+}
+
 }  // namespace bigbird

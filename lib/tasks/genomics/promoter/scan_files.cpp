@@ -163,6 +163,7 @@ PromoterScanSummary ScanFiles::close() {
   if (facts_.has_tss) {
     summary_.any_strand = evaluate_calls(calls_, facts_.tss, facts_.within, false);
     summary_.same_strand = evaluate_calls(calls_, facts_.tss, facts_.within, true);
+    summary_.by_threshold = evaluate_thresholds(calls_, facts_.tss, facts_.threshold, facts_.within, false);
     summary_.tss_unscored = std::count(near_score_.begin(), near_score_.end(), false);
   }
   write_calls();
@@ -213,7 +214,13 @@ void ScanFiles::write_summary() const {
                           {"tss_outside_regions", summary_.tss_outside},
                           {"tss_without_scored_position", summary_.tss_unscored},
                           {"any_strand", evaluation_json(*summary_.any_strand)},
-                          {"same_strand", evaluation_json(summary_.same_strand)}};
+                          {"same_strand", evaluation_json(summary_.same_strand)},
+                          {"by_threshold", Json::array()}};
+    for (const CallsAtThreshold& at : summary_.by_threshold) {
+      Json row = {{"threshold", at.threshold}};
+      row.update(evaluation_json(at.evaluation));
+      json["evaluation"]["by_threshold"].push_back(std::move(row));
+    }
   }
   if (!facts_.provenance.empty()) json["provenance"] = Json::parse(facts_.provenance);
   write_text_atomic(paths_.summary, json.dump(2) + "\n");

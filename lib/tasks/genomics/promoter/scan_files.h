@@ -28,8 +28,9 @@ struct PromoterScanSummary {
   std::int64_t calls = 0;
   std::optional<CallEvaluation> any_strand;  // with known TSS
   CallEvaluation same_strand;
-  std::int64_t tss_outside = 0;   // TSS outside the regions, not evaluated
-  std::int64_t tss_unscored = 0;  // evaluated, but no position within the distance has a score
+  std::vector<CallsAtThreshold> by_threshold;  // on either strand
+  std::int64_t tss_outside = 0;                // TSS outside the regions, not evaluated
+  std::int64_t tss_unscored = 0;               // evaluated, but no position within the distance has a score
 };
 
 // A position with a score on at least one strand; NaN on one without.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lib/core/rng.h"
 #include "lib/tasks/genomics/promoter/scan.h"
 
 namespace bigbird {
@@ -85,6 +86,41 @@ TEST(EvaluateCalls, CountsWithinTheDistanceOnOneStrandOrEither) {
   const CallEvaluation none = evaluate_calls({}, {}, 500, false);
   EXPECT_TRUE(std::isnan(none.recall()));
   EXPECT_TRUE(std::isnan(none.precision()));
+}
+
+// A scan at each of the thresholds, against the rows that one scan at the lowest gives.
+TEST(EvaluateThresholds, AreWhatScansAtEachThresholdFind) {
+  CounterRng random(3, Purpose::test, 0);
+  std::vector<PromoterCall> scored;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const auto at = static_cast<std::int64_t>(10 * i);
+    const double score = static_cast<double>(random.below(1001)) / 1000;  // with ties and plateaus
+    scored.push_back({0, at, at + 10, i % 3 == 0 ? '-' : '+', score});
+  }
+  const std::vector<KnownTss> tss = {{0, 1500, '+'}, {0, 7700, '-'}, {0, 7900, '+'}, {0, 29000, '-'}};
+  const auto calls_at = [&](double threshold) {
+    std::vector<PromoterCall> calls;
+    CallFinder finder(threshold, 60, 10, [&](const PromoterCall& call) { calls.push_back(call); });
+    for (const PromoterCall& position : scored) finder.add(position);
+    finder.finish();
+    return calls;
+  };
+  for (const double lowest : {0.0, 0.33, 0.9}) {
+    const std::vector<CallsAtThreshold> rows = evaluate_thresholds(calls_at(lowest), tss, lowest, 25, false);
+    ASSERT_FALSE(rows.empty());
+    EXPECT_EQ(rows.front().threshold, lowest);
+    EXPECT_EQ(rows.back().threshold, 0.999);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i > 0) EXPECT_GT(rows[i].threshold, rows[i - 1].threshold);
+      const CallEvaluation wanted = evaluate_calls(calls_at(rows[i].threshold), tss, 25, false);
+      EXPECT_EQ(rows[i].evaluation.calls, wanted.calls) << rows[i].threshold;
+      EXPECT_EQ(rows[i].evaluation.confirmed, wanted.confirmed) << rows[i].threshold;
+      EXPECT_EQ(rows[i].evaluation.found, wanted.found) << rows[i].threshold;
+      EXPECT_EQ(rows[i].evaluation.tss, 4);
+    }
+    EXPECT_LT(rows.back().evaluation.calls, rows.front().evaluation.calls);
+  }
+  EXPECT_EQ(evaluate_thresholds({}, tss, 0.5, 25, false).size(), 14u);  // 0.5 itself once
 }
 
 TEST(StrandTrackPath, PutsTheStrandBeforeTheSuffix) {

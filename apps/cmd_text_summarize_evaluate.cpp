@@ -1,0 +1,101 @@
+// `bigbird text summarize evaluate`: ROUGE of predicted summaries against those that people wrote.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/summary_options.h"
+#include "apps/verbs.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/file.h"
+#include "lib/io/files/provenance.h"
+#include "lib/tasks/text/summarize/evaluate.h"
+
+namespace bigbird::apps {
+
+int cmd_text_summarize_evaluate(int argc, char** argv) {
+  Verb verb("text summarize evaluate",
+            "Score predicted summaries by ROUGE, as rouge_score does; JSON on stdout.",
+            {"bigbird text summarize evaluate --data test.jsonl --predictions summaries.jsonl",
+             "bigbird text summarize evaluate --data test.jsonl --predictions generated_predictions.txt "
+             "--table scores.tsv -o rouge.json",
+             "bigbird text summarize evaluate --data dev.jsonl --list-of-summaries --predictions lines.txt "
+             "--types rouge1,rougeL --no-stem"});
+  SummaryEvaluationOptions options;
+  SummaryDataOptions data;
+  std::string output = "-", table;
+  bool no_stem = false;
+  CLI::App& app = verb.app();
+  app.add_option(
+         "--data", options.data,
+         "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/")
+      ->required()
+      ->type_name("FILE");
+  app.add_option(
+         "--predictions", options.predictions,
+         "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--prediction-field", options.prediction_field,
+                 "Field of the predictions; default as --summary-field");
+  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  app.add_option("--table", table, "Scores of every document, as TSV")->type_name("FILE");
+  app.add_option(
+         "--types", options.rouge.types,
+         "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--no-stem", no_stem, "Compare words, not their Porter stems");
+  app.add_option("--bootstrap", options.bootstrap_seed,
+                 "Seed of the 1,000 samples that intervals of 95 % come from")
+      ->type_name("SEED");
+  app.add_option("--line-break", options.line_break,
+                 "What stands for a line break in a text; \"\" is nothing but line breaks themselves")
+      ->type_name("TEXT");
+  data.add(verb, SummaryParts::summary);
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+  if (options.data == "-" && options.predictions == "-") {
+    throw_usage("text summarize evaluate: only one of the files can be the standard input",
+                "write one to a file");
+  }
+  options.rouge.stem = !no_stem;
+  options.pairs = data.pairs();
+  const SummaryEvaluation evaluation = evaluate_summaries(options);
+  say_skipped(evaluation.skipped, evaluation.first_skipped);
+  const std::array<std::pair<std::int64_t, const char*>, 3> remarks{
+      {{evaluation.empty_summaries, "summaries of the data are empty: they count 0"},
+       {evaluation.empty_predictions, "predictions are empty"},
+       {evaluation.unknown, "predictions are of ids that the data do not have"}}};
+  for (const auto& [count, what] : remarks) {
+    if (count > 0) log_warning(fmt::format("{} {}", count, what));
+  }
+  const Provenance provenance{bigbird_version(),
+                              verb.command(),
+                              std::nullopt,
+                              "",
+                              {{"data", options.data, ""}, {"predictions", options.predictions, ""}}};
+  if (!table.empty()) {
+    write_text_atomic(table, summary_scores_tsv(evaluation, verb.provenance() ? provenance_lines(provenance)
+                                                                              : std::vector<std::string>()));
+  }
+  OutputStream out(output);
+  out.write(
+      summary_metrics_json(evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
+  out.close();
+  for (std::size_t i = 0; i < evaluation.by_type.size(); ++i) {
+    const RougeSummary& summary = evaluation.by_type[i];
+    log_info(fmt::format("{}: F1 {:.4f} ({:.4f} to {:.4f}), precision {:.4f}, recall {:.4f}",
+                         options.rouge.types[i], summary.mean.f1, summary.low.f1, summary.high.f1,
+                         summary.mean.precision, summary.mean.recall));
+  }
+  verb.set_throughput(static_cast<double>(evaluation.ids.size()), "documents");
+  return 0;
+}
+
+}  // namespace bigbird::apps

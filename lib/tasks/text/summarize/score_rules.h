@@ -1,0 +1,35 @@
+// Private to the searches (token_search.h): from the logits of a row to what its next tokens are worth, by
+// generate()'s rules and in its order (docs/specification.md 6.1); and the best of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/tasks/text/summarize/token_search.h"
+
+namespace bigbird {
+
+// log p of every token, in fp32 as PyTorch has it.
+void log_softmax(std::span<const float> logits, std::span<float> log_probabilities);
+
+// Repetition penalty, n-grams that may not come again, no end before min_length, the end at max_length.
+// `sequence` is the row with its start symbol; scores [V] are logits (greedy) or log p (beam search).
+void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,
+                       std::span<float> scores);
+
+struct TokenCandidate {
+  float score = 0;
+  std::int32_t row = 0;
+  std::int32_t token = 0;
+};
+// Higher scores first, of equal ones the lower row, then the lower token.
+bool is_better(const TokenCandidate& a, const TokenCandidate& b);
+
+// Merges the best of a row, offset + scores[token], into `best`, which holds at most `most`, in order. Scores
+// of minus infinity are left out.
+void add_best(std::span<const float> scores, float offset, std::int32_t row, std::size_t most,
+              std::vector<TokenCandidate>& best);
+
+}  // namespace bigbird

@@ -1,0 +1,83 @@
+// Searches for the tokens of a summary: greedy and beam search as Hugging Face's generate() has them (4.57), and
+// the beam search of the published code (docs/specification.md 6). A search knows no model: it says which
+// tokens stand last, and is told the logits of the next one. Sources are independent of each other, so a
+// batch is many searches side by side.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace bigbird {
+
+enum class Decoding {
+  huggingface,  // beam search; greedy with one beam
+  google,       // the published beam search: always max_length - 1 tokens deep, no rules but its own
+  greedy,
+};
+
+// When a beam search ends although better sequences may come (generate's early_stopping).
+enum class EarlyStopping {
+  no,     // once the best running sequence, as long as it is now, is behind the worst finished one
+  yes,    // once there are as many finished sequences as beams
+  never,  // once not even a sequence of max_length tokens could get ahead
+};
+
+// generate()'s fields. Lengths are in tokens and count the start symbol.
+struct SearchOptions {
+  Decoding decoding = Decoding::huggingface;
+  std::int64_t beams = 1;
+  double length_penalty = 1.0;  // score = sum of log p / length^penalty; google: / ((5 + length) / 6)^penalty
+  EarlyStopping early_stopping = EarlyStopping::no;
+  std::int64_t max_length = 20;
+  std::int64_t min_length = 0;       // no end before
+  std::int64_t no_repeat_ngram = 0;  // no sequence of so many tokens twice; 0: any
+  double repetition_penalty = 1.0;   // of tokens that are there already: log p < 0 times it, else divided
+  bool forced_end = false;           // the last token that max_length allows is the end
+  std::int64_t sequences = 1;        // to return, at most beams
+  std::int32_t start = 2;
+  std::int32_t end = 1;
+};
+
+struct FoundSequence {
+  std::vector<std::int32_t> tokens;  // without the start symbol, up to and with the end where there is one
+  double score = 0;                  // of a beam search; greedy: 0
+};
+
+class TokenSearch {
+ public:
+  virtual ~TokenSearch() = default;
+  TokenSearch(const TokenSearch&) = delete;
+  TokenSearch& operator=(const TokenSearch&) = delete;
+
+  bool done() const { return done_; }
+  // Rows that need the logits of their next token: one at first, later one for each beam.
+  std::int64_t rows() const { return static_cast<std::int64_t>(tokens_.size()); }
+  // [rows] the last token of each row, which stands at position length() - 1.
+  std::span<const std::int32_t> tokens() const { return tokens_; }
+  // [rows] the row of the step before that each goes on from; 0 at first.
+  std::span<const std::int32_t> parents() const { return parents_; }
+  std::int64_t length() const { return length_; }  // of every row, with the start symbol
+
+  // logits [rows(), vocabulary] of the tokens behind tokens(). Not once it is done. Among equal values the
+  // lowest row, then the lowest token counts as the best.
+  virtual void advance(std::span<const float> logits) = 0;
+  // SearchOptions::sequences of them, best first. Once it is done.
+  virtual std::vector<FoundSequence> results() const = 0;
+
+ protected:
+  explicit TokenSearch(const SearchOptions& options) : tokens_{options.start}, parents_{0} {}
+
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::int32_t> parents_;
+  std::int64_t length_ = 1;
+  bool done_ = false;
+};
+
+// Error{usage}: beams, lengths or penalties out of range, or that contradict each other (`sequences` above
+// `beams`, `min_length` above `max_length`, several beams of greedy search; rules that the published search
+// does not have).
+std::unique_ptr<TokenSearch> make_token_search(const SearchOptions& options);
+
+}  // namespace bigbird
