@@ -6,7 +6,7 @@
 # It can be stopped at any time and goes on where it was; a part that is finished is not computed again.
 # Environment: OUT (cpu-study), RESULTS (OUT/results: what is measured, some hundred KB; a part whose results are there is
 # not computed again, on another machine either), JOBS (runs side by side, one a core), SEEDS ("1 2 3"), VOCABULARY (10: a
-# token a base), TOKENS (1000k: training tokens of a pretraining), NSP_TOKENS (4000k), PROMOTER_STEPS (150), PEAK_STEPS (150),
+# token a base), TOKENS (1000k: training tokens of a pretraining), NSP_TOKENS (3000k), PROMOTER_STEPS (120), PEAK_STEPS (80),
 # PARTS ("lengths patterns nsp promoters peaks"), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
@@ -18,9 +18,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 data=$1
 out=${OUT:-cpu-study}
 tokens=${TOKENS:-1000k}
-nsp_tokens=${NSP_TOKENS:-4000k}
-promoter_steps=${PROMOTER_STEPS:-150}
-peak_steps=${PEAK_STEPS:-150}
+nsp_tokens=${NSP_TOKENS:-3000k}
+promoter_steps=${PROMOTER_STEPS:-120}
+peak_steps=${PEAK_STEPS:-80}
 vocabulary=${VOCABULARY:-10}
 results=${RESULTS:-$out/results}
 parts=${PARTS:-lengths patterns nsp promoters peaks}
@@ -183,7 +183,7 @@ tuned() {
   mkdir -p "$(dirname "$folder")"
   [ -e "$folder/final" ] ||
     run bigbird "$@" -q --init "$(begun_from "$from" "$seed")" -o "$folder" --seed "$seed" --steps "$steps" --dropout 0 \
-      --average 0.99 --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((steps / 10)) --resume
+      --average 0.99 --optimizer torch --schedule huggingface --lr 3e-4 --clip-norm 1 --eval-every $((steps / 5)) --resume
 }
 
 # The TATA promoters by the number of their line modulo 5: three parts learn, one validates, one tests. Negatives
