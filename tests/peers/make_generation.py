@@ -5,7 +5,7 @@
 
 The model's logits are a function of the tokens so far (`logits_of`), which the C++ test computes alike, so that only the rules of the
 search are compared. Settings are drawn by a fixed seed; one is kept when the tokens stay the same with logits moved by up to 2e-4, so
-that no result hangs on the last bits of a sum. Needs torch and transformers 4.57.1.
+that no result hangs on the last bits of a sum. (A max_length of 20 is generate()'s default, which it takes for 21.) Needs torch and transformers 4.57.1.
 """
 import json
 import pathlib
