@@ -43,7 +43,7 @@ struct AttentionLimits {
   Index slots = 1;      // batches that are prepared at the same time (one per layer and run)
   Index sequences = 0;  // B, of one batch
   Index tokens = 0;     // T, of one batch
-  Index longest = 0;    // tokens of the longest sequence
+  Index longest = 0;    // tokens of the longest sequence, of queries or keys
   Index heads = 0;
   Index head_size = 0;
   Index block_size = 0;

@@ -221,6 +221,9 @@ struct BlockPlanView {
   const std::int32_t* key_blocks = nullptr;      // block numbers 0..n-1
   const std::int32_t* column_offsets = nullptr;  // [H * n + 1] into query_blocks
   const std::int32_t* query_blocks = nullptr;    // block numbers 0..n-1
+  // Blocks of keys where these are not the queries' own (AttentionBatch::key_offsets): numbers of key blocks
+  // are 0..key_count-1, and column_offsets is [H * key_count + 1]. 0: n.
+  Index key_count = 0;
 };
 
 // A ragged batch as attention sees it. Sequence s owns rows token_offsets[s] .. token_offsets[s + 1] of every
@@ -245,6 +248,12 @@ struct AttentionBatch {
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
   std::uint64_t dropout_site = 0;
+  // A decoder's attention, on the CPU so far. causal: a query sees no key behind its own row. With key_offsets
+  // (host, [B + 1]; not causal) keys are of other rows than queries: sequence s has key rows key_offsets[s] ..
+  // key_offsets[s + 1], of which lengths[s] are real, and of its query rows query_lengths[s] ask. Dropout then
+  // counts u over the rows of keys.
+  bool causal = false;
+  const Index* key_offsets = nullptr;
 };
 
 struct QueryKeyValue {

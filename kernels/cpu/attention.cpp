@@ -11,22 +11,33 @@ namespace bigbird::kernels {
 
 namespace {
 
+// Where the key rows of the sequences begin.
+const Index* key_offsets_of(const AttentionBatch& batch) {
+  return batch.key_offsets != nullptr ? batch.key_offsets : batch.token_offsets;
+}
+
+Index key_count_of(const BlockPlanView& plan) {
+  return plan.key_count > 0 ? plan.key_count : plan.blocks;
+}
+
 AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, const QueryKeyValue& inputs) {
   const auto& [q, k, v] = inputs;
-  const Index first = batch.token_offsets[sequence];
+  const Index first = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
   const Index column = head * batch.head_size;
-  const Index tokens = batch.token_offsets[batch.sequences];
+  const Index tokens = batch.token_offsets[batch.sequences], keys = key_offsets_of(batch)[batch.sequences];
   const BlockPlanView& plan = *batch.plans[sequence];
   AttentionHead view;
   view.q = floats(q.data) + first * q.stride + column;
-  view.k = floats(k.data) + first * k.stride + column;
-  view.v = floats(v.data) + first * v.stride + column;
+  view.k = floats(k.data) + first_key * k.stride + column;
+  view.v = floats(v.data) + first_key * v.stride + column;
   view.q_stride = q.stride;
   view.k_stride = k.stride;
   view.v_stride = v.stride;
   view.head_size = batch.head_size;
   view.block_size = batch.block_size;
   view.blocks = plan.blocks;
+  view.key_count = key_count_of(plan);
+  view.causal = batch.causal;
   view.rows = batch.token_offsets[sequence + 1] - first;
   view.length = batch.lengths[sequence];
   view.query_length = batch.query_lengths != nullptr ? batch.query_lengths[sequence] : view.length;
@@ -36,8 +47,8 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   view.drop_probability = batch.drop_probability;
   view.dropout_seed = batch.drop_probability > 0 ? *batch.dropout_seed : 0;
   view.dropout_site = batch.dropout_site;
-  view.dropout_first = static_cast<std::uint64_t>((head * tokens + first) * tokens + first);
-  view.dropout_row = static_cast<std::uint64_t>(tokens);
+  view.dropout_first = static_cast<std::uint64_t>((head * tokens + first) * keys + first_key);
+  view.dropout_row = static_cast<std::uint64_t>(keys);
   return view;
 }
 
@@ -81,12 +92,17 @@ Index most_blocks_of(const AttentionBatch& batch) {
   return most;
 }
 
+// Of keys.
 Index longest_sequence(const AttentionBatch& batch) {
+  const Index* const offsets = key_offsets_of(batch);
   Index longest = 0;
-  for (Index s = 0; s < batch.sequences; ++s) {
-    longest = std::max(longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
-  }
+  for (Index s = 0; s < batch.sequences; ++s) longest = std::max(longest, offsets[s + 1] - offsets[s]);
   return longest;
+}
+
+// Packed attention knows neither keys of their own nor causality.
+bool is_of_a_decoder(const AttentionBatch& batch) {
+  return batch.causal || batch.key_offsets != nullptr;
 }
 
 }  // namespace
@@ -177,7 +193,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
 
 void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                    float* log_sum_exp) {
-  if (attention_is_packed(batch.block_size)) {
+  if (attention_is_packed(batch.block_size) && !is_of_a_decoder(batch)) {
     return attention_forward_packed(batch, inputs, out, log_sum_exp);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
@@ -212,7 +228,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
-    const Index start = batch.token_offsets[sequence];
+    const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
     const Index blocks = batch.plans[sequence]->blocks;
     const Index length = batch.lengths[sequence];
     const Index head_floats = length * head_size;
@@ -222,9 +238,9 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
         for (Index head = 0; head < heads; ++head) {
           const Index column = (first_head + head) * head_size;
           float* const to = packed + head * 2 * head_floats + first * head_size;
-          copy_rows(floats(inputs.k.data) + (start + first) * inputs.k.stride + column, inputs.k.stride, to,
-                    head_size, rows, head_size);
-          copy_rows(floats(inputs.v.data) + (start + first) * inputs.v.stride + column, inputs.v.stride,
+          copy_rows(floats(inputs.k.data) + (first_key + first) * inputs.k.stride + column, inputs.k.stride,
+                    to, head_size, rows, head_size);
+          copy_rows(floats(inputs.v.data) + (first_key + first) * inputs.v.stride + column, inputs.v.stride,
                     to + head_floats, head_size, rows, head_size);
         }
       });
@@ -254,8 +270,8 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + 4 * most_floats;
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
   parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
-    const Index start = batch.token_offsets[sequence];
-    const Index rows = batch.token_offsets[sequence + 1] - start;
+    const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
+    const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     const Index column = head * head_size;
     float* const packed = scratch + scratch_size * worker;
     AttentionHead view = view_of(batch, sequence, head, inputs);
@@ -278,10 +294,10 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
     of_head.dk_stride = head_size;
     of_head.dv_stride = head_size;
     level_.attention_backward_head(view, of_head, packed + 4 * most_floats);
-    copy_rows(of_head.dk, head_size, floats(gradients.k.data) + start * gradients.k.stride + column,
-              gradients.k.stride, rows, head_size);
-    copy_rows(of_head.dv, head_size, floats(gradients.v.data) + start * gradients.v.stride + column,
-              gradients.v.stride, rows, head_size);
+    copy_rows(of_head.dk, head_size, floats(gradients.k.data) + first_key * gradients.k.stride + column,
+              gradients.k.stride, key_rows, head_size);
+    copy_rows(of_head.dv, head_size, floats(gradients.v.data) + first_key * gradients.v.stride + column,
+              gradients.v.stride, key_rows, head_size);
   });
 }
 

@@ -21,9 +21,11 @@ struct AttentionHead {
   Index v_stride = 0;
   Index head_size = 0;
   Index block_size = 0;
-  Index blocks = 0;
+  Index blocks = 0;                           // of queries
+  Index key_count = 0;                        // of keys
+  bool causal = false;                        // a query sees no key behind its own row
   Index rows = 0;                             // what the sequence has of blocks * block_size rows
-  Index length = 0;                           // real tokens
+  Index length = 0;                           // real tokens, of keys
   Index query_length = 0;                     // tokens that see the keys; the rest come out as zeros
   const std::int32_t* row_offsets = nullptr;  // [blocks + 1], of this head
   const std::int32_t* key_blocks = nullptr;   // of the whole plan, indexed by row_offsets

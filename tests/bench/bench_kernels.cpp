@@ -97,6 +97,7 @@ struct Plan {
     }
     view.heads = heads;
     view.blocks = blocks;
+    view.key_count = blocks;
     view.row_offsets = row_offsets.data();
     view.key_blocks = key_blocks.data();
   }

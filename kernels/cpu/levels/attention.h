@@ -20,6 +20,17 @@ BIGBIRD_INLINE Index queries_in_block(const AttentionHead& head, Index block) {
   return tokens_in_block(head, head.query_length, block);
 }
 
+// Causal attention: scores of keys behind their query are minus infinity, which leaves nothing of them. Every
+// query sees a key before, so that no softmax is of nothing.
+static inline void hide_later_keys(const AttentionHead& head, Index first_query, Index first_key, Index keys,
+                                   Index width, float* scores) {
+  if (!head.causal) return;
+  for (Index key = 0; key < keys; ++key) {
+    const Index hidden = smaller(first_key + key - first_query, width);
+    for (Index j = 0; j < hidden; ++j) scores[key * width + j] = -__builtin_inff();
+  }
+}
+
 // to[row][0..padded) = from[row] * scale, zeros behind.
 static inline void copy_rows(const float* from, Index stride, Index rows, Index columns, float scale,
                              float* to, Index padded) {

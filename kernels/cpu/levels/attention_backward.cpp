@@ -53,10 +53,10 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
   const Index depth = head.head_size;
   const Index width = round_up_to_lanes(block_size);
   const Index padded = round_up_to_lanes(depth);
-  const Index tokens = head.blocks * block_size;
-  zero_rows(gradients.dq, gradients.dq_stride, tokens, depth);
-  zero_rows(gradients.dk, gradients.dk_stride, tokens, depth);
-  zero_rows(gradients.dv, gradients.dv_stride, tokens, depth);
+  const Index key_rows = head.key_count * block_size;
+  zero_rows(gradients.dq, gradients.dq_stride, head.blocks * block_size, depth);
+  zero_rows(gradients.dk, gradients.dk_stride, key_rows, depth);
+  zero_rows(gradients.dv, gradients.dv_stride, key_rows, depth);
 
   float* const q_columns = scratch;  // [depth][width], scaled so that scores are powers of two
   float* const dout_columns = q_columns + depth * width;  // [depth][width]
@@ -97,6 +97,7 @@ void attention_backward_head(const AttentionHead& head, const AttentionHeadGradi
       const float* k = head.k + first_key * head.k_stride;
       const float* v = head.v + first_key * head.v_stride;
       multiply({keys, width, depth, k, head.k_stride, 1, q_columns, width, scores, width, false});
+      hide_later_keys(head, first_query, first_key, keys, width, scores);
       multiply({keys, width, depth, v, head.v_stride, 1, dout_columns, width, score_gradients, width, false});
       softmax_backward(head, first_query, first_key, keys, width, shift, delta, scores, score_gradients);
       multiply({keys, depth, queries, scores, width, 1, dout_rows, padded,

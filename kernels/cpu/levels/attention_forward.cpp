@@ -43,6 +43,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
       const Index keys = keys_in_block(head, block);
       multiply({keys, width, depth, head.k + block * block_size * head.k_stride, head.k_stride, 1, q, width,
                 scores + rows * width, width, false});
+      hide_later_keys(head, first_query, block * block_size, keys, width, scores + rows * width);
       rows += keys;
     }
     if (rows == 0) continue;
