@@ -9,8 +9,8 @@
 
 namespace bigbird::apps {
 
-// --format, --document-field, --summary-field, --id-field, --list-of-summaries, --skip-bad, --replace-invalid:
-// those that the parts need. Bound by add(); read after parsing.
+// --format, --document-field, --summary-field, --id-field, --list-of-summaries, --skip-bad,
+// --replace-invalid: those that the parts need. Bound by add(); read after parsing.
 class SummaryDataOptions {
  public:
   void add(Verb& verb, SummaryParts parts);

@@ -56,7 +56,7 @@ float* ScratchBuffer::reserve(Index floats) {
 
 CpuBackend::CpuBackend(const CpuOptions& options)
     : level_(options.level != nullptr ? *options.level : chosen_level()),
-      use_onednn_(options.use_onednn && has_onednn()),
+      use_onednn_(options.use_onednn && has_onednn() && onednn_keeps_rows()),
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
       bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions

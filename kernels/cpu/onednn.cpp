@@ -3,7 +3,18 @@
 // at 35-75 %.
 #include "kernels/cpu/onednn.h"
 
+#include <string_view>
+
 #include "kernels/cpu/cpu_options.h"
+#include "kernels/cpu/level_choice.h"
+
+namespace bigbird::kernels {
+
+bool onednn_keeps_rows() {
+  return std::string_view(available_levels().front()->name) == "x86-64-v4";
+}
+
+}  // namespace bigbird::kernels
 
 #if defined(BIGBIRD_HAVE_ONEDNN)
 #include <dnnl.h>

@@ -1,4 +1,6 @@
 // The linear layers against reference/, over odd shapes, for every level and with oneDNN.
+#include <utility>
+
 #include "reference/layers.h"
 #include "tests/kernels/kernel_test.h"
 
@@ -99,6 +101,32 @@ TEST_P(LinearKernel, BackwardEqualsReferenceAndAddsWhereItShould) {
               gradient_tolerance);
     EXPECT_LT(relative_error(out[3], reference::sum(expected.bias, doubles(dbias_before))),
               gradient_tolerance);
+  }
+}
+
+// A batch may hold one sequence or many: what is computed of a row is the same to the last bit.
+TEST_P(LinearKernel, ARowDoesNotDependOnTheRowsBesideIt) {
+  constexpr Index most = 600;
+  for (const auto& [in, out] : {std::pair<Index, Index>{16, 32}, {70, 45}, {128, 384}, {512, 128}}) {
+    const Floats x = random_floats(area(most, std::max(in, out)), 14);
+    const Floats w = random_floats(area(out, in), 15);
+    const Linear layer{w.data(), nullptr, in, out};
+    const auto products = [&, in = in, out = out](Index rows) {
+      return run([&](Backend& backend) {
+        Guarded y(area(rows, out)), dx(area(rows, in));
+        backend.linear_forward(x.data(), layer, y.data(), rows);
+        backend.linear_backward_input(x.data(), layer, dx.data(), rows, false);
+        return std::vector<Floats>{y.take(), dx.take()};
+      });
+    };
+    const std::vector<Floats> whole = products(most);
+    for (const Index rows : {1, 2, 15, 16, 17, 31, 32, 48, 63, 64, 100, 127, 129, 255, 257, 384, 511, 550}) {
+      const std::vector<Floats> some = products(rows);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        EXPECT_EQ(std::memcmp(some[i].data(), whole[i].data(), some[i].size() * sizeof(float)), 0)
+            << rows << " rows of " << in << " x " << out << (i == 0 ? "" : ", backward");
+      }
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// Documents and their summaries in the forms users have them: JSON Lines, CSV, TSV, plain lines, folders. What
-// summarization trains on, predicts from and is measured against. Streamed.
+// Documents and their summaries in the forms users have them: JSON Lines, CSV, TSV, plain lines, folders.
+// What summarization trains on, predicts from and is measured against. Streamed.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct SummaryPair {
 // asked for and there is no such folder, the *.txt of FOLDER. Ids are the names without .txt.
 //
 // Error{bad_input}: what JsonRecords, DelimitedReader and TextLines refuse; a field that is not there, with
-// those that are; a field that is no text; an id twice; a document without its summary. Error{usage}: a format
-// that the path does not tell; documents and summaries both from lines.
+// those that are; a field that is no text; an id twice; a document without its summary. Error{usage}: a
+// format that the path does not tell; documents and summaries both from lines.
 class SummaryPairs {
  public:
   explicit SummaryPairs(const std::string& path, const SummaryPairOptions& options = {});

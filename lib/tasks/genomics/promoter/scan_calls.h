@@ -77,9 +77,9 @@ struct CallsAtThreshold {
   CallEvaluation evaluation;
 };
 
-// What calls found at `threshold` come to at it and at higher ones: 0.05, 0.1, ... 0.95, 0.98, 0.99, 0.995 and
-// 0.999. A higher threshold would have found exactly those calls that reach it, because what keeps a call away
-// is a stronger one.
+// What calls found at `threshold` come to at it and at higher ones: 0.05, 0.1, ... 0.95, 0.98, 0.99, 0.995
+// and 0.999. A higher threshold would have found exactly those calls that reach it, because what keeps a call
+// away is a stronger one.
 std::vector<CallsAtThreshold> evaluate_thresholds(std::span<const PromoterCall> calls,
                                                   std::span<const KnownTss> tss, double threshold,
                                                   std::int64_t within, bool same_strand);

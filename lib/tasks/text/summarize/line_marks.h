@@ -1,5 +1,5 @@
-// Line breaks as BigBird-Pegasus reads and writes them: its vocabulary turns a newline into a blank, and has a
-// piece "<n>" for it. The published code rewrites texts around the tokenizer (docs/specification.md 4.3);
+// Line breaks as BigBird-Pegasus reads and writes them: its vocabulary turns a newline into a blank, and has
+// a piece "<n>" for it. The published code rewrites texts around the tokenizer (docs/specification.md 5.6);
 // these are its two rewritings, on bytes, where white space is ASCII's as in RE2.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Private to the searches (token_search.h): from the logits of a row to what its next tokens are worth, by
-// generate()'s rules and in its order (docs/specification.md 6.1); and the best of them.
+// generate()'s rules and in its order (docs/specification.md 5.6); and the best of them.
 #pragma once
 
 #include <cstddef>

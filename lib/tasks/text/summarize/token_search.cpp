@@ -67,8 +67,8 @@ struct Beam {
   bool finished = false;
 };
 
-// The best `most` of the beams, in order; of equal ones (ruled out, both) those that have ended, then those that
-// stand first.
+// The best `most` of the beams, in order; of equal ones (ruled out, both) those that have ended, then those
+// that stand first.
 void keep_best(std::vector<Beam>& beams, std::size_t most) {
   std::stable_sort(beams.begin(), beams.end(), [](const Beam& a, const Beam& b) {
     return a.score != b.score ? a.score > b.score : a.finished > b.finished;
@@ -99,7 +99,8 @@ class BeamSearch : public TokenSearch {
     return best;
   }
 
-  // The beams that run on are those of `kept`, which name candidates; their rows are what the next step needs.
+  // The beams that run on are those of `kept`, which name candidates; their rows are what the next step
+  // needs.
   void run_on(const std::vector<std::pair<Beam, TokenCandidate>>& kept) {
     const bool first = rows() == 1;
     running_.clear();

@@ -1,7 +1,7 @@
-// Searches for the tokens of a summary: greedy and beam search as Hugging Face's generate() has them (4.57), and
-// the beam search of the published code (docs/specification.md 6). A search knows no model: it says which
-// tokens stand last, and is told the logits of the next one. Sources are independent of each other, so a
-// batch is many searches side by side.
+// Searches for the tokens of a summary: greedy and beam search as Hugging Face's generate() has them (4.57),
+// and the beam search of the published code (docs/specification.md 5.6). A search knows no model: it says
+// which tokens stand last, and is told the logits of the next one. Sources are independent of each other, so
+// a batch is many searches side by side.
 #pragma once
 
 #include <cstdint>

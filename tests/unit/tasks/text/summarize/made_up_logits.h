@@ -36,7 +36,8 @@ struct MadeUpLogits {
   }
 };
 
-// Runs a search to its end. Its rows are kept from parents() and tokens() alone, as a cache of keys and values is.
+// Runs a search to its end. Its rows are kept from parents() and tokens() alone, as a cache of keys and
+// values is.
 inline std::vector<FoundSequence> run_search(const MadeUpLogits& model, const SearchOptions& options,
                                              std::int64_t* steps = nullptr) {
   const std::unique_ptr<TokenSearch> search = make_token_search(options);
