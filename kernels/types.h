@@ -248,10 +248,10 @@ struct AttentionBatch {
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
   std::uint64_t dropout_site = 0;
-  // A decoder's attention, on the CPU so far. causal: a query sees no key behind its own row. With key_offsets
-  // (host, [B + 1]; not causal) keys are of other rows than queries: sequence s has key rows key_offsets[s] ..
-  // key_offsets[s + 1], of which lengths[s] are real, and of its query rows query_lengths[s] ask. Dropout then
-  // counts u over the rows of keys.
+  // A decoder's attention, on the CPU so far. causal: a query sees no key behind its own row. With
+  // key_offsets (host, [B + 1]; not causal) keys are of other rows than queries: sequence s has key rows
+  // key_offsets[s] .. key_offsets[s + 1], of which lengths[s] are real, and of its query rows
+  // query_lengths[s] ask. Dropout then counts u over the rows of keys.
   bool causal = false;
   const Index* key_offsets = nullptr;
 };

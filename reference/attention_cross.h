@@ -1,5 +1,5 @@
-// Attention of a decoder (Vaswani et al. 2017, section 3.2): over the keys of another sequence, or over those of
-// its own up to each query. The whole matrix of probabilities in memory, in double.
+// Attention of a decoder (Vaswani et al. 2017, section 3.2): over the keys of another sequence, or over those
+// of its own up to each query. The whole matrix of probabilities in memory, in double.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ struct CrossAttentionShape {
   bool causal = false;   // query i sees keys 0 .. i
 };
 
-// What probabilities are multiplied by before they weigh the values, [queries, keys]: dropout's factors. Empty: 1.
+// What probabilities are multiplied by before they weigh the values, [queries, keys]: dropout's factors.
+// Empty: 1.
 Matrix cross_attention_forward(const CrossAttentionShape& shape, const Matrix& query, const Matrix& key,
                                const Matrix& value, const Matrix& factors = {});
 

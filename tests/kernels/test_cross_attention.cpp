@@ -1,5 +1,5 @@
-// Attention of a decoder against reference/attention_cross.h: over keys of other rows, and causal; ragged batches,
-// lengths that are not multiples of the block, padding on both sides, dropout.
+// Attention of a decoder against reference/attention_cross.h: over keys of other rows, and causal; ragged
+// batches, lengths that are not multiples of the block, padding on both sides, dropout.
 #include <string>
 #include <utility>
 
