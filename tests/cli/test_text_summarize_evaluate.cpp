@@ -18,7 +18,7 @@ class SummarizeEvaluate : public ::testing::Test {
     write(
         "data.jsonl",
         "{\"id\": \"a\", \"summary\": \"The cats sat.\\nDogs ran home\"}\n{\"id\": \"b\", \"summary\": \"birds "
-        "fly\"}\n");
+        "running\"}\n");
     write(
         "predictions.jsonl",
         "{\"id\": \"b\", \"summary\": \"a bird runs\"}\n{\"id\": \"a\", \"summary\": \"Dogs ran home<n>the cat "
