@@ -39,6 +39,10 @@ TEST(Rouge, OfASummaryTheUnionOfSubsequencesCountsEachWordOnce) {
                 {{0.8, 0.888889, 0.842105}, {0, 0, 0}, {0.5, 0.555556, 0.526316}, {0.6, 0.666667, 0.631579}});
 }
 
+TEST(Rouge, AWordOfThePredictionIsSpentOnce) {
+  expect_scores("a b\na c", "a", {{1, 0.25, 0.4}, {0, 0, 0}, {1, 0.25, 0.4}, {1, 0.25, 0.4}});
+}
+
 TEST(Rouge, OfNothingIsNothing) {
   const RougeScore none, all{1, 1, 1};
   expect_scores("", "x", {none, none, none, none});
