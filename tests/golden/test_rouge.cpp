@@ -14,9 +14,9 @@ namespace bigbird {
 namespace {
 
 const nlohmann::json& rouge_golden() {
-  static const nlohmann::json json =
+  static const nlohmann::json golden =
       nlohmann::json::parse(testing::read_text(testing::source_dir() / "tests" / "golden" / "rouge.json"));
-  return json;
+  return golden;
 }
 
 void expect_rouge(const RougeScore& score, const nlohmann::json& wanted, const std::string& what) {

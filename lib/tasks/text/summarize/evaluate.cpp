@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -14,6 +15,7 @@
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/tasks/text/summarize/line_marks.h"
 
 namespace bigbird {
 namespace {
@@ -23,11 +25,8 @@ using Json = nlohmann::ordered_json;
 // Scored together, over all threads.
 constexpr std::size_t documents_at_a_time = 256;
 
-std::string with_line_breaks(std::string text, const std::string& mark) {
-  if (mark.empty()) return text;
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
-    text.replace(at, mark.size(), "\n");
-  return text;
+std::string with_line_breaks(std::string_view text, const std::string& mark) {
+  return mark.empty() ? std::string(text) : replace_all(text, mark, "\n");
 }
 
 std::map<std::string, std::string> read_predictions(const SummaryEvaluationOptions& options) {
@@ -38,8 +37,7 @@ std::map<std::string, std::string> read_predictions(const SummaryEvaluationOptio
   SummaryPairs file(options.predictions, of_predictions);
   std::map<std::string, std::string> predictions;
   for (SummaryPair pair; file.next(pair);)
-    predictions.emplace(std::move(pair.id),
-                        with_line_breaks(std::move(pair.summaries.front()), options.line_break));
+    predictions.emplace(std::move(pair.id), with_line_breaks(pair.summaries.front(), options.line_break));
   return predictions;
 }
 
@@ -97,8 +95,8 @@ SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
       continue;
     }
     ScoredDocument& document = documents.emplace_back();
-    for (std::string& summary : pair.summaries)
-      document.summaries.push_back(with_line_breaks(std::move(summary), options.line_break));
+    for (const std::string& summary : pair.summaries)
+      document.summaries.push_back(with_line_breaks(summary, options.line_break));
     document.prediction = &prediction->second;
     evaluation.empty_summaries += is_blank(document.summaries.front()) ? 1 : 0;
     evaluation.empty_predictions += is_blank(*document.prediction) ? 1 : 0;

@@ -20,7 +20,9 @@ std::size_t mark_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+}  // namespace
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string result;
   for (std::size_t at = 0;;) {
     const std::size_t found = text.find(from, at);
@@ -31,10 +33,8 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-}  // namespace
-
 std::string with_line_marks(std::string_view text) {
-  const std::string marked = replaced(text, "\n", line_mark);
+  const std::string marked = replace_all(text, "\n", line_mark);
   const std::string_view from = marked;
   std::string result;
   for (std::size_t at = 0; at < from.size();) {
@@ -61,7 +61,7 @@ std::string without_line_marks(std::string_view text) {
     spaced += text.substr(at, end - at);
     at = end;
   }
-  return replaced(spaced, line_mark, "\n");
+  return replace_all(spaced, line_mark, "\n");
 }
 
 }  // namespace bigbird

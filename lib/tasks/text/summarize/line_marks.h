@@ -17,4 +17,7 @@ std::string with_line_marks(std::string_view text);
 // line break stay, " first .<n> second ." reads " first . \n second .".
 std::string without_line_marks(std::string_view text);
 
+// Every `from`, which is not empty, becomes `to`, from left to right.
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+
 }  // namespace bigbird

@@ -111,7 +111,9 @@ TEST(EvaluateThresholds, AreWhatScansAtEachThresholdFind) {
     EXPECT_EQ(rows.front().threshold, lowest);
     EXPECT_EQ(rows.back().threshold, 0.999);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i > 0) EXPECT_GT(rows[i].threshold, rows[i - 1].threshold);
+      if (i > 0) {
+        EXPECT_GT(rows[i].threshold, rows[i - 1].threshold);
+      }
       const CallEvaluation wanted = evaluate_calls(calls_at(rows[i].threshold), tss, 25, false);
       EXPECT_EQ(rows[i].evaluation.calls, wanted.calls) << rows[i].threshold;
       EXPECT_EQ(rows[i].evaluation.confirmed, wanted.confirmed) << rows[i].threshold;
