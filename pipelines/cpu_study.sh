@@ -7,7 +7,7 @@
 # Environment: OUT (cpu-study), RESULTS (OUT/results: what is measured, some hundred KB; a part whose results are there is
 # not computed again, on another machine either), JOBS (runs side by side, one a core), SEEDS ("1 2 3"), VOCABULARY (10: a
 # token a base), TOKENS (1000k: training tokens of a pretraining), NSP_TOKENS (3000k), PROMOTER_STEPS (120), PEAK_STEPS (80),
-# PARTS ("lengths patterns nsp promoters peaks"), BIN (the folder of an installed bigbird).
+# PARTS ("lengths patterns promoters peaks nsp"), BIN (the folder of an installed bigbird).
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
@@ -23,7 +23,7 @@ promoter_steps=${PROMOTER_STEPS:-120}
 peak_steps=${PEAK_STEPS:-80}
 vocabulary=${VOCABULARY:-10}
 results=${RESULTS:-$out/results}
-parts=${PARTS:-lengths patterns nsp promoters peaks}
+parts=${PARTS:-lengths patterns promoters peaks nsp}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
 side_by_side=${JOBS:-$jobs}
 held_out=chr20:1000001-2000000
@@ -154,7 +154,6 @@ next_sentences() { # a longer run of one seed, with the accuracy on held-out pai
   cp "$out/nsp/valid.tsv" "$results/nsp.valid.tsv"
   once "$results/nsp.json" bigbird evaluate -q -m "$out/nsp/final" --data "$out/valid"
 }
-if wants nsp && [ ! -e "$results/nsp.json" ]; then side next_sentences; fi
 
 # What a task begins from: each made once, by whichever part comes first.
 bases() {
@@ -233,6 +232,7 @@ if wants peaks; then
     for from in $(missing peaks "$seed"); do side peaks "$from" "$seed"; done
   done
 fi
+if wants nsp && [ ! -e "$results/nsp.json" ]; then side next_sentences; fi
 together
 
 # Tables and curves, of what is there. A setting's runs differ in their seed: NAME-SEED.json.

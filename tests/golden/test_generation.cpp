@@ -38,7 +38,8 @@ SearchOptions generation_options(const nlohmann::json& setting) {
 }
 
 TEST(GenerationGolden, TheMadeUpModelIsThePeers) {
-  for (const nlohmann::json& wanted : generation_golden().at("logits")) {
+  const nlohmann::json golden = generation_golden();
+  for (const nlohmann::json& wanted : golden.at("logits")) {
     const testing::MadeUpLogits model{wanted.at("seed").get<std::uint64_t>(),
                                       wanted.at("eos_bias").get<double>()};
     EXPECT_EQ(model(wanted.at("tokens").get<std::vector<std::int32_t>>()),
