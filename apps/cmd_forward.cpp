@@ -23,11 +23,11 @@ int cmd_forward(int argc, char** argv) {
   verb.app()
       .add_option("-i,--input", input,
                   "safetensors with input_ids, attention_mask, token_type_ids (B x T) and the labels of the "
-                  "model's head")
+                  "model's head; of a model with a decoder decoder_input_ids, labels or both (B x T')")
       ->required();
   verb.app().add_option("-o,--output", output, "safetensors to write")->required();
   verb.app().add_flag("--hidden-states", options.hidden_states,
-                      "Also write hidden_states.0 (embeddings) to .L");
+                      "Also write hidden_states.0 (embeddings) to .L, of the encoder");
   verb.app().add_flag("--gradients", options.gradients,
                       "Also write grad.NAME of every parameter (needs labels)");
   random_mode.add(verb.app(), "Random blocks, instead of the model's own");

@@ -157,11 +157,12 @@ struct NormBackward {
   Index rows = 0;
 };
 
-// A token's vector is word[id] * word_scale + type[type] + position[position].
+// A token's vector is word[id] * word_scale + type[type] + position[position]. One of the last two may be
+// null: no such term.
 struct EmbeddingTables {
   const float* word = nullptr;      // [vocabulary, width]
   const float* type = nullptr;      // [types, width]
-  const float* position = nullptr;  // [positions, width]; null: no such term
+  const float* position = nullptr;  // [positions, width]
   float word_scale = 1.0f;
   Index width = 0;
   Index vocabulary = 0;
@@ -170,14 +171,14 @@ struct EmbeddingTables {
 };
 struct EmbeddingGradients {
   float* word = nullptr;
-  float* type = nullptr;
-  float* position = nullptr;  // null: no such term
+  float* type = nullptr;  // null, as is the next: no such term
+  float* position = nullptr;
 };
 // The rows of the tables that the tokens take.
 struct EmbeddingIndices {
   const std::int32_t* ids = nullptr;
-  const std::int32_t* types = nullptr;
-  const std::int32_t* positions = nullptr;  // not read without a table of positions
+  const std::int32_t* types = nullptr;  // not read without their table, nor are the next
+  const std::int32_t* positions = nullptr;
   Index tokens = 0;
 };
 
@@ -258,6 +259,17 @@ struct AttentionBatch {
 
 struct QueryKeyValue {
   ConstRows q, k, v;
+};
+
+// Queries that each see rows of their own of a matrix of keys and values: query i those numbered
+// rows[offsets[i]] .. rows[offsets[i + 1]), one at least.
+struct RowAttention {
+  Index queries = 0;
+  Index heads = 0;      // H
+  Index head_size = 0;  // D
+  float scale = 1.0f;
+  const std::int32_t* rows = nullptr;
+  const Index* offsets = nullptr;  // host, [queries + 1]
 };
 struct QueryKeyValueGradients {
   Rows q, k, v;

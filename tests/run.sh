@@ -67,7 +67,7 @@ run_ctest() { # run_ctest PRESET CTEST_OPTION...
 
 run_tests() {
   part packages ensure_packages "${packages_base[@]}" "${packages_test[@]}"
-  configure release "-DBIGBIRD_WERROR=$werror" -DBIGBIRD_UNITY=TESTS
+  configure release "-DBIGBIRD_WERROR=$werror"
   part build build release
   part suite run_ctest release
 }

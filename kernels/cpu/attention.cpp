@@ -301,6 +301,27 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   });
 }
 
+void CpuBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
+  Index most = 0;
+  for (Index query = 0; query < batch.queries; ++query)
+    most = std::max(most, batch.offsets[query + 1] - batch.offsets[query]);
+  float* const scratch = scratch_.reserve(most * thread_count());
+  parallel_for_worker(
+      static_cast<std::size_t>(batch.queries * batch.heads), [&](std::size_t task, int worker) {
+        const Index query = static_cast<Index>(task) / batch.heads,
+                    column = static_cast<Index>(task) % batch.heads * batch.head_size;
+        const RowsOfHead head{floats(inputs.k.data) + column,
+                              floats(inputs.v.data) + column,
+                              inputs.k.stride,
+                              inputs.v.stride,
+                              batch.head_size,
+                              batch.scale};
+        level_.attend_rows(head, floats(inputs.q.data) + query * inputs.q.stride + column,
+                           batch.rows + batch.offsets[query], batch.offsets[query + 1] - batch.offsets[query],
+                           floats(out.data) + query * out.stride + column, scratch + most * worker);
+      });
+}
+
 void CpuBackend::prepare_attention(const AttentionBatch&) {}  // the batch is read where it lies
 
 }  // namespace bigbird::kernels

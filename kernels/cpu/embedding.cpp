@@ -1,5 +1,6 @@
 // Embeddings, and rows picked out and put back.
 #include <cstring>
+#include <utility>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/partition.h"
@@ -10,10 +11,14 @@ void CpuBackend::embedding_forward(const EmbeddingIndices& indices, const Embedd
   const Index width = tables.width;
   parallel_pieces(indices.tokens, rows_per_task(width), [&](Index first, Index count) {
     for (Index t = first; t < first + count; ++t) {
-      const float* const position =
-          tables.position != nullptr ? tables.position + indices.positions[t] * width : nullptr;
-      level_.sum_of_three(tables.word + indices.ids[t] * width, tables.word_scale,
-                          tables.type + indices.types[t] * width, position, floats(y) + t * width, width);
+      const auto row_of = [&](const float* table, const std::int32_t* rows) {
+        return table != nullptr ? table + rows[t] * width : nullptr;
+      };
+      const float* type = row_of(tables.type, indices.types);
+      const float* position = row_of(tables.position, indices.positions);
+      if (type == nullptr) std::swap(type, position);
+      level_.sum_of_three(tables.word + indices.ids[t] * width, tables.word_scale, type, position,
+                          floats(y) + t * width, width);
     }
   });
 }
@@ -29,7 +34,8 @@ void CpuBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indi
       const float* const gradient = floats(dy) + t * width + first;
       if (const std::int32_t id = indices.ids[t]; id >= 0)
         level_.add_scaled(gradient, tables.word_scale, row_of(gradients.word, id), count);
-      level_.add_scaled(gradient, 1.0f, row_of(gradients.type, indices.types[t]), count);
+      if (gradients.type != nullptr)
+        level_.add_scaled(gradient, 1.0f, row_of(gradients.type, indices.types[t]), count);
       if (gradients.position == nullptr) continue;
       level_.add_scaled(gradient, 1.0f, row_of(gradients.position, indices.positions[t]), count);
     }

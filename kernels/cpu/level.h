@@ -51,6 +51,16 @@ struct AttentionHeadGradients {
   Index dv_stride = 0;
 };
 
+// The keys and values of one head, wherever their rows are.
+struct RowsOfHead {
+  const float* k = nullptr;  // of row 0
+  const float* v = nullptr;
+  Index k_stride = 0;
+  Index v_stride = 0;
+  Index head_size = 0;
+  float scale = 1.0f;
+};
+
 // Strided operands of c[m, n] (+)= a[m, k] b[k, n]. Element (i, p) of a is a[i * a_row + p * a_column], and
 // so on; rows of c are contiguous.
 struct Product {
@@ -98,6 +108,10 @@ struct Level {
   void (*attention_backward_head)(const AttentionHead& head, const AttentionHeadGradients& gradients,
                                   float* scratch);
   Index (*attention_backward_scratch)(Index block_size, Index head_size);
+
+  // out[head_size] of one query over `count` rows; scratch of `count` floats.
+  void (*attend_rows)(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count,
+                      float* out, float* scratch);
 
   // One row. y may be x.
   void (*layernorm_row)(const float* x, const float* gamma, const float* beta, float epsilon, float* y,

@@ -22,7 +22,15 @@ AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
   return limits;
 }
 
+[[noreturn]] void refuse_decoder() {
+  throw DeviceError("attention of a decoder (causal, or over keys of other rows) does not run on CUDA yet");
+}
+
 }  // namespace
+
+void CudaBackend::attend_rows(const RowAttention&, const QueryKeyValue&, Rows) {
+  refuse_decoder();
+}
 
 void CudaBackend::reserve_slot(Index slot, Index sequences) {
   if (slot >= static_cast<Index>(slots_.size())) slots_.resize(static_cast<std::size_t>(slot) + 1);
@@ -57,8 +65,7 @@ void CudaBackend::release_slots(Index first, Index count) noexcept {
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
   if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
     throw DeviceError(why);
-  if (batch.causal || batch.key_offsets != nullptr)
-    throw DeviceError("attention of a decoder (causal, or over keys of other rows) does not run on CUDA yet");
+  if (batch.causal || batch.key_offsets != nullptr) refuse_decoder();
   if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
   if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
     recordings_.clear();  // they name its address

@@ -3,6 +3,7 @@
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
 // losses.cu, optimizer.cu).
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
@@ -16,8 +17,13 @@ namespace bigbird::kernels::cuda {
 void CudaBackend::embedding_forward(const EmbeddingIndices& indices, const EmbeddingTables& tables,
                                     Values y) {
   const auto table = [&](const float* of) { return of == nullptr ? ConstValues() : weights(of, y.type()); };
-  cuda::embedding_forward(indices, {table(tables.word), table(tables.type), table(tables.position)},
-                          tables.word_scale, y, tables.width, stream_);
+  TableValues values{table(tables.word), table(tables.type), table(tables.position)};
+  EmbeddingIndices rows = indices;
+  if (tables.type == nullptr) {  // the kernel's second table, of any kind, is the one that must be there
+    std::swap(values.type, values.position);
+    std::swap(rows.types, rows.positions);
+  }
+  cuda::embedding_forward(rows, values, tables.word_scale, y, tables.width, stream_);
 }
 
 void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indices,
@@ -27,7 +33,7 @@ void CudaBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& ind
                     workspace(rows_by_key_workspace(indices.tokens, tables.width, key_count)), stream_);
   };
   add_rows(indices.ids, tables.vocabulary, tables.word_scale, gradients.word);
-  add_rows(indices.types, tables.types, 1.0f, gradients.type);
+  if (gradients.type != nullptr) add_rows(indices.types, tables.types, 1.0f, gradients.type);
   if (gradients.position != nullptr) add_rows(indices.positions, tables.positions, 1.0f, gradients.position);
 }
 

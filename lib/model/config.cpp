@@ -28,13 +28,14 @@ constexpr std::array<std::pair<EmbeddingNorm, const char*>, 3> embedding_norm_na
      {EmbeddingNorm::before_dropout, "before-dropout"}}};
 constexpr std::array<std::pair<PositionType, const char*>, 2> position_names{
     {{PositionType::absolute, "absolute"}, {PositionType::rotary, "rotary"}}};
-constexpr std::array<std::pair<HeadType, const char*>, 6> head_names{
+constexpr std::array<std::pair<HeadType, const char*>, 7> head_names{
     {{HeadType::encoder, "encoder"},
      {HeadType::pretraining, "pretraining"},
      {HeadType::masked_lm, "masked-lm"},
      {HeadType::classification, "classification"},
      {HeadType::question_answering, "question-answering"},
-     {HeadType::structured_answers, "structured-answers"}}};
+     {HeadType::structured_answers, "structured-answers"},
+     {HeadType::generation, "generation"}}};
 
 }  // namespace
 
@@ -79,8 +80,14 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 }
 
 bool is_huggingface_architecture(const ModelConfig& config) {
+  if (config.has_decoder()) {
+    return config.norm_type == NormType::prenorm && config.final_norm &&
+           config.embedding_norm == EmbeddingNorm::none && config.position_type == PositionType::absolute &&
+           config.type_vocab_size == 0 && config.use_bias == config.output_bias;
+  }
   return config.norm_type == NormType::postnorm && config.embedding_norm == EmbeddingNorm::after_dropout &&
-         config.position_type == PositionType::absolute && config.head != HeadType::structured_answers;
+         config.position_type == PositionType::absolute && config.head != HeadType::structured_answers &&
+         config.type_vocab_size > 0 && config.output_bias;
 }
 
 }  // namespace bigbird

@@ -62,6 +62,7 @@ enum class HeadType {
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
   structured_answers,  // ours, for Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): dense
                        // layers give scores to every token, and to [CLS] the type of the answer
+  generation,          // BigBirdPegasusForConditionalGeneration: a decoder, tied to the word table
 };
 
 // The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
@@ -79,6 +80,16 @@ struct TokenScore {
 };
 inline constexpr std::size_t most_token_scores = 4;
 
+// The stack that writes (HeadType::generation): causal attention over what is written, cross-attention over
+// the last hidden state of the encoder, whose width, activation, norms and word table it shares.
+struct DecoderConfig {
+  std::int64_t num_hidden_layers = 12;
+  std::int64_t num_attention_heads = 12;
+  std::int64_t intermediate_size = 3072;
+  std::int64_t start_token_id = 2;  // what stands before the first token
+  bool operator==(const DecoderConfig&) const = default;
+};
+
 struct ModelConfig {
   std::int64_t vocab_size = 50358;
   std::int64_t hidden_size = 768;
@@ -86,7 +97,7 @@ struct ModelConfig {
   std::int64_t num_attention_heads = 12;
   std::int64_t intermediate_size = 3072;
   std::int64_t max_position_embeddings = 4096;
-  std::int64_t type_vocab_size = 2;
+  std::int64_t type_vocab_size = 2;  // 0: no token types
   std::int64_t block_size = 64;
   std::int64_t num_random_blocks = 3;
   std::int64_t num_labels = 2;  // classification; structured_answers, from 0 on
@@ -100,6 +111,7 @@ struct ModelConfig {
   double initializer_range = 0.02;
   double layer_norm_eps = 1e-12;
   bool use_bias = true;             // q, k, v biases
+  bool output_bias = true;          // of attention's output product
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden_size)
   AttentionPattern attention = AttentionPattern::bigbird;
   RandomMode random_mode = RandomMode::google;
@@ -117,6 +129,7 @@ struct ModelConfig {
   // structured_answers only: one to four scores per token. Its types of answers at [CLS] are label_names, of
   // which there are then num_labels, or none and num_labels is 0.
   std::vector<TokenScore> token_scores;
+  DecoderConfig decoder;                  // generation only
   std::shared_ptr<const PlanTable> plan;  // random_mode file only
   // Tokens that every input is padded to, a multiple of block_size; 0: each input to its own multiple.
   // Outputs depend on the padded length (docs/specification.md 1.2), so a fine-tuned model keeps the one it
@@ -130,14 +143,16 @@ struct ModelConfig {
   bool has_final_norm() const { return norm_type == NormType::prenorm && final_norm; }
   // transformers gives every head of its own but question answering a pooler; only the first two use it.
   bool has_pooler() const {
-    return head != HeadType::question_answering && head != HeadType::structured_answers;
+    return head != HeadType::question_answering && head != HeadType::structured_answers &&
+           head != HeadType::generation;
   }
   bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
+  bool has_decoder() const { return head == HeadType::generation; }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 
 // Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms, a
-// head that it has).
+// head that it has), or its bigbird_pegasus (pre-LN with a decoder).
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);

@@ -19,6 +19,7 @@ using Shape = std::vector<std::int64_t>;
 
 std::vector<std::string> inputs_of(HeadType head) {
   std::vector<std::string> names{"input_ids", "attention_mask", "token_type_ids"};
+  if (head == HeadType::generation) return {"input_ids", "attention_mask", "decoder_input_ids", "labels"};
   switch (head) {
     case HeadType::encoder:
     case HeadType::structured_answers:  // no labels: its groups of tokens are no matrix
@@ -32,6 +33,8 @@ std::vector<std::string> inputs_of(HeadType head) {
       break;
     case HeadType::question_answering:
       names.insert(names.end(), {"start_positions", "end_positions"});
+      break;
+    case HeadType::generation:
       break;
   }
   return names;
@@ -88,6 +91,9 @@ class Reader {
         break;
       case HeadType::question_answering:
         read_answer();
+        break;
+      case HeadType::generation:
+        read_targets_of_decoder();
         break;
     }
   }
@@ -203,6 +209,45 @@ class Reader {
       const std::vector<std::int32_t> turned = row_of_batch(labels, s);
       in_.batch.masked_labels.insert(in_.batch.masked_labels.end(), turned.begin(), turned.end());
     }
+  }
+
+  // What the decoder reads: as given, or the labels behind the start token, or the source itself behind it, as
+  // transformers does.
+  void read_targets_of_decoder() {
+    const char* const given = file_.has("decoder_input_ids") ? "decoder_input_ids"
+                              : file_.has("labels")          ? "labels"
+                                                             : "input_ids";
+    const Shape shape = file_.info(given).shape;
+    if (shape.size() != 2 || shape[0] != in_.sequences || shape[1] < 1) {
+      fail(given, "is not a matrix (sequences, tokens)",
+           fmt::format("write it with shape [{}, T]: one row for each of input_ids", in_.sequences));
+    }
+    in_.targets = shape[1];
+    if (in_.targets > config_.max_position_embeddings) {
+      fail(given,
+           fmt::format("has {} tokens, the model has {} positions", in_.targets,
+                       config_.max_position_embeddings),
+           "cut the sequences");
+    }
+    const bool shifted = !file_.has("decoder_input_ids");
+    const auto ids = read(given, shape, config_.vocab_size, shifted ? Ignored::allowed : Ignored::refused, 0);
+    const auto labels = read("labels", shape, config_.vocab_size, Ignored::allowed, ignored_label);
+    for (std::int64_t s = 0; s < in_.sequences; ++s) {
+      const auto row = [&](const std::vector<std::int32_t>& matrix) {
+        return std::vector<std::int32_t>(matrix.begin() + s * in_.targets,
+                                         matrix.begin() + (s + 1) * in_.targets);
+      };
+      std::vector<std::int32_t> read_ids = row(ids);
+      if (shifted) {
+        read_ids.insert(read_ids.begin(), static_cast<std::int32_t>(config_.decoder.start_token_id));
+        read_ids.pop_back();
+        std::replace(read_ids.begin(), read_ids.end(), ignored_label,
+                     static_cast<std::int32_t>(config_.pad_token_id));
+      }
+      in_.batch.targets.append(read_ids, file_.has("labels") ? row(labels) : std::vector<std::int32_t>(),
+                               config_.block_size, static_cast<std::int32_t>(config_.pad_token_id));
+    }
+    in_.padded_targets = in_.batch.targets.token_offsets[1];
   }
 
   void read_classification_labels() {

@@ -15,6 +15,8 @@ struct ForwardInput {
   std::int64_t tokens = 0;     // T as given
   std::int64_t padded = 0;     // T rounded up to whole blocks
   std::int64_t real_tokens = 0;
+  std::int64_t targets = 0;         // T' as given, of a decoder
+  std::int64_t padded_targets = 0;  // and in whole blocks
   // Padding on the left of each sequence. In the batch its real tokens come first, so that it counts as the
   // same sequence padded on the right; what the caller gave at t lies at row_of(s, t) of the sequence.
   std::vector<std::int64_t> shifts;

@@ -55,6 +55,17 @@ std::vector<float> as_given(const ForwardInput& in, const std::vector<float>& ro
   return cut;
 }
 
+// (B * padded, C) of a decoder -> (B * T', C).
+std::vector<float> targets_as_given(const ForwardInput& in, const std::vector<float>& rows,
+                                    std::int64_t width) {
+  std::vector<float> cut;
+  for (std::int64_t s = 0; s < in.sequences; ++s) {
+    const auto first = rows.begin() + s * in.padded_targets * width;
+    cut.insert(cut.end(), first, first + in.targets * width);
+  }
+  return cut;
+}
+
 std::vector<float> cut_padding(const ForwardInput& in, const std::vector<float>& rows, std::int64_t width) {
   return as_given(in, rows, width, in.padded);
 }
@@ -94,6 +105,12 @@ void add_head_outputs(Answer& answer, const Model& model, const ForwardInput& in
       if (config.num_labels > 0)
         answer.add("type_logits", {in.sequences, config.num_labels}, model.sequence_logits());
       break;
+    case HeadType::generation:
+      answer.add("decoder_last_hidden_state", {in.sequences, in.targets, config.hidden_size},
+                 targets_as_given(in, model.decoder_hidden_state(), config.hidden_size));
+      answer.add("logits", {in.sequences, in.targets, config.vocab_size},
+                 targets_as_given(in, model.target_logits(), config.vocab_size));
+      break;
   }
 }
 
@@ -101,7 +118,8 @@ void add_gradients(Answer& answer, Model& model) {
   const std::vector<float> gradients = model.host_gradients();
   for (const TensorSpec& spec : model.layout().tensors()) {
     const auto begin = gradients.begin() + spec.offset;
-    answer.add("grad." + spec.name, spec.shape, std::vector<float>(begin, begin + spec.count));
+    answer.add("grad." + stored_name(spec.name, model.config(), Dialect::huggingface), spec.shape,
+               std::vector<float>(begin, begin + spec.count));
   }
 }
 
@@ -125,7 +143,8 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
   config.problem_type = in.problem_type;
 
   const BatchLimits limits{in.batch.tokens(), in.batch.sequences(),
-                           static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded};
+                           static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded,
+                           in.batch.targets.tokens()};
   Model model(backend, config, limits, {.training = options.gradients});
   model.set_parameters(loaded.parameters);
 
@@ -144,7 +163,9 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
   add_head_outputs(answer, model, in);
 
   const LossScale scale = mean_scale(result);
-  const bool labelled = result.mlm_count + result.sequence_count + result.start_count + result.end_count > 0;
+  const bool labelled =
+      result.mlm_count + result.sequence_count + result.start_count + result.end_count + result.target_count >
+      0;
   if (labelled) answer.add("loss", {}, {static_cast<float>(scaled_loss(result, scale))});
   if (options.gradients) {
     if (!labelled) throw_bad_input(input + ": gradients are asked for, but no label is given", "add labels");

@@ -79,7 +79,8 @@ double GoldenCall::compare_outputs() const {
     const std::vector<float> expected = golden_.floats(stored);
     std::vector<float> found = actual.floats(name);
     const std::vector<std::int64_t> shape = actual.info(name).shape;
-    if (shape.size() == 3) found = chosen_rows(found, shape[2], rows);
+    // Of what has a row for each token the file holds some; of what a decoder writes all.
+    if (shape.size() == 3 && found.size() != expected.size()) found = chosen_rows(found, shape[2], rows);
     EXPECT_EQ(found.size(), expected.size()) << name;
     if (found.size() != expected.size()) continue;
     for (std::size_t i = 0; i < found.size(); ++i) {

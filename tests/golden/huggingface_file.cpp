@@ -6,6 +6,7 @@
 
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {
@@ -57,11 +58,13 @@ std::vector<float> formula_parameters(const ParameterLayout& layout) {
 
 void write_formula_model(const std::string& folder, const std::string& config_text) {
   write_text(folder + "/config.json", config_text);
-  const ParameterLayout layout(read_config(folder + "/config.json"));
+  const ModelConfig config = read_config(folder + "/config.json");
+  const ParameterLayout layout(config);
   const std::vector<float> parameters = formula_parameters(layout);
   std::vector<TensorToWrite> tensors;
   for (const TensorSpec& spec : layout.tensors()) {
-    tensors.push_back({spec.name, TensorType::f32, spec.shape, parameters.data() + spec.offset});
+    tensors.push_back({stored_name(spec.name, config, Dialect::huggingface), TensorType::f32, spec.shape,
+                       parameters.data() + spec.offset});
   }
   write_safetensors(folder + "/model.safetensors", tensors);
 }

@@ -1,6 +1,7 @@
-// One forward pass per file of tests/golden/huggingface: hidden states, logits, losses and the gradient of
-// every parameter against Hugging Face's BigBird in float64; and the same from folders that save_pretrained
-// wrote. tests/peers/make_golden.py made the files.
+// One forward pass per file of tests/golden/huggingface and tests/golden/encoder_decoder: hidden states, logits,
+// losses and the gradient of every parameter against Hugging Face's BigBird and BigBird-Pegasus in float64; and
+// the same from folders that save_pretrained wrote. tests/peers/make_golden.py and make_summary_models.py made
+// the files.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -51,6 +52,10 @@ INSTANTIATE_TEST_SUITE_P(Golden, HuggingFace,
                          ::testing::ValuesIn(golden_paths("huggingface", ".safetensors")),
                          [](const auto& file) { return file.param.stem().string(); });
 
+INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFace,
+                         ::testing::ValuesIn(golden_paths("encoder_decoder", ".safetensors")),
+                         [](const auto& file) { return file.param.stem().string(); });
+
 class HuggingFaceFolder : public HuggingFace {};
 
 TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
@@ -59,6 +64,10 @@ TEST_P(HuggingFaceFolder, IsReadAndAgrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, HuggingFaceFolder, ::testing::ValuesIn(golden_paths("huggingface", "")),
+                         [](const auto& entry) { return entry.param.filename().string(); });
+
+INSTANTIATE_TEST_SUITE_P(EncoderDecoder, HuggingFaceFolder,
+                         ::testing::ValuesIn(golden_paths("encoder_decoder", "")),
                          [](const auto& entry) { return entry.param.filename().string(); });
 
 }  // namespace

@@ -36,6 +36,45 @@ def values(name, shape):
     return unit / 4
 
 
+# Names of BigBird-Pegasus -> those of the layout (lib/model/folder/pegasus.cpp has the same table), whose formula holds.
+_PEGASUS_FRONTS = [
+    ("model.shared.", "bert.embeddings.word_embeddings."),
+    ("model.encoder.embed_positions.", "bert.embeddings.position_embeddings."),
+    ("model.decoder.embed_positions.", "decoder.embeddings.position_embeddings."),
+    ("model.encoder.layernorm_embedding.", "bert.encoder.LayerNorm."),
+    ("model.decoder.layernorm_embedding.", "decoder.LayerNorm."),
+    ("model.encoder.layers.", "bert.encoder.layer."),
+    ("model.decoder.layers.", "decoder.layer."),
+]
+_PEGASUS_PARTS = [
+    (".self_attn.self.", ".attention.self."),
+    (".self_attn.output.", ".attention.output.dense."),
+    (".self_attn_layer_norm.", ".attention.output.LayerNorm."),
+    (".self_attn.out_proj.", ".attention.output.dense."),
+    (".self_attn.", ".attention.self."),
+    (".encoder_attn.out_proj.", ".crossattention.output.dense."),
+    (".encoder_attn_layer_norm.", ".crossattention.output.LayerNorm."),
+    (".encoder_attn.", ".crossattention.self."),
+    (".q_proj.", ".query."),
+    (".k_proj.", ".key."),
+    (".v_proj.", ".value."),
+    (".fc1.", ".intermediate.dense."),
+    (".fc2.", ".output.dense."),
+    (".final_layer_norm.", ".output.LayerNorm."),
+]
+
+
+def pegasus_name(name):
+    """The layout's name of a tensor of BigBirdPegasusForConditionalGeneration."""
+    for theirs, ours in _PEGASUS_FRONTS:
+        if name.startswith(theirs):
+            name = ours + name[len(theirs):]
+            break
+    for theirs, ours in _PEGASUS_PARTS:
+        name = name.replace(theirs, ours)
+    return name
+
+
 def full_name(name):
     """Name with the prefix that a bare BigBirdModel leaves out."""
     return name if name.startswith(("bert.", "cls.", "classifier.", "qa_classifier.")) else "bert." + name
@@ -48,3 +87,12 @@ def fill(model):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(values(full_name(name), tuple(parameter.shape))))
+
+
+def fill_pegasus(model):
+    """The same for BigBirdPegasusForConditionalGeneration, its buffer too."""
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in [*model.named_parameters(), ("final_logits_bias", model.final_logits_bias)]:
+            parameter.copy_(torch.from_numpy(values(pegasus_name(name), tuple(parameter.shape))))

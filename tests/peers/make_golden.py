@@ -226,6 +226,11 @@ def chosen_rows(real, width):
     return rows[np.unique(np.linspace(0, len(rows) - 1, count).round().astype(int))]
 
 
+def whole_gradient(gradient, most=WHOLE_GRADIENT):
+    """Of one of more than so many values every k-th row."""
+    return gradient[:: max(1, -(-gradient.size // most))]
+
+
 def call_tensors(inputs, outputs, gradients, real):
     """What a golden file keeps of one call (tests/golden/README.md)."""
     rows = chosen_rows(real, outputs["last_hidden_state"].shape[-1])
@@ -238,9 +243,7 @@ def call_tensors(inputs, outputs, gradients, real):
         tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
     for name, gradient in gradients.items():
         tensors["norm." + name] = np.array(np.linalg.norm(gradient))
-        if gradient.size > WHOLE_GRADIENT:
-            gradient = gradient[:: -(-gradient.size // WHOLE_GRADIENT)]
-        tensors["grad." + name] = np.ascontiguousarray(gradient, dtype=np.float32)
+        tensors["grad." + name] = np.ascontiguousarray(whole_gradient(gradient), dtype=np.float32)
     return tensors
 
 

@@ -10,6 +10,8 @@ Index attention_forward_scratch(Index block_size, Index head_size);
 void attention_backward_head(const AttentionHead& head, const AttentionHeadGradients& gradients,
                              float* scratch);
 Index attention_backward_scratch(Index block_size, Index head_size);
+void attend_rows(const RowsOfHead& head, const float* q, const std::int32_t* rows, Index count, float* out,
+                 float* scratch);
 void layernorm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
                    float* mean, float* rstd, Index width);
 void layernorm_backward_row(const float* dy, const float* x, const float* gamma, float mean, float rstd,
@@ -38,6 +40,7 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      attention_forward_scratch,
                      attention_backward_head,
                      attention_backward_scratch,
+                     attend_rows,
                      layernorm_row,
                      layernorm_backward_row,
                      sum_of_three,

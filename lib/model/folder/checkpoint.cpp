@@ -102,7 +102,7 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
     const void* data = values;
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
-    tensors.push_back({gena ? gena_name(spec.name, config) : spec.name, options.type, spec.shape, data});
+    tensors.push_back({stored_name(spec.name, config, options.dialect), options.type, spec.shape, data});
   }
   if (gena) add_gena_buffers(config, buffers, tensors);
   std::map<std::string, std::string> metadata = options.metadata;

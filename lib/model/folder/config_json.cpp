@@ -12,6 +12,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/pegasus.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -20,13 +21,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::pair<HeadType, const char*>, 6> architecture_names{
+constexpr std::array<std::pair<HeadType, const char*>, 7> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
      {HeadType::classification, "BigBirdForSequenceClassification"},
      {HeadType::question_answering, "BigBirdForQuestionAnswering"},
-     {HeadType::structured_answers, "BigBirdForStructuredAnswers"}}};  // transformers has none of this name
+     {HeadType::structured_answers, "BigBirdForStructuredAnswers"},  // transformers has none of this name
+     {HeadType::generation, "BigBirdPegasusForConditionalGeneration"}}};
 // The first name of a value is the one that is written.
 constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
     {{Activation::gelu_tanh, "gelu_new"},
@@ -133,6 +135,16 @@ std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file
   return scores;
 }
 
+void read_decoder(const Json& own, const std::string& file, DecoderConfig& decoder) {
+  const auto found = own.find("decoder");
+  if (found == own.end() || !found->is_object()) reject(file + ": bigbird: decoder is missing");
+  const Fields fields(*found, file + ": decoder");
+  fields.number("num_hidden_layers", decoder.num_hidden_layers, true);
+  fields.number("num_attention_heads", decoder.num_attention_heads, true);
+  fields.number("intermediate_size", decoder.intermediate_size, true);
+  fields.number("start_token_id", decoder.start_token_id);
+}
+
 // A value from a file may be misspelt there: the message names the file, not the command line.
 template <typename Parse>
 auto parse_in_file(const Parse& parse, const std::string& name, const std::string& file) {
@@ -234,6 +246,8 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
       config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
+    ours.boolean("output_bias", config.output_bias);
+    if (config.has_decoder()) read_decoder(*own, file, config.decoder);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
     ours.number("positive_weight", config.positive_weight);
@@ -247,7 +261,12 @@ std::string architecture_name(HeadType head) {
   return find_name(architecture_names, head);
 }
 
+std::string activation_name(Activation activation) {
+  return find_name(activation_names, activation);
+}
+
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
+  if (config.has_decoder()) return pegasus_config_json(config, torch_dtype);
   nlohmann::ordered_json json;
   json["architectures"] = {architecture_name(config.head)};
   json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
@@ -256,7 +275,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   json["num_hidden_layers"] = config.num_hidden_layers;
   json["num_attention_heads"] = config.num_attention_heads;
   json["intermediate_size"] = config.intermediate_size;
-  json["hidden_act"] = find_name(activation_names, config.activation);
+  json["hidden_act"] = activation_name(config.activation);
   json["hidden_dropout_prob"] = config.hidden_dropout_prob;
   json["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
   json["classifier_dropout"] = nullptr;
@@ -293,6 +312,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   own["norm_type"] = name_of(config.norm_type);
   if (config.norm_type == NormType::prenorm) own["final_norm"] = config.final_norm;
   own["embedding_norm"] = name_of(config.embedding_norm);
+  if (!config.output_bias) own["output_bias"] = false;
   own["positions"] = name_of(config.position_type);
   if (config.position_type == PositionType::rotary) {
     own["rotary_dim"] = config.rotary_dim;

@@ -18,6 +18,8 @@ ModelConfig read_config(const std::string& file, const std::string& plan_file = 
 ModelConfig parse_config(const std::string& text, const std::string& file);
 // The class of transformers that has this head: "BigBirdForMaskedLM"; for our own one a name that it lacks.
 std::string architecture_name(HeadType head);
+// Of the feed-forward layers, as config.json spells it: "gelu_new".
+std::string activation_name(Activation activation);
 // torch_dtype: of the tensors beside it, as PyTorch names it.
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype = "float32");
 // Every field of config_json as "model.<key>" -> JSON text: what must not change when a training run goes on.

@@ -13,16 +13,18 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 4> dialect_names{{{Dialect::huggingface, "hf"},
+constexpr std::array<std::pair<Dialect, const char*>, 5> dialect_names{{{Dialect::huggingface, "hf"},
                                                                         {Dialect::gena, "gena"},
                                                                         {Dialect::bert, "bert"},
-                                                                        {Dialect::roberta, "roberta"}}};
+                                                                        {Dialect::roberta, "roberta"},
+                                                                        {Dialect::pegasus, "pegasus"}}};
 
 constexpr const char* position_table = "bert.embeddings.position_embeddings.weight";
 constexpr const char* type_table = "bert.embeddings.token_type_embeddings.weight";
@@ -118,7 +120,8 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
       config.block_size, layouts, config.num_attention_heads, blocks, weights.path()));
 }
 
-std::string layout_name(const std::string& stored_name) {
+std::string layout_name(const std::string& stored_name, Dialect dialect) {
+  if (dialect == Dialect::pegasus) return pegasus_layout_name(stored_name);
   std::string name = stored_name;
   if (name.starts_with("module.")) name.erase(0, 7);
   for (const std::string_view end : without_parameters) {
@@ -150,6 +153,11 @@ std::string gena_name(const std::string& layout_name, const ModelConfig& config)
     if (replace(name, norm.ours, norm.theirs)) break;
   }
   return name;
+}
+
+std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect) {
+  if (dialect == Dialect::gena) return gena_name(layout_name, config);
+  return config.has_decoder() ? pegasus_stored_name(layout_name) : layout_name;
 }
 
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,

@@ -5,6 +5,7 @@
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
 //   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
+//   pegasus      bigbird_pegasus of transformers, and what this program writes of models with a decoder
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta };
+enum class Dialect { huggingface, gena, bert, roberta, pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
@@ -36,9 +37,12 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 
 // The name in ParameterLayout of a tensor in a file: `module.` and missing `bert.` prefixes, gamma and beta,
 // pooler.dense, lm_head, GENA-LM's LayerNorms. Empty for what holds no parameter (position_ids and the like).
-std::string layout_name(const std::string& stored_name);
+std::string layout_name(const std::string& stored_name, Dialect dialect = Dialect::huggingface);
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);
+// The name that a tensor of the layout has in a file: gena_name(), pegasus_stored_name() of a model with a
+// decoder, else its own.
+std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
 // done. Warm starts (bert, roberta) repeat position rows, and the one token type of RoBERTa; what was done is

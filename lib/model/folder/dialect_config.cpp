@@ -7,6 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/model/folder/pegasus.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
@@ -57,9 +58,10 @@ Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   const std::string type = text_of(json, "model_type", "big_bird");
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
+  if (type == "bigbird_pegasus") return Dialect::pegasus;
   if (type != "bert") {
     throw_bad_input(fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-                    "big_bird, GENA-LM's bert, and bert and roberta as a warm start are");
+                    "big_bird, bigbird_pegasus, GENA-LM's bert, and bert and roberta as a warm start are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
@@ -159,6 +161,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   OrderedJson json = parse_object(config_text, file);
   const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
+  if (dialect == Dialect::pegasus) return translated_pegasus_config(config_text, file);
   refuse_decoder(json, file);
   translate_head(json);
   if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";

@@ -28,9 +28,14 @@ struct TiedTensor {
   const char* name;
   const char* equals;
 };
-constexpr std::array<TiedTensor, 2> tied_tensors{
-    {{"cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"},
-     {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
+constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
+constexpr std::array<TiedTensor, 5> tied_tensors{{{"cls.predictions.decoder.weight", word_table},
+                                                  {"cls.predictions.decoder.bias", "cls.predictions.bias"},
+                                                  {"tied.lm_head.weight", word_table},
+                                                  {"tied.encoder.embed_tokens.weight", word_table},
+                                                  {"tied.decoder.embed_tokens.weight", word_table}}};
+// What transformers keeps beside the parameters: zeros where a file has none.
+constexpr const char* logits_bias = "final_logits_bias";
 
 const TiedTensor* find_tied(const std::string& name) {
   const auto found = std::find_if(tied_tensors.begin(), tied_tensors.end(),
@@ -41,7 +46,8 @@ const TiedTensor* find_tied(const std::string& name) {
 bool is_head_tensor(const std::string& name) {
   return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
          name.starts_with("qa_outputs.") || name.starts_with("answer_scores.") ||
-         name.starts_with("bert.pooler.");
+         name.starts_with("bert.pooler.") || name.starts_with("decoder.") || name.starts_with("tied.") ||
+         name == logits_bias;
 }
 
 // "a, b, c and 7 more"
@@ -56,10 +62,10 @@ std::string listed(const std::vector<std::string>& names) {
 // The folder's tensors under the layout's names.
 using Stored = std::unordered_map<std::string, const StoredTensor*>;
 
-Stored by_layout_name(const WeightFiles& weights) {
+Stored by_layout_name(const WeightFiles& weights, Dialect dialect) {
   Stored stored;
   for (const StoredTensor& tensor : weights.tensors()) {
-    const std::string name = layout_name(tensor.name);
+    const std::string name = layout_name(tensor.name, dialect);
     if (name.empty()) continue;
     const auto [place, is_new] = stored.emplace(name, &tensor);
     if (!is_new) {
@@ -86,7 +92,7 @@ class Loader {
     model_.dialect = dialect_of(read_file(config_file), config_file);
     model_.config = read_config(config_file, options_.plan_file);
     model_.files = weights_.files();
-    stored_ = by_layout_name(weights_);
+    stored_ = by_layout_name(weights_, model_.dialect);
     choose_head();
     const ParameterLayout layout(model_.config);
     require_all(layout);
@@ -125,6 +131,7 @@ class Loader {
     model_.config.problem_type = ProblemType::single_label;
     model_.config.label_names.clear();
     model_.config.token_scores.clear();
+    if (model_.config.has_decoder()) validate(model_.config, folder_);
     if (model_.config.head != HeadType::structured_answers) return;
     model_.config.token_scores = options_.token_scores;
     model_.config.label_names = options_.type_names;
@@ -146,6 +153,7 @@ class Loader {
     std::vector<std::string> missing, misshaped;
     for (const TensorSpec& spec : layout.tensors()) {
       const auto found = stored_.find(spec.name);
+      if (found == stored_.end() && spec.name == logits_bias) continue;
       if (found == stored_.end()) {
         (may_be_missing(spec.name) ? fresh_ : missing).push_back(spec.name);
         continue;
@@ -153,9 +161,17 @@ class Loader {
       if (found->second->shape == spec.shape) continue;
       adapted_[spec.name] = adapted_values(*found->second, spec, model_.dialect, model_.notes);
       if (!adapted_[spec.name].empty()) continue;
-      misshaped.push_back(fmt::format("tensor {} has shape [{}], config.json asks for [{}]", spec.name,
+      misshaped.push_back(fmt::format("tensor {} has shape [{}], config.json asks for [{}]",
+                                      stored_name(spec.name, model_.config, model_.dialect),
                                       fmt::join(found->second->shape, ", "), fmt::join(spec.shape, ", ")));
     }
+    if (model_.config.has_decoder() && std::none_of(stored_.begin(), stored_.end(), [](const auto& entry) {
+          return entry.first.starts_with("decoder.layer.");
+        })) {
+      throw_bad_input(fmt::format("{}: no tensor of a decoder, which config.json asks for", weights_.path()),
+                      "take the folder of the whole model, not of its encoder");
+    }
+    for (std::string& name : missing) name = stored_name(name, model_.config, model_.dialect);
     std::vector<std::string> problems;
     if (missing.size() == 1) problems.push_back(fmt::format("tensor {} is missing", missing[0]));
     if (missing.size() > 1)
@@ -259,7 +275,7 @@ class Loader {
   void say_what_is_left(const ParameterLayout& layout) {
     std::vector<std::string> unknown, of_heads;
     for (const StoredTensor& tensor : weights_.tensors()) {
-      const std::string name = layout_name(tensor.name);
+      const std::string name = layout_name(tensor.name, model_.dialect);
       if (name.empty() || layout.find(name) != nullptr) continue;
       if (const TiedTensor* tied = find_tied(name); tied != nullptr && layout.find(tied->equals) != nullptr)
         continue;

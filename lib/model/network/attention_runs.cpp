@@ -14,15 +14,6 @@ bool drops_probabilities(const ModelConfig& config, bool training) {
   return training && config.attention_probs_dropout_prob > 0;
 }
 
-kernels::AttentionBatch call_of(const ModelConfig& config) {
-  kernels::AttentionBatch batch;
-  batch.heads = config.num_attention_heads;
-  batch.head_size = config.head_size();
-  batch.block_size = config.block_size;
-  batch.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(batch.head_size)));
-  return batch;
-}
-
 std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans, const Batch& batch,
                                      bool training, std::int64_t layer, const std::uint64_t* dropout_seed) {
   std::vector<AttentionRun> runs;
@@ -33,7 +24,7 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
     const bool full = plans.full_attention(blocks);
     const bool drops = full && drops_probabilities(config, training);
     if (runs.empty() || drops != last_drops) {
-      kernels::AttentionBatch call = call_of(config);
+      kernels::AttentionBatch call = attention_call(config);
       if (drops) {
         call.drop_probability = static_cast<float>(config.attention_probs_dropout_prob);
         call.dropout_seed = dropout_seed;
@@ -51,12 +42,28 @@ std::vector<AttentionRun> layer_runs(const ModelConfig& config, PlanCache& plans
 
 }  // namespace
 
+kernels::AttentionBatch attention_call(const ModelConfig& config) {
+  kernels::AttentionBatch batch;
+  batch.heads = config.num_attention_heads;
+  batch.head_size = config.head_size();
+  batch.block_size = config.block_size;
+  batch.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(batch.head_size)));
+  return batch;
+}
+
 void AttentionRun::append(kernels::Index rows, kernels::Index length, kernels::Index query_length,
                           const BlockPlan& plan) {
   offsets_.push_back(offsets_.back() + rows);
   lengths_.push_back(length);
   query_lengths_.push_back(query_length);
   plans_.push_back(&plan.view());
+}
+
+void AttentionRun::append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                                kernels::Index length, const BlockPlan& plan) {
+  append(rows, length, query_length, plan);
+  if (key_offsets_.empty()) key_offsets_.push_back(0);
+  key_offsets_.push_back(key_offsets_.back() + key_rows);
 }
 
 kernels::AttentionBatch AttentionRun::call() const {
@@ -66,6 +73,7 @@ kernels::AttentionBatch AttentionRun::call() const {
   call.lengths = lengths_.data();
   call.query_lengths = query_lengths_.data();
   call.plans = plans_.data();
+  call.key_offsets = key_offsets_.empty() ? nullptr : key_offsets_.data();
   return call;
 }
 

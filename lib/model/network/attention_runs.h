@@ -22,6 +22,9 @@ class AttentionRun {
       : first_row_(first_row), call_(call) {}
 
   void append(kernels::Index rows, kernels::Index length, kernels::Index query_length, const BlockPlan& plan);
+  // A sequence whose keys are of other rows: `key_rows` of them, `length` real. In a run all are or none.
+  void append_cross(kernels::Index rows, kernels::Index query_length, kernels::Index key_rows,
+                    kernels::Index length, const BlockPlan& plan);
   void set_slot(kernels::Index slot) { call_.slot = slot; }
   // Its arrays are the run's, at the same address every time.
   kernels::AttentionBatch call() const;
@@ -32,9 +35,14 @@ class AttentionRun {
   std::vector<kernels::Index> offsets_{0};
   std::vector<kernels::Index> lengths_;
   std::vector<kernels::Index> query_lengths_;
+  std::vector<kernels::Index> key_offsets_;  // none where keys are the queries' own rows
   std::vector<const kernels::BlockPlanView*> plans_;
   kernels::AttentionBatch call_;
 };
+
+// All of a call but the slot and the sequences: the heads and blocks of `config`, scores over sqrt(D), no
+// dropout.
+kernels::AttentionBatch attention_call(const ModelConfig& config);
 
 // [layer][run]; every run has a slot of its own, from first_slot on (AttentionBatch::slot). Dropout of
 // attention probabilities exists in full attention only, and a short sequence takes full attention beside

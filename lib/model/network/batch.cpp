@@ -26,6 +26,24 @@ void Batch::append(const std::vector<std::int32_t>& sequence_ids,
   lengths.push_back(length);
 }
 
+void TargetTokens::append(const std::vector<std::int32_t>& sequence_ids,
+                          const std::vector<std::int32_t>& sequence_labels, std::int64_t multiple,
+                          std::int32_t pad_id) {
+  if (sequence_ids.empty()) throw_runtime("a decoder cannot read a sequence without tokens");
+  if (!sequence_labels.empty() && sequence_labels.size() != sequence_ids.size())
+    throw_runtime("a decoder's sequence has as many labels as tokens, or none");
+  const std::int64_t length = static_cast<std::int64_t>(sequence_ids.size());
+  const std::int64_t end = tokens() + (length + multiple - 1) / multiple * multiple;
+  ids.insert(ids.end(), sequence_ids.begin(), sequence_ids.end());
+  ids.resize(static_cast<std::size_t>(end), pad_id);
+  if (!sequence_labels.empty()) {
+    labels.insert(labels.end(), sequence_labels.begin(), sequence_labels.end());
+    labels.resize(static_cast<std::size_t>(end), ignored_label);
+  }
+  token_offsets.push_back(end);
+  lengths.push_back(length);
+}
+
 std::int64_t TokenTargets::answered_groups() const {
   std::int64_t count = 0;
   for (std::size_t group = 0; group + 1 < group_offsets.size(); ++group) {

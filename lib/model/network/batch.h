@@ -33,6 +33,21 @@ struct TokenTargets {
   void add(std::int64_t row, bool is_right);
 };
 
+// What a decoder reads, ragged as the tokens of a Batch: sequence s of it goes with sequence s of the batch.
+// Row t of a sequence predicts the token behind it.
+struct TargetTokens {
+  std::vector<std::int32_t> ids;               // [T'] the start token, then the text without its last token
+  std::vector<std::int64_t> token_offsets{0};  // [B + 1]
+  std::vector<std::int64_t> lengths;           // [B] real tokens
+  std::vector<std::int32_t> labels;            // [T'] or ignored_label; empty when unknown
+
+  std::int64_t tokens() const { return token_offsets.back(); }
+  // One sequence more, padded to a multiple of `multiple`. labels: as many as ids, or none, in every
+  // sequence alike.
+  void append(const std::vector<std::int32_t>& sequence_ids, const std::vector<std::int32_t>& sequence_labels,
+              std::int64_t multiple, std::int32_t pad_id);
+};
+
 struct Batch {
   // [T], T = token_offsets.back(): token ids (pad id in the padding), token types 0/1. Positions are 0..
   // within a sequence.
@@ -59,6 +74,7 @@ struct Batch {
   // at all. Rows are real tokens; there are at most B groups, and of sigmoids as many for every score. The
   // type of the answer is a class number in sequence_labels, or ignored_label.
   std::vector<TokenTargets> token_targets;
+  TargetTokens targets;  // generation; none: the encoder runs alone
   // [B] tokens of every sequence together with the padding that it was given with. Hugging Face computes what
   // its (B, T) matrix holds, padding too: in full attention that padding sees the real tokens, and all T
   // tokens compete for start and end. Empty: the real tokens alone, so that padding changes nothing.

@@ -62,6 +62,30 @@ bool tokens_agree(const Batch& batch, const ModelConfig& config, const BatchLimi
   return agree;
 }
 
+// Whether the decoder's rows and labels fit together, and to the sequences.
+bool targets_agree(const Batch& batch, const ModelConfig& config, const BatchLimits& limits,
+                   bool whole_blocks) {
+  const TargetTokens& targets = batch.targets;
+  const std::size_t tokens = static_cast<std::size_t>(targets.tokens());
+  if (targets.lengths.empty()) return targets.ids.empty() && targets.labels.empty() && tokens == 0;
+  check_size(targets.tokens(), limits.target_tokens, "tokens of a decoder");
+  bool agree = config.has_decoder() && targets.lengths.size() == batch.lengths.size() &&
+               targets.token_offsets.size() == targets.lengths.size() + 1 &&
+               targets.token_offsets.front() == 0 && targets.ids.size() == tokens &&
+               none_or(targets.labels.size(), tokens);
+  for (std::size_t s = 0; agree && s < targets.lengths.size(); ++s) {
+    const std::int64_t rows = targets.token_offsets[s + 1] - targets.token_offsets[s];
+    const std::int64_t length = targets.lengths[s];
+    agree = rows > 0 && (!whole_blocks || rows % config.block_size == 0) && length > 0 && length <= rows;
+    if (length > config.max_position_embeddings) {
+      throw_bad_input(fmt::format("{} tokens to write: the model has {} positions", length,
+                                  config.max_position_embeddings),
+                      "cut the text that is to be learned");
+    }
+  }
+  return agree;
+}
+
 bool labels_agree(const Batch& batch, const ModelConfig& config) {
   const std::size_t sequences = batch.lengths.size();
   const std::size_t targets = sequences * static_cast<std::size_t>(config.num_labels);
@@ -140,11 +164,13 @@ void check_batch(const Batch& batch, const ModelConfig& config, const BatchLimit
   check_size(batch.sequences(), limits.sequences, "sequences");
   check_size(static_cast<std::int64_t>(batch.masked_rows.size()), limits.masked_tokens, "masked tokens");
   if (!tokens_agree(batch, config, limits, whole_blocks) || !labels_agree(batch, config) ||
-      !token_targets_agree(batch, config, limits)) {
+      !token_targets_agree(batch, config, limits) || !targets_agree(batch, config, limits, whole_blocks)) {
     throw_runtime("the parts of a batch do not agree in their sizes");
   }
   check_ids(batch.ids, config.vocab_size, "token id");
-  check_ids(batch.types, config.type_vocab_size, "token type");
+  check_ids(batch.types, std::max<std::int64_t>(config.type_vocab_size, 1), "token type");
+  check_ids(batch.targets.ids, config.vocab_size, "token id of a decoder");
+  for (const std::int32_t label : batch.targets.labels) check_label(label, config.vocab_size, "label");
   const std::int64_t classes = config.head == HeadType::pretraining ? 2 : config.num_labels;
   for (const std::int32_t label : batch.sequence_labels) check_label(label, classes, "label");
   for (const std::int32_t label : batch.masked_labels) check_label(label, config.vocab_size, "masked label");

@@ -16,6 +16,8 @@ enum class DropoutSite : std::uint64_t {
   classifier_inner = 6,
   question_input = 7,
   question_output = 8,
+  cross_attention_probabilities = 9,
+  cross_attention_output = 10,
 };
 
 // kernels::Dropout::site: different for every (site, layer, part). Parts are runs of sequences, see

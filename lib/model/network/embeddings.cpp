@@ -8,20 +8,6 @@
 namespace bigbird {
 namespace {
 
-kernels::EmbeddingTables tables_of(const ModelConfig& config, const EmbeddingTensors& tensors) {
-  kernels::EmbeddingTables tables;
-  tables.word = tensors.word;
-  tables.type = tensors.type;
-  tables.position = tensors.position;
-  if (config.rescale_embeddings)
-    tables.word_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
-  tables.width = config.hidden_size;
-  tables.vocabulary = config.vocab_size;
-  tables.types = config.type_vocab_size;
-  tables.positions = config.max_position_embeddings;
-  return tables;
-}
-
 // 0.. within every sequence. Padding may reach past the table when its size is no multiple of the block size:
 // padded rows influence nothing, so they repeat the last position.
 std::vector<std::int32_t> positions_of(const PassContext& pass) {
@@ -36,20 +22,30 @@ std::vector<std::int32_t> positions_of(const PassContext& pass) {
   return positions;
 }
 
-// The ids, with -1 for the pad token where padding stands: it never teaches the pad token's row (padding_idx
-// in Hugging Face). Padding has a gradient at all only where a head looks at every position, as that for
-// questions may.
+// The ids, with -1 for the pad token: as an input it never teaches its own row (padding_idx in Hugging Face).
+// Padding has a gradient at all only where a head looks at every position, as that for questions may; a
+// decoder reads pad tokens where labels are to be ignored.
 std::vector<std::int32_t> rows_to_update(const PassContext& pass) {
   std::vector<std::int32_t> ids = pass.batch.ids;
-  for (std::size_t s = 0; s < pass.batch.lengths.size(); ++s) {
-    std::replace(ids.begin() + pass.batch.token_offsets[s] + pass.batch.lengths[s],
-                 ids.begin() + pass.batch.token_offsets[s + 1],
-                 static_cast<std::int32_t>(pass.config.pad_token_id), -1);
-  }
+  std::replace(ids.begin(), ids.end(), static_cast<std::int32_t>(pass.config.pad_token_id), -1);
   return ids;
 }
 
 }  // namespace
+
+kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors) {
+  kernels::EmbeddingTables tables;
+  tables.word = tensors.word;
+  tables.type = tensors.type;
+  tables.position = tensors.position;
+  if (config.rescale_embeddings)
+    tables.word_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
+  tables.width = config.hidden_size;
+  tables.vocabulary = config.vocab_size;
+  tables.types = config.type_vocab_size;
+  tables.positions = config.max_position_embeddings;
+  return tables;
+}
 
 void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept) {
   const auto upload = [&](std::int32_t* to, const std::vector<std::int32_t>& from) {
@@ -71,8 +67,8 @@ void embeddings_forward(const PassContext& pass, const EmbeddingTensors& tensors
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const EmbeddingNorm norm = pass.config.embedding_norm;
   const kernels::Values sum = norm == EmbeddingNorm::none ? output : kept.sum;
-  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows}, tables_of(pass.config, tensors),
-                            sum);
+  backend.embedding_forward({kept.ids, kept.types, kept.positions, rows},
+                            embedding_tables(pass.config, tensors), sum);
   if (!pass.batch.embedding_offsets.empty()) backend.add(kept.offsets, sum, rows * width);
   const kernels::Dropout dropout = pass.dropout(DropoutSite::embeddings, 0);
   const auto drop = [&](kernels::Values values) {
@@ -102,7 +98,7 @@ void embeddings_backward(const PassContext& pass, const EmbeddingTensors& tensor
   }
   if (norm != EmbeddingNorm::before_dropout) drop();
   backend.embedding_backward(gradient, {kept.updated_rows, kept.types, kept.positions, rows},
-                             tables_of(pass.config, tensors),
+                             embedding_tables(pass.config, tensors),
                              {gradients.word, gradients.type, gradients.position});
 }
 

@@ -9,6 +9,9 @@
 
 namespace bigbird {
 
+// The tables of a model, or of its decoder, as an operation takes them.
+kernels::EmbeddingTables embedding_tables(const ModelConfig& config, const EmbeddingTensors& tensors);
+
 // Brings ids, types and positions of the batch to the device.
 void embeddings_stage(const PassContext& pass, const EmbeddingActivations& kept);
 // Fills output [T, C].

@@ -1,6 +1,7 @@
 // Which head a pass goes through; see heads.h.
 #include "lib/model/network/heads.h"
 
+#include "lib/model/network/decoder.h"
 #include "lib/model/network/sequence_loss.h"
 
 namespace bigbird {
@@ -23,6 +24,9 @@ void head_stage(const PassContext& pass, const Activations& kept) {
       break;
     case HeadType::structured_answers:
       answer_head_stage(pass, kept);
+      break;
+    case HeadType::generation:
+      decoder_stage(pass, kept.decoder);
       break;
   }
 }
@@ -49,6 +53,9 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Ac
     case HeadType::structured_answers:
       answer_head_forward(pass, tensors.answers, kept, hidden);
       break;
+    case HeadType::generation:
+      decoder_forward(pass, tensors.decoder, kept.decoder, hidden);
+      break;
   }
 }
 
@@ -72,11 +79,14 @@ void head_result(const PassContext& pass, const Activations& kept, ForwardResult
     case HeadType::structured_answers:
       answer_head_result(pass, kept, result);
       break;
+    case HeadType::generation:
+      decoder_result(pass, kept.decoder, result);
+      break;
   }
 }
 
 void head_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
-                   const Activations& kept) {
+                   const Activations& kept, bool grad_checkpoint) {
   switch (pass.config.head) {
     case HeadType::encoder:
       break;
@@ -95,6 +105,9 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
       break;
     case HeadType::structured_answers:
       answer_head_backward(pass, tensors.answers, gradients.answers, kept);
+      break;
+    case HeadType::generation:
+      decoder_backward(pass, tensors.decoder, gradients.decoder, kept, grad_checkpoint);
       break;
   }
 }

@@ -20,8 +20,9 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Ac
 void head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
 // Adds to kept.workspace.gradient, the gradient of the last hidden state, and to the parameter gradients. The
 // weights of the losses are kept.scalars. Logits of masked tokens are turned into their gradients in place.
+// With grad_checkpoint a decoder's layers are run again, as the encoder's are.
 void head_backward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors& gradients,
-                   const Activations& kept);
+                   const Activations& kept, bool grad_checkpoint);
 
 // BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
 // word table, on the masked rows only.

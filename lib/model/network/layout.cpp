@@ -52,26 +52,32 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     declare(name + ".weight", {c}, Init::ones, false);
     declare(name + ".bias", {c}, Init::zeros, false);
   };
+  const auto attention = [&](const std::string& prefix) {
+    for (const char* name : {"query", "key", "value"}) weight(prefix + "self." + name, c, c);
+    if (config.use_bias) {
+      for (const char* name : {"query", "key", "value"}) bias(prefix + "self." + name, c);
+    }
+    weight(prefix + "output.dense", c, c);
+    if (config.output_bias) bias(prefix + "output.dense", c);
+    layernorm(prefix + "output.LayerNorm");
+  };
+  const auto feed_forward = [&](const std::string& prefix, std::int64_t inner) {
+    linear(prefix + "intermediate.dense", inner, c);
+    linear(prefix + "output.dense", c, inner);
+    layernorm(prefix + "output.LayerNorm");
+  };
 
   weight("bert.embeddings.word_embeddings", v, c);
   if (config.position_type == PositionType::absolute) {
     weight("bert.embeddings.position_embeddings", config.max_position_embeddings, c);
   }
-  weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
+  if (config.type_vocab_size > 0) weight("bert.embeddings.token_type_embeddings", config.type_vocab_size, c);
   if (config.embedding_norm != EmbeddingNorm::none) layernorm("bert.embeddings.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     depth_ = layer + 1;
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
-    const std::string self = prefix + "attention.self.";
-    for (const char* name : {"query", "key", "value"}) weight(self + name, c, c);
-    if (config.use_bias) {
-      for (const char* name : {"query", "key", "value"}) bias(self + name, c);
-    }
-    linear(prefix + "attention.output.dense", c, c);
-    layernorm(prefix + "attention.output.LayerNorm");
-    linear(prefix + "intermediate.dense", f, c);
-    linear(prefix + "output.dense", c, f);
-    layernorm(prefix + "output.LayerNorm");
+    attention(prefix + "attention.");
+    feed_forward(prefix, f);
   }
   depth_ = config.num_hidden_layers + 1;
   if (config.has_final_norm()) layernorm("bert.encoder.LayerNorm");  // a name of our own
@@ -98,6 +104,18 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
   if (config.head == HeadType::structured_answers) {  // names of our own
     linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), c);
     if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, c);
+  }
+  if (config.has_decoder()) {  // names of our own, in BERT's manner; lib/model/folder/pegasus.h has theirs
+    if (config.position_type == PositionType::absolute)
+      weight("decoder.embeddings.position_embeddings", config.max_position_embeddings, c);
+    for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("decoder.layer.{}.", layer);
+      attention(prefix + "attention.");
+      attention(prefix + "crossattention.");
+      feed_forward(prefix, config.decoder.intermediate_size);
+    }
+    if (config.has_final_norm()) layernorm("decoder.LayerNorm");
+    declare("final_logits_bias", {1, v}, Init::zeros, false);
   }
 }
 

@@ -24,7 +24,8 @@ struct TensorSpec {
 };
 
 // A head that does not use the pooler holds it all the same where transformers does, so that the folder loads
-// there without a warning. It has neither gradient nor decay: AdamW leaves it as it is.
+// there without a warning. It has neither gradient nor decay: AdamW leaves it as it is. So does
+// final_logits_bias, which transformers holds beside the parameters of a model that writes.
 //
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are
 // neighbours (and so are their biases), so that they form one [3C, C] matrix.

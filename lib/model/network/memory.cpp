@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/model/network/attention_runs.h"
+#include "lib/model/network/decoder_pass.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/pass_context.h"
 
@@ -66,44 +67,114 @@ struct Planner {
   }
 };
 
-void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
+// The layers of a stack and their inputs. make(what, kept) is one layer: kept, or of inference.
+template <typename Layer, typename Make>
+void plan_layers(Planner& plan, const ModelOptions& options, const std::string& stack, Make make,
+                 std::vector<kernels::Values>& states, std::vector<Layer>& to) {
   const std::int64_t layers = plan.config.num_hidden_layers, state = plan.tokens * plan.width;
   Arena& arena = plan.arena;
+  const std::string one = "activations of one layer" + stack;
   if (!options.training) {
-    const std::string what = "activations of one layer";
-    const kernels::Values ping_pong[2] = {arena.values(what, state), arena.values(what, state)};
-    const LayerActivations shared = plan.shared_layer(what);
-    to.layers.assign(static_cast<std::size_t>(layers), shared);
-    for (std::int64_t i = 0; i <= layers; ++i) to.states.push_back(ping_pong[i % 2]);
+    const kernels::Values ping_pong[2] = {arena.values(one, state), arena.values(one, state)};
+    to.assign(static_cast<std::size_t>(layers), make(one, false));
+    for (std::int64_t i = 0; i <= layers; ++i) states.push_back(ping_pong[i % 2]);
   } else if (options.grad_checkpoint) {
-    const std::string what = fmt::format("inputs of {} layers", layers);
-    for (std::int64_t i = 0; i <= layers; ++i) to.states.push_back(arena.values(what, state));
-    to.layers.assign(static_cast<std::size_t>(layers), plan.kept_layer("activations of one layer"));
+    const std::string what = fmt::format("inputs of {} layers{}", layers, stack);
+    for (std::int64_t i = 0; i <= layers; ++i) states.push_back(arena.values(what, state));
+    to.assign(static_cast<std::size_t>(layers), make(one, true));
   } else {
-    const std::string what = fmt::format("activations of {} layers", layers);
-    to.states.push_back(arena.values(what, state));
+    const std::string what = fmt::format("activations of {} layers{}", layers, stack);
+    states.push_back(arena.values(what, state));
     for (std::int64_t i = 0; i < layers; ++i) {
-      to.layers.push_back(plan.kept_layer(what));
-      to.states.push_back(arena.values(what, state));
+      to.push_back(make(what, true));
+      states.push_back(arena.values(what, state));
     }
   }
+}
+
+void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
+  const auto layer = [&](const std::string& what, bool kept) {
+    return kept ? plan.kept_layer(what) : plan.shared_layer(what);
+  };
+  plan_layers(plan, options, "", layer, to.states, to.layers);
   for (std::size_t i = 0; i < to.layers.size(); ++i) {
     plan.set_output(to.layers[i], to.states[i + 1]);
     to.layers[i].attention.rotations = to.rotations;
   }
 }
 
-void plan_embeddings(Planner& plan, Activations& to, const ModelOptions& options) {
+void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options) {
   const std::string what = "embeddings";
-  to.embeddings.ids = plan.arena.integers(what, plan.tokens);
-  to.embeddings.types = plan.arena.integers(what, plan.tokens);
-  to.embeddings.positions = plan.arena.integers(what, plan.tokens);
-  if (options.training) to.embeddings.updated_rows = plan.arena.integers(what, plan.tokens);
+  to.ids = plan.arena.integers(what, plan.tokens);
+  to.types = plan.arena.integers(what, plan.tokens);
+  to.positions = plan.arena.integers(what, plan.tokens);
+  if (options.training) to.updated_rows = plan.arena.integers(what, plan.tokens);
   if (plan.config.embedding_norm != EmbeddingNorm::none) {
-    to.embeddings.sum = plan.arena.values(what, plan.tokens * plan.width);
-    if (options.training) to.embeddings.norm_state = plan.norm_state(what, plan.tokens);
+    to.sum = plan.arena.values(what, plan.tokens * plan.width);
+    if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
   }
-  if (options.embedding_offsets) to.embeddings.offsets = plan.arena.values(what, plan.tokens * plan.width);
+  if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
+}
+
+BackwardWorkspace plan_workspace(Planner& plan) {
+  const std::string what = "backward workspace";
+  return {plan.arena.values(what, plan.tokens * plan.width),
+          plan.arena.values(what, plan.tokens * plan.width),
+          plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width))};
+}
+
+CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,
+                                               bool kept) {
+  CrossAttentionActivations to;
+  const std::int64_t state = plan.tokens * plan.width;
+  to.query = plan.arena.values(what, state);
+  to.key_value = plan.arena.values(what, 2 * keys * plan.width);
+  to.context = plan.arena.values(what, state);
+  to.sum = plan.arena.values(what, state);
+  // In inference of pre-LN it is read by the product for queries only, as in shared_layer().
+  to.norm = kept || plan.postnorm() ? plan.arena.values(what, state) : to.context;
+  if (!kept) return to;
+  to.log_sum_exp = plan.arena.floats(what, plan.heads * plan.tokens);
+  to.norm_state = plan.norm_state(what, plan.tokens);
+  return to;
+}
+
+void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations& to,
+                  const BatchLimits& limits, const ModelOptions& options) {
+  const ModelConfig config = decoder_config(of_model);
+  Planner plan{arena,
+               config,
+               limits.target_tokens,
+               config.hidden_size,
+               config.intermediate_size,
+               config.num_attention_heads};
+  ModelOptions own = options;
+  own.embedding_offsets = false;
+  plan_embeddings(plan, to.embeddings, own);
+  const auto layer = [&](const std::string& what, bool kept) {
+    DecoderLayerActivations made;
+    made.self = kept ? plan.kept_layer(what) : plan.shared_layer(what);
+    made.cross = plan_cross_attention(plan, what, limits.tokens, kept);
+    return made;
+  };
+  plan_layers(plan, options, " of the decoder", layer, to.states, to.layers);
+  for (std::size_t i = 0; i < to.layers.size(); ++i) plan.set_output(to.layers[i].self, to.states[i + 1]);
+  const std::string heads = "heads", logits = "logits of targets";
+  if (config.has_final_norm()) {
+    to.final_norm = arena.values("final LayerNorm", plan.tokens * plan.width);
+    if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
+  }
+  to.labels = arena.integers(heads, plan.tokens);
+  to.predictions = arena.integers(heads, plan.tokens);
+  to.losses = arena.floats(heads, plan.tokens);
+  const std::int64_t count = plan.tokens * config.vocab_size;
+  if (options.training) {
+    to.logits = arena.values(logits, count);
+    to.workspace = plan_workspace(plan);
+    to.key_value_gradient = arena.values("backward workspace", 2 * limits.tokens * plan.width);
+  } else {
+    to.logits = arena.floats(logits, count);
+  }
 }
 
 void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training) {
@@ -183,8 +254,9 @@ void plan_question(Planner& plan, QuestionActivations& head, std::int64_t sequen
   for (TokenTargetActivations& side : head.targets) side = plan_token_targets(plan, sequences);
 }
 
-void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool training,
+void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const ModelOptions& options,
                 const kernels::Backend& backend) {
+  const bool training = options.training;
   const std::int64_t masked = masked_rows_of_pass(backend, limits.masked_tokens, limits.tokens);
   const std::int64_t sequences = limits.sequences;
   if (plan.config.uses_pooler()) {
@@ -212,6 +284,9 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, bool 
       break;
     case HeadType::structured_answers:
       plan_answers(plan, to, sequences, training);
+      break;
+    case HeadType::generation:
+      plan_decoder(plan.arena, plan.config, to.decoder, limits, options);
       break;
   }
 }
@@ -254,15 +329,16 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
       arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
-  if (float* scales = arena.floats("heads", 6); scales != nullptr) {
+  if (float* scales = arena.floats("heads", 7); scales != nullptr) {
     to.scalars.mlm_scale = scales;
     to.scalars.sequence_scale = scales + 1;
     to.scalars.start_scale = scales + 2;
     to.scalars.end_scale = scales + 3;
     to.scalars.choice_scale = scales + 4;
     to.scalars.mark_scale = scales + 5;
+    to.scalars.target_scale = scales + 6;
   }
-  plan_embeddings(plan, to, options);
+  plan_embeddings(plan, to.embeddings, options);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
@@ -272,13 +348,8 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
     to.final_norm = arena.values("final LayerNorm", plan.tokens * plan.width);
     if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
   }
-  plan_heads(plan, to, limits, options.training, backend);
-  if (options.training) {
-    const std::string what = "backward workspace";
-    to.workspace.gradient = arena.values(what, plan.tokens * plan.width);
-    to.workspace.branch = arena.values(what, plan.tokens * plan.width);
-    to.workspace.wide = arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width));
-  }
+  plan_heads(plan, to, limits, options, backend);
+  if (options.training) to.workspace = plan_workspace(plan);
   return to;
 }
 
@@ -303,6 +374,14 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
   most.longest = limits.longest;
   most.heads = config.num_attention_heads;
   most.head_size = config.head_size();
+  if (config.has_decoder()) {
+    const ModelConfig decoder = decoder_config(config);
+    most.slots += 2 * decoder.num_hidden_layers;
+    most.tokens = std::max(most.tokens, limits.target_tokens);
+    most.longest = std::max(most.longest, limits.target_tokens);
+    most.heads = std::max(most.heads, decoder.num_attention_heads);
+    most.head_size = std::max(most.head_size, decoder.head_size());
+  }
   most.block_size = config.block_size;
   most.training = options.training;
   return most;

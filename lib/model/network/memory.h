@@ -71,6 +71,22 @@ struct LayerActivations {
   FeedForwardActivations feed_forward;
 };
 
+// The order of AttentionActivations; T' are the decoder's rows, T the encoder's.
+struct CrossAttentionActivations {
+  kernels::Values query;         // [T', C]
+  kernels::Values key_value;     // [T, 2C]
+  kernels::Values context;       // [T', C]
+  float* log_sum_exp = nullptr;  // [H, T']; null in inference
+  kernels::Values sum;           // [T', C]
+  kernels::Values norm;          // [T', C]
+  NormState norm_state;
+};
+
+struct DecoderLayerActivations {
+  LayerActivations self;  // as a layer of the encoder; its feed-forward part reads what `cross` gives
+  CrossAttentionActivations cross;
+};
+
 struct EmbeddingActivations {
   std::int32_t* ids = nullptr;           // [T]
   std::int32_t* types = nullptr;         // [T]
@@ -153,15 +169,33 @@ struct BackwardWorkspace {
   kernels::Values wide;      // [T, max(F, 4C)]
 };
 
+// A decoder's own; its rows are T'.
+struct DecoderActivations {
+  EmbeddingActivations embeddings;
+  std::vector<kernels::Values> states;  // as the encoder's
+  std::vector<DecoderLayerActivations> layers;
+  kernels::Values final_norm;
+  NormState final_norm_state;
+  std::int32_t* labels = nullptr;       // [T']
+  std::int32_t* predictions = nullptr;  // [T']
+  float* losses = nullptr;              // [T']
+  kernels::Values logits;               // [T', V]; fp32 in inference; backward turns them into their gradient
+  BackwardWorkspace workspace;
+  kernels::Values key_value_gradient;  // [T, 2C]; training only
+
+  kernels::Values last_hidden_state() const { return final_norm == nullptr ? states.back() : final_norm; }
+};
+
 // What changes from pass to pass and is read on the device, so that recorded work can run again.
 struct Scalars {
   std::uint64_t* dropout_seed = nullptr;
-  float* mlm_scale = nullptr;  // [6]: the weights of LossScale, in its order
+  float* mlm_scale = nullptr;  // [7]: the weights of LossScale, in its order
   float* sequence_scale = nullptr;
   float* start_scale = nullptr;
   float* end_scale = nullptr;
   float* choice_scale = nullptr;
   float* mark_scale = nullptr;
+  float* target_scale = nullptr;
 };
 
 struct Activations {
@@ -178,6 +212,7 @@ struct Activations {
   ClassificationActivations classification;
   QuestionActivations question;
   std::vector<TokenScoreActivations> answers;  // one for each of ModelConfig::token_scores
+  DecoderActivations decoder;
   BackwardWorkspace workspace;
 
   // What the heads read.

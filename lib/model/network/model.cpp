@@ -8,6 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch_check.h"
+#include "lib/model/network/decoder.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/heads.h"
@@ -54,6 +55,7 @@ struct Model::Impl {
         options(how),
         layout(of),
         plans(of),
+        decoder_plans(of.decoder.num_attention_heads),
         memory(on, model_bytes(on, of, up_to, how)) {
     Arena arena(memory.bytes(), backend.element_type());
     held = plan_model(arena, config, limits, options, backend);
@@ -92,7 +94,8 @@ struct Model::Impl {
             runs,
             masked_rows_of_pass(backend, masked, batch.tokens()),
             dropout_on,
-            held.activations.scalars.dropout_seed};
+            held.activations.scalars.dropout_seed,
+            &decoder};
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
@@ -100,8 +103,10 @@ struct Model::Impl {
     backend.upload(kept.scalars.dropout_seed, &dropout_seed, sizeof dropout_seed);
     embeddings_stage(pass, kept.embeddings);
     head_stage(pass, kept);
-    for (const std::vector<AttentionRun>& layer : runs) {
-      for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
+    for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
+      for (const std::vector<AttentionRun>& layer : *stack) {
+        for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
+      }
     }
   }
 
@@ -124,6 +129,7 @@ struct Model::Impl {
   ModelOptions options;
   ParameterLayout layout;
   PlanCache plans;
+  DecoderPlans decoder_plans;
   DeviceMemory memory;
   ModelMemory held;
   ModelTensors parameter_tensors;
@@ -131,6 +137,7 @@ struct Model::Impl {
   // The last pass, for backward().
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
+  DecoderPass decoder;
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
   bool dropout_on = false;
@@ -141,7 +148,8 @@ LossScale mean_scale(const ForwardResult& result) {
   const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
   const float one_of_several = mean(result.sequence_count + result.choice_count);
   return {mean(result.mlm_count),        one_of_several, 0.5f * mean(result.start_count),
-          0.5f * mean(result.end_count), one_of_several, mean(result.mark_count)};
+          0.5f * mean(result.end_count), one_of_several, mean(result.mark_count),
+          mean(result.target_count)};
 }
 
 double scaled_loss(const ForwardResult& result, const LossScale& scale) {
@@ -150,7 +158,8 @@ double scaled_loss(const ForwardResult& result, const LossScale& scale) {
          static_cast<double>(scale.start) * result.start_loss_sum +
          static_cast<double>(scale.end) * result.end_loss_sum +
          static_cast<double>(scale.choice) * result.choice_loss_sum +
-         static_cast<double>(scale.mark) * result.mark_loss_sum;
+         static_cast<double>(scale.mark) * result.mark_loss_sum +
+         static_cast<double>(scale.target) * result.target_loss_sum;
 }
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
@@ -213,6 +222,12 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
   impl_->dropout_on = options.training;
   impl_->runs = attention_runs(impl_->config, impl_->plans, impl_->batch, options.training,
                                kept.scalars.dropout_seed, impl_->first_slot);
+  if (impl_->config.has_decoder()) {
+    const kernels::Index behind =
+        impl_->first_slot + impl_->slots - 2 * impl_->config.decoder.num_hidden_layers;
+    impl_->decoder = decoder_pass(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
+                                  kept.scalars.dropout_seed, behind);
+  }
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
   const auto work = [&] {
@@ -237,14 +252,16 @@ void Model::backward(const LossScale& scale) {
     throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
-  const float scales[] = {scale.mlm, scale.sequence, scale.start, scale.end, scale.choice, scale.mark};
+  const float scales[] = {scale.mlm,    scale.sequence, scale.start, scale.end,
+                          scale.choice, scale.mark,     scale.target};
   impl_->backend.upload(kept.scalars.mlm_scale, scales, sizeof scales);
   const PassContext pass = impl_->pass();
   impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
     const kernels::Values gradient = kept.workspace.gradient;
     impl_->backend.zero(gradient.data(), static_cast<std::size_t>(pass.tokens() * pass.width()) *
                                              kernels::size_of(gradient.type()));
-    head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept);
+    head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
+                  impl_->options.grad_checkpoint);
     encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                      impl_->options.grad_checkpoint);
   });
@@ -303,6 +320,23 @@ std::vector<float> Model::start_logits() const {
 
 std::vector<float> Model::end_logits() const {
   return impl_->output(impl_->held.activations.question.end, impl_->batch.tokens(), "end logits");
+}
+
+std::vector<float> Model::decoder_hidden_state() const {
+  const DecoderActivations& decoder = impl_->held.activations.decoder;
+  return impl_->output(decoder.states.empty() ? nullptr : decoder.last_hidden_state(),
+                       impl_->batch.targets.tokens() * impl_->config.hidden_size,
+                       "hidden state of a decoder");
+}
+
+std::vector<float> Model::target_logits() const {
+  return impl_->output(impl_->held.activations.decoder.logits,
+                       impl_->batch.targets.tokens() * impl_->config.vocab_size, "logits of targets");
+}
+
+DecoderView Model::decoder_view() const {
+  return {impl_->backend, impl_->parameter_tensors.decoder, impl_->held.activations.last_hidden_state(),
+          impl_->batch};
 }
 
 std::vector<float> Model::token_logits(std::size_t score) const {

@@ -24,6 +24,7 @@ struct BatchLimits {
   std::int64_t sequences = 0;      // B
   std::int64_t masked_tokens = 0;  // rows of the MLM head (0: no MLM)
   std::int64_t longest = 0;        // tokens of the longest sequence, padded
+  std::int64_t target_tokens = 0;  // T', rows of a decoder, padded
 };
 
 struct ModelOptions {
@@ -77,6 +78,10 @@ struct ForwardResult {
   std::int64_t choice_count = 0;
   double mark_loss_sum = 0;
   std::int64_t mark_count = 0;
+  // What a decoder predicts, nats over the labels of Batch::targets.
+  double target_loss_sum = 0;
+  std::int64_t target_count = 0;
+  std::int64_t target_correct = 0;
   std::vector<float> mlm_losses;  // per masked token, in Batch order
 };
 
@@ -88,6 +93,7 @@ struct LossScale {
   float end = 0.0f;
   float choice = 0.0f;
   float mark = 0.0f;
+  float target = 0.0f;
 };
 // The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end. For
 // answers in parts that of docs/specification.md 3.4: one mean over choices and types, and that of marks. A
@@ -95,6 +101,16 @@ struct LossScale {
 LossScale mean_scale(const ForwardResult& result);
 // The weighted sum of the losses.
 double scaled_loss(const ForwardResult& result, const LossScale& scale);
+
+struct DecoderTensors;  // tensors.h
+
+// What a decoder's steps (decoder_steps.h) go on from: of the last forward(), and valid until the next.
+struct DecoderView {
+  kernels::Backend& backend;
+  const DecoderTensors& tensors;
+  kernels::ConstValues hidden;  // [T, C]
+  const Batch& batch;
+};
 
 class Model {
  public:
@@ -149,6 +165,10 @@ class Model {
   std::vector<float> end_logits() const;
   // [T], of all tokens: the logits of score `score` of ModelConfig::token_scores.
   std::vector<float> token_logits(std::size_t score) const;
+  // Of the rows of Batch::targets: [T', C] and [T', V].
+  std::vector<float> decoder_hidden_state() const;
+  std::vector<float> target_logits() const;
+  DecoderView decoder_view() const;
 
  private:
   struct Impl;

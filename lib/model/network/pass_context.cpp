@@ -41,8 +41,10 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
   key.add(batch.sequences());
   for (const std::int64_t offset : batch.token_offsets) key.add(offset);
   key.add(pass.masked_rows);
+  for (const std::int64_t offset : batch.targets.token_offsets) key.add(offset);
   const bool labels[] = {!batch.masked_labels.empty(), !batch.sequence_labels.empty(),
-                         !batch.sequence_targets.empty(), !batch.start_positions.empty()};
+                         !batch.sequence_targets.empty(), !batch.start_positions.empty(),
+                         !batch.targets.labels.empty()};
   for (const bool given : labels) key.add(static_cast<std::uint64_t>(given));
   for (const TokenTargets& targets : batch.token_targets) key.add(1 + targets.groups());
   // The tokens that compete for the ends of an answer.

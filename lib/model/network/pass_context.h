@@ -20,6 +20,8 @@ namespace bigbird {
 // what is added are other tokens, with labels that are ignored.
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
+struct DecoderPass;  // decoder_pass.h
+
 struct PassContext {
   kernels::Backend& backend;
   const ModelConfig& config;
@@ -28,13 +30,16 @@ struct PassContext {
   std::int64_t masked_rows = 0;                        // masked_rows_of_pass()
   bool training = false;                               // dropout on
   const std::uint64_t* dropout_seed = nullptr;         // device
+  const DecoderPass* decoder = nullptr;                // of models that have one
+  // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
+  std::int64_t first_layer = 0;
 
   std::int64_t tokens() const { return batch.tokens(); }
   std::int64_t width() const { return config.hidden_size; }
 
   kernels::Dropout dropout(DropoutSite site, std::int64_t layer) const {
     return {training ? static_cast<float>(config.hidden_dropout_prob) : 0.0f, dropout_seed,
-            dropout_site(site, layer)};
+            dropout_site(site, first_layer + layer)};
   }
   kernels::Dropout classifier_dropout(DropoutSite site) const {
     const double probability =

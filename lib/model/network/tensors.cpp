@@ -19,26 +19,39 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
                        static_cast<float>(config.layer_norm_eps), config.hidden_size};
   };
 
+  // Query, key and value, of which the first begins at output `first` and there are `count`.
+  const auto projections = [&](const std::string& prefix, kernels::Index first, kernels::Index count) {
+    const kernels::Index c = config.hidden_size;
+    float* const bias = config.use_bias ? tensor(prefix + "self.query.bias") + first * c : nullptr;
+    return LinearTensors{tensor(prefix + "self.query.weight") + first * c * c, bias, c, count * c};
+  };
+  const auto attention_output = [&](const std::string& prefix) {
+    float* const bias = config.output_bias ? tensor(prefix + "output.dense.bias") : nullptr;
+    return LinearTensors{tensor(prefix + "output.dense.weight"), bias, config.hidden_size,
+                         config.hidden_size};
+  };
+  const auto attention = [&](const std::string& prefix) {
+    return AttentionTensors{projections(prefix, 0, 3), attention_output(prefix),
+                            norm(prefix + "output.LayerNorm")};
+  };
+  const auto feed_forward = [&](const std::string& prefix) {
+    return FeedForwardTensors{linear(prefix + "intermediate.dense"), linear(prefix + "output.dense"),
+                              norm(prefix + "output.LayerNorm")};
+  };
+
   ModelTensors tensors;
   tensors.embeddings.word = tensor("bert.embeddings.word_embeddings.weight");
   if (config.position_type == PositionType::absolute) {
     tensors.embeddings.position = tensor("bert.embeddings.position_embeddings.weight");
   }
-  tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
+  if (config.type_vocab_size > 0)
+    tensors.embeddings.type = tensor("bert.embeddings.token_type_embeddings.weight");
   if (config.embedding_norm != EmbeddingNorm::none)
     tensors.embeddings.norm = norm("bert.embeddings.LayerNorm");
   if (config.has_final_norm()) tensors.final_norm = norm("bert.encoder.LayerNorm");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
-    LayerTensors& of = tensors.layers.emplace_back();
-    of.attention.qkv = {tensor(prefix + "attention.self.query.weight"),
-                        config.use_bias ? tensor(prefix + "attention.self.query.bias") : nullptr,
-                        config.hidden_size, 3 * config.hidden_size};
-    of.attention.output = linear(prefix + "attention.output.dense");
-    of.attention.norm = norm(prefix + "attention.output.LayerNorm");
-    of.feed_forward.inner = linear(prefix + "intermediate.dense");
-    of.feed_forward.output = linear(prefix + "output.dense");
-    of.feed_forward.norm = norm(prefix + "output.LayerNorm");
+    tensors.layers.push_back({attention(prefix + "attention."), feed_forward(prefix)});
   }
   if (config.uses_pooler()) tensors.pooled.pooler = linear("bert.pooler");
   if (config.has_mlm()) {
@@ -53,14 +66,28 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.classification.output = linear("classifier.out_proj");
   }
   if (config.head == HeadType::question_answering) {
-    tensors.question.block.inner = linear("qa_classifier.intermediate.dense");
-    tensors.question.block.output = linear("qa_classifier.output.dense");
-    tensors.question.block.norm = norm("qa_classifier.output.LayerNorm");
+    tensors.question.block = feed_forward("qa_classifier.");
     tensors.question.output = linear("qa_classifier.qa_outputs");
   }
   if (config.head == HeadType::structured_answers) {
     tensors.answers.token = linear("answer_scores.token");
     if (config.num_labels > 0) tensors.answers.type = linear("answer_scores.type");
+  }
+  if (config.has_decoder()) {
+    DecoderTensors& of = tensors.decoder;
+    of.embeddings.word = tensors.embeddings.word;
+    if (config.position_type == PositionType::absolute)
+      of.embeddings.position = tensor("decoder.embeddings.position_embeddings.weight");
+    for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("decoder.layer.{}.", layer);
+      const std::string cross = prefix + "crossattention.";
+      of.layers.push_back({attention(prefix + "attention."),
+                           {projections(cross, 0, 1), projections(cross, 1, 2), attention_output(cross),
+                            norm(cross + "output.LayerNorm")},
+                           feed_forward(prefix)});
+    }
+    if (config.has_final_norm()) of.final_norm = norm("decoder.LayerNorm");
+    of.output = {tensors.embeddings.word, tensor("final_logits_bias"), config.hidden_size, config.vocab_size};
   }
   return tensors;
 }

@@ -60,6 +60,27 @@ struct LayerTensors {
   FeedForwardTensors feed_forward;
 };
 
+// Queries of one stack, keys and values of another.
+struct CrossAttentionTensors {
+  LinearTensors query;      // [C, C]
+  LinearTensors key_value;  // [2C, C]: neighbours in the arena
+  LinearTensors output;     // [C, C]
+  NormTensors norm;
+};
+
+struct DecoderLayerTensors {
+  AttentionTensors attention;
+  CrossAttentionTensors cross_attention;
+  FeedForwardTensors feed_forward;
+};
+
+struct DecoderTensors {
+  EmbeddingTensors embeddings;  // the encoder's word table, positions of its own
+  std::vector<DecoderLayerTensors> layers;
+  NormTensors final_norm;  // null without one
+  LinearTensors output;    // [V, C]: the word table; its bias has no gradient
+};
+
 struct MaskedHeadTensors {
   LinearTensors transform;  // [C, C]
   NormTensors norm;
@@ -96,9 +117,11 @@ struct ModelTensors {
   ClassificationHeadTensors classification;
   QuestionHeadTensors question;
   AnswerHeadTensors answers;
+  DecoderTensors decoder;
 };
 
-// base: the arena of layout.count() floats; not owned.
+// base: the arena of layout.count() floats; not owned. A tensor that has no gradient has a place among the
+// gradients all the same, which stays 0.
 ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& layout, float* base);
 
 }  // namespace bigbird

@@ -64,6 +64,31 @@ void check_answer_scores(const ModelConfig& config, const std::string& where) {
   }
 }
 
+// What a decoder can stand on, and its own sizes.
+void check_decoder(const ModelConfig& config, const std::string& where) {
+  const DecoderConfig& decoder = config.decoder;
+  const auto positive = [&](const char* field, std::int64_t value, std::int64_t most) {
+    if (value < 1 || value > most)
+      reject(fmt::format("{}: {} = {} of the decoder is outside 1..{}", where, field, value, most));
+  };
+  positive("num_hidden_layers", decoder.num_hidden_layers, 1'024);
+  positive("num_attention_heads", decoder.num_attention_heads, 1'024);
+  positive("intermediate_size", decoder.intermediate_size, 1'048'576);
+  if (config.hidden_size % decoder.num_attention_heads != 0) {
+    reject(fmt::format("{}: hidden_size {} is not a multiple of the decoder's num_attention_heads {}", where,
+                       config.hidden_size, decoder.num_attention_heads));
+  }
+  if (decoder.start_token_id < 0 || decoder.start_token_id >= config.vocab_size) {
+    reject(fmt::format("{}: start_token_id {} of the decoder is no piece of {}", where,
+                       decoder.start_token_id, config.vocab_size));
+  }
+  if (!is_huggingface_architecture(config)) {
+    throw_bad_input(where + ": a decoder on an encoder of another kind than BigBird-Pegasus's",
+                    "that one is pre-LN with a final LayerNorm, learned positions, no token types and no "
+                    "LayerNorm of the embeddings");
+  }
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config, const std::string& where) {
@@ -83,7 +108,7 @@ void validate(const ModelConfig& config, const std::string& where) {
   in_range("num_attention_heads", config.num_attention_heads, 1, 1'024);
   in_range("intermediate_size", config.intermediate_size, 1, 1'048'576);
   in_range("max_position_embeddings", config.max_position_embeddings, 1, 16'777'216);
-  in_range("type_vocab_size", config.type_vocab_size, 1, 65'536);
+  in_range("type_vocab_size", config.type_vocab_size, 0, 65'536);
   in_range("block_size", config.block_size, 1, 4'096);
   in_range("num_random_blocks", config.num_random_blocks, 0, 1'024);
   in_range("num_labels", config.num_labels, config.head == HeadType::structured_answers ? 0 : 1, 1'048'576);
@@ -117,6 +142,7 @@ void validate(const ModelConfig& config, const std::string& where) {
   }
   if (config.random_mode == RandomMode::file) check_plan(config, where);
   if (config.head == HeadType::structured_answers) check_answer_scores(config, where);
+  if (config.has_decoder()) check_decoder(config, where);
   if (!config.label_names.empty() &&
       static_cast<std::int64_t>(config.label_names.size()) != config.num_labels) {
     reject(
@@ -130,7 +156,8 @@ void validate(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: input_length {} is not a multiple of block_size {}", where, config.input_length,
                        config.block_size));
   }
-  if (config.max_position_embeddings % config.block_size != 0) {
+  // bigbird_pegasus tables may have any number of rows: padded rows repeat the last.
+  if (!config.has_decoder() && config.max_position_embeddings % config.block_size != 0) {
     reject(fmt::format("{}: max_position_embeddings {} is not a multiple of block_size {}", where,
                        config.max_position_embeddings, config.block_size));
   }

@@ -47,16 +47,17 @@ std::vector<std::int32_t> itc_row(std::int64_t i, std::int64_t n,
 
 }  // namespace
 
-BlockPlan::BlockPlan(const Rows& rows) {
+BlockPlan::BlockPlan(const Rows& rows, std::int64_t key_blocks) {
   const std::size_t heads = rows.size();
   const std::size_t n = heads == 0 ? 0 : rows[0].size();
   row_offsets_.push_back(0);
-  std::vector<std::vector<std::int32_t>> columns(heads * n);
+  const std::size_t key_count = key_blocks > 0 ? static_cast<std::size_t>(key_blocks) : n;
+  std::vector<std::vector<std::int32_t>> columns(heads * key_count);
   for (std::size_t h = 0; h < heads; ++h) {
     for (std::size_t i = 0; i < n; ++i) {
       for (const std::int32_t key : rows[h][i]) {
         key_blocks_.push_back(key);
-        columns[h * n + static_cast<std::size_t>(key)].push_back(static_cast<std::int32_t>(i));
+        columns[h * key_count + static_cast<std::size_t>(key)].push_back(static_cast<std::int32_t>(i));
       }
       row_offsets_.push_back(static_cast<std::int32_t>(key_blocks_.size()));
     }
@@ -66,9 +67,14 @@ BlockPlan::BlockPlan(const Rows& rows) {
     query_blocks_.insert(query_blocks_.end(), column.begin(), column.end());
     column_offsets_.push_back(static_cast<std::int32_t>(query_blocks_.size()));
   }
-  view_ = {
-      ++plans_made,       static_cast<std::int64_t>(heads), static_cast<std::int64_t>(n), row_offsets_.data(),
-      key_blocks_.data(), column_offsets_.data(),           query_blocks_.data()};
+  view_ = {++plans_made,
+           static_cast<std::int64_t>(heads),
+           static_cast<std::int64_t>(n),
+           row_offsets_.data(),
+           key_blocks_.data(),
+           column_offsets_.data(),
+           query_blocks_.data(),
+           key_blocks};
 }
 
 RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,

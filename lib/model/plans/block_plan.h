@@ -19,8 +19,10 @@ namespace bigbird {
 // Owns the lists behind a kernels::BlockPlanView.
 class BlockPlan {
  public:
-  // rows[h][i] = key blocks of query block i in head h.
-  explicit BlockPlan(const std::vector<std::vector<std::vector<std::int32_t>>>& rows);
+  // rows[h][i] = key blocks of query block i in head h; key_blocks of them, where keys are of other rows than
+  // queries, else as many as query blocks.
+  explicit BlockPlan(const std::vector<std::vector<std::vector<std::int32_t>>>& rows,
+                     std::int64_t key_blocks = 0);
   BlockPlan(const BlockPlan&) = delete;
   BlockPlan& operator=(const BlockPlan&) = delete;
   const kernels::BlockPlanView& view() const { return view_; }

@@ -28,6 +28,21 @@ ModelConfig tiny_config() {
   return config;
 }
 
+ModelConfig tiny_decoder_config() {
+  ModelConfig config = tiny_config();
+  config.norm_type = NormType::prenorm;
+  config.embedding_norm = EmbeddingNorm::none;
+  config.rescale_embeddings = true;
+  config.type_vocab_size = 0;
+  config.use_bias = false;
+  config.output_bias = false;
+  config.layer_norm_eps = 1e-5;
+  config.head = HeadType::generation;
+  config.decoder = {
+      .num_hidden_layers = 3, .num_attention_heads = 3, .intermediate_size = 28, .start_token_id = 2};
+  return config;
+}
+
 void add_answer_scores(ModelConfig& config) {
   config.token_scores = {{"start", true}, {"sentence", false}, {"end", true}};
   config.label_names = {"span", "yes", "no"};
@@ -77,7 +92,7 @@ Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& l
     const std::int64_t first_row = batch.tokens();
     for (std::int64_t i = 0; i < lengths[s]; ++i) {
       ids.push_back(static_cast<std::int32_t>(rng.between(1, config.vocab_size - 1)));
-      types.push_back(i < lengths[s] / 2 ? 0 : 1);
+      types.push_back(i < lengths[s] / 2 || config.type_vocab_size < 2 ? 0 : 1);
       if (config.has_mlm() && rng.below(4) == 0) {
         batch.masked_rows.push_back(static_cast<std::int32_t>(first_row + i));
         batch.masked_labels.push_back(static_cast<std::int32_t>(rng.between(0, config.vocab_size - 1)));
@@ -94,6 +109,15 @@ Batch random_batch(const ModelConfig& config, const std::vector<std::int64_t>& l
     } else if (config.head == HeadType::question_answering) {
       batch.start_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
       batch.end_positions.push_back(static_cast<std::int32_t>(rng.between(0, lengths[s] - 1)));
+    } else if (config.has_decoder()) {
+      std::vector<std::int32_t> read, labels;
+      for (std::int64_t i = 0; i < 3 + lengths[s] / 4; ++i) {
+        read.push_back(static_cast<std::int32_t>(rng.between(1, config.vocab_size - 1)));
+        labels.push_back(rng.below(5) == 0
+                             ? ignored_label
+                             : static_cast<std::int32_t>(rng.between(0, config.vocab_size - 1)));
+      }
+      batch.targets.append(read, labels, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
     }
   }
   if (config.head == HeadType::structured_answers)
@@ -106,6 +130,7 @@ BatchLimits limits_of(const Batch& batch) {
   limits.tokens = batch.tokens();
   limits.sequences = batch.sequences();
   limits.masked_tokens = static_cast<std::int64_t>(batch.masked_rows.size());
+  limits.target_tokens = batch.targets.tokens();
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     limits.longest = std::max(limits.longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
   }

@@ -21,7 +21,7 @@ const std::vector<std::int64_t> mixed_lengths{12, 45, 20, 7, 64};
 enum class Body { postnorm, prenorm, gena };
 
 ModelConfig dropout_config(Body body, HeadType head) {
-  ModelConfig config = tiny_config();
+  ModelConfig config = head == HeadType::generation ? tiny_decoder_config() : tiny_config();
   config.norm_type = body == Body::postnorm ? NormType::postnorm : NormType::prenorm;
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   if (body == Body::gena) {
@@ -112,17 +112,22 @@ TEST_P(EveryBodyAndHead, NumberOfThreadsDoesNotChangeAnyBit) {
   EXPECT_EQ(gradients[0], gradients[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryBodyAndHead,
-    ::testing::Combine(::testing::Values(Body::postnorm, Body::prenorm, Body::gena),
-                       ::testing::Values(HeadType::pretraining, HeadType::classification,
-                                         HeadType::question_answering, HeadType::structured_answers)),
-    [](const auto& test) {
-      const Body body = std::get<0>(test.param);
-      std::string head = name_of(std::get<1>(test.param));
-      std::replace(head.begin(), head.end(), '-', '_');
-      return (body == Body::postnorm ? "PostNorm_" : body == Body::prenorm ? "PreNorm_" : "Gena_") + head;
-    });
+std::string body_and_head(const ::testing::TestParamInfo<std::tuple<Body, HeadType>>& test) {
+  const Body body = std::get<0>(test.param);
+  std::string head = name_of(std::get<1>(test.param));
+  std::replace(head.begin(), head.end(), '-', '_');
+  return (body == Body::postnorm ? "PostNorm_" : body == Body::prenorm ? "PreNorm_" : "Gena_") + head;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryBodyAndHead,
+                         ::testing::Combine(::testing::Values(Body::postnorm, Body::prenorm, Body::gena),
+                                            ::testing::Values(HeadType::pretraining, HeadType::classification,
+                                                              HeadType::question_answering,
+                                                              HeadType::structured_answers)),
+                         body_and_head);
+// A decoder stands on a pre-LN encoder alone.
+INSTANTIATE_TEST_SUITE_P(Decoder, EveryBodyAndHead,
+                         ::testing::Values(std::tuple(Body::prenorm, HeadType::generation)), body_and_head);
 
 // In the state after the embeddings dropped elements are zeros, unless a LayerNorm has moved them.
 TEST_F(ModelBehaviour, DropoutOfTheEmbeddingsStandsWhereTheConfigSays) {

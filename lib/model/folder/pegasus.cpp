@@ -1,0 +1,92 @@
+// See pegasus.h; what the names mean is in docs/specification.md 2.6.
+#include "lib/model/folder/pegasus.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace bigbird {
+namespace {
+
+struct NamePair {
+  std::string_view theirs;
+  std::string_view ours;
+};
+
+// Fronts of names outside the layers. layernorm_embedding is the last norm of its stack, whatever its name.
+constexpr std::array<NamePair, 9> outside_layers{
+    {{"model.shared.", "bert.embeddings.word_embeddings."},
+     {"model.encoder.embed_positions.", "bert.embeddings.position_embeddings."},
+     {"model.decoder.embed_positions.", "decoder.embeddings.position_embeddings."},
+     {"model.encoder.layernorm_embedding.", "bert.encoder.LayerNorm."},
+     {"model.decoder.layernorm_embedding.", "decoder.LayerNorm."},
+     {"final_logits_bias", "final_logits_bias"},
+     {"lm_head.", "tied.lm_head."},
+     {"model.encoder.embed_tokens.", "tied.encoder.embed_tokens."},
+     {"model.decoder.embed_tokens.", "tied.decoder.embed_tokens."}}};
+
+// What follows the number of a layer; final_layer_norm stands before the feed-forward part.
+constexpr std::array<NamePair, 6> encoder_parts{{{"self_attn.self.", "attention.self."},
+                                                 {"self_attn.output.", "attention.output.dense."},
+                                                 {"self_attn_layer_norm.", "attention.output.LayerNorm."},
+                                                 {"fc1.", "intermediate.dense."},
+                                                 {"fc2.", "output.dense."},
+                                                 {"final_layer_norm.", "output.LayerNorm."}}};
+constexpr std::array<NamePair, 13> decoder_parts{
+    {{"self_attn.q_proj.", "attention.self.query."},
+     {"self_attn.k_proj.", "attention.self.key."},
+     {"self_attn.v_proj.", "attention.self.value."},
+     {"self_attn.out_proj.", "attention.output.dense."},
+     {"self_attn_layer_norm.", "attention.output.LayerNorm."},
+     {"encoder_attn.q_proj.", "crossattention.self.query."},
+     {"encoder_attn.k_proj.", "crossattention.self.key."},
+     {"encoder_attn.v_proj.", "crossattention.self.value."},
+     {"encoder_attn.out_proj.", "crossattention.output.dense."},
+     {"encoder_attn_layer_norm.", "crossattention.output.LayerNorm."},
+     {"fc1.", "intermediate.dense."},
+     {"fc2.", "output.dense."},
+     {"final_layer_norm.", "output.LayerNorm."}}};
+
+struct Stack {
+  NamePair layers;
+  std::span<const NamePair> parts;
+};
+constexpr std::array<Stack, 2> stacks{{{{"model.encoder.layers.", "bert.encoder.layer."}, encoder_parts},
+                                       {{"model.decoder.layers.", "decoder.layer."}, decoder_parts}}};
+
+using Side = std::string_view NamePair::*;
+
+// The first pair that `text` begins with, replaced; false when there is none.
+bool respell(std::string& text, std::size_t at, std::span<const NamePair> pairs, Side from, Side to) {
+  for (const NamePair& pair : pairs) {
+    if (text.compare(at, (pair.*from).size(), pair.*from) != 0) continue;
+    text.replace(at, (pair.*from).size(), pair.*to);
+    return true;
+  }
+  return false;
+}
+
+std::string respelt(std::string name, Side from, Side to) {
+  if (respell(name, 0, outside_layers, from, to)) return name;
+  for (const Stack& stack : stacks) {
+    if (!respell(name, 0, {&stack.layers, 1}, from, to)) continue;
+    const std::size_t dot = name.find('.', (stack.layers.*to).size());
+    if (dot != std::string::npos) respell(name, dot + 1, stack.parts, from, to);
+    return name;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string pegasus_layout_name(const std::string& stored_name) {
+  const bool bare = stored_name.starts_with("shared.") || stored_name.starts_with("encoder.") ||
+                    (stored_name.starts_with("decoder.") && !stored_name.starts_with("decoder.layer."));
+  return respelt(bare ? "model." + stored_name : stored_name, &NamePair::theirs, &NamePair::ours);
+}
+
+std::string pegasus_stored_name(const std::string& layout_name) {
+  return respelt(layout_name, &NamePair::ours, &NamePair::theirs);
+}
+
+}  // namespace bigbird

@@ -1,0 +1,226 @@
+// See decoder_steps.h.
+#include "lib/model/network/decoder_steps.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/embeddings.h"
+#include "lib/model/network/memory.h"
+
+namespace bigbird {
+namespace {
+
+using kernels::Index;
+using kernels::Values;
+
+struct StepMemory {
+  std::vector<Values> sources;  // [layer] [T, 2C]
+  std::vector<Values> written;  // [layer] [length * rows, 2C]: row r of call t at t * rows + r
+  std::int32_t* ids = nullptr;  // [rows]
+  std::int32_t* positions = nullptr;
+  std::int32_t* seen = nullptr;  // [rows * length]: rows of `written`, of one row behind those of another
+  Values state;                  // [rows, C]
+  Values norm;
+  Values query;
+  Values context;
+  Values branch;
+  Values inner;             // [rows, F]
+  float* logits = nullptr;  // [rows, V]
+};
+
+StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLimits& limits) {
+  const ModelConfig config = decoder_config(of_model);
+  const std::int64_t width = config.hidden_size, rows = limits.rows;
+  StepMemory to;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    to.sources.push_back(arena.values("keys and values of the sources", 2 * limits.source_tokens * width));
+    to.written.push_back(
+        arena.values("keys and values of what is written", 2 * limits.length * rows * width));
+  }
+  const std::string what = "activations of a step";
+  to.ids = arena.integers(what, rows);
+  to.positions = arena.integers(what, rows);
+  to.seen = arena.integers(what, rows * limits.length);
+  for (Values* matrix : {&to.state, &to.norm, &to.query, &to.context, &to.branch})
+    *matrix = arena.values(what, rows * width);
+  to.inner = arena.values(what, rows * config.intermediate_size);
+  to.logits = arena.floats("logits of a step", rows * config.vocab_size);
+  return to;
+}
+
+std::size_t step_bytes(const ModelConfig& config, const DecoderLimits& limits,
+                       const kernels::Backend& backend) {
+  Arena arena(nullptr, backend.element_type());
+  plan_steps(arena, config, limits);
+  return arena.used();
+}
+
+// The outputs of a product from `first` on: queries, or keys and values, of one that has all three.
+LinearTensors outputs_of(const LinearTensors& layer, Index first, Index count) {
+  return {layer.weight + first * layer.in, layer.bias == nullptr ? nullptr : layer.bias + first, layer.in,
+          count};
+}
+
+}  // namespace
+
+struct DecoderSteps::Impl {
+  Impl(Model& of, const DecoderLimits& up_to)
+      : model(of),
+        limits(up_to),
+        config(decoder_config(of.config())),
+        plans(config.num_attention_heads),
+        bytes(model.backend().allocate(step_bytes(of.config(), up_to, of.backend()))) {
+    Arena arena(static_cast<std::byte*>(bytes), model.backend().element_type());
+    held = plan_steps(arena, of.config(), limits);
+  }
+  ~Impl() { model.backend().release(bytes); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void stage(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents) {
+    const auto rows = tokens.size();
+    std::vector<std::vector<std::int32_t>> next;
+    std::vector<std::int32_t> seen;
+    offsets.assign(1, 0);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::vector<std::int32_t>& path = next.emplace_back(
+          written == 0 ? std::vector<std::int32_t>() : paths.at(static_cast<std::size_t>(parents[row])));
+      path.push_back(static_cast<std::int32_t>(written * limits.rows + static_cast<std::int64_t>(row)));
+      seen.insert(seen.end(), path.begin(), path.end());
+      offsets.push_back(static_cast<Index>(seen.size()));
+    }
+    paths = std::move(next);
+    const std::vector<std::int32_t> positions(rows, static_cast<std::int32_t>(written));
+    kernels::Backend& backend = model.backend();
+    backend.upload(held.ids, tokens.data(), rows * sizeof(std::int32_t));
+    backend.upload(held.positions, positions.data(), rows * sizeof(std::int32_t));
+    backend.upload(held.seen, seen.data(), seen.size() * sizeof(std::int32_t));
+  }
+
+  // state += product(input)
+  void join(kernels::ConstValues input, const LinearTensors& product, Index rows) {
+    model.backend().linear_forward(input, product, held.branch, rows);
+    model.backend().dropout_add(held.branch, held.state, held.state, rows * config.hidden_size, {});
+  }
+
+  void self_attention(const AttentionTensors& tensors, Values cache, Index rows) {
+    kernels::Backend& backend = model.backend();
+    const Index width = config.hidden_size;
+    const Values now = cache + 2 * written * limits.rows * width;
+    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
+    backend.linear_forward(held.norm, outputs_of(tensors.qkv, 0, width), held.query, rows);
+    backend.linear_forward(held.norm, outputs_of(tensors.qkv, width, 2 * width), now, rows);
+    const kernels::AttentionBatch call = attention_call(config);
+    backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, offsets.data()},
+                        {{held.query, width}, {cache, 2 * width}, {cache + width, 2 * width}},
+                        {held.context, width});
+    join(held.context, tensors.output, rows);
+  }
+
+  void cross_attention(const CrossAttentionTensors& tensors, Values cache,
+                       std::span<const std::int32_t> sources) {
+    kernels::Backend& backend = model.backend();
+    const Index rows = static_cast<Index>(sources.size()), width = config.hidden_size;
+    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
+    backend.linear_forward(held.norm, tensors.query, held.query, rows);
+    const Batch& batch = model.decoder_view().batch;
+    for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
+      while (end < sources.size() && sources[end] == sources[first]) ++end;
+      const auto source = static_cast<std::size_t>(sources[first]);
+      const Index count = static_cast<Index>(end - first), key_row = batch.token_offsets[source];
+      const Index key_rows = batch.token_offsets[source + 1] - key_row;
+      const auto blocks = [&](Index tokens) { return (tokens + config.block_size - 1) / config.block_size; };
+      AttentionRun run(0, attention_call(config));
+      run.append_cross(count, count, key_rows, batch.lengths[source],
+                       plans.cross(blocks(count), blocks(key_rows)));
+      const Values keys = cache + 2 * key_row * width;
+      const Index row = static_cast<Index>(first) * width;
+      backend.attention_forward(run.call(),
+                                {{held.query + row, width}, {keys, 2 * width}, {keys + width, 2 * width}},
+                                {held.context + row, width}, nullptr);
+    }
+    join(held.context, tensors.output, rows);
+  }
+
+  void feed_forward(const FeedForwardTensors& tensors, Index rows) {
+    kernels::Backend& backend = model.backend();
+    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
+    backend.linear_activation_forward(held.norm, tensors.inner, config.activation, nullptr, held.inner, rows);
+    join(held.inner, tensors.output, rows);
+  }
+
+  Model& model;
+  const DecoderLimits limits;
+  const ModelConfig config;
+  DecoderPlans plans;
+  void* bytes;
+  StepMemory held;
+  std::int64_t written = 0;  // calls since begin()
+  std::vector<std::vector<std::int32_t>> paths;
+  std::vector<Index> offsets;
+  std::vector<float> on_host;  // logits of a device with memory of its own
+};
+
+std::vector<MemoryRow> plan_decoder_memory(const ModelConfig& config, const DecoderLimits& limits,
+                                           const kernels::Backend& backend) {
+  Arena arena(nullptr, backend.element_type());
+  plan_steps(arena, config, limits);
+  return arena.rows();
+}
+
+DecoderSteps::DecoderSteps(Model& model, const DecoderLimits& limits) {
+  if (!model.config().has_decoder()) throw_runtime("a model without a decoder writes nothing");
+  impl_ = std::make_unique<Impl>(model, limits);
+}
+DecoderSteps::~DecoderSteps() = default;
+
+void DecoderSteps::begin() {
+  const DecoderView view = impl_->model.decoder_view();
+  if (view.batch.tokens() > impl_->limits.source_tokens) {
+    throw_runtime(fmt::format("sources of {} tokens, the decoder was made for {}", view.batch.tokens(),
+                              impl_->limits.source_tokens));
+  }
+  for (std::size_t layer = 0; layer < view.tensors.layers.size(); ++layer) {
+    throw_if_cancelled_anywhere();
+    view.backend.linear_forward(view.hidden, view.tensors.layers[layer].cross_attention.key_value,
+                                impl_->held.sources[layer], view.batch.tokens());
+  }
+  impl_->written = 0;
+}
+
+std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
+                                          std::span<const std::int32_t> parents,
+                                          std::span<const std::int32_t> sources) {
+  Impl& of = *impl_;
+  const DecoderView view = of.model.decoder_view();
+  const Index rows = static_cast<Index>(tokens.size());
+  if (rows == 0 || rows > of.limits.rows || of.written >= of.limits.length ||
+      of.written >= of.config.max_position_embeddings) {
+    throw_runtime(fmt::format("{} rows at position {} of a decoder for {} rows of {} tokens", rows,
+                              of.written, of.limits.rows, of.limits.length));
+  }
+  of.stage(tokens, parents);
+  kernels::Backend& backend = view.backend;
+  backend.embedding_forward({of.held.ids, nullptr, of.held.positions, rows},
+                            embedding_tables(of.config, view.tensors.embeddings), of.held.state);
+  for (std::size_t layer = 0; layer < view.tensors.layers.size(); ++layer) {
+    const DecoderLayerTensors& tensors = view.tensors.layers[layer];
+    of.self_attention(tensors.attention, of.held.written[layer], rows);
+    of.cross_attention(tensors.cross_attention, of.held.sources[layer], sources);
+    of.feed_forward(tensors.feed_forward, rows);
+  }
+  backend.layernorm_forward(of.held.state, view.tensors.final_norm, of.held.norm, {}, rows);
+  backend.linear_forward(of.held.norm, view.tensors.output, of.held.logits, rows);
+  ++of.written;
+  const auto count = static_cast<std::size_t>(rows * of.config.vocab_size);
+  if (backend.in_host_memory()) return {of.held.logits, count};
+  of.on_host.resize(count);
+  backend.download_values(of.on_host.data(), of.held.logits, static_cast<Index>(count));
+  return of.on_host;
+}
+
+}  // namespace bigbird

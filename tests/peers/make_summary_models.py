@@ -1,0 +1,152 @@
+"""Runs small BigBird-Pegasus models in float64 and writes inputs, outputs and gradients to
+tests/golden/encoder_decoder/*.safetensors, which the C++ tests read; make_golden.py does the same for encoders and says what
+such a file holds. Of two cases the folder itself is written too, as save_pretrained makes it.
+
+    python make_summary_models.py [--only NAME]"""
+
+import argparse
+import json
+import pathlib
+
+import numpy as np
+import torch
+import transformers
+from transformers import BigBirdPegasusConfig, BigBirdPegasusForConditionalGeneration
+
+import formula_weights
+import golden_file
+from make_golden import chosen_rows, float32_distances, whole_gradient
+
+OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "encoder_decoder"
+VOCABULARY = 99
+
+
+def case(name, mode, source, *, targets=9, lengths=None, labels=True, positions=260, width=32, heads=4, decoder_heads=4,
+         layers=2, decoder_layers=2, inner=37, decoder_inner=37, block=16, random=3, **config):
+    return dict(name=name, mode=mode, source=source, targets=targets, lengths=lengths or [source], labels=labels,
+                positions=positions, width=width, heads=heads, decoder_heads=decoder_heads, layers=layers,
+                decoder_layers=decoder_layers, inner=inner, decoder_inner=decoder_inner, block=block, random=random,
+                config=config)
+
+
+CASES = [
+    case("full_40", "eval", 40),
+    case("falls_back_176", "eval", 176),
+    case("sparse_177", "eval", 177),
+    case("sparse_195_padded", "eval", 195),
+    case("sparse_256", "eval", 256, lengths=[256, 180, 201]),
+    case("train_256", "train", 256, lengths=[256, 230]),
+    case("train_1024_old_plan", "train", 1024, positions=1024, block=64, targets=5),
+    case("biases", "eval", 195, use_bias=True),
+    case("relu", "eval", 195, activation_function="relu"),
+    case("gelu_erf", "eval", 195, activation_function="gelu"),
+    case("silu", "eval", 195, activation_function="silu"),
+    case("unscaled", "eval", 195, scale_embedding=False),
+    case("stacks_differ", "train", 192, layers=1, decoder_layers=3, heads=8, decoder_heads=2, inner=24, decoder_inner=50,
+         random=2),
+    case("full_attention", "train", 100, lengths=[100, 61], targets=40, attention_type="original_full"),
+    case("no_labels", "eval", 40, labels=False),
+]
+FOLDERS = ("sparse_195_padded", "stacks_differ")
+
+
+def make_config(case):
+    return BigBirdPegasusConfig(
+        vocab_size=VOCABULARY, d_model=case["width"], encoder_layers=case["layers"], decoder_layers=case["decoder_layers"],
+        encoder_attention_heads=case["heads"], decoder_attention_heads=case["decoder_heads"],
+        encoder_ffn_dim=case["inner"], decoder_ffn_dim=case["decoder_inner"],
+        max_position_embeddings=case["positions"], block_size=case["block"], num_random_blocks=case["random"],
+        dropout=0.0, **case["config"])
+
+
+def make_inputs(case):
+    random = np.random.RandomState(sum(map(ord, case["name"])))
+    batch = len(case["lengths"])
+    ids = random.randint(3, VOCABULARY, size=(batch, case["source"]))
+    mask = (np.arange(case["source"])[None, :] < np.array(case["lengths"])[:, None]).astype(np.int64)
+    inputs = {"input_ids": np.where(mask == 1, ids, 0), "attention_mask": mask}
+    if case["labels"]:
+        labels = random.randint(0, VOCABULARY, size=(batch, case["targets"]))
+        labels[:, 2] = 0  # the pad token: as an input its row is not taught, as a label it counts
+        labels[-1, -3:] = -100
+        inputs["labels"] = labels
+    else:
+        inputs["decoder_input_ids"] = random.randint(3, VOCABULARY, size=(batch, case["targets"]))
+    return inputs
+
+
+def run(case, inputs, dtype):
+    """Outputs by the names of `bigbird forward`; gradients by the names of the files. All numpy."""
+    model = BigBirdPegasusForConditionalGeneration(make_config(case)).to(dtype)
+    formula_weights.fill_pegasus(model)
+    model.train(case["mode"] == "train")
+    out = model(**{name: torch.from_numpy(value).long() for name, value in inputs.items()}, output_hidden_states=True,
+                use_cache=False)
+    tokens = case["source"]
+    expected = {"last_hidden_state": out.encoder_last_hidden_state[:, :tokens],
+                "decoder_last_hidden_state": out.decoder_hidden_states[-1].flatten(0, 1),
+                "logits": out.logits.flatten(0, 1)}
+    gradients = {}
+    if case["labels"]:
+        expected["loss"] = out.loss
+        out.loss.backward()
+        gradients = {name: p.grad.numpy() for name, p in model.named_parameters()}
+    return {name: value.detach().numpy() for name, value in expected.items()}, gradients
+
+
+def write(case, folder):
+    inputs = make_inputs(case)
+    outputs, gradients = run(case, inputs, torch.float64)
+    single = run(case, inputs, torch.float32)
+    real = inputs["attention_mask"] == 1
+    rows = chosen_rows(real, case["width"])
+    tensors = {"in." + name: value.astype(np.int32) for name, value in inputs.items()}
+    tensors["rows"] = rows.astype(np.int32)
+    for name, value in outputs.items():
+        if value.ndim == 3:
+            value = value.reshape(-1, value.shape[-1])[rows]
+        tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
+    for name, gradient in gradients.items():
+        tensors["norm." + name] = np.array(np.linalg.norm(gradient))
+        tensors["grad." + name] = np.ascontiguousarray(whole_gradient(gradient, 512), dtype=np.float32)
+    text = json.loads(make_config(case).to_json_string())
+    text["architectures"] = [BigBirdPegasusForConditionalGeneration.__name__]
+    text["bigbird"] = {"random_mode": "hf-" + case["mode"]}
+    far = float32_distances(single[0], single[1], outputs, gradients, real)
+    metadata = {
+        "config": json.dumps(text),
+        "peer": f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float64",
+        "peer_float32": json.dumps(far),
+    }
+    golden_file.save(tensors, folder / (case["name"] + ".safetensors"), metadata)
+    size = (folder / (case["name"] + ".safetensors")).stat().st_size
+    print(f"{case['name']}\t{size}\t{outputs.get('loss', np.array(0.0)):.4f}\t{far['outputs']:.1e}\t{far['gradients']:.1e}",
+          flush=True)
+
+
+def write_folders(case, folder):
+    model = BigBirdPegasusForConditionalGeneration(make_config(case))
+    formula_weights.fill_pegasus(model)
+    model.save_pretrained(folder / case["name"])
+    model.save_pretrained(folder / (case["name"] + "_bin"), safe_serialization=False)
+    (folder / case["name"] / "model.safetensors").chmod(0o644)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="one case by its name")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=OUTPUT)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    print("case\tbytes\tloss\tfloat32 outputs\tfloat32 gradients")
+    for one in CASES:
+        if arguments.only in (None, one["name"]):
+            write(one, arguments.output)
+            if one["name"] in FOLDERS:
+                write_folders(one, arguments.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+// Models with a decoder: what a row may depend on, and one token at a time against all at once.
+// tests/golden/test_huggingface.cpp holds their numbers against transformers, test_model_behaviour.cpp their
+// gradients.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lib/core/error.h"
+#include "lib/model/network/decoder_steps.h"
+#include "lib/model/network/validate_config.h"
+#include "tests/unit/model/network/model_fixture.h"
+
+namespace bigbird {
+namespace {
+
+using namespace testing;
+
+class Decoder : public ::testing::Test {
+ protected:
+  std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
+  const ModelConfig config = tiny_decoder_config();
+  const std::vector<float> parameters = random_parameters(config, 61);
+  const std::vector<std::int64_t> lengths{33, 5, 64, 50};
+};
+
+// The rows of sequence s out of a matrix of all targets.
+std::vector<float> rows_of(const std::vector<float>& all, const Batch& batch, std::size_t s,
+                           std::int64_t width) {
+  const auto first = all.begin() + batch.targets.token_offsets[s] * width;
+  return {first, first + batch.targets.lengths[s] * width};
+}
+
+TEST_F(Decoder, NeighboursInTheBatchDoNotChangeASequence) {
+  const Batch together = random_batch(config, lengths, 62);
+  const auto model = make_model(*backend, config, together, {}, parameters);
+  model->forward(together, {});
+  const std::vector<float> all = model->target_logits();
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    const Batch alone = random_batch(config, {lengths[s]}, 62);
+    model->forward(alone, {});
+    EXPECT_EQ(rows_of(model->target_logits(), alone, 0, config.vocab_size),
+              rows_of(all, together, s, config.vocab_size))
+        << "length " << lengths[s];
+  }
+}
+
+TEST_F(Decoder, ARowSeesWhatIsBeforeItAndTheSourceOnly) {
+  Batch batch = random_batch(config, {33}, 63);
+  const auto model = make_model(*backend, config, batch, {}, parameters);
+  model->forward(batch, {});
+  const std::vector<float> before = model->target_logits();
+  const std::size_t changed = 6, vocabulary = static_cast<std::size_t>(config.vocab_size);
+  batch.targets.ids[changed] = batch.targets.ids[changed] % 30 + 1;
+  model->forward(batch, {});
+  const std::vector<float> after = model->target_logits();
+  for (std::size_t row = 0; row < static_cast<std::size_t>(batch.targets.lengths[0]); ++row) {
+    const auto of = [&](const std::vector<float>& logits) {
+      const auto first = logits.begin() + static_cast<std::ptrdiff_t>(row * vocabulary);
+      return std::vector<float>(first, first + config.vocab_size);
+    };
+    EXPECT_EQ(of(before) == of(after), row < changed) << "row " << row;
+  }
+  batch.ids[2] = batch.ids[2] % 30 + 1;
+  model->forward(batch, {});
+  EXPECT_NE(model->target_logits()[0], after[0]) << "the source is not read";
+}
+
+TEST_F(Decoder, WithoutTargetsTheEncoderRunsAlone) {
+  Batch batch = random_batch(config, {33, 50}, 64);
+  const auto model = make_model(*backend, config, batch, {}, parameters);
+  model->forward(batch, {});
+  const std::vector<float> hidden = model->last_hidden_state();
+  batch.targets = {};
+  const ForwardResult result = model->forward(batch, {});
+  EXPECT_EQ(model->last_hidden_state(), hidden);
+  EXPECT_EQ(result.target_count, 0);
+}
+
+// Three rows of the first source that go on from one another, one of the second: each step's logits are those
+// of the whole text at once.
+TEST_F(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
+  const Batch given = random_batch(config, {33, 50}, 65);
+  Batch sources = given;
+  sources.targets = {};
+  BatchLimits limits = limits_of(given);
+  limits.target_tokens = 64;
+  Model model(*backend, config, limits, {});
+  model.set_parameters(parameters);
+  DecoderSteps steps(model, {.source_tokens = sources.tokens(), .rows = 4, .length = 9});
+
+  const std::vector<std::int32_t> source_of{0, 0, 0, 1};
+  for (int round = 0; round < 2; ++round) {  // what was written before is forgotten
+    model.forward(sources, {});
+    steps.begin();
+    std::vector<std::vector<std::int32_t>> texts(4);
+    for (std::int32_t t = 0; t < 9; ++t) {
+      std::vector<std::int32_t> tokens, parents;
+      std::vector<std::vector<std::int32_t>> next;
+      for (std::int32_t row = 0; row < 4; ++row) {
+        parents.push_back(row < 3 ? (row * t + 1) % 3 : 3);
+        tokens.push_back((5 * t + 7 * row + round) % 36 + 1);
+        next.push_back(texts[static_cast<std::size_t>(parents.back())]);
+        next.back().push_back(tokens.back());
+      }
+      texts = next;
+      const std::span<const float> logits = steps.step(tokens, parents, source_of);
+      const std::vector<float> stepped(logits.begin(), logits.end());
+      for (std::size_t row = 0; row < 4; ++row) {
+        Batch whole;
+        const auto source = static_cast<std::size_t>(source_of[row]);
+        const auto first = sources.ids.begin() + sources.token_offsets[source];
+        whole.append({first, first + sources.lengths[source]}, {}, config.block_size, 0);
+        whole.targets.append(texts[row], {}, config.block_size, 0);
+        Model alone(*backend, config, limits, {});
+        alone.set_parameters(parameters);
+        alone.forward(whole, {});
+        const std::vector<float> all = alone.target_logits();
+        for (std::int64_t token = 0; token < config.vocab_size; ++token) {
+          EXPECT_NEAR(stepped[row * 37 + static_cast<std::size_t>(token)],
+                      all[static_cast<std::size_t>(t * config.vocab_size + token)], 1e-5)
+              << "step " << t << ", row " << row << ", token " << token;
+        }
+      }
+    }
+    EXPECT_THROW(steps.step({{1}}, {{0}}, {{0}}), Error) << "a tenth token";
+  }
+}
+
+TEST_F(Decoder, StepsRefuseWhatTheyWereNotMadeFor) {
+  const Batch batch = random_batch(config, {33}, 66);
+  const auto model = make_model(*backend, config, batch, {}, parameters);
+  model->forward(batch, {});
+  DecoderSteps small(*model, {.source_tokens = 8, .rows = 1, .length = 4});
+  EXPECT_THROW(small.begin(), Error);
+  DecoderSteps steps(*model, {.source_tokens = batch.tokens(), .rows = 1, .length = 4});
+  steps.begin();
+  const std::vector<std::int32_t> two{1, 1}, none{0, 0};
+  EXPECT_THROW(steps.step(two, none, none), Error);
+  const ModelConfig encoder = tiny_config();
+  const Batch of_encoder = random_batch(encoder, {33}, 67);
+  const auto other = make_model(*backend, encoder, of_encoder, {}, random_parameters(encoder, 68));
+  EXPECT_THROW(DecoderSteps(*other, {.source_tokens = 8, .rows = 1, .length = 4}), Error);
+}
+
+TEST_F(Decoder, MemoryIsPlannedAndTheCachesAreRowsOfTheirOwn) {
+  const DecoderLimits limits{.source_tokens = 3072, .rows = 5, .length = 256};
+  std::size_t sources = 0, written = 0;
+  for (const MemoryRow& row : plan_decoder_memory(config, limits, *backend)) {
+    if (row.what == "keys and values of the sources") sources = row.bytes;
+    if (row.what == "keys and values of what is written") written = row.bytes;
+  }
+  EXPECT_EQ(sources, 3u * 3072 * 2 * 24 * sizeof(float));
+  EXPECT_EQ(written, 3u * 5 * 256 * 2 * 24 * sizeof(float));
+}
+
+TEST_F(Decoder, TargetsThatDoNotFitAreRefused) {
+  const Batch batch = random_batch(config, {33, 50}, 69);
+  const auto model = make_model(*backend, config, batch, {}, parameters);
+  const auto refused = [&](const auto& change) {
+    Batch changed = batch;
+    change(changed.targets);
+    EXPECT_THROW(model->forward(changed, {}), Error);
+  };
+  refused([](TargetTokens& targets) { targets.ids[1] = 37; });
+  refused([](TargetTokens& targets) { targets.labels[1] = 37; });
+  refused([](TargetTokens& targets) { targets.labels.pop_back(); });
+  refused([](TargetTokens& targets) { targets.lengths.pop_back(); });
+  refused([](TargetTokens& targets) { targets.append({1, 2}, {1, 2}, 4, 0); });
+}
+
+TEST_F(Decoder, ConfigsThatCannotBeAreRefused) {
+  validate(config, "here");
+  const auto message = [&](const auto& change) {
+    ModelConfig changed = config;
+    change(changed);
+    try {
+      validate(changed, "here");
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message([](ModelConfig& c) { c.decoder.num_hidden_layers = 0; }),
+            "here: num_hidden_layers = 0 of the decoder is outside 1..1024");
+  EXPECT_EQ(message([](ModelConfig& c) { c.decoder.num_attention_heads = 5; }),
+            "here: hidden_size 24 is not a multiple of the decoder's num_attention_heads 5");
+  EXPECT_EQ(message([](ModelConfig& c) { c.decoder.start_token_id = 37; }),
+            "here: start_token_id 37 of the decoder is no piece of 37");
+  EXPECT_EQ(message([](ModelConfig& c) { c.norm_type = NormType::postnorm; }),
+            "here: a decoder on an encoder of another kind than BigBird-Pegasus's");
+}
+
+}  // namespace
+}  // namespace bigbird
