@@ -35,10 +35,12 @@ using Json = nlohmann::ordered_json;
 
 Json parameters_by_part(const ParameterLayout& layout) {
   Json parts = {{"total", layout.count()}, {"embeddings", 0}, {"layers", 0}, {"pooler", 0}, {"head", 0}};
+  if (layout.find("final_logits_bias") != nullptr) parts["decoder"] = 0;
   for (const TensorSpec& spec : layout.tensors()) {
     const char* part = spec.name.starts_with("bert.embeddings.") ? "embeddings"
                        : spec.name.starts_with("bert.encoder.")  ? "layers"
                        : spec.name.starts_with("bert.pooler.")   ? "pooler"
+                       : spec.name.starts_with("decoder.")       ? "decoder"
                                                                  : "head";
     parts[part] = parts[part].get<std::int64_t>() + spec.count;
   }
@@ -67,7 +69,10 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   }
   const std::int64_t padded = (length + config.block_size - 1) / config.block_size * config.block_size;
   BatchLimits limits{padded * options.batch, options.batch, 0, padded};
+  // A decoder's rows as the paper has them for long documents (table 17).
+  if (config.has_decoder()) limits.target_tokens = 256 * options.batch;
   Json json = {{"length", length}, {"padded_length", padded}, {"batch", options.batch}};
+  if (config.has_decoder()) json["decoder_length"] = limits.target_tokens / options.batch;
   json["inference"] = memory_of(plan_model_memory(config, limits, {}, backend));
   if (config.has_mlm()) limits.masked_tokens = std::max<std::int64_t>(1, limits.tokens * 15 / 100);
   if (config.head != HeadType::encoder) {

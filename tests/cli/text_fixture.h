@@ -56,6 +56,35 @@ inline void write_tiny_text_model(const std::filesystem::path& folder, const Tin
                     "tiny\n");
 }
 
+// A model that writes (BigBird-Pegasus's form), of random weights, in the same vocabulary: [CLS] begins a text,
+// [SEP] ends it.
+inline void write_tiny_summary_model(const std::filesystem::path& folder) {
+  write_tiny_text_tokenizer(folder);
+  ModelConfig config;
+  config.vocab_size = tiny_text_pieces;
+  config.hidden_size = 16;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 32;
+  config.max_position_embeddings = 64;
+  config.type_vocab_size = 0;
+  config.block_size = 8;
+  config.num_random_blocks = 1;
+  config.random_mode = RandomMode::hf_eval;
+  config.norm_type = NormType::prenorm;
+  config.embedding_norm = EmbeddingNorm::none;
+  config.layer_norm_eps = 1e-5;
+  config.eos_token_id = tiny_sep;
+  config.sep_token_id = tiny_sep;
+  config.head = HeadType::generation;
+  config.decoder = {
+      .num_hidden_layers = 2, .num_attention_heads = 4, .intermediate_size = 24, .start_token_id = tiny_cls};
+  config.initializer_range = 0.4;
+  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
+  const ParameterLayout layout(config);
+  write_model_files(folder.string(), config, layout, initial_parameters(layout, config, 5), "", "tiny\n");
+}
+
 // A short text of lower-case letters, another one for every number.
 inline std::string tiny_text(std::uint64_t number) {
   std::string text;

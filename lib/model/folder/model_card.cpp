@@ -125,7 +125,7 @@ std::string model_card(const ModelCard& card) {
 ModelCard converted_card(const ModelConfig& config, const Conversion& conversion) {
   const ParameterLayout layout(config);
   ModelCard card;
-  card.title = "BigBird encoder";
+  card.title = config.has_decoder() ? "BigBird encoder and decoder" : "BigBird encoder";
   card.table = "model";
   const auto row = [&](const std::string& what, const std::string& value) {
     card.rows.emplace_back(what, value);
@@ -137,6 +137,11 @@ ModelCard converted_card(const ModelConfig& config, const Conversion& conversion
   row("layers, width, heads, inner width",
       fmt::format("{}, {}, {}, {}", config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
                   config.intermediate_size));
+  if (config.has_decoder()) {
+    row("layers, heads, inner width of the decoder",
+        fmt::format("{}, {}, {}", config.decoder.num_hidden_layers, config.decoder.num_attention_heads,
+                    config.decoder.intermediate_size));
+  }
   row("attention", attention_line(config));
   row("full attention", full_attention_line(config));
   row("positions", config.position_type == PositionType::rotary

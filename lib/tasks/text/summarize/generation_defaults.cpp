@@ -1,0 +1,110 @@
+// See generation_defaults.h.
+#include "lib/tasks/text/summarize/generation_defaults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/io/files/file.h"
+
+namespace bigbird {
+namespace {
+
+constexpr std::int64_t paper_beams = 5, paper_length = 256;
+constexpr double paper_penalty = 0.8;
+constexpr std::int64_t most = 1'000'000;
+
+class GenerationFields {
+ public:
+  GenerationFields(const nlohmann::json& json, std::string file) : json_(json), file_(std::move(file)) {}
+
+  bool has(const char* field) const { return json_.contains(field) && !json_.at(field).is_null(); }
+  [[noreturn]] void refuse(const char* field, const char* wanted) const {
+    throw_bad_input(fmt::format("{}: field {} is {}, not {}", file_, field, json_.at(field).dump(), wanted),
+                    "correct the value, or take the file as transformers wrote it");
+  }
+  void whole(const char* field, std::int64_t least, std::int64_t& value) const {
+    if (!has(field)) return;
+    const nlohmann::json& stored = json_.at(field);
+    if (!stored.is_number_integer() || stored.get<std::int64_t>() < least ||
+        stored.get<std::int64_t>() > most)
+      refuse(field, fmt::format("a whole number from {} on", least).c_str());
+    value = stored.get<std::int64_t>();
+  }
+  void number(const char* field, double least, double& value) const {
+    if (!has(field)) return;
+    const nlohmann::json& stored = json_.at(field);
+    if (!stored.is_number() || !std::isfinite(stored.get<double>()) || stored.get<double>() < least)
+      refuse(field, fmt::format("a number from {} on", least).c_str());
+    value = stored.get<double>();
+  }
+  const nlohmann::json& at(const char* field) const { return json_.at(field); }
+  const std::string& file() const { return file_; }
+
+ private:
+  const nlohmann::json& json_;
+  std::string file_;
+};
+
+EarlyStopping early_stopping(const GenerationFields& fields) {
+  if (!fields.has("early_stopping")) return EarlyStopping::no;
+  const nlohmann::json& value = fields.at("early_stopping");
+  if (value == "never") return EarlyStopping::never;
+  if (!value.is_boolean()) fields.refuse("early_stopping", "true, false or \"never\"");
+  return value.get<bool>() ? EarlyStopping::yes : EarlyStopping::no;
+}
+
+void take_lengths(const GenerationFields& fields, SearchOptions& options) {
+  std::int64_t new_tokens = 0, least_new = 0;
+  fields.whole("max_length", 2, options.max_length);
+  fields.whole("max_new_tokens", 1, new_tokens);
+  if (new_tokens > 0) options.max_length = new_tokens + 1;  // the start symbol counts
+  fields.whole("min_length", 0, options.min_length);
+  fields.whole("min_new_tokens", 0, least_new);
+  if (least_new > 0) options.min_length = std::max(options.min_length, least_new + 1);
+  if (options.min_length > options.max_length) {
+    throw_bad_input(fmt::format("{}: min_length {} is above max_length {}", fields.file(), options.min_length,
+                                options.max_length),
+                    "correct one of them");
+  }
+}
+
+}  // namespace
+
+SearchOptions generation_defaults(const std::string& folder, const ModelConfig& config) {
+  const std::string own = folder + "/generation_config.json";
+  const std::string file = file_exists(own) ? own : folder + "/config.json";
+  const nlohmann::json json = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (!json.is_object()) throw_bad_input(file + ": not a JSON object", "copy or download the file again");
+  const GenerationFields fields(json, file);
+  SearchOptions options;
+  options.start = static_cast<std::int32_t>(config.decoder.start_token_id);
+  options.end = static_cast<std::int32_t>(config.eos_token_id);
+  const char* const telling[] = {"num_beams", "length_penalty", "max_length", "max_new_tokens"};
+  if (std::none_of(std::begin(telling), std::end(telling),
+                   [&](const char* name) { return fields.has(name); })) {
+    options.beams = paper_beams;
+    options.length_penalty = paper_penalty;
+    options.max_length = paper_length;
+  }
+  fields.whole("num_beams", 1, options.beams);
+  fields.number("length_penalty", -most, options.length_penalty);
+  take_lengths(fields, options);
+  fields.whole("no_repeat_ngram_size", 0, options.no_repeat_ngram);
+  fields.number("repetition_penalty", 1e-6, options.repetition_penalty);
+  options.early_stopping = early_stopping(fields);
+  options.forced_end = fields.has("forced_eos_token_id");
+  if (options.forced_end && fields.at("forced_eos_token_id") != config.eos_token_id) {
+    fields.refuse("forced_eos_token_id", fmt::format("the end, {}", config.eos_token_id).c_str());
+  }
+  if (fields.has("do_sample") && fields.at("do_sample") == true)
+    log_warning(file + ": do_sample is not done: beam search instead");
+  options.max_length = std::min(options.max_length, config.max_position_embeddings);
+  return options;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,121 @@
+// See predict.h.
+#include "lib/tasks/text/summarize/predict.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/core/progress.h"
+#include "lib/io/files/sha256.h"
+#include "lib/tasks/text/run_identity.h"
+#include "lib/tasks/text/text_settings.h"
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+std::string summary_row(SummaryForm form, const std::string& id, const WrittenSummary& summary) {
+  if (form == SummaryForm::tsv) {
+    return fmt::format("{}\t{}\t{:.6g}\t{}\n", escape_controls(id), escape_controls(summary.text),
+                       summary.score, summary.tokens.size());
+  }
+  if (form == SummaryForm::lines) {
+    std::string line = summary.text;
+    for (char& letter : line) letter = letter == '\n' ? ' ' : letter;
+    return line + "\n";
+  }
+  nlohmann::ordered_json json;
+  json["id"] = id;
+  json["summary"] = summary.text;
+  json["score"] = summary.score;
+  json["tokens"] = summary.tokens.size();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string head_of(const SummaryPredictionOptions& options) {
+  if (options.form != SummaryForm::tsv) return {};
+  std::string head;
+  for (const std::string& comment : options.comments) head += "##" + comment + "\n";
+  return head + "#id\tsummary\tscore\ttokens\n";
+}
+
+const char* kind_of(SummaryForm form) {
+  return form == SummaryForm::tsv ? "tsv" : form == SummaryForm::lines ? "lines" : "jsonl";
+}
+
+std::string documents_digest(const std::vector<SummaryPair>& documents) {
+  Sha256 digest;
+  for (const SummaryPair& document : documents) {
+    add_to_digest(digest, document.id);
+    add_to_digest(digest, document.document);
+  }
+  return digest.finish();
+}
+
+// All that a summary depends on beside the document and the model.
+void add_search(RunIdentity& identity, const SearchOptions& search, const Summarizer& summarizer,
+                bool line_marks) {
+  identity["length"] = std::to_string(summarizer.length());
+  identity["line_marks"] = line_marks ? "true" : "false";
+  identity["search"] = fmt::format(
+      "decoding {}, beams {}, length_penalty {}, early_stopping {}, max_length {}, min_length {}, "
+      "no_repeat_ngram {}, repetition_penalty {}, forced_end {}",
+      static_cast<int>(search.decoding), search.beams, search.length_penalty,
+      static_cast<int>(search.early_stopping), search.max_length, search.min_length, search.no_repeat_ngram,
+      search.repetition_penalty, search.forced_end);
+}
+
+}  // namespace
+
+SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summarizer& summarizer) {
+  SummaryPairs pairs(options.input, options.pairs);
+  RunIdentity identity = model_identity(summarizer.folder(), TextSettings(), options.precision);
+  add_search(identity, summarizer.search(), summarizer, summarizer.line_marks());
+  ChunkedOutputs outputs({{options.output, kind_of(options.form), ChunkForm::lines, head_of(options)}},
+                         identity, options.input, options.work);
+  SummaryTally tally;
+  if (outputs.are_whole()) return tally;
+  Progress progress("text summarize predict", 0, "documents");
+  std::vector<SummaryPair> chunk;
+  for (bool more = true; more;) {
+    throw_if_cancelled();
+    chunk.clear();
+    while (more && chunk.size() < outputs.chunk_size()) {
+      more = pairs.next(chunk.emplace_back());
+      if (!more) chunk.pop_back();
+    }
+    if (chunk.empty() || !outputs.begin(chunk.size(), documents_digest(chunk))) continue;
+    for (const SummaryPair& pair : chunk) {
+      EncodedDocument document = summarizer.encode(pair.document);
+      if (document.blank) {
+        const std::string what = pair.place + ": a document without a word";
+        if (!options.pairs.skip_bad)
+          throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
+        if (tally.skipped++ == 0) tally.first_skipped = what;
+        continue;
+      }
+      ++tally.documents;
+      tally.cut += document.cut ? 1 : 0;
+      summarizer.add(std::move(document), [&, id = pair.id](const WrittenSummary& summary) {
+        tally.unended += summary.ended ? 0 : 1;
+        tally.tokens += static_cast<std::int64_t>(summary.tokens.size());
+        outputs.write(0, summary_row(options.form, id, summary));
+        progress.advance(1);
+      });
+    }
+    summarizer.finish();
+    outputs.end();
+  }
+  if (outputs.records() == 0)
+    throw_bad_input(options.input + ": there are no documents", "give one at least");
+  outputs.close();
+  if (pairs.skipped() > 0) {
+    tally.first_skipped = pairs.first_skipped();
+    tally.skipped += pairs.skipped();
+  }
+  return tally;
+}
+
+}  // namespace bigbird

@@ -1,0 +1,156 @@
+// See summarizer.h.
+#include "lib/tasks/text/summarize/summarizer.h"
+
+#include <fmt/format.h>
+
+#include "kernels/parallel.h"
+#include "lib/core/cancel.h"
+#include "lib/core/error.h"
+#include "lib/tasks/text/summarize/generation_defaults.h"
+#include "lib/tasks/text/summarize/line_marks.h"
+#include "lib/tokenization/piece_text.h"
+
+namespace bigbird {
+namespace {
+
+using Searches = std::vector<std::unique_ptr<TokenSearch>>;
+
+// The rows that all searches ask for now, and where each search's begin.
+struct AskedRows {
+  std::vector<std::int32_t> tokens, parents, sources;
+  std::vector<std::size_t> first;  // [searches + 1]
+};
+
+AskedRows asked_rows(const Searches& searches, const AskedRows& before) {
+  AskedRows rows;
+  for (std::size_t s = 0; s < searches.size(); ++s) {
+    rows.first.push_back(rows.tokens.size());
+    if (searches[s]->done()) continue;
+    const auto offset = before.first.empty() ? 0 : static_cast<std::int32_t>(before.first[s]);
+    const auto tokens = searches[s]->tokens();
+    rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+    for (const std::int32_t parent : searches[s]->parents()) rows.parents.push_back(offset + parent);
+    rows.sources.resize(rows.tokens.size(), static_cast<std::int32_t>(s));
+  }
+  rows.first.push_back(rows.tokens.size());
+  return rows;
+}
+
+}  // namespace
+
+Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backend)
+    : folder_(options.model), options_(options), backend_(backend) {
+  const ModelConfig& config = folder_.config();
+  if (!config.has_decoder()) {
+    throw_bad_input(
+        fmt::format("{}: the model has no decoder, its head is {}", options.model, name_of(config.head)),
+        "take a BigBird-Pegasus folder");
+  }
+  folder_.require(Alphabet::text);
+  length_ = options.length > 0 ? options.length : config.max_position_embeddings;
+  if (length_ < 2 || length_ > config.max_position_embeddings) {
+    throw_usage(fmt::format("`length` {}: {} takes 2 to {} tokens", length_, options.model,
+                            config.max_position_embeddings));
+  }
+  search_ = generation_defaults(options.model, config);
+}
+
+BatchLimits Summarizer::limits() const {
+  const std::int64_t block = folder_.config().block_size;
+  const std::int64_t longest = (length_ + block - 1) / block * block;
+  return {.tokens = options_.documents * longest,
+          .sequences = options_.documents,
+          .masked_tokens = 0,
+          .longest = longest};
+}
+
+DecoderLimits Summarizer::decoder_limits() const {
+  return {.source_tokens = limits().tokens,
+          .rows = options_.documents * search_.beams,
+          .length = search_.max_length};
+}
+
+std::vector<MemoryRow> Summarizer::memory() const {
+  std::vector<MemoryRow> rows = plan_model_memory(folder_.config(), limits(), {}, backend_);
+  for (const MemoryRow& row : plan_decoder_memory(folder_.config(), decoder_limits(), backend_))
+    rows.push_back(row);
+  return rows;
+}
+
+void Summarizer::prepare() {
+  make_token_search(search_);
+  if (search_.max_length > folder_.config().max_position_embeddings) {
+    throw_usage(fmt::format("summaries of {} tokens: {} has {} positions", search_.max_length, folder_.path(),
+                            folder_.config().max_position_embeddings));
+  }
+  LoadOptions load;
+  load.memory = [&](const ModelConfig& config) {
+    model_ = std::make_unique<Model>(backend_, config, limits(), ModelOptions{});
+    return model_->parameters_on_host();
+  };
+  const LoadedModel loaded = folder_.load(load);
+  if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
+  steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits());
+}
+
+EncodedDocument Summarizer::encode(std::string_view text) const {
+  std::vector<std::uint32_t> ids;
+  folder_.tokenizer().encode(options_.line_marks ? with_line_marks(text) : std::string(text), ids);
+  EncodedDocument document;
+  document.blank = ids.empty();
+  document.cut = static_cast<std::int64_t>(ids.size()) > length_ - 1;
+  if (document.cut) ids.resize(static_cast<std::size_t>(length_ - 1));
+  document.ids.assign(ids.begin(), ids.end());
+  document.ids.push_back(static_cast<std::int32_t>(folder_.config().eos_token_id));
+  return document;
+}
+
+void Summarizer::add(EncodedDocument document, std::function<void(const WrittenSummary&)> done) {
+  if (static_cast<std::int64_t>(pending_.size()) == options_.documents) run();
+  pending_.push_back({std::move(document), std::move(done)});
+}
+
+void Summarizer::finish() {
+  run();
+}
+
+WrittenSummary Summarizer::written(const FoundSequence& found) const {
+  WrittenSummary summary;
+  summary.tokens = found.tokens;
+  summary.score = found.score;
+  summary.ended = !found.tokens.empty() && found.tokens.back() == search_.end;
+  const std::string text = text_of_pieces(folder_.tokenizer(), found.tokens);
+  summary.text = options_.line_marks ? without_line_marks(text) : text;
+  return summary;
+}
+
+void Summarizer::run() {
+  if (pending_.empty()) return;
+  const ModelConfig& config = model_->config();
+  const bool whole_blocks = model_->wants_whole_blocks();
+  Batch batch;
+  Searches searches;
+  for (const Pending& pending : pending_) {
+    const auto length = static_cast<std::int64_t>(pending.document.ids.size());
+    batch.append(pending.document.ids, {}, whole_blocks ? config.block_size : 1,
+                 static_cast<std::int32_t>(config.pad_token_id));
+    if (!whole_blocks)
+      batch.plan_lengths.push_back((length + config.block_size - 1) / config.block_size * config.block_size);
+    searches.push_back(make_token_search(search_));
+  }
+  model_->forward(batch, {});
+  steps_->begin();
+  const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
+  for (AskedRows rows = asked_rows(searches, {}); !rows.tokens.empty(); rows = asked_rows(searches, rows)) {
+    throw_if_cancelled();
+    const std::span<const float> logits = steps_->step(rows.tokens, rows.parents, rows.sources);
+    kernels::parallel_for(searches.size(), [&](std::size_t s) {
+      const std::size_t count = rows.first[s + 1] - rows.first[s];
+      if (count > 0) searches[s]->advance(logits.subspan(rows.first[s] * vocabulary, count * vocabulary));
+    });
+  }
+  for (std::size_t s = 0; s < pending_.size(); ++s) pending_[s].done(written(searches[s]->results().front()));
+  pending_.clear();
+}
+
+}  // namespace bigbird

@@ -1,0 +1,85 @@
+// Summaries of documents by a model with a decoder, in order: what `text summarize predict` stands on. A
+// summary is a function of the document, the model and the search alone: not of batch, threads or neighbours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/model/folder/model_folder.h"
+#include "lib/model/network/decoder_steps.h"
+#include "lib/model/network/model.h"
+#include "lib/tasks/text/summarize/token_search.h"
+
+namespace bigbird {
+
+struct SummarizerOptions {
+  std::string model;           // folder with a decoder and a tokenizer of text
+  std::int64_t length = 0;     // most tokens of a document, its end included; 0: all positions of the model
+  bool line_marks = true;      // newlines are "<n>" for the model (line_marks.h); else they are blanks
+  std::int64_t documents = 2;  // that are summarized at once
+};
+
+struct EncodedDocument {
+  std::vector<std::int32_t> ids;  // with the end behind it
+  bool cut = false;               // it was longer, and lost its end
+  bool blank = false;             // it has no token
+};
+
+struct WrittenSummary {
+  std::string text;
+  std::vector<std::int32_t> tokens;
+  double score = 0;    // of a beam search
+  bool ended = false;  // the model wrote its end; else the greatest length cut it
+};
+
+class Summarizer {
+ public:
+  // Error{bad_input}: as ModelFolder; a model without a decoder, or whose tokenizer is of DNA; a
+  // generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length below 2 or beyond the
+  // positions.
+  Summarizer(const SummarizerOptions& options, kernels::Backend& backend);
+
+  const ModelFolder& folder() const { return folder_; }
+  std::int64_t length() const { return length_; }
+  bool line_marks() const { return options_.line_marks; }
+  // The folder's; to be changed before the first add().
+  SearchOptions& search() { return search_; }
+  // What prepare() will take, row by row: the model, and the decoder's caches for such a search.
+  std::vector<MemoryRow> memory() const;
+
+  // Loads the weights. Error{usage} for a search that cannot be (make_token_search), or beyond the positions.
+  void prepare();
+
+  // Safe to call from many threads at once.
+  EncodedDocument encode(std::string_view text) const;
+  // `done` is called once, in the order of the calls of add, now or later. Not for a blank document.
+  void add(EncodedDocument document, std::function<void(const WrittenSummary&)> done);
+  void finish();
+
+ private:
+  struct Pending {
+    EncodedDocument document;
+    std::function<void(const WrittenSummary&)> done;
+  };
+
+  BatchLimits limits() const;
+  DecoderLimits decoder_limits() const;
+  void run();
+  WrittenSummary written(const FoundSequence& found) const;
+
+  ModelFolder folder_;
+  SummarizerOptions options_;
+  kernels::Backend& backend_;
+  std::int64_t length_ = 0;
+  SearchOptions search_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<DecoderSteps> steps_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace bigbird

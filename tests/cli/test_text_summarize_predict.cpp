@@ -1,0 +1,201 @@
+// text summarize predict: options that reach what they name, outputs that depend on neither batch nor shard, the
+// defaults of a folder, and inputs that must be refused. tests/golden/test_generation.cpp holds the searches against
+// generate(), tests/golden/test_huggingface.cpp the model.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/cli/text_fixture.h"
+
+namespace bigbird::testing {
+namespace {
+
+class SummarizePredict : public TextFixture {
+ protected:
+  static void SetUpTestSuite() {
+    TextFixture::SetUpTestSuite();
+    std::filesystem::create_directories(path("model"));
+    write_tiny_summary_model(path("model"));
+    std::string rows;
+    for (std::uint64_t i = 0; i < 7; ++i) {
+      std::string text;
+      for (std::uint64_t part = 0; part <= i; ++part) text += tiny_text(10 * i + part) + " ";
+      rows += nlohmann::json{{"id", "d" + std::to_string(i)}, {"article", text}}.dump() + "\n";
+    }
+    write("data.jsonl", rows);
+  }
+
+  static Words predict(const Words& more = {}, const std::string& input = "data.jsonl") {
+    return Words{"text", "summarize", "predict", "-m", path("model"), path(input)} + more;
+  }
+  static std::vector<nlohmann::json> rows(const Words& more = {}, const std::string& input = "data.jsonl") {
+    std::vector<nlohmann::json> all;
+    std::istringstream lines(must(predict(more, input)).out);
+    for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
+};
+
+TEST_F(SummarizePredict, WritesARowForEveryDocumentInTheirOrder) {
+  const std::vector<nlohmann::json> all = rows({"--max-tokens", "12"});
+  ASSERT_EQ(all.size(), 7u);
+  std::set<std::string> different;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].at("id"), "d" + std::to_string(i));
+    EXPECT_LE(all[i].at("tokens").get<int>(), 12);
+    different.insert(all[i].at("summary"));
+  }
+  EXPECT_GE(different.size(), 3u) << "the document is not read";
+}
+
+TEST_F(SummarizePredict, NothingDependsOnWhatRunsTogether) {
+  const std::string one = must(predict({"--max-tokens", "10", "--documents", "1", "--threads", "1"})).out;
+  EXPECT_EQ(must(predict({"--max-tokens", "10", "--documents", "3", "--threads", "2", "--chunk", "5"})).out,
+            one);
+  for (const char* shard : {"1/2", "2/2"}) {
+    must(predict({"--max-tokens", "10", "--chunk", "2", "--shard", shard, "-o",
+                  path(std::string("part") + shard[0] + ".jsonl")}));
+  }
+  must({"merge", path("part1.jsonl"), path("part2.jsonl"), "-o", path("merged.jsonl")});
+  EXPECT_EQ(read_text(path("merged.jsonl")), one);
+  refused({"merge", path("part1.jsonl"), path("part1.jsonl"), "-o", path("again.jsonl")}, 1, "part1.jsonl");
+}
+
+TEST_F(SummarizePredict, OptionsReachTheSearch) {
+  const auto tokens = [&](const Words& more) {
+    std::vector<int> counts;
+    for (const nlohmann::json& row : rows(more)) counts.push_back(row.at("tokens"));
+    return counts;
+  };
+  for (const int count : tokens({"--max-tokens", "30", "--min-tokens", "9"})) EXPECT_GE(count, 9);
+  for (const int count : tokens({"--max-tokens", "3"})) EXPECT_LE(count, 3);
+  const Words length{"--max-tokens", "12"};
+  EXPECT_EQ(must(predict(length + Words{"--beams", "1"})).out,
+            must(predict(length + Words{"--decoding", "greedy"})).out);
+  const std::string usual = must(predict(length)).out;
+  EXPECT_EQ(must(predict(length + Words{"--beams", "5", "--length-penalty", "0.8", "--decoding",
+                                        "huggingface", "--early-stopping", "no", "--no-repeat-ngram", "0",
+                                        "--repetition-penalty", "1"}))
+                .out,
+            usual)
+      << "the paper's defaults";
+  for (const Words& other : {Words{"--beams", "2"},
+                             {"--length-penalty", "-3"},
+                             {"--decoding", "google"},
+                             {"--no-repeat-ngram", "1"},
+                             {"--repetition-penalty", "4"},
+                             {"--early-stopping", "yes"}}) {
+    EXPECT_NE(must(predict(length + other)).out, usual) << other[0];
+  }
+  EXPECT_NE(must(predict(length + Words{"--length", "5"})).out, usual);
+  EXPECT_TRUE(holds(must(predict(length + Words{"--length", "5"})).err,
+                    "documents are longer than 5 tokens and were cut"));
+}
+
+TEST_F(SummarizePredict, NoTokenComesTwiceWhereNoNgramOfOneMay) {
+  for (const nlohmann::json& row :
+       rows({"--max-tokens", "9", "--no-repeat-ngram", "1", "--min-tokens", "9"})) {
+    const std::string text = row.at("summary");
+    std::string letters;
+    for (const char letter : text) letters += letter == ' ' ? "" : std::string(1, letter);
+    EXPECT_EQ(std::set<char>(letters.begin(), letters.end()).size(), letters.size()) << text;
+  }
+}
+
+TEST_F(SummarizePredict, AFolderHasItsOwnDefaults) {
+  std::filesystem::copy(path("model"), path("own"), std::filesystem::copy_options::recursive);
+  const auto with = [&](const std::string& text) {
+    write("own/generation_config.json", text);
+    return must({"text", "summarize", "predict", "-m", path("own"), path("data.jsonl")}).out;
+  };
+  EXPECT_EQ(with(R"({"num_beams": 2, "max_length": 9, "length_penalty": 1.5})"),
+            must(predict({"--beams", "2", "--max-tokens", "8", "--length-penalty", "1.5"})).out);
+  EXPECT_EQ(with(R"({"max_new_tokens": 8, "no_repeat_ngram_size": 2, "min_new_tokens": 4})"),
+            must(predict({"--beams", "1", "--max-tokens", "8", "--length-penalty", "1", "--no-repeat-ngram",
+                          "2", "--min-tokens", "4"}))
+                .out)
+      << "what the file leaves out is generate()'s";
+  const auto wrong = [&](const std::string& text, const std::string& what) {
+    write("own/generation_config.json", text);
+    refused({"text", "summarize", "predict", "-m", path("own"), path("data.jsonl")}, 1, what);
+  };
+  wrong(R"({"max_length": 9, "min_length": 12})",
+        "generation_config.json: min_length 12 is above max_length 9");
+  wrong(R"({"num_beams": "five"})",
+        "generation_config.json: field num_beams is \"five\", not a whole number from 1 on");
+  wrong(R"({"early_stopping": 3})",
+        "generation_config.json: field early_stopping is 3, not true, false or \"never\"");
+  wrong(R"({"forced_eos_token_id": 1})", "generation_config.json: field forced_eos_token_id is 1");
+  wrong("[]", "generation_config.json: not a JSON object");
+}
+
+TEST_F(SummarizePredict, WritesTablesAndLinesToo) {
+  const Words length{"--max-tokens", "6", "--no-provenance"};
+  const std::string table = must(predict(length + Words{"-O", "tsv"})).out;
+  EXPECT_TRUE(table.starts_with("#id\tsummary\tscore\ttokens\nd0\t")) << table;
+  const std::string lines = must(predict(length + Words{"-O", "lines"})).out;
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 7);
+  EXPECT_TRUE(holds(
+      table, "d3\t" + [&] {
+        std::istringstream in(lines);
+        std::string line;
+        for (int i = 0; i < 4; ++i) std::getline(in, line);
+        return line;
+      }() + "\t"));
+}
+
+TEST_F(SummarizePredict, ReadsAFolderOfTextsAndTheStandardInput) {
+  write("texts/one.txt", "ab cd\nef gh");
+  write("texts/two.txt", "xy zz");
+  const std::vector<nlohmann::json> all = rows({"--max-tokens", "5"}, "texts");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].at("id"), "one");
+  const std::string text = read_text(path("data.jsonl"));
+  EXPECT_EQ(
+      must({"text", "summarize", "predict", "-m", path("model"), "-", "--format", "jsonl", "--max-tokens",
+            "5", "--document-field", "article", "--id-field", "id", "--replace-invalid"},
+           text)
+          .out,
+      must(predict({"--max-tokens", "5"})).out);
+  // The vocabulary has no "<n>": with marks a newline is three unknown signs, as a blank it is none.
+  EXPECT_NE(must(predict({"--max-tokens", "5"}, "texts")).out,
+            must(predict({"--max-tokens", "5", "--newlines-are-blanks"}, "texts")).out);
+}
+
+TEST_F(SummarizePredict, SaysWhatMemoryItTakesBeforeItStarts) {
+  EXPECT_TRUE(holds(must(predict({"--max-tokens", "5"})).err, "memory: ")) << "no plan";
+}
+
+TEST_F(SummarizePredict, RefusesWhatItCannotDo) {
+  write("blank.jsonl", "{\"id\": \"a\", \"article\": \"ab\"}\n{\"id\": \"b\", \"article\": \" \"}\n");
+  refused(predict({"-o", path("blank.out")}, "blank.jsonl"), 1, "blank.jsonl:2: a document without a word");
+  EXPECT_FALSE(std::filesystem::exists(path("blank.out")));
+  const RunResult passed = must(predict({"--skip-bad", "--max-tokens", "4"}, "blank.jsonl"));
+  EXPECT_EQ(std::count(passed.out.begin(), passed.out.end(), '\n'), 1);
+  EXPECT_TRUE(holds(passed.err, "blank.jsonl:2: a document without a word")) << passed.err;
+  write("no_field.jsonl", "{\"id\": \"a\", \"title\": \"ab\"}\n");
+  refused(predict({}, "no_field.jsonl"), 1, "no_field.jsonl:1");
+  write("empty.jsonl", "");
+  refused(predict({}, "empty.jsonl"), 1, "empty.jsonl");
+  write("bytes.jsonl", "{\"article\": \"a\xff\"}\n");
+  refused(predict({}, "bytes.jsonl"), 1, "bytes.jsonl");
+  refused(predict({}, "missing.jsonl"), 1, "missing.jsonl");
+  refused(predict({"--length", "65"}), 2, "--length 65");
+  refused(predict({"--beams", "0"}), 2, "beams");
+  refused(predict({"--max-tokens", "100"}), 2, "64 positions");
+  refused(predict({"--max-tokens", "5", "--min-tokens", "9"}), 2, "min_length");
+  refused(predict({"--decoding", "sample"}), 2, "sample");
+  refused(predict({"--early-stopping", "soon"}), 2, "soon");
+  refused(predict({"-O", "csv"}), 2, "csv");
+  std::filesystem::create_directories(path("classifier"));
+  write_tiny_text_model(path("classifier"));
+  refused({"text", "summarize", "predict", "-m", path("classifier"), path("data.jsonl")}, 1,
+          "the model has no decoder, its head is classification");
+}
+
+}  // namespace
+}  // namespace bigbird::testing
