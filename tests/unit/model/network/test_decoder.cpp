@@ -3,9 +3,10 @@
 // gradients.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <set>
 
 #include "lib/core/error.h"
+#include "lib/model/network/decoder_pass.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/validate_config.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -124,6 +125,24 @@ TEST_F(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
     }
     EXPECT_THROW(steps.step({{1}}, {{0}}, {{0}}), Error) << "a tenth token";
   }
+}
+
+TEST_F(Decoder, DecoderMasksAreOthersThanTheEncoders) {
+  const Batch batch = random_batch(config, {33}, 70);
+  const std::vector<std::vector<AttentionRun>> runs;
+  DecoderPlans plans(config.decoder.num_attention_heads);
+  const DecoderPass of_decoder = decoder_pass(config, plans, batch, true, nullptr, 0);
+  const PassContext encoder{*backend, config, batch, runs, 0, true, nullptr, &of_decoder};
+  const PassContext decoder = of_decoder.context(encoder);
+  std::set<std::uint64_t> sites;
+  for (const DropoutSite site :
+       {DropoutSite::embeddings, DropoutSite::attention_output, DropoutSite::feed_forward_output}) {
+    for (std::int64_t layer = 0; layer < 2; ++layer) {
+      sites.insert(encoder.dropout(site, layer).site);
+      sites.insert(decoder.dropout(site, layer).site);
+    }
+  }
+  EXPECT_EQ(sites.size(), 12u);
 }
 
 TEST_F(Decoder, StepsRefuseWhatTheyWereNotMadeFor) {
