@@ -24,11 +24,11 @@ namespace bigbird::apps {
 namespace {
 
 constexpr std::uint64_t documents_of_a_chunk = 8;
-constexpr std::array<std::pair<Decoding, const char*>, 3> decoding_names{
+constexpr std::array<std::pair<Decoding, const char*>, 3> summary_decoding_names{
     {{Decoding::huggingface, "huggingface"}, {Decoding::google, "google"}, {Decoding::greedy, "greedy"}}};
-constexpr std::array<std::pair<EarlyStopping, const char*>, 3> stopping_names{
+constexpr std::array<std::pair<EarlyStopping, const char*>, 3> early_stopping_names{
     {{EarlyStopping::no, "no"}, {EarlyStopping::yes, "yes"}, {EarlyStopping::never, "never"}}};
-constexpr std::array<std::pair<SummaryForm, const char*>, 3> form_names{
+constexpr std::array<std::pair<SummaryForm, const char*>, 3> summary_form_names{
     {{SummaryForm::jsonl, "jsonl"}, {SummaryForm::tsv, "tsv"}, {SummaryForm::lines, "lines"}}};
 
 // What the command line changes of a folder's search.
@@ -56,7 +56,8 @@ class SearchChoices {
   }
   // Error{usage} for a word that there is not.
   void apply(SearchOptions& search) const {
-    if (decoding_option_->count() > 0) search.decoding = parse_name(decoding_names, decoding_, "decoding");
+    if (decoding_option_->count() > 0)
+      search.decoding = parse_name(summary_decoding_names, decoding_, "decoding");
     if (search.decoding == Decoding::greedy) search.beams = 1;
     if (search.decoding == Decoding::google) {  // which has none of generate()'s rules
       search.min_length = 0;
@@ -75,7 +76,7 @@ class SearchChoices {
     if (ngram_option_->count() > 0) search.no_repeat_ngram = ngram_;
     if (repetition_option_->count() > 0) search.repetition_penalty = repetition_;
     if (stopping_option_->count() > 0)
-      search.early_stopping = parse_name(stopping_names, stopping_, "early stopping");
+      search.early_stopping = parse_name(early_stopping_names, stopping_, "early stopping");
   }
 
  private:
@@ -157,7 +158,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   options.line_marks = !blanks;
   prediction.pairs = data.pairs();
-  prediction.form = parse_name(form_names, form, "output type");
+  prediction.form = parse_name(summary_form_names, form, "output type");
   prediction.work = work.work(verb);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   prediction.precision = backend->precision();

@@ -211,8 +211,8 @@ class Reader {
     }
   }
 
-  // What the decoder reads: as given, or the labels behind the start token, or the source itself behind it, as
-  // transformers does.
+  // What the decoder reads: as given, or the labels behind the start token, or the source itself behind it,
+  // as transformers does.
   void read_targets_of_decoder() {
     const char* const given = file_.has("decoder_input_ids") ? "decoder_input_ids"
                               : file_.has("labels")          ? "labels"

@@ -56,9 +56,9 @@ inline void write_tiny_text_model(const std::filesystem::path& folder, const Tin
                     "tiny\n");
 }
 
-// A model that writes (BigBird-Pegasus's form), of random weights, in the same vocabulary: [CLS] begins a text,
-// [SEP] ends it.
-inline void write_tiny_summary_model(const std::filesystem::path& folder) {
+// A model that writes (BigBird-Pegasus's form), of random weights, in the same vocabulary: [CLS] begins a
+// text, [SEP] ends it, the more often the larger its bias.
+inline void write_tiny_summary_model(const std::filesystem::path& folder, float end_bias = 0.0f) {
   write_tiny_text_tokenizer(folder);
   ModelConfig config;
   config.vocab_size = tiny_text_pieces;
@@ -82,7 +82,9 @@ inline void write_tiny_summary_model(const std::filesystem::path& folder) {
   config.initializer_range = 0.4;
   config.tokenizer_digest = load_tokenizer(folder.string())->digest();
   const ParameterLayout layout(config);
-  write_model_files(folder.string(), config, layout, initial_parameters(layout, config, 5), "", "tiny\n");
+  std::vector<float> parameters = initial_parameters(layout, config, 5);
+  parameters[static_cast<std::size_t>(layout.offset("final_logits_bias") + config.eos_token_id)] = end_bias;
+  write_model_files(folder.string(), config, layout, parameters, "", "tiny\n");
 }
 
 // A short text of lower-case letters, another one for every number.

@@ -1,7 +1,7 @@
-// One forward pass per file of tests/golden/huggingface and tests/golden/encoder_decoder: hidden states, logits,
-// losses and the gradient of every parameter against Hugging Face's BigBird and BigBird-Pegasus in float64; and
-// the same from folders that save_pretrained wrote. tests/peers/make_golden.py and make_summary_models.py made
-// the files.
+// One forward pass per file of tests/golden/huggingface and tests/golden/encoder_decoder: hidden states,
+// logits, losses and the gradient of every parameter against Hugging Face's BigBird and BigBird-Pegasus in
+// float64; and the same from folders that save_pretrained wrote. tests/peers/make_golden.py and
+// make_summary_models.py made the files.
 #include <gtest/gtest.h>
 
 #include <filesystem>

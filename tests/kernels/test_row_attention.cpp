@@ -1,5 +1,5 @@
-// attend_rows against reference/attention_cross.h: queries over rows of a cache that lie anywhere and come in any
-// order.
+// attend_rows against reference/attention_cross.h: queries over rows of a cache that lie anywhere and come in
+// any order.
 #include <algorithm>
 #include <numeric>
 

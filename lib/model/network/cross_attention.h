@@ -1,6 +1,6 @@
-// The attention of a decoder's layer over the encoder's last hidden state (docs/specification.md 2.6): queries
-// of the decoder's rows, keys and values of the encoder's, output product, dropout, residual and LayerNorm
-// (post-LN: after the sum; pre-LN: on the way in, of the decoder's rows alone).
+// The attention of a decoder's layer over the encoder's last hidden state (docs/specification.md 2.6):
+// queries of the decoder's rows, keys and values of the encoder's, output product, dropout, residual and
+// LayerNorm (post-LN: after the sum; pre-LN: on the way in, of the decoder's rows alone).
 #pragma once
 
 #include "lib/model/network/memory.h"

@@ -1,6 +1,6 @@
 // The decoder of a model that writes (HeadType::generation), as a head of the encoder: embeddings of what is
-// written so far, layers of causal attention, attention over the encoder's last hidden state and feed-forward,
-// the final LayerNorm of pre-LN, and logits against the word table (docs/specification.md 2.6).
+// written so far, layers of causal attention, attention over the encoder's last hidden state and
+// feed-forward, the final LayerNorm of pre-LN, and logits against the word table (docs/specification.md 2.6).
 #pragma once
 
 #include "lib/model/network/decoder_pass.h"

@@ -34,10 +34,10 @@ class DecoderSteps {
   // After model.forward() of a batch of sources without targets: computes their keys and values. What was
   // written before is forgotten.
   void begin();
-  // The logits [rows, V] of the token behind `tokens`, valid until the next call. tokens [rows]: what each row
-  // reads now, its first time the start token; parents [rows]: the row of the call before that it goes on from
-  // (not read the first time); sources [rows]: the sequence of the batch that it is written of, ascending.
-  // Error{runtime} beyond the limits.
+  // The logits [rows, V] of the token behind `tokens`, valid until the next call. tokens [rows]: what each
+  // row reads now, its first time the start token; parents [rows]: the row of the call before that it goes on
+  // from (not read the first time); sources [rows]: the sequence of the batch that it is written of,
+  // ascending. Error{runtime} beyond the limits.
   std::span<const float> step(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents,
                               std::span<const std::int32_t> sources);
 

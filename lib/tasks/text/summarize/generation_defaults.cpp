@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t paper_beams = 5, paper_length = 256;
 constexpr double paper_penalty = 0.8;
-constexpr std::int64_t most = 1'000'000;
+constexpr std::int64_t largest_value = 1'000'000;
 
 class GenerationFields {
  public:
@@ -31,7 +31,7 @@ class GenerationFields {
     if (!has(field)) return;
     const nlohmann::json& stored = json_.at(field);
     if (!stored.is_number_integer() || stored.get<std::int64_t>() < least ||
-        stored.get<std::int64_t>() > most)
+        stored.get<std::int64_t>() > largest_value)
       refuse(field, fmt::format("a whole number from {} on", least).c_str());
     value = stored.get<std::int64_t>();
   }
@@ -92,7 +92,7 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
     options.max_length = paper_length;
   }
   fields.whole("num_beams", 1, options.beams);
-  fields.number("length_penalty", -most, options.length_penalty);
+  fields.number("length_penalty", -largest_value, options.length_penalty);
   take_lengths(fields, options);
   fields.whole("no_repeat_ngram_size", 0, options.no_repeat_ngram);
   fields.number("repetition_penalty", 1e-6, options.repetition_penalty);

@@ -33,8 +33,8 @@ struct SummaryTally {
   std::string first_skipped;
 };
 
-// Of the documents that were run now. Error{bad_input}: as SummaryPairs and ChunkedOutputs; a document without a
-// token; no documents.
+// Of the documents that were run now. Error{bad_input}: as SummaryPairs and ChunkedOutputs; a document
+// without a token; no documents.
 SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summarizer& summarizer);
 
 }  // namespace bigbird

@@ -40,8 +40,8 @@ struct WrittenSummary {
 class Summarizer {
  public:
   // Error{bad_input}: as ModelFolder; a model without a decoder, or whose tokenizer is of DNA; a
-  // generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length below 2 or beyond the
-  // positions.
+  // generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length below 2 or beyond
+  // the positions.
   Summarizer(const SummarizerOptions& options, kernels::Backend& backend);
 
   const ModelFolder& folder() const { return folder_; }

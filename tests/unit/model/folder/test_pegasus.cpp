@@ -1,5 +1,5 @@
-// BigBird-Pegasus folders: names both ways, config.json, ties, what is refused. tests/golden holds the numbers of
-// folders that transformers wrote.
+// BigBird-Pegasus folders: names both ways, config.json, ties, what is refused. tests/golden holds the
+// numbers of folders that transformers wrote.
 #include "lib/model/folder/pegasus.h"
 
 #include <gtest/gtest.h>
