@@ -21,6 +21,7 @@
 #include "lib/tasks/calibration_file.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/probabilities.h"
+#include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
@@ -77,7 +78,7 @@ int cmd_convert(int argc, char** argv) {
   CLI::App& app = verb.app();
   app.add_option("FROM", from,
                  "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, GENA-LM, BERT or RoBERTa")
+                 "BigBird, BigBird-Pegasus, GENA-LM, BERT or RoBERTa")
       ->required();
   app.add_option("TO", to, "Model folder to write")->required();
   app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
@@ -113,6 +114,10 @@ int cmd_convert(int argc, char** argv) {
   for (const std::string& name : model_task_file_names()) {
     const std::string file = from + "/" + name;
     if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));
+  }
+  if (model.config.has_decoder()) {
+    if (const std::string search = generation_config_text(from); !search.empty())
+      write_text_atomic(folder.file("generation_config.json"), search);
   }
   bool same_model = load.plan_file.empty() && load.allow_missing.empty();
   // What was rounded is what the self-test has to see.

@@ -139,6 +139,22 @@ TEST_F(SummarizePredict, AFolderHasItsOwnDefaults) {
                           "2", "--min-tokens", "4"}))
                 .out)
       << "what the file leaves out is generate()'s";
+  // A converted folder searches as its source does, and says so in a file of its own.
+  write("own/generation_config.json", R"({"num_beams": 3, "max_length": 7})");
+  must({"convert", path("own"), path("copy")});
+  EXPECT_EQ(read_text(path("copy/generation_config.json")), read_text(path("own/generation_config.json")));
+  std::filesystem::remove(path("own/generation_config.json"));
+  nlohmann::json config = nlohmann::json::parse(read_text(path("own/config.json")));
+  config["num_beams"] = 2;
+  config["max_length"] = 9;
+  write("own/config.json", config.dump());
+  const auto summaries = [](const char* model) {
+    return must({"text", "summarize", "predict", "-m", path(model), path("data.jsonl")}).out;
+  };
+  must({"convert", path("own"), path("older"), "--force"});
+  EXPECT_EQ(summaries("older"), summaries("own"));
+  EXPECT_EQ(summaries("own"),
+            must(predict({"--beams", "2", "--max-tokens", "8", "--length-penalty", "1"})).out);
   const auto wrong = [&](const std::string& text, const std::string& what) {
     write("own/generation_config.json", text);
     refused({"text", "summarize", "predict", "-m", path("own"), path("data.jsonl")}, 1, what);

@@ -73,10 +73,32 @@ void take_lengths(const GenerationFields& fields, SearchOptions& options) {
   }
 }
 
+constexpr const char* searched_fields[] = {
+    "num_beams",      "length_penalty",       "max_length",         "max_new_tokens", "min_length",
+    "min_new_tokens", "no_repeat_ngram_size", "repetition_penalty", "early_stopping", "forced_eos_token_id"};
+
+std::string own_file(const std::string& folder) {
+  return folder + "/generation_config.json";
+}
+
 }  // namespace
 
+std::string generation_config_text(const std::string& folder) {
+  if (file_exists(own_file(folder))) return read_file(own_file(folder));
+  const auto json = nlohmann::ordered_json::parse(read_file(folder + "/config.json"), nullptr, false);
+  nlohmann::ordered_json found;
+  for (const char* field : searched_fields) {
+    if (json.contains(field) && !json.at(field).is_null()) found[field] = json.at(field);
+  }
+  if (found.empty()) return {};
+  for (const char* field : {"decoder_start_token_id", "eos_token_id", "pad_token_id", "bos_token_id"}) {
+    if (json.contains(field)) found[field] = json.at(field);
+  }
+  return found.dump(2) + "\n";
+}
+
 SearchOptions generation_defaults(const std::string& folder, const ModelConfig& config) {
-  const std::string own = folder + "/generation_config.json";
+  const std::string own = own_file(folder);
   const std::string file = file_exists(own) ? own : folder + "/config.json";
   const nlohmann::json json = nlohmann::json::parse(read_file(file), nullptr, false);
   if (!json.is_object()) throw_bad_input(file + ": not a JSON object", "copy or download the file again");

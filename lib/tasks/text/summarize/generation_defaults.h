@@ -16,4 +16,8 @@ namespace bigbird {
 // cannot be, a min_length above max_length.
 SearchOptions generation_defaults(const std::string& folder, const ModelConfig& config);
 
+// The text of a generation_config.json that says what `folder` says: its own, or the fields of config.json.
+// Empty where there are none.
+std::string generation_config_text(const std::string& folder);
+
 }  // namespace bigbird
