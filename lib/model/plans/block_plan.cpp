@@ -67,14 +67,9 @@ BlockPlan::BlockPlan(const Rows& rows, std::int64_t key_blocks) {
     query_blocks_.insert(query_blocks_.end(), column.begin(), column.end());
     column_offsets_.push_back(static_cast<std::int32_t>(query_blocks_.size()));
   }
-  view_ = {++plans_made,
-           static_cast<std::int64_t>(heads),
-           static_cast<std::int64_t>(n),
-           row_offsets_.data(),
-           key_blocks_.data(),
-           column_offsets_.data(),
-           query_blocks_.data(),
-           key_blocks};
+  view_ = {
+      ++plans_made,       static_cast<std::int64_t>(heads), static_cast<std::int64_t>(n), row_offsets_.data(),
+      key_blocks_.data(), column_offsets_.data(),           query_blocks_.data(),         key_blocks};
 }
 
 RandomBlocks uniform_random_blocks(std::int64_t blocks, std::int64_t heads, std::int64_t random_per_row,
