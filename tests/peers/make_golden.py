@@ -231,7 +231,7 @@ def whole_gradient(gradient, most=WHOLE_GRADIENT):
     return gradient[:: max(1, -(-gradient.size // most))]
 
 
-def call_tensors(inputs, outputs, gradients, real):
+def call_tensors(inputs, outputs, gradients, real, most=WHOLE_GRADIENT):
     """What a golden file keeps of one call (tests/golden/README.md)."""
     rows = chosen_rows(real, outputs["last_hidden_state"].shape[-1])
     tensors = {"in." + name: value if value.dtype == np.float32 else value.astype(np.int32)
@@ -243,7 +243,7 @@ def call_tensors(inputs, outputs, gradients, real):
         tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
     for name, gradient in gradients.items():
         tensors["norm." + name] = np.array(np.linalg.norm(gradient))
-        tensors["grad." + name] = np.ascontiguousarray(whole_gradient(gradient), dtype=np.float32)
+        tensors["grad." + name] = np.ascontiguousarray(whole_gradient(gradient, most), dtype=np.float32)
     return tensors
 
 
@@ -279,29 +279,36 @@ def write(case, folder):
           f"{far['outputs']:.1e}\t{far['gradients']:.1e}", flush=True)
 
 
+def save_folders(model, folder, name):
+    """As save_pretrained writes them: NAME with model.safetensors, NAME_bin with pytorch_model.bin."""
+    model.save_pretrained(folder / name)
+    model.save_pretrained(folder / (name + "_bin"), safe_serialization=False)
+    (folder / name / "model.safetensors").chmod(0o644)
+
+
 def write_folders(case, folder):
     model = CLASSES[case["head"]](make_config(case))
     formula_weights.fill(model)
-    model.save_pretrained(folder / case["name"])
-    model.save_pretrained(folder / (case["name"] + "_bin"), safe_serialization=False)
-    (folder / case["name"] / "model.safetensors").chmod(0o644)
+    save_folders(model, folder, case["name"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_all(doc, output, columns, cases, write, folders, write_folders):
+    """The command line of a maker of golden calls: all cases, or one by its name."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="one case by its name")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=OUTPUT)
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=output)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    print("case\tattention\tbytes\tloss\tfloat32 outputs\tfloat32 gradients")
-    for one in CASES:
+    print("\t".join(columns))
+    for one in cases:
         if arguments.only in (None, one["name"]):
             write(one, arguments.output)
-            if one["name"] in FOLDERS:
+            if one["name"] in folders:
                 write_folders(one, arguments.output)
 
 
 if __name__ == "__main__":
-    main()
+    make_all(__doc__, OUTPUT, ["case", "attention", "bytes", "loss", "float32 outputs", "float32 gradients"], CASES, write,
+             FOLDERS, write_folders)

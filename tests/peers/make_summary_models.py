@@ -4,7 +4,6 @@ such a file holds. Of two cases the folder itself is written too, as save_pretra
 
     python make_summary_models.py [--only NAME]"""
 
-import argparse
 import json
 import pathlib
 
@@ -15,7 +14,7 @@ from transformers import BigBirdPegasusConfig, BigBirdPegasusForConditionalGener
 
 import formula_weights
 import golden_file
-from make_golden import chosen_rows, float32_distances, whole_gradient
+from make_golden import call_tensors, float32_distances, make_all, save_folders
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "encoder_decoder"
 VOCABULARY = 99
@@ -99,16 +98,7 @@ def write(case, folder):
     outputs, gradients = run(case, inputs, torch.float64)
     single = run(case, inputs, torch.float32)
     real = inputs["attention_mask"] == 1
-    rows = chosen_rows(real, case["width"])
-    tensors = {"in." + name: value.astype(np.int32) for name, value in inputs.items()}
-    tensors["rows"] = rows.astype(np.int32)
-    for name, value in outputs.items():
-        if value.ndim == 3:
-            value = value.reshape(-1, value.shape[-1])[rows]
-        tensors["out." + name] = np.ascontiguousarray(value, dtype=np.float32)
-    for name, gradient in gradients.items():
-        tensors["norm." + name] = np.array(np.linalg.norm(gradient))
-        tensors["grad." + name] = np.ascontiguousarray(whole_gradient(gradient, 512), dtype=np.float32)
+    tensors = call_tensors(inputs, outputs, gradients, real, 512)
     text = json.loads(make_config(case).to_json_string())
     text["architectures"] = [BigBirdPegasusForConditionalGeneration.__name__]
     text["bigbird"] = {"random_mode": "hf-" + case["mode"]}
@@ -127,26 +117,9 @@ def write(case, folder):
 def write_folders(case, folder):
     model = BigBirdPegasusForConditionalGeneration(make_config(case))
     formula_weights.fill_pegasus(model)
-    model.save_pretrained(folder / case["name"])
-    model.save_pretrained(folder / (case["name"] + "_bin"), safe_serialization=False)
-    (folder / case["name"] / "model.safetensors").chmod(0o644)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help="one case by its name")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=OUTPUT)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    transformers.logging.set_verbosity_error()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    print("case\tbytes\tloss\tfloat32 outputs\tfloat32 gradients")
-    for one in CASES:
-        if arguments.only in (None, one["name"]):
-            write(one, arguments.output)
-            if one["name"] in FOLDERS:
-                write_folders(one, arguments.output)
+    save_folders(model, folder, case["name"])
 
 
 if __name__ == "__main__":
-    main()
+    make_all(__doc__, OUTPUT, ["case", "bytes", "loss", "float32 outputs", "float32 gradients"], CASES, write, FOLDERS,
+             write_folders)
