@@ -29,8 +29,8 @@ struct TinyTextModel {
   std::uint64_t seed = 1;
 };
 
-// The model folder: 1 layer, width 16, blocks of 8 tokens.
-inline void write_tiny_text_model(const std::filesystem::path& folder, const TinyTextModel& shape = {}) {
+// Width 16, blocks of 8 tokens, over the tokenizer that is put into the folder.
+inline ModelConfig tiny_text_config(const std::filesystem::path& folder) {
   write_tiny_text_tokenizer(folder);
   ModelConfig config;
   config.vocab_size = tiny_text_pieces;
@@ -38,19 +38,26 @@ inline void write_tiny_text_model(const std::filesystem::path& folder, const Tin
   config.num_hidden_layers = 1;
   config.num_attention_heads = 2;
   config.intermediate_size = 32;
-  config.max_position_embeddings = shape.positions;
+  config.max_position_embeddings = 64;
   config.block_size = 8;
   config.num_random_blocks = 1;
   config.random_mode = RandomMode::hf_train;
   config.sep_token_id = tiny_sep;
+  config.initializer_range = 0.4;  // many times the usual spread: logits that differ between texts
+  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
+  return config;
+}
+
+// The model folder, of one layer.
+inline void write_tiny_text_model(const std::filesystem::path& folder, const TinyTextModel& shape = {}) {
+  ModelConfig config = tiny_text_config(folder);
+  config.max_position_embeddings = shape.positions;
   config.head = shape.head;
   if (shape.head == HeadType::classification) {
     config.problem_type = shape.problem;
     config.num_labels = shape.labels;
     config.label_names = shape.names;
   }
-  config.initializer_range = 0.4;  // many times the usual spread: logits that differ between texts
-  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
   const ParameterLayout layout(config);
   write_model_files(folder.string(), config, layout, initial_parameters(layout, config, shape.seed), "",
                     "tiny\n");
@@ -59,28 +66,17 @@ inline void write_tiny_text_model(const std::filesystem::path& folder, const Tin
 // A model that writes (BigBird-Pegasus's form), of random weights, in the same vocabulary: [CLS] begins a
 // text, [SEP] ends it, the more often the larger its bias.
 inline void write_tiny_summary_model(const std::filesystem::path& folder, float end_bias = 0.0f) {
-  write_tiny_text_tokenizer(folder);
-  ModelConfig config;
-  config.vocab_size = tiny_text_pieces;
-  config.hidden_size = 16;
+  ModelConfig config = tiny_text_config(folder);
   config.num_hidden_layers = 2;
-  config.num_attention_heads = 2;
-  config.intermediate_size = 32;
-  config.max_position_embeddings = 64;
   config.type_vocab_size = 0;
-  config.block_size = 8;
-  config.num_random_blocks = 1;
   config.random_mode = RandomMode::hf_eval;
   config.norm_type = NormType::prenorm;
   config.embedding_norm = EmbeddingNorm::none;
   config.layer_norm_eps = 1e-5;
   config.eos_token_id = tiny_sep;
-  config.sep_token_id = tiny_sep;
   config.head = HeadType::generation;
   config.decoder = {
       .num_hidden_layers = 2, .num_attention_heads = 4, .intermediate_size = 24, .start_token_id = tiny_cls};
-  config.initializer_range = 0.4;
-  config.tokenizer_digest = load_tokenizer(folder.string())->digest();
   const ParameterLayout layout(config);
   std::vector<float> parameters = initial_parameters(layout, config, 5);
   parameters[static_cast<std::size_t>(layout.offset("final_logits_bias") + config.eos_token_id)] = end_bias;

@@ -8,6 +8,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/device_memory.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/memory.h"
 
@@ -73,13 +74,10 @@ struct DecoderSteps::Impl {
         limits(up_to),
         config(decoder_config(of.config())),
         plans(config.num_attention_heads),
-        bytes(model.backend().allocate(step_bytes(of.config(), up_to, of.backend()))) {
-    Arena arena(static_cast<std::byte*>(bytes), model.backend().element_type());
+        memory(model.backend(), step_bytes(of.config(), up_to, of.backend())) {
+    Arena arena(memory.bytes(), model.backend().element_type());
     held = plan_steps(arena, of.config(), limits);
   }
-  ~Impl() { model.backend().release(bytes); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
   void stage(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents) {
     const auto rows = tokens.size();
@@ -157,7 +155,7 @@ struct DecoderSteps::Impl {
   const DecoderLimits limits;
   const ModelConfig config;
   DecoderPlans plans;
-  void* bytes;
+  DeviceMemory memory;
   StepMemory held;
   std::int64_t written = 0;  // calls since begin()
   std::vector<std::vector<std::int32_t>> paths;

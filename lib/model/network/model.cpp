@@ -9,6 +9,7 @@
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch_check.h"
 #include "lib/model/network/decoder.h"
+#include "lib/model/network/device_memory.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/heads.h"
@@ -19,21 +20,6 @@
 
 namespace bigbird {
 namespace {
-
-// Device memory with an owner.
-class DeviceMemory {
- public:
-  DeviceMemory(kernels::Backend& backend, std::size_t bytes)
-      : backend_(backend), memory_(static_cast<std::byte*>(backend.allocate(bytes))) {}
-  ~DeviceMemory() { backend_.release(memory_); }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  std::byte* bytes() const { return memory_; }
-
- private:
-  kernels::Backend& backend_;
-  std::byte* memory_;
-};
 
 // Numbers of models, for pass_key().
 std::atomic<std::uint64_t> models_made{0};
