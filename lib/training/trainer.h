@@ -26,7 +26,7 @@ struct LossSums {
   std::int64_t mlm_count = 0;
   std::int64_t mlm_correct = 0;
   // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends;
-  // answers in parts: over the types and over the choices among tokens; summaries: over their tokens.
+  // answers in parts: over the types and over the choices among tokens.
   double sequence_loss = 0;
   std::int64_t sequence_count = 0;
   std::int64_t sequence_correct = 0;
