@@ -63,6 +63,8 @@ const std::vector<VerbRow>& verb_table() {
       {"text qa finetune", "fine-tune a pretrained encoder on questions about texts", cmd_text_qa_finetune},
       {"text qa predict", "answer questions with a fine-tuned model", cmd_text_qa_predict},
       {"text qa evaluate", "score predicted answers as the data set's own script does", cmd_text_qa_evaluate},
+      {"text summarize finetune", "fine-tune BigBird-Pegasus on documents and summaries",
+       cmd_text_summarize_finetune},
       {"text summarize predict", "write summaries of documents with BigBird-Pegasus",
        cmd_text_summarize_predict},
       {"text summarize evaluate", "score predicted summaries against those that people wrote, by ROUGE",

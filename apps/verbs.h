@@ -64,6 +64,7 @@ int cmd_text_pretrain_data(int argc, char** argv);
 int cmd_text_qa_evaluate(int argc, char** argv);
 int cmd_text_qa_finetune(int argc, char** argv);
 int cmd_text_qa_predict(int argc, char** argv);
+int cmd_text_summarize_finetune(int argc, char** argv);
 int cmd_text_summarize_predict(int argc, char** argv);
 int cmd_text_summarize_evaluate(int argc, char** argv);
 int cmd_text_vocabulary(int argc, char** argv);

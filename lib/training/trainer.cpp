@@ -76,6 +76,7 @@ struct LabelCounts {
   std::int64_t labels = 0;  // of sequences and, for answers in parts, the choices among tokens
   std::int64_t positions = 0;
   std::int64_t marks = 0;
+  std::int64_t targets = 0;  // of a decoder
 
   void add(const Batch& batch, const ModelConfig& config) {
     const auto known = [](const std::vector<std::int32_t>& all) {
@@ -97,11 +98,13 @@ struct LabelCounts {
       }
     }
     marks += marked;
+    targets += known(batch.targets.labels);
   }
 
   LossScale means() const {
     const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
-    return {mean(masked), mean(labels), mean(positions), mean(positions), mean(labels), mean(marks)};
+    return {mean(masked), mean(labels), mean(positions), mean(positions),
+            mean(labels), mean(marks),  mean(targets)};
   }
 };
 
@@ -195,10 +198,11 @@ void LossSums::add(const ForwardResult& result) {
   mlm_loss += result.mlm_loss_sum;
   mlm_count += result.mlm_count;
   mlm_correct += result.mlm_correct;
-  sequence_loss +=
-      result.sequence_loss_sum + result.start_loss_sum + result.end_loss_sum + result.choice_loss_sum;
-  sequence_count += result.sequence_count + result.start_count + result.end_count + result.choice_count;
-  sequence_correct += result.sequence_correct;
+  sequence_loss += result.sequence_loss_sum + result.start_loss_sum + result.end_loss_sum +
+                   result.choice_loss_sum + result.target_loss_sum;
+  sequence_count += result.sequence_count + result.start_count + result.end_count + result.choice_count +
+                    result.target_count;
+  sequence_correct += result.sequence_correct + result.target_correct;
   mark_loss += result.mark_loss_sum;
   mark_count += result.mark_count;
 }

@@ -16,6 +16,7 @@
 #include "lib/io/text/documents.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/labelled_texts.h"
+#include "lib/io/text/summary_pairs.h"
 #include "tests/fuzz/fuzz_file.h"
 
 namespace bigbird::fuzz {
@@ -135,6 +136,37 @@ inline bool documents(const std::uint8_t* data, std::size_t size) {
         }
       });
       if (format == DocumentFormat::automatic) whole = read;
+    }
+  });
+  return whole;
+}
+
+// Documents with summaries, in every format; of JSON Lines also as lists of summaries, and with bad records
+// passed over.
+inline bool summaries(const std::uint8_t* data, std::size_t size) {
+  bool whole = false;
+  with_file(".jsonl", data, size, [&](const std::string& path) {
+    for (const int way : {0, 1, 2, 3, 4, 5}) {
+      constexpr SummaryFormat formats[] = {SummaryFormat::jsonl, SummaryFormat::jsonl,
+                                           SummaryFormat::csv,   SummaryFormat::tsv,
+                                           SummaryFormat::lines, SummaryFormat::automatic};
+      SummaryPairOptions options;
+      options.format = formats[way];
+      if (options.format == SummaryFormat::lines) options.parts = SummaryParts::summary;
+      options.list_of_summaries = way == 1;
+      options.skip_bad = way % 2 == 1;
+      options.replace_invalid = way % 2 == 1;
+      const bool read = text_read_or_refused([&] {
+        SummaryPairs pairs(path, options);
+        for (SummaryPair pair; pairs.next(pair);) {
+          demand_text(pair.id);
+          demand_text(pair.document);
+          if (pair.summaries.empty() || pair.place.empty()) std::abort();
+          for (const std::string& summary : pair.summaries) demand_text(summary);
+        }
+        demand_text(pairs.fields());
+      });
+      if (way == 0) whole = read;
     }
   });
   return whole;

@@ -94,15 +94,11 @@ void Summarizer::prepare() {
 }
 
 EncodedDocument Summarizer::encode(std::string_view text) const {
-  std::vector<std::uint32_t> ids;
-  folder_.tokenizer().encode(options_.line_marks ? with_line_marks(text) : std::string(text), ids);
-  EncodedDocument document;
-  document.blank = ids.empty();
-  document.cut = static_cast<std::int64_t>(ids.size()) > length_ - 1;
-  if (document.cut) ids.resize(static_cast<std::size_t>(length_ - 1));
-  document.ids.assign(ids.begin(), ids.end());
-  document.ids.push_back(static_cast<std::int32_t>(folder_.config().eos_token_id));
-  return document;
+  PairEncoding encoding;
+  encoding.length = length_;
+  encoding.line_marks = options_.line_marks;
+  encoding.end = static_cast<std::int32_t>(folder_.config().eos_token_id);
+  return encode_document(folder_.tokenizer(), text, encoding);
 }
 
 void Summarizer::add(EncodedDocument document, std::function<void(const WrittenSummary&)> done) {

@@ -13,6 +13,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/model.h"
+#include "lib/tasks/text/summarize/encoded_pair.h"
 #include "lib/tasks/text/summarize/token_search.h"
 
 namespace bigbird {
@@ -22,12 +23,6 @@ struct SummarizerOptions {
   std::int64_t length = 0;     // most tokens of a document, its end included; 0: all positions of the model
   bool line_marks = true;      // newlines are "<n>" for the model (line_marks.h); else they are blanks
   std::int64_t documents = 2;  // that are summarized at once
-};
-
-struct EncodedDocument {
-  std::vector<std::int32_t> ids;  // with the end behind it
-  bool cut = false;               // it was longer, and lost its end
-  bool blank = false;             // it has no token
 };
 
 struct WrittenSummary {

@@ -29,7 +29,7 @@ bool json_entry(const std::uint8_t* data, std::size_t size) {
 class TextFuzz : public ::testing::Test {
  protected:
   static void TearDownTestSuite() {
-    for (const char* suffix : {".csv", ".json", ".txt", ".xml"}) {
+    for (const char* suffix : {".csv", ".json", ".jsonl", ".txt", ".xml"}) {
       std::filesystem::remove("/tmp/bigbird-fuzz-" + std::to_string(getpid()) + suffix);
     }
   }
@@ -41,6 +41,10 @@ TEST_F(TextFuzz, DamagedTablesAreReadOrRefused) {
 
 TEST_F(TextFuzz, DamagedJsonIsReadOrRefused) {
   fuzz::short_run("json_records", json_entry, 200);
+}
+
+TEST_F(TextFuzz, DamagedSummariesAreReadOrRefused) {
+  fuzz::short_run("summaries", fuzz::summaries, 200);
 }
 
 TEST_F(TextFuzz, DamagedArticlesAreReadOrRefused) {

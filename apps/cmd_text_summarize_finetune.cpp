@@ -1,0 +1,51 @@
+// `bigbird text summarize finetune`: a model with a decoder learns summaries.
+#include <memory>
+#include <string>
+
+#include "apps/command_line.h"
+#include "apps/summary_options.h"
+#include "apps/training_options.h"
+#include "apps/verbs.h"
+#include "kernels/backend.h"
+#include "lib/core/error.h"
+#include "lib/tasks/text/summarize/finetune.h"
+
+namespace bigbird::apps {
+
+int cmd_text_summarize_finetune(int argc, char** argv) {
+  Verb verb(
+      "text summarize finetune", "Fine-tune a BigBird-Pegasus model on documents and their summaries.",
+      {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init bigbird-pegasus-large-arxiv "
+       "-o run",
+       "bigbird text summarize finetune --train pairs.tsv --document-field text --summary-field tldr --init model "
+       "-o run --length 1024 --target-length 64 --batch 8"});
+  SummaryFinetuneOptions options;
+  SummaryDataOptions data;
+  bool blanks = false;
+  CLI::App& app = verb.app();
+  app.add_option("--train", options.train,
+                 "Documents and summaries: JSON Lines, CSV, TSV, or a folder of documents/ and summaries/")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--valid", options.valid, "The same for validation; may be left out")->type_name("FILE");
+  app.add_option("--target-length", options.target_length,
+                 "Most tokens of a summary; longer ones are cut, their end with them")
+      ->capture_default_str();
+  app.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
+  data.add(verb, SummaryParts::both);
+  TrainingOptions training(
+      verb, options,
+      {"Documents", "Most tokens of a document, its end included; 0 is what the model has positions for",
+       true});
+  if (!verb.parse(argc, argv)) return 0;
+  options.line_marks = !blanks;
+  options.pairs = data.pairs();
+  if (options.train == "-" || options.valid == "-")
+    throw_usage("text summarize finetune: training pairs are read from files", "write them to a file first");
+  training.finish();
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  training.run([&] { return summary_finetune(options, *backend); });
+  return 0;
+}
+
+}  // namespace bigbird::apps

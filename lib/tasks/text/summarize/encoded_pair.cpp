@@ -1,0 +1,43 @@
+// See encoded_pair.h.
+#include "lib/tasks/text/summarize/encoded_pair.h"
+
+#include <string>
+
+#include "lib/tasks/text/summarize/line_marks.h"
+
+namespace bigbird {
+namespace {
+
+std::vector<std::int32_t> pieces_of(const Tokenizer& tokenizer, std::string_view text, bool line_marks) {
+  std::vector<std::uint32_t> ids;
+  tokenizer.encode(line_marks ? with_line_marks(text) : std::string(text), ids);
+  return {ids.begin(), ids.end()};
+}
+
+}  // namespace
+
+EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
+                                const PairEncoding& encoding) {
+  EncodedDocument document;
+  document.ids = pieces_of(tokenizer, text, encoding.line_marks);
+  document.blank = document.ids.empty();
+  const auto room = static_cast<std::size_t>(encoding.length - 1);
+  document.cut = document.ids.size() > room;
+  if (document.cut) document.ids.resize(room);
+  document.ids.push_back(encoding.end);
+  return document;
+}
+
+EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text,
+                               const PairEncoding& encoding) {
+  EncodedDocument summary;
+  summary.ids = pieces_of(tokenizer, text, encoding.line_marks);
+  summary.blank = summary.ids.empty();
+  summary.ids.push_back(encoding.end);
+  const auto room = static_cast<std::size_t>(encoding.target_length);
+  summary.cut = summary.ids.size() > room;
+  if (summary.cut) summary.ids.resize(room);
+  return summary;
+}
+
+}  // namespace bigbird

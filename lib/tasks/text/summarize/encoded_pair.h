@@ -1,0 +1,33 @@
+// Documents and summaries as a model with a decoder reads them: pieces with the end behind them
+// (docs/specification.md 2.6 and 5.6).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+
+struct PairEncoding {
+  std::int64_t length = 0;         // most tokens of a document, its end included
+  std::int64_t target_length = 0;  // of a summary
+  bool line_marks = true;          // newlines are "<n>" for the model (line_marks.h); else they are blanks
+  std::int32_t end = 1;
+};
+
+struct EncodedDocument {
+  std::vector<std::int32_t> ids;  // with the end behind it
+  bool cut = false;               // it was longer, and lost tokens at its end
+  bool blank = false;             // it has no token
+};
+
+// A document keeps its end when it is cut, as in transformers. A summary loses it, as in the published code:
+// what is not there is not the end.
+EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
+                                const PairEncoding& encoding);
+EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text,
+                               const PairEncoding& encoding);
+
+}  // namespace bigbird

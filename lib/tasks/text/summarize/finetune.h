@@ -1,0 +1,57 @@
+// Fine-tuning a model with a decoder on documents and their summaries (paper, section 4.1): from options to
+// RUN/final, which transformers loads too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "lib/io/text/summary_pairs.h"
+#include "lib/tasks/finetuning.h"
+#include "lib/tasks/text/summarize/encoded_pair.h"
+#include "lib/training/run_options.h"
+#include "lib/training/trainer.h"
+
+namespace bigbird {
+
+RunOptions summarization_defaults();
+
+struct SummaryFinetuneOptions : RunOptions {
+  SummaryFinetuneOptions() : RunOptions(summarization_defaults()) {}
+
+  std::string train, valid;          // files of pairs; no validation where `valid` is empty
+  SummaryPairOptions pairs;          // of both
+  std::int64_t target_length = 256;  // most tokens of a summary (table 17)
+  bool line_marks = true;            // encoded_pair.h
+};
+
+// Each document is padded to its own multiple of the block size, so that nothing depends on its neighbours.
+// The loss is the mean over the tokens of the summaries of -log p. Errors as run_training() and SummaryPairs;
+// {bad_input} for a document or summary without a token (`skip_bad` counts and passes over), for no pairs,
+// for a model of DNA or without a decoder. RUN/final searches as the folder it began from does.
+TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels::Backend& backend);
+
+// One pair as a model learns it.
+struct EncodedPair {
+  std::vector<std::int32_t> document, summary;
+};
+
+// Every epoch visits every pair once, in an order that is a function of (seed, epoch).
+class SummaryTask : public TrainingTask {
+ public:
+  // All are referred to and must outlive the task.
+  SummaryTask(const RunOptions& options, const ModelConfig& config, const std::vector<EncodedPair>& train,
+              const std::vector<EncodedPair>& valid)
+      : options_(options), config_(config), train_(train), valid_(valid) {}
+  std::vector<Batch> batches(std::uint64_t step) const override;
+  std::optional<LossSums> validate(Model& model) const override;
+
+ private:
+  const RunOptions& options_;
+  const ModelConfig& config_;
+  const std::vector<EncodedPair>& train_;
+  const std::vector<EncodedPair>& valid_;
+};
+
+}  // namespace bigbird

@@ -1,0 +1,97 @@
+// text summarize finetune: a model learns its summaries, goes on bit by bit where it stopped, and refuses
+// what it cannot learn from.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/text_fixture.h"
+
+namespace bigbird::testing {
+namespace {
+
+class SummarizeFinetune : public TextFixture {
+ protected:
+  static void SetUpTestSuite() {
+    TextFixture::SetUpTestSuite();
+    std::filesystem::create_directories(path("model"));
+    write_tiny_summary_model(path("model"));
+    write("model/generation_config.json", R"({"num_beams": 2, "max_length": 12})");
+    std::string rows;
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      rows +=
+          nlohmann::json{
+              {"id", i}, {"document", tiny_text(i) + " " + tiny_text(i + 50)}, {"summary", summary(i)}}
+              .dump() +
+          "\n";
+    }
+    write("pairs.jsonl", rows);
+  }
+  static std::string summary(std::uint64_t number) {
+    return std::string(1, static_cast<char>('a' + number)) + " xy";
+  }
+  static Words finetune(const std::string& run, const Words& more,
+                        const std::string& train = path("pairs.jsonl"),
+                        const std::string& init = path("model")) {
+    return Words{"text", "summarize", "finetune", "--train", train, "--init", init, "-o", path(run)} +
+           Words{"--batch",  "3", "--lr",      "1e-2", "--schedule", "huggingface",
+                 "--warmup", "1", "--dropout", "0",    "--final",    "last"} +
+           more;
+  }
+};
+
+TEST_F(SummarizeFinetune, LearnsItsSummaries) {
+  must(finetune("run", {"--steps", "150", "--valid", path("pairs.jsonl"), "--eval-every", "50",
+                        "--target-length", "16"}));
+  const std::string metrics = read_text(path("run/metrics.tsv"));
+  EXPECT_TRUE(holds(metrics, "token_loss\ttoken_accuracy")) << metrics.substr(0, 400);
+  std::istringstream lines(
+      must({"text", "summarize", "predict", "-m", path("run/final"), path("pairs.jsonl")}).out);
+  std::uint64_t i = 0;
+  for (std::string line; std::getline(lines, line); ++i)
+    EXPECT_EQ(nlohmann::json::parse(line).at("summary"), summary(i));
+  EXPECT_EQ(i, 6u);
+  EXPECT_EQ(read_text(path("run/final/generation_config.json")),
+            read_text(path("model/generation_config.json")));
+}
+
+TEST_F(SummarizeFinetune, GoesOnWhereItStoppedAndCutsABatchAsItLikes) {
+  must(finetune("whole", {"--steps", "6"}));
+  must(finetune("part", {"--steps", "6", "--save-every", "3"}));
+  std::filesystem::remove_all(path("part/final"));
+  std::filesystem::remove_all(path("part/checkpoint-6"));
+  must(finetune("part", {"--steps", "6", "--save-every", "3", "--resume"}));
+  EXPECT_EQ(read_text(path("part/final/model.safetensors")),
+            read_text(path("whole/final/model.safetensors")));
+  refused(finetune("part", {"--steps", "6", "--save-every", "3", "--resume", "--target-length", "9"}), 2,
+          "--target-length");
+}
+
+TEST_F(SummarizeFinetune, WhatIsCutIsSaid) {
+  const RunResult run = must(finetune("cut", {"--steps", "1", "--length", "4", "--target-length", "2"}));
+  EXPECT_TRUE(holds(run.err, "6 of 6 documents are longer than 4 tokens and were cut")) << run.err;
+  EXPECT_TRUE(holds(run.err, "6 of 6 summaries are longer than 2 tokens and were cut")) << run.err;
+}
+
+TEST_F(SummarizeFinetune, RefusesWhatItCannotLearnFrom) {
+  const auto wrong = [&](const std::string& rows, const std::string& what, int status = 1) {
+    write("wrong.jsonl", rows);
+    refused(finetune("never", {"--steps", "1"}, path("wrong.jsonl")), status, what);
+    EXPECT_FALSE(std::filesystem::exists(path("never")));
+  };
+  wrong("{\"document\": \"ab\"}\n", "wrong.jsonl:1");
+  wrong("{\"document\": \"ab\", \"summary\": \" \"}\n", "wrong.jsonl:1: a summary without a word");
+  wrong("{\"document\": \"\", \"summary\": \"ab\"}\n", "wrong.jsonl:1: a document without a word");
+  wrong("", "wrong.jsonl");
+  refused(finetune("never", {"--steps", "1", "--length", "65"}), 2, "--length 65");
+  refused(finetune("never", {"--steps", "1", "--target-length", "1"}), 2, "--target-length 1");
+  refused(finetune("never", {"--steps", "1"}, "-"), 2, "training pairs are read from files");
+  std::filesystem::create_directories(path("classifier"));
+  write_tiny_text_model(path("classifier"));
+  refused(finetune("never", {"--steps", "1"}, path("pairs.jsonl"), path("classifier")), 1,
+          "the model has no decoder");
+}
+
+}  // namespace
+}  // namespace bigbird::testing
