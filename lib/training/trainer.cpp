@@ -88,13 +88,13 @@ struct LabelCounts {
     positions += known(batch.start_positions) + known(batch.end_positions);
     std::int64_t marked = 0;
     for (std::size_t score = 0; score < batch.token_targets.size(); ++score) {
-      const TokenTargets& targets = batch.token_targets[score];
+      const TokenTargets& groups = batch.token_targets[score];
       if (config.head == HeadType::question_answering) {
-        positions += targets.answered_groups();
+        positions += groups.answered_groups();
       } else if (config.token_scores[score].softmax) {
-        labels += targets.answered_groups();
+        labels += groups.answered_groups();
       } else {
-        marked = targets.groups();  // the same for each
+        marked = groups.groups();  // the same for each
       }
     }
     marks += marked;
