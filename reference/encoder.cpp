@@ -108,9 +108,6 @@ struct LayerNames {
   std::string value = prefix + "attention.self.value";
   std::string attention_output = prefix + "attention.output.dense";
   std::string attention_norm = prefix + "attention.output.LayerNorm";
-  std::string intermediate = prefix + "intermediate.dense";
-  std::string output = prefix + "output.dense";
-  std::string output_norm = prefix + "output.LayerNorm";
 };
 
 LayerTrace layer_forward(const Network& network, const Sequences& sequences, std::size_t layer,
@@ -127,12 +124,9 @@ LayerTrace layer_forward(const Network& network, const Sequences& sequences, std
   turn(network.config(), sequences, trace.projections.key, 1.0);
   trace.context = attention(network.config(), sequences, layer, trace.projections);
   trace.attention_sum = sum(x, network.linear(names.attention_output, trace.context));
-  trace.middle = pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
-  trace.feed_forward_input = pre ? network.layer_norm(names.output_norm, trace.middle) : trace.middle;
-  trace.intermediate = network.linear(names.intermediate, trace.feed_forward_input);
-  trace.activated = activation_forward(trace.intermediate, network.config().activation);
-  trace.feed_forward_sum = sum(trace.middle, network.linear(names.output, trace.activated));
-  trace.output = pre ? trace.feed_forward_sum : network.layer_norm(names.output_norm, trace.feed_forward_sum);
+  const Matrix middle =
+      pre ? trace.attention_sum : network.layer_norm(names.attention_norm, trace.attention_sum);
+  trace.feed_forward = feed_forward_forward(network, names.prefix, middle);
   return trace;
 }
 
@@ -141,15 +135,7 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
   const LayerNames names(layer);
   const bool pre = network.config().pre_layer_norm;
 
-  const Matrix d_feed_forward_sum =
-      pre ? d_output : network.layer_norm_gradient(names.output_norm, trace.feed_forward_sum, d_output);
-  const Matrix d_activated = network.linear_gradient(names.output, trace.activated, d_feed_forward_sum);
-  const Matrix d_intermediate =
-      activation_backward(trace.intermediate, d_activated, network.config().activation);
-  Matrix d_branch = network.linear_gradient(names.intermediate, trace.feed_forward_input, d_intermediate);
-  if (pre) d_branch = network.layer_norm_gradient(names.output_norm, trace.middle, d_branch);
-  const Matrix d_middle = sum(d_feed_forward_sum, d_branch);
-
+  const Matrix d_middle = feed_forward_backward(network, names.prefix, trace.feed_forward, d_output);
   const Matrix d_attention_sum =
       pre ? d_middle : network.layer_norm_gradient(names.attention_norm, trace.attention_sum, d_middle);
   const Matrix d_context = network.linear_gradient(names.attention_output, trace.context, d_attention_sum);
@@ -157,9 +143,9 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
       attention_gradient(network.config(), sequences, layer, trace.projections, d_context);
   turn(network.config(), sequences, d_projections.query, -1.0);
   turn(network.config(), sequences, d_projections.key, -1.0);
-  d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
-                     network.linear_gradient(names.key, trace.attention_input, d_projections.key)),
-                 network.linear_gradient(names.value, trace.attention_input, d_projections.value));
+  Matrix d_branch = sum(sum(network.linear_gradient(names.query, trace.attention_input, d_projections.query),
+                            network.linear_gradient(names.key, trace.attention_input, d_projections.key)),
+                        network.linear_gradient(names.value, trace.attention_input, d_projections.value));
   if (pre) d_branch = network.layer_norm_gradient(names.attention_norm, trace.input, d_branch);
   return sum(d_attention_sum, d_branch);
 }
@@ -169,7 +155,10 @@ Matrix layer_backward(Network& network, const Sequences& sequences, std::size_t 
 const std::string type_table = "bert.embeddings.token_type_embeddings.weight";
 const std::string position_table = "bert.embeddings.position_embeddings.weight";
 
-// Zeros where the model has no position table.
+// Zeros where the model has no token types, or no position table.
+Matrix types_table(const Network& network) {
+  return network.has(type_table) ? network.table(type_table) : Matrix(1, network.config().hidden);
+}
 Matrix positions_table(const Network& network) {
   if (network.has(position_table)) return network.table(position_table);
   return Matrix(network.config().positions, network.config().hidden);
@@ -177,10 +166,6 @@ Matrix positions_table(const Network& network) {
 
 bool has_norm(const Network& network, const std::string& name) {
   return network.has(name + ".weight");
-}
-
-double word_scale(const EncoderConfig& config) {
-  return config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden)) : 1.0;
 }
 
 void check_sequences(const EncoderConfig& config, const Sequences& sequences) {
@@ -210,10 +195,40 @@ std::vector<std::size_t> positions_of(const Sequences& sequences) {
 
 }  // namespace
 
+FeedForwardTrace feed_forward_forward(const Network& network, const std::string& prefix, const Matrix& x) {
+  const std::string norm = prefix + "output.LayerNorm";
+  const bool pre = network.config().pre_layer_norm;
+  FeedForwardTrace trace;
+  trace.input = x;
+  trace.normalised = pre ? network.layer_norm(norm, x) : x;
+  trace.intermediate = network.linear(prefix + "intermediate.dense", trace.normalised);
+  trace.activated = activation_forward(trace.intermediate, network.config().activation);
+  trace.sum = sum(x, network.linear(prefix + "output.dense", trace.activated));
+  trace.output = pre ? trace.sum : network.layer_norm(norm, trace.sum);
+  return trace;
+}
+
+Matrix feed_forward_backward(Network& network, const std::string& prefix, const FeedForwardTrace& trace,
+                             const Matrix& d_output) {
+  const std::string norm = prefix + "output.LayerNorm";
+  const bool pre = network.config().pre_layer_norm;
+  const Matrix d_sum = pre ? d_output : network.layer_norm_gradient(norm, trace.sum, d_output);
+  const Matrix d_activated = network.linear_gradient(prefix + "output.dense", trace.activated, d_sum);
+  const Matrix d_intermediate =
+      activation_backward(trace.intermediate, d_activated, network.config().activation);
+  Matrix d_branch = network.linear_gradient(prefix + "intermediate.dense", trace.normalised, d_intermediate);
+  if (pre) d_branch = network.layer_norm_gradient(norm, trace.input, d_branch);
+  return sum(d_sum, d_branch);
+}
+
+double word_scale(const EncoderConfig& config) {
+  return config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden)) : 1.0;
+}
+
 StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   check_sequences(network.config(), sequences);
   StackTrace trace;
-  trace.embedded = embedding_forward(network.table(word_table), network.table(type_table),
+  trace.embedded = embedding_forward(network.table(word_table), types_table(network),
                                      positions_table(network), word_scale(network.config()), sequences.ids,
                                      sequences.types, positions_of(sequences));
   trace.stack_input = has_norm(network, embedding_layer_norm)
@@ -222,7 +237,7 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
   Matrix x = trace.stack_input;
   for (std::size_t layer = 0; layer < network.config().layers; ++layer) {
     trace.layers.push_back(layer_forward(network, sequences, layer, x));
-    x = trace.layers.back().output;
+    x = trace.layers.back().feed_forward.output;
   }
   trace.output = has_norm(network, final_layer_norm) ? network.layer_norm(final_layer_norm, x) : x;
   return trace;
@@ -230,7 +245,8 @@ StackTrace stack_forward(const Network& network, const Sequences& sequences) {
 
 void stack_backward(Network& network, const Sequences& sequences, const StackTrace& trace,
                     const Matrix& d_output) {
-  const Matrix& stack_output = trace.layers.empty() ? trace.stack_input : trace.layers.back().output;
+  const Matrix& stack_output =
+      trace.layers.empty() ? trace.stack_input : trace.layers.back().feed_forward.output;
   Matrix d_x = has_norm(network, final_layer_norm)
                    ? network.layer_norm_gradient(final_layer_norm, stack_output, d_output)
                    : d_output;
@@ -241,10 +257,10 @@ void stack_backward(Network& network, const Sequences& sequences, const StackTra
     d_x = network.layer_norm_gradient(embedding_layer_norm, trace.embedded, d_x);
   }
   const EmbeddingGradients tables = embedding_backward(
-      network.table(word_table), network.table(type_table), positions_table(network),
-      word_scale(network.config()), sequences.ids, sequences.types, positions_of(sequences), d_x);
+      network.table(word_table), types_table(network), positions_table(network), word_scale(network.config()),
+      sequences.ids, sequences.types, positions_of(sequences), d_x);
   network.add_gradient(word_table, tables.word.values);
-  network.add_gradient(type_table, tables.type.values);
+  if (network.has(type_table)) network.add_gradient(type_table, tables.type.values);
   if (network.has(position_table)) network.add_gradient(position_table, tables.position.values);
 }
 

@@ -176,7 +176,7 @@ PretrainingResult pretraining(const EncoderConfig& config, const Parameters& par
 
   PretrainingResult result;
   result.hidden_states.push_back(trace.stack_input);
-  for (const LayerTrace& layer : trace.layers) result.hidden_states.push_back(layer.output);
+  for (const LayerTrace& layer : trace.layers) result.hidden_states.push_back(layer.feed_forward.output);
   result.last_hidden_state = trace.output;
   result.pooled = pooled;
   result.prediction_logits = masked.logits;

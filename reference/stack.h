@@ -74,19 +74,30 @@ struct Projections {
 };
 
 // What the forward pass of a layer leaves for the backward pass: the input of every step.
+struct FeedForwardTrace {
+  Matrix input;
+  Matrix normalised;    // input, or its LayerNorm for pre-LN
+  Matrix intermediate;  // before gelu
+  Matrix activated;     // after gelu
+  Matrix sum;           // input + what the dense layers give, before LayerNorm
+  Matrix output;        // LayerNorm(sum), or sum itself for pre-LN
+};
 struct LayerTrace {
   Matrix input;             // of the layer
   Matrix attention_input;   // input, or its LayerNorm for pre-LN
   Projections projections;  // query and key after their turn
   Matrix context;
-  Matrix attention_sum;  // input + attention output, before LayerNorm
-  Matrix middle;  // after the attention half: LayerNorm(attention_sum), or attention_sum itself for pre-LN
-  Matrix feed_forward_input;  // middle, or its LayerNorm for pre-LN
-  Matrix intermediate;        // before gelu
-  Matrix activated;           // after gelu
-  Matrix feed_forward_sum;    // middle + feed-forward output, before LayerNorm
-  Matrix output;
+  Matrix attention_sum;           // input + attention output, before LayerNorm
+  FeedForwardTrace feed_forward;  // of LayerNorm(attention_sum), or attention_sum itself for pre-LN
 };
+
+// The feed-forward half of a layer of either stack, whose parameters begin with `prefix`.
+FeedForwardTrace feed_forward_forward(const Network& network, const std::string& prefix, const Matrix& x);
+Matrix feed_forward_backward(Network& network, const std::string& prefix, const FeedForwardTrace& trace,
+                             const Matrix& d_output);
+
+// What the word table's rows are multiplied by as inputs.
+double word_scale(const EncoderConfig& config);
 
 struct StackTrace {
   Matrix embedded;  // the sum of the three embeddings, before LayerNorm
