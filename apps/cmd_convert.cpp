@@ -16,6 +16,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/config_json.h"
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/tasks/calibration_file.h"
@@ -30,9 +31,12 @@ namespace {
 constexpr std::array<std::pair<TensorType, const char*>, 3> weight_type_names{
     {{TensorType::f32, "fp32"}, {TensorType::bf16, "bf16"}, {TensorType::f16, "fp16"}}};
 
+// The decoder that an encoder gets: of its own weights, or coupled to the encoder's.
+constexpr std::array<std::pair<bool, const char*>, 2> decoder_names{{{false, "new"}, {true, "coupled"}}};
+
 // One line about the tokenizer that is copied; the digest goes into the config. A tokenizer that this program
 // cannot read is copied as it is.
-std::string take_tokenizer(const std::string& folder, ModelConfig& config) {
+std::string take_tokenizer(const std::string& folder, Dialect dialect, ModelConfig& config) {
   if (tokenizer_files(folder).empty()) {
     log_warning(folder + ": no tokenizer is there to be copied");
     return {};
@@ -43,6 +47,16 @@ std::string take_tokenizer(const std::string& folder, ModelConfig& config) {
   } catch (const Error& error) {
     log_warning(error.message() + "; its files are copied as they are");
     return "copied, not understood by bigbird";
+  }
+  // The first ids of an original Pegasus are not in its file: the others lie behind them.
+  if (dialect == Dialect::original_pegasus &&
+      static_cast<std::int64_t>(tokenizer->vocab_size()) < config.vocab_size) {
+    log_warning(
+        fmt::format("{}: its {} pieces are numbered otherwise than the model's {}, and are not copied; "
+                    "take a BigBird-Pegasus's spiece.model, whose texts have the same ids "
+                    "(`tokenizer` FOLDER)",
+                    folder, tokenizer->vocab_size(), config.vocab_size));
+    return {};
   }
   check_tokenizer_agrees(config, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
                          folder, folder);
@@ -67,24 +81,91 @@ void take_calibration(const std::string& from, const std::string& to, bool same_
   write_calibration(to, *calibration);
 }
 
+// The pieces that begin and end a text: <s> and </s> where the vocabulary has them at 2 and 1, as the
+// published code wants them; [CLS] and [SEP] of any other.
+void choose_ends(const std::string& tokenizer_folder, ModelConfig& config) {
+  std::int64_t begin = 2, end = 1;
+  if (!tokenizer_files(tokenizer_folder).empty()) {
+    const auto tokenizer = load_tokenizer(tokenizer_folder);
+    if (tokenizer->is_dna())
+      throw_bad_input(tokenizer_folder + ": a decoder for DNA", "decoders write text: take a model of text");
+    if (tokenizer->piece(2) != "<s>" || tokenizer->piece(1) != "</s>") {
+      begin = tokenizer->special().cls;
+      end = tokenizer->special().sep;
+    }
+  }
+  config.decoder.start_token_id = begin;
+  config.bos_token_id = begin;
+  config.eos_token_id = end;
+}
+
+// "bert.encoder.layer.3.output" -> "bert.encoder.layer.*.output"
+std::string without_layer(const std::string& name) {
+  const std::size_t word = name.find(".layer");
+  const std::size_t begin = word == std::string::npos ? name.size() : name.find_first_of("0123456789", word);
+  if (begin >= name.size() || name[begin - 1] != '.') return name;
+  return name.substr(0, begin) + "*" + name.substr(std::min(name.find('.', begin), name.size()));
+}
+
+// Where every tensor comes from: rows of tensors that differ in their layer alone.
+std::string origin_table(const LoadedModel& model, std::uint64_t seed) {
+  const ParameterLayout layout(model.config);
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  struct Row {
+    std::string name, from;
+    std::int64_t tensors = 0, values = 0;
+  };
+  std::vector<Row> rows;
+  for (const TensorSpec& spec : layout.tensors()) {
+    const bool fresh = holds(model.fresh, spec.name);
+    const std::string drawn = spec.init == Init::normal  ? fmt::format("random, seed {}", seed)
+                              : spec.init == Init::zeros ? "zeros"
+                                                         : "ones";
+    const std::string from = fresh ? drawn : holds(model.adapted, spec.name) ? "read and extended" : "read";
+    const std::string name = without_layer(stored_name(spec.name, model.config, Dialect::huggingface));
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const Row& one) { return one.name == name && one.from == from; });
+    if (row == rows.end()) row = rows.insert(rows.end(), {name, from, 0, 0});
+    ++row->tensors;
+    row->values += spec.count;
+  }
+  std::string text = "tensor\tfrom\ttensors\tvalues\n";
+  for (const Row& row : rows)
+    text += fmt::format("{}\t{}\t{}\t{}\n", row.name, row.from, row.tensors, row.values);
+  return text;
+}
+
 }  // namespace
 
 int cmd_convert(int argc, char** argv) {
   Verb verb("convert", "Write a model folder anew: other weights format, number type, dialect or plan.",
             {"bigbird convert google-bigbird-base model", "bigbird convert gena-lm-sparse model --dtype bf16",
-             "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena"});
-  std::string from, to, dtype = "fp32", dialect = "hf";
+             "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena",
+             "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
+             "bigbird convert pegasus-large summarizer --positions 4096 --tokenizer bigbird-pegasus"});
+  std::string from, to, dtype = "fp32", dialect = "hf", decoder, tokenizer;
   LoadOptions load;
   CLI::App& app = verb.app();
   app.add_option("FROM", from,
                  "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, BigBird-Pegasus, GENA-LM, BERT or RoBERTa")
+                 "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus")
       ->required();
   app.add_option("TO", to, "Model folder to write")->required();
   app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
   app.add_option("--to-dialect", dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
       ->capture_default_str();
   app.add_option("--plan", load.plan_file, "Attention plan (JSON) instead of the model's own");
+  app.add_option(
+      "--decoder", decoder,
+      "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
+      "(the encoder's own layers, only attention to the document random)");
+  app.add_option("--positions", load.positions,
+                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--tokenizer", tokenizer, "Folder whose tokenizer is copied, instead of the model's own");
   app.add_option("--allow-missing", load.allow_missing,
                  "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'")
       ->type_name("PATTERN");
@@ -99,22 +180,40 @@ int cmd_convert(int argc, char** argv) {
   write.type = parse_name(weight_type_names, dtype, "type that weights are written in");
   write.dialect = parse_written_dialect(dialect);
 
+  if (tokenizer.empty()) tokenizer = from;
+  if (!decoder.empty()) {
+    const ModelConfig stored = read_config(from + "/config.json", load.plan_file);
+    if (stored.has_decoder())
+      throw_bad_input(from + ": the model has a decoder already", "give one to an encoder");
+    load.head = HeadType::generation;
+    load.decoder = decoder_like(stored);
+    load.decoder->coupled = parse_name(decoder_names, decoder, "decoder");
+  }
+
   AtomicFolder folder(to, verb.force());
   LoadedModel model = load_model(from, load);
-  Conversion conversion{from,        verb.provenance() ? verb.command() : "", {},
-                        model.notes, take_tokenizer(from, model.config),      write};
+  if (load.decoder) choose_ends(tokenizer, model.config);
+  Conversion conversion{from,
+                        verb.provenance() ? verb.command() : "",
+                        {},
+                        model.notes,
+                        take_tokenizer(tokenizer, model.dialect, model.config),
+                        write};
+  if (conversion.tokenizer.empty()) tokenizer.clear();
   Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
   for (const std::string& file : model.files) {
     provenance.inputs.push_back({"weights", file, sha256_file(file)});
     conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
   }
   if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
-  write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, from,
+  write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, tokenizer,
                     model_card(converted_card(model.config, conversion)), write);
   for (const std::string& name : model_task_file_names()) {
     const std::string file = from + "/" + name;
     if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));
   }
+  const bool warm_start = load.decoder || model.dialect == Dialect::original_pegasus;
+  const std::string origins = warm_start ? origin_table(model, verb.seed()) : "";
   if (model.config.has_decoder()) {
     if (const std::string search = generation_config_text(from); !search.empty())
       write_text_atomic(folder.file("generation_config.json"), search);
@@ -132,6 +231,11 @@ int cmd_convert(int argc, char** argv) {
   const auto backend = kernels::make_cpu_backend();
   write_self_test(folder.path(), run_self_test(*backend, model.config, model.parameters));
   folder.commit();
+  if (warm_start) {
+    OutputStream out("-");
+    out.write(origins);
+    out.close();
+  }
   verb.set_throughput(static_cast<double>(model.parameters.size()), "parameters");
   return 0;
 }

@@ -81,7 +81,7 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 
 bool is_huggingface_architecture(const ModelConfig& config) {
   if (config.has_decoder()) {
-    return config.norm_type == NormType::prenorm && config.final_norm &&
+    return !config.decoder.coupled && config.norm_type == NormType::prenorm && config.final_norm &&
            config.embedding_norm == EmbeddingNorm::none && config.position_type == PositionType::absolute &&
            config.type_vocab_size == 0 && config.use_bias == config.output_bias;
   }

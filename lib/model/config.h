@@ -62,7 +62,7 @@ enum class HeadType {
   question_answering,  // BigBirdForQuestionAnswering: dropout -> feed-forward block -> start and end logits
   structured_answers,  // ours, for Natural Questions, HotpotQA and WikiHop (docs/specification.md 3.4): dense
                        // layers give scores to every token, and to [CLS] the type of the answer
-  generation,          // BigBirdPegasusForConditionalGeneration: a decoder, tied to the word table
+  generation,          // a decoder, tied to the word table: BigBirdPegasusForConditionalGeneration, or ours
 };
 
 // The loss of a classification head, as config.json's problem_type names it (docs/specification.md 3.2).
@@ -81,12 +81,17 @@ struct TokenScore {
 inline constexpr std::size_t most_token_scores = 4;
 
 // The stack that writes (HeadType::generation): causal attention over what is written, cross-attention over
-// the last hidden state of the encoder, whose width, activation, norms and word table it shares.
+// the last hidden state of the encoder, whose width, activation, kind of norms and word table it shares. It
+// has no token types.
 struct DecoderConfig {
   std::int64_t num_hidden_layers = 12;
   std::int64_t num_attention_heads = 12;
   std::int64_t intermediate_size = 3072;
   std::int64_t start_token_id = 2;  // what stands before the first token
+  // The decoder computes with the encoder's layers, positions and LayerNorms: only cross-attention is its own
+  // (BigBird-RoBERTa of the paper, couple_encoder_decoder in the published code). The three sizes above are
+  // then the encoder's.
+  bool coupled = false;
   bool operator==(const DecoderConfig&) const = default;
 };
 
@@ -148,11 +153,12 @@ struct ModelConfig {
   }
   bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
   bool has_decoder() const { return head == HeadType::generation; }
+  bool is_coupled() const { return has_decoder() && decoder.coupled; }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 
 // Whether Hugging Face's big_bird can hold this architecture (post-LN, absolute positions, its LayerNorms, a
-// head that it has), or its bigbird_pegasus (pre-LN with a decoder).
+// head that it has), or its bigbird_pegasus (pre-LN with a decoder of its own weights).
 // Other models are written with model_type "bigbird_extended", which transformers refuses by name instead of
 // computing something else.
 bool is_huggingface_architecture(const ModelConfig& config);

@@ -33,15 +33,15 @@ using Json = nlohmann::ordered_json;
 
 // --- models
 
-Json parameters_by_part(const ParameterLayout& layout) {
+Json parameters_by_part(const ModelConfig& config, const ParameterLayout& layout) {
   Json parts = {{"total", layout.count()}, {"embeddings", 0}, {"layers", 0}, {"pooler", 0}, {"head", 0}};
-  if (layout.find("final_logits_bias") != nullptr) parts["decoder"] = 0;
+  if (config.has_decoder()) parts["decoder"] = 0;
   for (const TensorSpec& spec : layout.tensors()) {
-    const char* part = spec.name.starts_with("bert.embeddings.") ? "embeddings"
-                       : spec.name.starts_with("bert.encoder.")  ? "layers"
-                       : spec.name.starts_with("bert.pooler.")   ? "pooler"
-                       : spec.name.starts_with("decoder.")       ? "decoder"
-                                                                 : "head";
+    const char* part = is_decoder_tensor(spec.name)                ? "decoder"
+                       : spec.name.starts_with("bert.embeddings.") ? "embeddings"
+                       : spec.name.starts_with("bert.encoder.")    ? "layers"
+                       : spec.name.starts_with("bert.pooler.")     ? "pooler"
+                                                                   : "head";
     parts[part] = parts[part].get<std::int64_t>() + spec.count;
   }
   return parts;
@@ -145,7 +145,7 @@ Json model_json(const std::string& folder, const DescribeOptions& options, const
   Json json = {{"kind", "model"}, {"path", folder}};
   json["dialect"] = name_of(dialect_of(read_file(config_file), config_file));
   json["head"] = name_of(config.head);
-  json["parameters"] = parameters_by_part(layout);
+  json["parameters"] = parameters_by_part(config, layout);
   const WeightFiles weights(folder);
   json["weights"] = weights_json(weights);
   json["random_mode"] = name_of(config.random_mode);

@@ -33,10 +33,10 @@ class SummarizeFinetune : public TextFixture {
   }
   static Words finetune(const std::string& run, const Words& more,
                         const std::string& train = path("pairs.jsonl"),
-                        const std::string& init = path("model")) {
+                        const std::string& init = path("model"), const std::string& rate = "1e-2") {
     return Words{"text", "summarize", "finetune", "--train", train, "--init", init, "-o", path(run)} +
-           Words{"--batch",  "3", "--lr",      "1e-2", "--schedule", "huggingface",
-                 "--warmup", "1", "--dropout", "0",    "--final",    "last"} +
+           Words{"--batch",  "3", "--lr",      rate, "--schedule", "huggingface",
+                 "--warmup", "1", "--dropout", "0",  "--final",    "last"} +
            more;
   }
 };
@@ -72,6 +72,41 @@ TEST_F(SummarizeFinetune, WhatIsCutIsSaid) {
   const RunResult run = must(finetune("cut", {"--steps", "1", "--length", "4", "--target-length", "2"}));
   EXPECT_TRUE(holds(run.err, "6 of 6 documents are longer than 4 tokens and were cut")) << run.err;
   EXPECT_TRUE(holds(run.err, "6 of 6 summaries are longer than 2 tokens and were cut")) << run.err;
+}
+
+// An encoder for masked tokens is given a decoder, which then learns.
+TEST_F(SummarizeFinetune, BeginsWithAnEncoder) {
+  std::filesystem::create_directories(path("encoder"));
+  TinyTextModel shape;
+  shape.head = HeadType::masked_lm;
+  write_tiny_text_model(path("encoder"), shape);
+  for (const std::string kind : {"coupled", "new"}) {
+    const std::string model = path("from-" + kind);
+    const RunResult made = must(
+        {"convert", path("encoder"), model, "--decoder", kind, "--seed", "3", "--tokenizer", path("model")});
+    const std::string cross = kind == "coupled" ? "bert.encoder.layer.*.attention.encdec.query.weight"
+                                                : "decoder.layer.*.crossattention.self.query.weight";
+    EXPECT_TRUE(holds(made.out, "tensor\tfrom\ttensors\tvalues\n")) << made.out;
+    EXPECT_TRUE(holds(made.out, "\n" + cross + "\trandom, seed 3\t1\t")) << made.out;
+    EXPECT_TRUE(holds(made.out, "\nbert.embeddings.word_embeddings.weight\tread\t1\t")) << made.out;
+    EXPECT_EQ(holds(made.out, "token_type_embeddings"), kind == "new") << made.out;
+    EXPECT_TRUE(holds(must({"check", model}).out, "self-test\tok"));
+    const auto info = nlohmann::json::parse(must({"info", model, "--json"}).out);
+    EXPECT_GT(info.at("parameters").at("decoder").get<int>(), 0);
+    EXPECT_EQ(info.at("loads_in_transformers"), false);
+    must(finetune("run-" + kind, {"--steps", "150", "--target-length", "16"}, path("pairs.jsonl"), model,
+                  "3e-3"));
+    std::istringstream lines(must({"text", "summarize", "predict", "-m", path("run-" + kind + "/final"),
+                                   path("pairs.jsonl"), "--max-tokens", "12"})
+                                 .out);
+    std::uint64_t i = 0;
+    for (std::string line; std::getline(lines, line); ++i)
+      EXPECT_EQ(nlohmann::json::parse(line).at("summary"), summary(i)) << kind;
+    EXPECT_EQ(i, 6u);
+    refused({"convert", model, path("again"), "--decoder", kind}, 1, "has a decoder already");
+  }
+  refused({"convert", path("encoder"), path("never"), "--decoder", "half"}, 2, "half");
+  refused({"convert", path("encoder"), path("never"), "--positions", "128"}, 2, "--positions 128");
 }
 
 TEST_F(SummarizeFinetune, RefusesWhatItCannotLearnFrom) {

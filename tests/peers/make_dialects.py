@@ -4,7 +4,9 @@ tests/golden/dialects/NAME/ (the model folder) and tests/golden/dialects/CALL.sa
 - gena: GENA-LM's sparse BERT (gena_model.py), at its full length and shorter, where the layouts are cropped;
 - bert, roberta: transformers' BertForMaskedLM and RobertaForMaskedLM as a warm start for BigBird. The call is that of
   transformers' BigBirdForMaskedLM with their weights, the position table repeated 8 times here (without RoBERTa's first two
-  rows).
+  rows);
+- pegasus: transformers' PegasusForConditionalGeneration, without biases of attention as the published ones, as a warm start
+  for BigBird-Pegasus. The call is its own: so short that BigBird's attention is full.
 
     python make_dialects.py"""
 
@@ -19,6 +21,8 @@ from transformers import (
     BertForMaskedLM,
     BigBirdConfig,
     BigBirdForMaskedLM,
+    PegasusConfig,
+    PegasusForConditionalGeneration,
     RobertaConfig,
     RobertaForMaskedLM,
 )
@@ -64,7 +68,7 @@ def write_call(name, folder, inputs, outputs, gradients, random_mode):
     tensors = make_golden.call_tensors(inputs, outputs, gradients, real)
     golden_file.save(tensors, OUTPUT / (name + ".safetensors"),
                      {"folder": folder, "random_mode": random_mode, "peer": PEER})
-    print(name, (OUTPUT / (name + ".safetensors")).stat().st_size, f"loss {outputs['loss']:.4f}")
+    print(name, (OUTPUT / (name + ".safetensors")).stat().st_size, f"loss {outputs.get('loss', np.nan):.4f}")
 
 
 def make_gena():
@@ -127,12 +131,40 @@ def make_warm_start(name, config_class, model_class, positions, **fields):
                "hf-eval")
 
 
+def make_pegasus():
+    """The position tables are not trained there: of this call no gradient is kept."""
+    model = PegasusForConditionalGeneration(PegasusConfig(
+        vocab_size=99, d_model=32, encoder_layers=2, decoder_layers=3, encoder_attention_heads=4, decoder_attention_heads=2,
+        encoder_ffn_dim=37, decoder_ffn_dim=24, max_position_embeddings=48, activation_function="relu", dropout=0.0,
+        scale_embedding=True))
+    with torch.no_grad():
+        for name, parameter in [*model.named_parameters(), ("final_logits_bias", model.final_logits_bias)]:
+            if name.endswith("_proj.bias"):
+                parameter.zero_()
+            elif "embed_positions" not in name:
+                ours = formula_weights.pegasus_name(name.replace("coder.layer_norm.", "coder.layernorm_embedding."))
+                parameter.copy_(torch.from_numpy(formula_weights.values(ours, tuple(parameter.shape))))
+    model.save_pretrained(OUTPUT / "pegasus")
+    (OUTPUT / "pegasus" / "model.safetensors").chmod(0o644)
+    model.double().eval()
+    inputs = {name: value for name, value in make_inputs(21, 99, 40, [40, 33], 0, False).items()
+              if name in ("input_ids", "attention_mask")}
+    inputs["decoder_input_ids"] = np.random.RandomState(22).randint(3, 99, (2, 9))
+    inputs["decoder_input_ids"][:, 0] = 0  # what Pegasus begins with
+    out = model(**{key: torch.from_numpy(value) for key, value in inputs.items()}, output_hidden_states=True, use_cache=False)
+    outputs = {"last_hidden_state": out.encoder_last_hidden_state,
+               "decoder_last_hidden_state": out.decoder_hidden_states[-1].flatten(0, 1), "logits": out.logits.flatten(0, 1)}
+    write_call("pegasus_40", "pegasus", inputs, {key: value.detach().numpy() for key, value in outputs.items()}, {},
+               "google")
+
+
 def main():
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     make_gena()
     make_warm_start("bert", BertConfig, BertForMaskedLM, 128)
     make_warm_start("roberta", RobertaConfig, RobertaForMaskedLM, 130, type_vocab_size=1, layer_norm_eps=1e-5)
+    make_pegasus()
 
 
 if __name__ == "__main__":

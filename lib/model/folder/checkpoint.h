@@ -26,6 +26,10 @@ struct LoadOptions {
   // with others of them counts as another one. No scores: as stored.
   std::vector<TokenScore> token_scores;
   std::vector<std::string> type_names;
+  // Of a generation head that is not stored: without it a decoder of the encoder's sizes. A coupled one takes
+  // the encoder's token types away.
+  std::optional<DecoderConfig> decoder;
+  std::int64_t positions = 0;  // of an original Pegasus: more rows than are stored (dialect.h); 0: as stored
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
   bool allow_nan = false;                  // NaN and infinities are read as they are
   std::string plan_file;                   // the plan, instead of the folder's own (random_mode file)
@@ -39,8 +43,10 @@ struct LoadedModel {
   ModelConfig config;
   std::vector<float> parameters;  // in ParameterLayout(config) order; empty with LoadOptions::memory
   Dialect dialect = Dialect::huggingface;
-  std::vector<std::string> files;  // the weights that were read
-  std::vector<std::string> notes;  // what was done to make them fit, a line each; logged as well
+  std::vector<std::string> files;    // the weights that were read
+  std::vector<std::string> notes;    // what was done to make them fit, a line each; logged as well
+  std::vector<std::string> fresh;    // tensors of the layout that start from initial_parameters()
+  std::vector<std::string> adapted;  // and those of which more was done than reading them
 };
 
 // Loads config.json and the weights. Tensors may be F32, F64, BF16 or F16 and in any order;
@@ -50,6 +56,9 @@ struct LoadedModel {
 LoadedModel load_model(const std::string& folder, const LoadOptions& options);
 LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
                        std::int64_t num_labels = 2);
+
+// A decoder of the same sizes as the encoder of `config`.
+DecoderConfig decoder_like(const ModelConfig& config);
 
 // F32, BF16 or F16, and huggingface or gena.
 struct WriteOptions {

@@ -21,14 +21,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::pair<HeadType, const char*>, 7> architecture_names{
+// transformers has no class of this name; big_bird with a decoder is something else there.
+constexpr const char* own_decoder = "BigBirdForConditionalGeneration";
+constexpr std::array<std::pair<HeadType, const char*>, 8> architecture_names{
     {{HeadType::encoder, "BigBirdModel"},
      {HeadType::pretraining, "BigBirdForPreTraining"},
      {HeadType::masked_lm, "BigBirdForMaskedLM"},
      {HeadType::classification, "BigBirdForSequenceClassification"},
      {HeadType::question_answering, "BigBirdForQuestionAnswering"},
      {HeadType::structured_answers, "BigBirdForStructuredAnswers"},  // transformers has none of this name
-     {HeadType::generation, "BigBirdPegasusForConditionalGeneration"}}};
+     {HeadType::generation, "BigBirdPegasusForConditionalGeneration"},
+     {HeadType::generation, own_decoder}}};
 // The first name of a value is the one that is written.
 constexpr std::array<std::pair<Activation, const char*>, 7> activation_names{
     {{Activation::gelu_tanh, "gelu_new"},
@@ -135,10 +138,19 @@ std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file
   return scores;
 }
 
-void read_decoder(const Json& own, const std::string& file, DecoderConfig& decoder) {
+void read_decoder(const Json& own, const std::string& file, ModelConfig& config) {
   const auto found = own.find("decoder");
   if (found == own.end() || !found->is_object()) reject(file + ": bigbird: decoder is missing");
   const Fields fields(*found, file + ": decoder");
+  DecoderConfig& decoder = config.decoder;
+  fields.boolean("coupled", decoder.coupled);
+  if (decoder.coupled) {
+    decoder.num_hidden_layers = config.num_hidden_layers;
+    decoder.num_attention_heads = config.num_attention_heads;
+    decoder.intermediate_size = config.intermediate_size;
+    fields.number("start_token_id", decoder.start_token_id);
+    return;
+  }
   fields.number("num_hidden_layers", decoder.num_hidden_layers, true);
   fields.number("num_attention_heads", decoder.num_attention_heads, true);
   fields.number("intermediate_size", decoder.intermediate_size, true);
@@ -158,7 +170,12 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
 }  // namespace
 
 ModelConfig read_config(const std::string& file, const std::string& plan_file) {
-  ModelConfig config = parse_config(translated_config(read_file(file), file), file);
+  const std::string text = read_file(file);
+  ModelConfig config = parse_config(translated_config(text, file), file);
+  if (dialect_of(text, file) == Dialect::original_pegasus) {
+    config.use_bias = has_attention_biases(parent_folder(file));
+    config.output_bias = config.use_bias;
+  }
   if (!plan_file.empty()) {
     config.attention = AttentionPattern::bigbird;
     config.random_mode = RandomMode::file;
@@ -224,6 +241,8 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
                       problem, file);
   }
   const auto own = json.find("bigbird");
+  if (config.has_decoder() && (own == json.end() || !own->is_object()))
+    reject(file + ": field bigbird, with decoder, is missing");
   if (config.head == HeadType::structured_answers) {
     if (own == json.end() || !own->is_object())
       reject(file + ": field bigbird, with token_scores, is missing");
@@ -247,7 +266,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     }
     config.position_type = parse_in_file(parse_position_type, ours.text("positions", "absolute"), file);
     ours.boolean("output_bias", config.output_bias);
-    if (config.has_decoder()) read_decoder(*own, file, config.decoder);
+    if (config.has_decoder()) read_decoder(*own, file, config);
     ours.number("rotary_dim", config.rotary_dim);
     ours.number("rotary_base", config.rotary_base);
     ours.number("positive_weight", config.positive_weight);
@@ -266,9 +285,10 @@ std::string activation_name(Activation activation) {
 }
 
 std::string config_json(const ModelConfig& config, const std::string& torch_dtype) {
-  if (config.has_decoder()) return pegasus_config_json(config, torch_dtype);
+  if (config.has_decoder() && is_huggingface_architecture(config))
+    return pegasus_config_json(config, torch_dtype);
   nlohmann::ordered_json json;
-  json["architectures"] = {architecture_name(config.head)};
+  json["architectures"] = {config.has_decoder() ? own_decoder : architecture_name(config.head)};
   json["model_type"] = is_huggingface_architecture(config) ? "big_bird" : "bigbird_extended";
   json["vocab_size"] = config.vocab_size;
   json["hidden_size"] = config.hidden_size;
@@ -326,6 +346,14 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
     for (const TokenScore& score : config.token_scores) {
       own["token_scores"].push_back({{"name", score.name}, {"loss", find_name(score_losses, score.softmax)}});
     }
+  }
+  if (config.has_decoder()) {
+    auto& decoder = own["decoder"];
+    decoder["coupled"] = config.decoder.coupled;
+    decoder["num_hidden_layers"] = config.decoder.num_hidden_layers;
+    decoder["num_attention_heads"] = config.decoder.num_attention_heads;
+    decoder["intermediate_size"] = config.decoder.intermediate_size;
+    decoder["start_token_id"] = config.decoder.start_token_id;
   }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;

@@ -20,13 +20,16 @@ namespace bigbird {
 namespace {
 
 // First those that can be written.
-constexpr std::array<std::pair<Dialect, const char*>, 5> dialect_names{{{Dialect::huggingface, "hf"},
-                                                                        {Dialect::gena, "gena"},
-                                                                        {Dialect::bert, "bert"},
-                                                                        {Dialect::roberta, "roberta"},
-                                                                        {Dialect::pegasus, "pegasus"}}};
+constexpr std::array<std::pair<Dialect, const char*>, 6> dialect_names{
+    {{Dialect::huggingface, "hf"},
+     {Dialect::gena, "gena"},
+     {Dialect::bert, "bert"},
+     {Dialect::roberta, "roberta"},
+     {Dialect::pegasus, "pegasus"},
+     {Dialect::original_pegasus, "original-pegasus"}}};
 
 constexpr const char* position_table = "bert.embeddings.position_embeddings.weight";
+constexpr const char* decoder_position_table = "decoder.embeddings.position_embeddings.weight";
 constexpr const char* type_table = "bert.embeddings.token_type_embeddings.weight";
 constexpr std::string_view layout_suffix = "attention.self.sparse_self_attention.master_layout";
 constexpr std::string_view angles_suffix = "attention.self.rotary_emb.inv_freq";
@@ -121,7 +124,8 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 }
 
 std::string layout_name(const std::string& stored_name, Dialect dialect) {
-  if (dialect == Dialect::pegasus) return pegasus_layout_name(stored_name);
+  if (dialect == Dialect::pegasus || dialect == Dialect::original_pegasus)
+    return pegasus_layout_name(stored_name);
   std::string name = stored_name;
   if (name.starts_with("module.")) name.erase(0, 7);
   for (const std::string_view end : without_parameters) {
@@ -157,15 +161,22 @@ std::string gena_name(const std::string& layout_name, const ModelConfig& config)
 
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect) {
   if (dialect == Dialect::gena) return gena_name(layout_name, config);
-  return config.has_decoder() ? pegasus_stored_name(layout_name) : layout_name;
+  const bool pegasus = config.has_decoder() && is_huggingface_architecture(config);
+  return pegasus ? pegasus_stored_name(layout_name) : layout_name;
 }
 
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::vector<std::string>& notes) {
   const bool warm = dialect == Dialect::bert || dialect == Dialect::roberta;
-  if (!warm || tensor.shape.size() != 2 || spec.shape.size() != 2 || tensor.shape[1] != spec.shape[1])
+  const bool sinusoid = dialect == Dialect::original_pegasus;
+  if (!(warm || sinusoid) || tensor.shape.size() != 2 || spec.shape.size() != 2 ||
+      tensor.shape[1] != spec.shape[1])
     return {};
   const std::int64_t rows = tensor.shape[0], wanted = spec.shape[0];
+  if (sinusoid) {
+    const bool of_positions = spec.name == position_table || spec.name == decoder_position_table;
+    return of_positions && rows < wanted ? continued_sinusoid(tensor, wanted, notes) : std::vector<float>();
+  }
   const std::int64_t first = dialect == Dialect::roberta ? 2 : 0;
   if (spec.name == position_table && first < rows && rows < wanted) {
     notes.push_back(
@@ -177,6 +188,59 @@ std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& 
     return repeated_rows(tensor, 0, wanted);
   }
   return {};
+}
+
+std::vector<float> continued_sinusoid(const StoredTensor& tensor, std::int64_t rows,
+                                      std::vector<std::string>& notes) {
+  constexpr double tolerance = 1e-3;
+  struct Form {
+    const char* name;
+    std::int64_t fewer;  // than N, what j is divided by
+  };
+  constexpr std::array<Form, 2> forms{{{"the published", 1}, {"transformers'", 0}}};
+  const std::int64_t stored_rows = tensor.shape[0], width = tensor.shape[1], half = width / 2;
+  std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+  read_floats(tensor, values);
+  for (const Form& form : forms) {
+    if (width % 2 != 0 || half <= form.fewer) continue;
+    const auto value = [&](std::int64_t position, std::int64_t column) {
+      const std::int64_t j = column % half;
+      const double angle =
+          static_cast<double>(position) *
+          std::pow(10000.0, -static_cast<double>(j) / static_cast<double>(half - form.fewer));
+      return column < half ? std::sin(angle) : std::cos(angle);
+    };
+    const auto follows = [&](std::size_t i) {
+      const auto at = static_cast<std::int64_t>(i);
+      return std::abs(static_cast<double>(values[i]) - value(at / width, at % width)) <= tolerance;
+    };
+    std::size_t same = 0;
+    while (same < values.size() && follows(same)) ++same;
+    if (same < values.size()) continue;
+    for (std::int64_t position = stored_rows; position < rows; ++position) {
+      for (std::int64_t column = 0; column < width; ++column)
+        values.push_back(static_cast<float>(value(position, column)));
+    }
+    notes.push_back(
+        fmt::format("{}: position rows {} to {} continue {} sinusoid, which the stored ones follow",
+                    one_line_name(tensor.name), stored_rows, rows - 1, form.name));
+    return values;
+  }
+  throw_bad_input(fmt::format("{}: tensor {} follows neither of the two sinusoids that Pegasus has: how it "
+                              "goes on from {} to {} rows is not known",
+                              tensor.file, one_line_name(tensor.name), stored_rows, rows),
+                  "leave the positions as they are stored");
+}
+
+bool has_attention_biases(const std::string& folder) {
+  const WeightFiles weights(folder);
+  return std::any_of(weights.tensors().begin(), weights.tensors().end(), [](const StoredTensor& tensor) {
+    if (tensor.name.find("_attn.") == std::string::npos || !has_suffix(tensor.name, "_proj.bias"))
+      return false;
+    std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+    read_floats(tensor, values);
+    return std::any_of(values.begin(), values.end(), [](float value) { return value != 0.0f; });
+  });
 }
 
 void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config) {

@@ -5,7 +5,8 @@
 //   gena         GENA-LM's own BERT (AIRI-Institute/GENA_LM): pre-LN, rotary positions, DeepSpeed's layouts
 //   bert         BERT, as a warm start for BigBird: the position table repeated 8 times (paper, appendix E.1)
 //   roberta      RoBERTa, the same; its first two positions are never used and dropped
-//   pegasus      bigbird_pegasus of transformers, and what this program writes of models with a decoder
+//   pegasus      bigbird_pegasus of transformers, and what this program writes of models with such a decoder
+//   original_pegasus  pegasus of transformers, as a warm start for BigBird-Pegasus: attention becomes sparse
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace bigbird {
 
-enum class Dialect { huggingface, gena, bert, roberta, pegasus };
+enum class Dialect { huggingface, gena, bert, roberta, pegasus, original_pegasus };
 std::string name_of(Dialect dialect);
 // Those that can be written: huggingface ("hf") and gena. Error{usage} otherwise.
 Dialect parse_written_dialect(const std::string& name);
@@ -40,15 +41,26 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 std::string layout_name(const std::string& stored_name, Dialect dialect = Dialect::huggingface);
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);
-// The name that a tensor of the layout has in a file: gena_name(), pegasus_stored_name() of a model with a
-// decoder, else its own.
+// The name that a tensor of the layout has in a file: gena_name(), pegasus_stored_name() of a model that
+// bigbird_pegasus can hold, else its own.
 std::string stored_name(const std::string& layout_name, const ModelConfig& config, Dialect dialect);
 
 // Values for the shape that `spec` asks for, of a tensor of another shape; empty when nothing is known to be
-// done. Warm starts (bert, roberta) repeat position rows, and the one token type of RoBERTa; what was done is
-// appended to notes.
+// done. Warm starts repeat position rows (bert, roberta), and the one token type of RoBERTa, or continue
+// Pegasus's sinusoid (continued_sinusoid()); what was done is appended to notes.
 std::vector<float> adapted_values(const StoredTensor& tensor, const TensorSpec& spec, Dialect dialect,
                                   std::vector<std::string>& notes);
+
+// Rows `tensor.shape[0]` to `rows` - 1 of a table of sinusoids behind those that are stored. Column j of the
+// first N = C / 2 is sin(p w), column N + j cos(p w), with w = 10000^(-j / (N - 1)) as the published Pegasus
+// has it, or 10000^(-j / N) as transformers computes it: the one that the stored rows follow within 1e-3.
+// Error{bad_input} when it is neither.
+std::vector<float> continued_sinusoid(const StoredTensor& tensor, std::int64_t rows,
+                                      std::vector<std::string>& notes);
+
+// Whether attention of an original Pegasus has biases: transformers keeps some always, which are zeros in the
+// published models, as these have none.
+bool has_attention_biases(const std::string& folder);
 
 // Error{bad_input} when the angles of rotary positions that a file carries are not those of the config.
 void check_rotary_angles(const WeightFiles& weights, const ModelConfig& config);

@@ -59,13 +59,40 @@ Dialect dialect_of_config(const OrderedJson& json, const std::string& file) {
   if (type == "big_bird" || type == "bigbird_extended") return Dialect::huggingface;
   if (type == "roberta") return Dialect::roberta;
   if (type == "bigbird_pegasus") return Dialect::pegasus;
+  if (type == "pegasus") return Dialect::original_pegasus;
   if (type != "bert") {
-    throw_bad_input(fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
-                    "big_bird, bigbird_pegasus, GENA-LM's bert, and bert and roberta as a warm start are");
+    throw_bad_input(
+        fmt::format("{}: model_type {} is not read", file, one_line_name(type)),
+        "big_bird, bigbird_pegasus, GENA-LM's bert, and bert, roberta and pegasus as a warm start "
+        "are");
   }
   const bool gena = is_sparse(json) || json.contains("pre_layer_norm") ||
                     text_of(json, "position_embedding_type", "absolute") == "rotary";
   return gena ? Dialect::gena : Dialect::bert;
+}
+
+// PegasusConfig with its defaults as BigBirdPegasusConfig says the same, which has other ones.
+std::string translated_original_pegasus(OrderedJson json, const std::string& file) {
+  const OrderedJson otherwise = {{"vocab_size", 50265},
+                                 {"d_model", 1024},
+                                 {"encoder_layers", 12},
+                                 {"encoder_attention_heads", 16},
+                                 {"encoder_ffn_dim", 4096},
+                                 {"decoder_layers", 12},
+                                 {"decoder_attention_heads", 16},
+                                 {"decoder_ffn_dim", 4096},
+                                 {"max_position_embeddings", 1024},
+                                 {"activation_function", "gelu"},
+                                 {"decoder_start_token_id", 0},
+                                 {"scale_embedding", false}};
+  for (const auto& [field, value] : otherwise.items()) {
+    if (!json.contains(field) || json[field].is_null()) json[field] = value;
+  }
+  json["use_bias"] = true;  // has_attention_biases() says more
+  json["attention_type"] = "block_sparse";
+  json["block_size"] = warm_block_size;
+  json["num_random_blocks"] = 3;
+  return translated_pegasus_config(json.dump(), file);
 }
 
 // Heads that are not ours (a linear classifier, token classes) leave the encoder.
@@ -162,6 +189,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   const Dialect dialect = dialect_of_config(json, file);
   if (dialect == Dialect::huggingface) return config_text;
   if (dialect == Dialect::pegasus) return translated_pegasus_config(config_text, file);
+  if (dialect == Dialect::original_pegasus) return translated_original_pegasus(std::move(json), file);
   refuse_decoder(json, file);
   translate_head(json);
   if (!json.contains("hidden_act")) json["hidden_act"] = "gelu";

@@ -29,6 +29,7 @@ struct TiedTensor {
   const char* equals;
 };
 constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
+constexpr const char* token_types = "bert.embeddings.token_type_embeddings.weight";
 constexpr std::array<TiedTensor, 5> tied_tensors{{{"cls.predictions.decoder.weight", word_table},
                                                   {"cls.predictions.decoder.bias", "cls.predictions.bias"},
                                                   {"tied.lm_head.weight", word_table},
@@ -46,7 +47,7 @@ const TiedTensor* find_tied(const std::string& name) {
 bool is_head_tensor(const std::string& name) {
   return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
          name.starts_with("qa_outputs.") || name.starts_with("answer_scores.") ||
-         name.starts_with("bert.pooler.") || name.starts_with("decoder.") || name.starts_with("tied.") ||
+         name.starts_with("bert.pooler.") || is_decoder_tensor(name) || name.starts_with("tied.") ||
          name == logits_bias;
 }
 
@@ -94,6 +95,7 @@ class Loader {
     model_.files = weights_.files();
     stored_ = by_layout_name(weights_, model_.dialect);
     choose_head();
+    choose_positions();
     const ParameterLayout layout(model_.config);
     require_all(layout);
     make_room(layout);
@@ -117,11 +119,14 @@ class Loader {
 
   void choose_head() {
     other_head_ = !is_stored_head();
-    if (model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta) {
+    if (model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta ||
+        model_.dialect == Dialect::original_pegasus) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
-                      model_.dialect == Dialect::bert ? "BERT" : "RoBERTa"));
+                      model_.dialect == Dialect::bert      ? "BERT"
+                      : model_.dialect == Dialect::roberta ? "RoBERTa"
+                                                           : "Pegasus"));
     }
     if (!other_head_) return;
     // Scores of other things, whatever their number.
@@ -131,11 +136,31 @@ class Loader {
     model_.config.problem_type = ProblemType::single_label;
     model_.config.label_names.clear();
     model_.config.token_scores.clear();
-    if (model_.config.has_decoder()) validate(model_.config, folder_);
+    if (model_.config.has_decoder()) {
+      model_.config.decoder = options_.decoder.value_or(decoder_like(model_.config));
+      if (model_.config.decoder.coupled && model_.config.type_vocab_size > 0) {
+        model_.config.type_vocab_size = 0;
+        model_.notes.push_back("token types left out: a coupled model has none");
+      }
+      validate(model_.config, folder_);
+    }
     if (model_.config.head != HeadType::structured_answers) return;
     model_.config.token_scores = options_.token_scores;
     model_.config.label_names = options_.type_names;
     model_.config.num_labels = static_cast<std::int64_t>(options_.type_names.size());
+    validate(model_.config, folder_);
+  }
+
+  void choose_positions() {
+    if (options_.positions == 0) return;
+    const std::int64_t stored = model_.config.max_position_embeddings;
+    if (model_.dialect != Dialect::original_pegasus) {
+      throw_usage(fmt::format("`positions` {}: {} is no original Pegasus, whose positions are sinusoids",
+                              options_.positions, folder_));
+    }
+    if (options_.positions < stored)
+      throw_usage(fmt::format("`positions` {}: {} has {} already", options_.positions, folder_, stored));
+    model_.config.max_position_embeddings = options_.positions;
     validate(model_.config, folder_);
   }
 
@@ -153,21 +178,28 @@ class Loader {
     std::vector<std::string> missing, misshaped;
     for (const TensorSpec& spec : layout.tensors()) {
       const auto found = stored_.find(spec.name);
-      if (found == stored_.end() && spec.name == logits_bias) continue;
+      if (found == stored_.end() && spec.name == logits_bias) {
+        model_.fresh.push_back(spec.name);
+        continue;
+      }
       if (found == stored_.end()) {
         (may_be_missing(spec.name) ? fresh_ : missing).push_back(spec.name);
         continue;
       }
       if (found->second->shape == spec.shape) continue;
       adapted_[spec.name] = adapted_values(*found->second, spec, model_.dialect, model_.notes);
-      if (!adapted_[spec.name].empty()) continue;
+      if (!adapted_[spec.name].empty()) {
+        model_.adapted.push_back(spec.name);
+        continue;
+      }
       misshaped.push_back(fmt::format("tensor {} has shape [{}], config.json asks for [{}]",
                                       stored_name(spec.name, model_.config, model_.dialect),
                                       fmt::join(found->second->shape, ", "), fmt::join(spec.shape, ", ")));
     }
-    if (model_.config.has_decoder() && std::none_of(stored_.begin(), stored_.end(), [](const auto& entry) {
-          return entry.first.starts_with("decoder.layer.");
-        })) {
+    if (model_.config.has_decoder() &&
+        std::none_of(stored_.begin(), stored_.end(),
+                     [](const auto& entry) { return is_decoder_tensor(entry.first); }) &&
+        !other_head_) {
       throw_bad_input(fmt::format("{}: no tensor of a decoder, which config.json asks for", weights_.path()),
                       "take the folder of the whole model, not of its encoder");
     }
@@ -199,6 +231,7 @@ class Loader {
   void make_room(const ParameterLayout& layout) {
     parameters_ = options_.memory ? options_.memory(model_.config) : nullptr;
     if (!fresh_.empty()) model_.parameters = initial_parameters(layout, model_.config, options_.seed);
+    model_.fresh.insert(model_.fresh.begin(), fresh_.begin(), fresh_.end());
     if (parameters_ != nullptr) {
       std::copy(model_.parameters.begin(), model_.parameters.end(), parameters_);
       model_.parameters.clear();
@@ -274,14 +307,23 @@ class Loader {
 
   void say_what_is_left(const ParameterLayout& layout) {
     std::vector<std::string> unknown, of_heads;
+    int zero_biases = 0;
     for (const StoredTensor& tensor : weights_.tensors()) {
       const std::string name = layout_name(tensor.name, model_.dialect);
       if (name.empty() || layout.find(name) != nullptr) continue;
+      if (other_head_ && model_.config.is_coupled() && name == token_types) continue;  // said already
+      if (model_.dialect == Dialect::original_pegasus && !model_.config.use_bias &&
+          name.find("attention.") != std::string::npos && name.ends_with(".bias")) {
+        ++zero_biases;
+        continue;
+      }
       if (const TiedTensor* tied = find_tied(name); tied != nullptr && layout.find(tied->equals) != nullptr)
         continue;
       const bool of_head = is_head_tensor(name) && (other_head_ || name.starts_with("bert.pooler."));
       (of_head ? of_heads : unknown).push_back(one_line_name(tensor.name));
     }
+    if (zero_biases > 0)
+      model_.notes.push_back(fmt::format("{} biases of attention, all zeros, left out", zero_biases));
     if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
     if (!unknown.empty()) {
       log_warning(
@@ -303,6 +345,14 @@ class Loader {
 };
 
 }  // namespace
+
+DecoderConfig decoder_like(const ModelConfig& config) {
+  DecoderConfig decoder;
+  decoder.num_hidden_layers = config.num_hidden_layers;
+  decoder.num_attention_heads = config.num_attention_heads;
+  decoder.intermediate_size = config.intermediate_size;
+  return decoder;
+}
 
 LoadedModel load_model(const std::string& folder, const LoadOptions& options) {
   if (!folder_exists(folder)) {

@@ -38,8 +38,8 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }
   if (!is_huggingface_architecture(config)) {
-    return "The transformers library has no class for this architecture (its big_bird is post-LN with "
-           "learned positions), and refuses the folder by its model_type.\n";
+    return "The transformers library has no class for this architecture (its big_bird is a post-LN encoder "
+           "with learned positions, its bigbird_pegasus pre-LN), and refuses the folder by its model_type.\n";
   }
   std::string text = fmt::format(
       "```python\nfrom transformers import AutoTokenizer, {0}\nmodel = "

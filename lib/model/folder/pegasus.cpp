@@ -14,7 +14,8 @@ struct NamePair {
 };
 
 // Fronts of names outside the layers. layernorm_embedding is the last norm of its stack, whatever its name.
-constexpr std::array<NamePair, 9> outside_layers{
+// What stands second for one of ours is how an original Pegasus spells it; the first is written.
+constexpr std::array<NamePair, 11> outside_layers{
     {{"model.shared.", "bert.embeddings.word_embeddings."},
      {"model.encoder.embed_positions.", "bert.embeddings.position_embeddings."},
      {"model.decoder.embed_positions.", "decoder.embeddings.position_embeddings."},
@@ -23,15 +24,21 @@ constexpr std::array<NamePair, 9> outside_layers{
      {"final_logits_bias", "final_logits_bias"},
      {"lm_head.", "tied.lm_head."},
      {"model.encoder.embed_tokens.", "tied.encoder.embed_tokens."},
-     {"model.decoder.embed_tokens.", "tied.decoder.embed_tokens."}}};
+     {"model.decoder.embed_tokens.", "tied.decoder.embed_tokens."},
+     {"model.encoder.layer_norm.", "bert.encoder.LayerNorm."},
+     {"model.decoder.layer_norm.", "decoder.LayerNorm."}}};
 
 // What follows the number of a layer; final_layer_norm stands before the feed-forward part.
-constexpr std::array<NamePair, 6> encoder_parts{{{"self_attn.self.", "attention.self."},
-                                                 {"self_attn.output.", "attention.output.dense."},
-                                                 {"self_attn_layer_norm.", "attention.output.LayerNorm."},
-                                                 {"fc1.", "intermediate.dense."},
-                                                 {"fc2.", "output.dense."},
-                                                 {"final_layer_norm.", "output.LayerNorm."}}};
+constexpr std::array<NamePair, 10> encoder_parts{{{"self_attn.self.", "attention.self."},
+                                                  {"self_attn.output.", "attention.output.dense."},
+                                                  {"self_attn_layer_norm.", "attention.output.LayerNorm."},
+                                                  {"fc1.", "intermediate.dense."},
+                                                  {"fc2.", "output.dense."},
+                                                  {"final_layer_norm.", "output.LayerNorm."},
+                                                  {"self_attn.q_proj.", "attention.self.query."},
+                                                  {"self_attn.k_proj.", "attention.self.key."},
+                                                  {"self_attn.v_proj.", "attention.self.value."},
+                                                  {"self_attn.out_proj.", "attention.output.dense."}}};
 constexpr std::array<NamePair, 13> decoder_parts{
     {{"self_attn.q_proj.", "attention.self.query."},
      {"self_attn.k_proj.", "attention.self.key."},

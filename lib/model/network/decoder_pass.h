@@ -18,7 +18,7 @@
 namespace bigbird {
 
 // The config that a layer of the decoder sees: the encoder's, with the decoder's layers, heads and inner
-// width.
+// width, and without token types.
 ModelConfig decoder_config(const ModelConfig& config);
 
 // Block lists of a decoder, whose attention is never sparse (paper, section 4.1): those that causal attention

@@ -99,32 +99,59 @@ struct DecoderSteps::Impl {
     backend.upload(held.seen, seen.data(), seen.size() * sizeof(std::int32_t));
   }
 
-  // state += product(input)
-  void join(kernels::ConstValues input, const LinearTensors& product, Index rows) {
-    model.backend().linear_forward(input, product, held.branch, rows);
-    model.backend().dropout_add(held.branch, held.state, held.state, rows * config.hidden_size, {});
+  // What a branch reads: the state, in pre-LN its LayerNorm.
+  kernels::ConstValues branch_input(const NormTensors& norm, Index rows) {
+    if (config.norm_type == NormType::postnorm) return held.state;
+    model.backend().layernorm_forward(held.state, norm, held.norm, {}, rows);
+    return held.norm;
+  }
+
+  // state += product(input), in post-LN with a LayerNorm behind it
+  void join(kernels::ConstValues input, const LinearTensors& product, const NormTensors& norm, Index rows) {
+    kernels::Backend& backend = model.backend();
+    const Index values = rows * config.hidden_size;
+    const bool postnorm = config.norm_type == NormType::postnorm;
+    const Values sum = postnorm ? held.norm : held.state;
+    backend.linear_forward(input, product, held.branch, rows);
+    backend.dropout_add(held.branch, held.state, sum, values, {});
+    if (postnorm) backend.layernorm_forward(sum, norm, held.state, {}, rows);
+  }
+
+  void embed(const EmbeddingTensors& tensors, Index rows) {
+    kernels::Backend& backend = model.backend();
+    const bool has_norm = config.embedding_norm != EmbeddingNorm::none;
+    const Values sum = has_norm ? held.norm : held.state;
+    backend.embedding_forward({held.ids, nullptr, held.positions, rows}, embedding_tables(config, tensors),
+                              sum);
+    if (has_norm) backend.layernorm_forward(sum, tensors.norm, held.state, {}, rows);
+  }
+
+  // What the logits are made of.
+  kernels::ConstValues last_state(const DecoderTensors& tensors, Index rows) {
+    if (!config.has_final_norm()) return held.state;
+    model.backend().layernorm_forward(held.state, tensors.final_norm, held.norm, {}, rows);
+    return held.norm;
   }
 
   void self_attention(const AttentionTensors& tensors, Values cache, Index rows) {
     kernels::Backend& backend = model.backend();
     const Index width = config.hidden_size;
     const Values now = cache + 2 * written * limits.rows * width;
-    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
-    backend.linear_forward(held.norm, outputs_of(tensors.qkv, 0, width), held.query, rows);
-    backend.linear_forward(held.norm, outputs_of(tensors.qkv, width, 2 * width), now, rows);
+    const kernels::ConstValues input = branch_input(tensors.norm, rows);
+    backend.linear_forward(input, outputs_of(tensors.qkv, 0, width), held.query, rows);
+    backend.linear_forward(input, outputs_of(tensors.qkv, width, 2 * width), now, rows);
     const kernels::AttentionBatch call = attention_call(config);
     backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, offsets.data()},
                         {{held.query, width}, {cache, 2 * width}, {cache + width, 2 * width}},
                         {held.context, width});
-    join(held.context, tensors.output, rows);
+    join(held.context, tensors.output, tensors.norm, rows);
   }
 
   void cross_attention(const CrossAttentionTensors& tensors, Values cache,
                        std::span<const std::int32_t> sources) {
     kernels::Backend& backend = model.backend();
     const Index rows = static_cast<Index>(sources.size()), width = config.hidden_size;
-    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
-    backend.linear_forward(held.norm, tensors.query, held.query, rows);
+    backend.linear_forward(branch_input(tensors.norm, rows), tensors.query, held.query, rows);
     const Batch& batch = model.decoder_view().batch;
     for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
       while (end < sources.size() && sources[end] == sources[first]) ++end;
@@ -141,14 +168,14 @@ struct DecoderSteps::Impl {
                                 {{held.query + row, width}, {keys, 2 * width}, {keys + width, 2 * width}},
                                 {held.context + row, width}, nullptr);
     }
-    join(held.context, tensors.output, rows);
+    join(held.context, tensors.output, tensors.norm, rows);
   }
 
   void feed_forward(const FeedForwardTensors& tensors, Index rows) {
     kernels::Backend& backend = model.backend();
-    backend.layernorm_forward(held.state, tensors.norm, held.norm, {}, rows);
-    backend.linear_activation_forward(held.norm, tensors.inner, config.activation, nullptr, held.inner, rows);
-    join(held.inner, tensors.output, rows);
+    backend.linear_activation_forward(branch_input(tensors.norm, rows), tensors.inner, config.activation,
+                                      nullptr, held.inner, rows);
+    join(held.inner, tensors.output, tensors.norm, rows);
   }
 
   Model& model;
@@ -203,16 +230,14 @@ std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
   }
   of.stage(tokens, parents);
   kernels::Backend& backend = view.backend;
-  backend.embedding_forward({of.held.ids, nullptr, of.held.positions, rows},
-                            embedding_tables(of.config, view.tensors.embeddings), of.held.state);
+  of.embed(view.tensors.embeddings, rows);
   for (std::size_t layer = 0; layer < view.tensors.layers.size(); ++layer) {
     const DecoderLayerTensors& tensors = view.tensors.layers[layer];
     of.self_attention(tensors.attention, of.held.written[layer], rows);
     of.cross_attention(tensors.cross_attention, of.held.sources[layer], sources);
     of.feed_forward(tensors.feed_forward, rows);
   }
-  backend.layernorm_forward(of.held.state, view.tensors.final_norm, of.held.norm, {}, rows);
-  backend.linear_forward(of.held.norm, view.tensors.output, of.held.logits, rows);
+  backend.linear_forward(of.last_state(view.tensors, rows), view.tensors.output, of.held.logits, rows);
   ++of.written;
   const auto count = static_cast<std::size_t>(rows * of.config.vocab_size);
   if (backend.in_host_memory()) return {of.held.logits, count};

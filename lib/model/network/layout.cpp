@@ -52,14 +52,17 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     declare(name + ".weight", {c}, Init::ones, false);
     declare(name + ".bias", {c}, Init::zeros, false);
   };
-  const auto attention = [&](const std::string& prefix) {
-    for (const char* name : {"query", "key", "value"}) weight(prefix + "self." + name, c, c);
+  const auto attention_as = [&](const std::string& projections, const std::string& output) {
+    for (const char* name : {"query", "key", "value"}) weight(projections + name, c, c);
     if (config.use_bias) {
-      for (const char* name : {"query", "key", "value"}) bias(prefix + "self." + name, c);
+      for (const char* name : {"query", "key", "value"}) bias(projections + name, c);
     }
-    weight(prefix + "output.dense", c, c);
-    if (config.output_bias) bias(prefix + "output.dense", c);
-    layernorm(prefix + "output.LayerNorm");
+    weight(output + "dense", c, c);
+    if (config.output_bias) bias(output + "dense", c);
+    layernorm(output + "LayerNorm");
+  };
+  const auto attention = [&](const std::string& prefix) {
+    attention_as(prefix + "self.", prefix + "output.");
   };
   const auto feed_forward = [&](const std::string& prefix, std::int64_t inner) {
     linear(prefix + "intermediate.dense", inner, c);
@@ -105,9 +108,15 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear("answer_scores.token", static_cast<std::int64_t>(config.token_scores.size()), c);
     if (config.num_labels > 0) linear("answer_scores.type", config.num_labels, c);
   }
-  if (config.has_decoder()) {  // names of our own, in BERT's manner; lib/model/folder/pegasus.h has theirs
+  if (config.is_coupled()) {  // names of the published code, in BERT's manner
+    for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("bert.encoder.layer.{}.attention.", layer);
+      attention_as(prefix + "encdec.", prefix + "encdec_output.");
+    }
+  } else if (config.has_decoder()) {  // names of our own; lib/model/folder/pegasus.h has transformers'
     if (config.position_type == PositionType::absolute)
       weight("decoder.embeddings.position_embeddings", config.max_position_embeddings, c);
+    if (config.embedding_norm != EmbeddingNorm::none) layernorm("decoder.embeddings.LayerNorm");
     for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
       const std::string prefix = fmt::format("decoder.layer.{}.", layer);
       attention(prefix + "attention.");
@@ -130,6 +139,10 @@ const TensorSpec* ParameterLayout::find(const std::string& name) const {
     if (spec.name == name) return &spec;
   }
   return nullptr;
+}
+
+bool is_decoder_tensor(const std::string& name) {
+  return name.starts_with("decoder.") || name.find(".attention.encdec") != std::string::npos;
 }
 
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,

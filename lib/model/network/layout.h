@@ -46,6 +46,10 @@ class ParameterLayout {
   std::int64_t depth_ = 0;  // of what is declared next
 };
 
+// Whether a name of a layout is of what a decoder has for itself: not the word table, and of a coupled model
+// cross-attention alone.
+bool is_decoder_tensor(const std::string& name);
+
 // Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the
 // pad row of the word table 0. Element i of tensor j is a function of (seed, tensor name, i).
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,

@@ -22,17 +22,20 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   // Query, key and value, of which the first begins at output `first` and there are `count`.
   const auto projections = [&](const std::string& prefix, kernels::Index first, kernels::Index count) {
     const kernels::Index c = config.hidden_size;
-    float* const bias = config.use_bias ? tensor(prefix + "self.query.bias") + first * c : nullptr;
-    return LinearTensors{tensor(prefix + "self.query.weight") + first * c * c, bias, c, count * c};
+    float* const bias = config.use_bias ? tensor(prefix + "query.bias") + first * c : nullptr;
+    return LinearTensors{tensor(prefix + "query.weight") + first * c * c, bias, c, count * c};
   };
   const auto attention_output = [&](const std::string& prefix) {
-    float* const bias = config.output_bias ? tensor(prefix + "output.dense.bias") : nullptr;
-    return LinearTensors{tensor(prefix + "output.dense.weight"), bias, config.hidden_size,
-                         config.hidden_size};
+    float* const bias = config.output_bias ? tensor(prefix + "dense.bias") : nullptr;
+    return LinearTensors{tensor(prefix + "dense.weight"), bias, config.hidden_size, config.hidden_size};
   };
   const auto attention = [&](const std::string& prefix) {
-    return AttentionTensors{projections(prefix, 0, 3), attention_output(prefix),
+    return AttentionTensors{projections(prefix + "self.", 0, 3), attention_output(prefix + "output."),
                             norm(prefix + "output.LayerNorm")};
+  };
+  const auto cross_attention = [&](const std::string& queries, const std::string& output) {
+    return CrossAttentionTensors{projections(queries, 0, 1), projections(queries, 1, 2),
+                                 attention_output(output), norm(output + "LayerNorm")};
   };
   const auto feed_forward = [&](const std::string& prefix) {
     return FeedForwardTensors{linear(prefix + "intermediate.dense"), linear(prefix + "output.dense"),
@@ -73,18 +76,28 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     tensors.answers.token = linear("answer_scores.token");
     if (config.num_labels > 0) tensors.answers.type = linear("answer_scores.type");
   }
-  if (config.has_decoder()) {
+  if (config.is_coupled()) {
+    DecoderTensors& of = tensors.decoder;
+    of.embeddings = tensors.embeddings;
+    for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
+      const std::string prefix = fmt::format("bert.encoder.layer.{}.attention.", layer);
+      const LayerTensors& shared = tensors.layers.at(static_cast<std::size_t>(layer));
+      of.layers.push_back({shared.attention, cross_attention(prefix + "encdec.", prefix + "encdec_output."),
+                           shared.feed_forward});
+    }
+    of.output = {tensors.embeddings.word, nullptr, config.hidden_size, config.vocab_size};
+  } else if (config.has_decoder()) {
     DecoderTensors& of = tensors.decoder;
     of.embeddings.word = tensors.embeddings.word;
+    if (config.embedding_norm != EmbeddingNorm::none)
+      of.embeddings.norm = norm("decoder.embeddings.LayerNorm");
     if (config.position_type == PositionType::absolute)
       of.embeddings.position = tensor("decoder.embeddings.position_embeddings.weight");
     for (std::int64_t layer = 0; layer < config.decoder.num_hidden_layers; ++layer) {
       const std::string prefix = fmt::format("decoder.layer.{}.", layer);
       const std::string cross = prefix + "crossattention.";
       of.layers.push_back({attention(prefix + "attention."),
-                           {projections(cross, 0, 1), projections(cross, 1, 2), attention_output(cross),
-                            norm(cross + "output.LayerNorm")},
-                           feed_forward(prefix)});
+                           cross_attention(cross + "self.", cross + "output."), feed_forward(prefix)});
     }
     if (config.has_final_norm()) of.final_norm = norm("decoder.LayerNorm");
     of.output = {tensors.embeddings.word, tensor("final_logits_bias"), config.hidden_size, config.vocab_size};

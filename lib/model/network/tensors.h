@@ -75,10 +75,12 @@ struct DecoderLayerTensors {
 };
 
 struct DecoderTensors {
-  EmbeddingTensors embeddings;  // the encoder's word table, positions of its own
+  // The encoder's word table, positions and a LayerNorm of its own; in a coupled model all is the encoder's,
+  // and so are attention and feed_forward of each layer: among gradients those of both uses add up.
+  EmbeddingTensors embeddings;
   std::vector<DecoderLayerTensors> layers;
   NormTensors final_norm;  // null without one
-  LinearTensors output;    // [V, C]: the word table; its bias has no gradient
+  LinearTensors output;    // [V, C]: the word table; its bias, where it has one, has no gradient
 };
 
 struct MaskedHeadTensors {

@@ -82,10 +82,25 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: start_token_id {} of the decoder is no piece of {}", where,
                        decoder.start_token_id, config.vocab_size));
   }
-  if (!is_huggingface_architecture(config)) {
-    throw_bad_input(where + ": a decoder on an encoder of another kind than BigBird-Pegasus's",
-                    "that one is pre-LN with a final LayerNorm, learned positions, no token types and no "
-                    "LayerNorm of the embeddings");
+  if (config.position_type != PositionType::absolute) {
+    throw_bad_input(where + ": a decoder on an encoder with rotary positions",
+                    "decoders have a table of positions: take an encoder that has one too");
+  }
+  if (!decoder.coupled) return;
+  if (config.norm_type != NormType::postnorm || config.embedding_norm != EmbeddingNorm::after_dropout ||
+      config.type_vocab_size > 0) {
+    throw_bad_input(where + ": a decoder coupled to an encoder of another kind than the published code's",
+                    "that one is post-LN, with a LayerNorm of the embeddings after dropout and without token "
+                    "types");
+  }
+  if (decoder.num_hidden_layers != config.num_hidden_layers ||
+      decoder.num_attention_heads != config.num_attention_heads ||
+      decoder.intermediate_size != config.intermediate_size) {
+    reject(
+        fmt::format("{}: a coupled decoder of {} layers, {} heads and inner width {}, not the encoder's "
+                    "{}, {} and {}",
+                    where, decoder.num_hidden_layers, decoder.num_attention_heads, decoder.intermediate_size,
+                    config.num_hidden_layers, config.num_attention_heads, config.intermediate_size));
   }
 }
 

@@ -16,15 +16,24 @@ std::vector<std::int32_t> pieces_of(const Tokenizer& tokenizer, std::string_view
 
 }  // namespace
 
+PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool line_marks) {
+  PairEncoding encoding;
+  encoding.length = length;
+  encoding.document_end = !config.is_coupled();
+  encoding.line_marks = line_marks && !config.is_coupled();
+  encoding.end = static_cast<std::int32_t>(config.eos_token_id);
+  return encoding;
+}
+
 EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
                                 const PairEncoding& encoding) {
   EncodedDocument document;
   document.ids = pieces_of(tokenizer, text, encoding.line_marks);
   document.blank = document.ids.empty();
-  const auto room = static_cast<std::size_t>(encoding.length - 1);
+  const auto room = static_cast<std::size_t>(encoding.length - (encoding.document_end ? 1 : 0));
   document.cut = document.ids.size() > room;
   if (document.cut) document.ids.resize(room);
-  document.ids.push_back(encoding.end);
+  if (encoding.document_end) document.ids.push_back(encoding.end);
   return document;
 }
 

@@ -6,19 +6,25 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/model/config.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 
 struct PairEncoding {
   std::int64_t length = 0;         // most tokens of a document, its end included
+  bool document_end = true;        // a document has an end; the published code's have none
   std::int64_t target_length = 0;  // of a summary
   bool line_marks = true;          // newlines are "<n>" for the model (line_marks.h); else they are blanks
   std::int32_t end = 1;
 };
 
+// What a model reads: the published code gives its coupled one documents without an end, and blanks for
+// newlines; all others read as transformers' BigBird-Pegasus does, newlines as asked for.
+PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool line_marks);
+
 struct EncodedDocument {
-  std::vector<std::int32_t> ids;  // with the end behind it
+  std::vector<std::int32_t> ids;  // with the end behind it, where it has one
   bool cut = false;               // it was longer, and lost tokens at its end
   bool blank = false;             // it has no token
 };

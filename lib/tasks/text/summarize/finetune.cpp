@@ -91,15 +91,18 @@ std::string identity_of(const std::vector<EncodedPair>& pairs) {
 ModelCard describe_summarizer(const SummaryFinetuneOptions& options, const ModelConfig& config,
                               const Schedule& schedule, const EncodedPairs& train,
                               const PairEncoding& encoding, const kernels::Backend& backend) {
-  ModelCard card = finetune_card(options, config, schedule, backend, "BigBird-Pegasus, fine-tuned by bigbird",
+  ModelCard card = finetune_card(options, config, schedule, backend,
+                                 is_huggingface_architecture(config)
+                                     ? "BigBird-Pegasus, fine-tuned by bigbird"
+                                     : "BigBird encoder and decoder, fine-tuned by bigbird",
                                  {"summarization"},
                                  {{"documents with summaries", std::to_string(train.pairs.size())},
                                   {"most tokens of a document, of a summary",
                                    fmt::format("{}, {}", encoding.length, encoding.target_length)},
                                   {"newlines", encoding.line_marks ? "\"<n>\"" : "blanks"}});
-  card.use = fmt::format(
-      "Use: `bigbird text summarize predict -m FOLDER documents.jsonl{}`, or transformers' generate().\n",
-      encoding.line_marks ? "" : " --newlines-are-blanks");
+  card.use = fmt::format("Use: `bigbird text summarize predict -m FOLDER documents.jsonl{}`{}.\n",
+                         encoding.line_marks || config.is_coupled() ? "" : " --newlines-are-blanks",
+                         is_huggingface_architecture(config) ? ", or transformers' generate()" : "");
   return card;
 }
 
@@ -144,7 +147,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
   if (!stored.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.init, name_of(stored.head)),
-        "take a BigBird-Pegasus folder");
+        "take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`");
   }
   const std::int64_t most = stored.max_position_embeddings;
   if (options.length != 0 && (options.length < 2 || options.length > most))
@@ -152,11 +155,9 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
         fmt::format("`length` {}: must lie between 2 and the model's {} positions", options.length, most));
   if (options.target_length < 2)
     throw_usage(fmt::format("`target_length` {}: must be at least 2", options.target_length));
-  PairEncoding encoding;
-  encoding.length = options.length != 0 ? options.length : most;
+  PairEncoding encoding =
+      pair_encoding(stored, options.length != 0 ? options.length : most, options.line_marks);
   encoding.target_length = std::min(options.target_length, most);
-  encoding.line_marks = options.line_marks;
-  encoding.end = static_cast<std::int32_t>(stored.eos_token_id);
 
   const EncodedPairs train = read_pairs(options.train, options.pairs, init.tokenizer(), encoding);
   EncodedPairs valid;

@@ -44,7 +44,7 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
   if (!config.has_decoder()) {
     throw_bad_input(
         fmt::format("{}: the model has no decoder, its head is {}", options.model, name_of(config.head)),
-        "take a BigBird-Pegasus folder");
+        "take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`");
   }
   folder_.require(Alphabet::text);
   length_ = options.length > 0 ? options.length : config.max_position_embeddings;
@@ -52,6 +52,7 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
     throw_usage(fmt::format("`length` {}: {} takes 2 to {} tokens", length_, options.model,
                             config.max_position_embeddings));
   }
+  encoding_ = pair_encoding(config, length_, options.line_marks);
   search_ = generation_defaults(options.model, config);
 }
 
@@ -94,11 +95,7 @@ void Summarizer::prepare() {
 }
 
 EncodedDocument Summarizer::encode(std::string_view text) const {
-  PairEncoding encoding;
-  encoding.length = length_;
-  encoding.line_marks = options_.line_marks;
-  encoding.end = static_cast<std::int32_t>(folder_.config().eos_token_id);
-  return encode_document(folder_.tokenizer(), text, encoding);
+  return encode_document(folder_.tokenizer(), text, encoding_);
 }
 
 void Summarizer::add(EncodedDocument document, std::function<void(const WrittenSummary&)> done) {
@@ -116,7 +113,7 @@ WrittenSummary Summarizer::written(const FoundSequence& found) const {
   summary.score = found.score;
   summary.ended = !found.tokens.empty() && found.tokens.back() == search_.end;
   const std::string text = text_of_pieces(folder_.tokenizer(), found.tokens);
-  summary.text = options_.line_marks ? without_line_marks(text) : text;
+  summary.text = encoding_.line_marks ? without_line_marks(text) : text;
   return summary;
 }
 

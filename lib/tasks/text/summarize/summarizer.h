@@ -41,7 +41,7 @@ class Summarizer {
 
   const ModelFolder& folder() const { return folder_; }
   std::int64_t length() const { return length_; }
-  bool line_marks() const { return options_.line_marks; }
+  bool line_marks() const { return encoding_.line_marks; }
   // The folder's; to be changed before the first add().
   SearchOptions& search() { return search_; }
   // What prepare() will take, row by row: the model, and the decoder's caches for such a search.
@@ -71,6 +71,7 @@ class Summarizer {
   SummarizerOptions options_;
   kernels::Backend& backend_;
   std::int64_t length_ = 0;
+  PairEncoding encoding_;
   SearchOptions search_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<DecoderSteps> steps_;

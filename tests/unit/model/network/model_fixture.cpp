@@ -43,6 +43,25 @@ ModelConfig tiny_decoder_config() {
   return config;
 }
 
+ModelConfig tiny_coupled_config() {
+  ModelConfig config = tiny_config();
+  config.type_vocab_size = 0;
+  config.head = HeadType::generation;
+  config.eos_token_id = 1;
+  config.bos_token_id = 2;
+  config.decoder = {
+      .num_hidden_layers = 2, .num_attention_heads = 2, .intermediate_size = 40, .coupled = true};
+  return config;
+}
+
+ModelConfig tiny_own_decoder_config() {
+  ModelConfig config = tiny_config();
+  config.head = HeadType::generation;
+  config.decoder = {
+      .num_hidden_layers = 3, .num_attention_heads = 3, .intermediate_size = 28, .start_token_id = 2};
+  return config;
+}
+
 void add_answer_scores(ModelConfig& config) {
   config.token_scores = {{"start", true}, {"sentence", false}, {"end", true}};
   config.label_names = {"span", "yes", "no"};
@@ -199,6 +218,34 @@ reference::Sequences reference_sequences(const ModelConfig& config, const Batch&
   return result;
 }
 
+reference::EncoderDecoderConfig reference_decoder_config(const ModelConfig& config) {
+  return {reference_config(config), static_cast<std::size_t>(config.decoder.num_hidden_layers),
+          static_cast<std::size_t>(config.decoder.num_attention_heads), config.decoder.coupled};
+}
+
+reference::DecoderTargets reference_decoder_targets(const Batch& batch) {
+  reference::DecoderTargets result;
+  for (std::size_t s = 0; s < batch.targets.lengths.size(); ++s) {
+    const auto first = batch.targets.token_offsets[s], end = first + batch.targets.lengths[s];
+    const auto append = [&](const std::vector<std::int32_t>& from, auto& to) {
+      to.insert(to.end(), from.begin() + first, from.begin() + end);
+    };
+    append(batch.targets.ids, result.ids);
+    append(batch.targets.labels, result.labels);
+    result.lengths.push_back(static_cast<std::size_t>(batch.targets.lengths[s]));
+  }
+  return result;
+}
+
+std::vector<float> target_rows(const std::vector<float>& all, const Batch& batch, std::int64_t width) {
+  std::vector<float> rows;
+  for (std::size_t s = 0; s < batch.targets.lengths.size(); ++s) {
+    const auto first = all.begin() + batch.targets.token_offsets[s] * width;
+    rows.insert(rows.end(), first, first + batch.targets.lengths[s] * width);
+  }
+  return rows;
+}
+
 std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<TokenScore>& scores,
                                                            const std::vector<TokenTargets>& targets) {
   std::vector<reference::TokenScoreLabels> all;
@@ -216,8 +263,7 @@ std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<Tok
   return all;
 }
 
-void expect_gradients(const Model& model, const reference::Parameters& expected) {
-  constexpr double tolerance = 1e-4;
+void expect_gradients(const Model& model, const reference::Parameters& expected, double tolerance) {
   const std::vector<float> actual = model.host_gradients();
   double largest = 0.0;
   for (const auto& entry : expected) largest = std::max(largest, largest_magnitude(entry.second));

@@ -8,6 +8,7 @@
 
 #include "kernels/backend.h"
 #include "lib/model/network/model.h"
+#include "reference/decoder.h"
 #include "reference/encoder.h"
 
 namespace bigbird::testing {
@@ -21,6 +22,11 @@ void add_answer_scores(ModelConfig& config);
 
 // tiny_config() with a decoder of three layers and three heads, in the form that a decoder asks for.
 ModelConfig tiny_decoder_config();
+
+// The same in the form of the published code's coupled model, and a post-LN encoder with token types that has
+// a decoder of its own.
+ModelConfig tiny_coupled_config();
+ModelConfig tiny_own_decoder_config();
 
 // Weights, biases and LayerNorm parameters all away from their initial values, so that every term counts.
 std::vector<float> random_parameters(const ModelConfig& config, std::uint64_t seed);
@@ -43,16 +49,22 @@ std::unique_ptr<Model> make_model(kernels::Backend& backend, const ModelConfig& 
 reference::EncoderConfig reference_config(const ModelConfig& config);
 reference::Parameters reference_parameters(const ModelConfig& config, const std::vector<float>& parameters);
 reference::Sequences reference_sequences(const ModelConfig& config, const Batch& batch);
+// Of the targets of a batch, without their padding.
+reference::EncoderDecoderConfig reference_decoder_config(const ModelConfig& config);
+reference::DecoderTargets reference_decoder_targets(const Batch& batch);
+// The rows of a matrix of all targets [T', width] that are no padding.
+std::vector<float> target_rows(const std::vector<float>& all, const Batch& batch, std::int64_t width);
+
 std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<TokenScore>& scores,
                                                            const std::vector<TokenTargets>& targets);
 
 // Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
 double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);
-// Every parameter gradient of the model within 1e-4 of its tensor's largest magnitude. In exact arithmetic
+// Every parameter gradient of the model within `tolerance` of its tensor's largest magnitude. In exact arithmetic
 // the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of the last
 // two biases of question answering: both sides hold rounding noise of the tensors around them, which is
 // measured against the largest gradient; other small tensors against a thousandth of that.
-void expect_gradients(const Model& model, const reference::Parameters& expected);
+void expect_gradients(const Model& model, const reference::Parameters& expected, double tolerance = 1e-4);
 
 double largest_magnitude(const std::vector<double>& values);
 

@@ -16,10 +16,19 @@ namespace {
 
 using namespace testing;
 
-class Decoder : public ::testing::Test {
+// The kinds of decoders.
+enum class Kind { pegasus, own, coupled };
+
+ModelConfig config_of_kind(Kind kind) {
+  return kind == Kind::pegasus ? tiny_decoder_config()
+         : kind == Kind::own   ? tiny_own_decoder_config()
+                               : tiny_coupled_config();
+}
+
+class Decoder : public ::testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<kernels::Backend> backend = kernels::make_cpu_backend();
-  const ModelConfig config = tiny_decoder_config();
+  const ModelConfig config = config_of_kind(GetParam());
   const std::vector<float> parameters = random_parameters(config, 61);
   const std::vector<std::int64_t> lengths{33, 5, 64, 50};
 };
@@ -31,7 +40,7 @@ std::vector<float> rows_of(const std::vector<float>& all, const Batch& batch, st
   return {first, first + batch.targets.lengths[s] * width};
 }
 
-TEST_F(Decoder, NeighboursInTheBatchDoNotChangeASequence) {
+TEST_P(Decoder, NeighboursInTheBatchDoNotChangeASequence) {
   const Batch together = random_batch(config, lengths, 62);
   const auto model = make_model(*backend, config, together, {}, parameters);
   model->forward(together, {});
@@ -45,7 +54,7 @@ TEST_F(Decoder, NeighboursInTheBatchDoNotChangeASequence) {
   }
 }
 
-TEST_F(Decoder, ARowSeesWhatIsBeforeItAndTheSourceOnly) {
+TEST_P(Decoder, ARowSeesWhatIsBeforeItAndTheSourceOnly) {
   Batch batch = random_batch(config, {33}, 63);
   const auto model = make_model(*backend, config, batch, {}, parameters);
   model->forward(batch, {});
@@ -66,7 +75,7 @@ TEST_F(Decoder, ARowSeesWhatIsBeforeItAndTheSourceOnly) {
   EXPECT_NE(model->target_logits()[0], after[0]) << "the source is not read";
 }
 
-TEST_F(Decoder, WithoutTargetsTheEncoderRunsAlone) {
+TEST_P(Decoder, WithoutTargetsTheEncoderRunsAlone) {
   Batch batch = random_batch(config, {33, 50}, 64);
   const auto model = make_model(*backend, config, batch, {}, parameters);
   model->forward(batch, {});
@@ -79,7 +88,7 @@ TEST_F(Decoder, WithoutTargetsTheEncoderRunsAlone) {
 
 // Three rows of the first source that go on from one another, one of the second: each step's logits are those
 // of the whole text at once.
-TEST_F(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
+TEST_P(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
   const Batch given = random_batch(config, {33, 50}, 65);
   Batch sources = given;
   sources.targets = {};
@@ -109,8 +118,11 @@ TEST_F(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
       for (std::size_t row = 0; row < 4; ++row) {
         Batch whole;
         const auto source = static_cast<std::size_t>(source_of[row]);
-        const auto first = sources.ids.begin() + sources.token_offsets[source];
-        whole.append({first, first + sources.lengths[source]}, {}, config.block_size, 0);
+        const auto of_source = [&](const std::vector<std::int32_t>& all) {
+          const auto first = all.begin() + sources.token_offsets[source];
+          return std::vector<std::int32_t>(first, first + sources.lengths[source]);
+        };
+        whole.append(of_source(sources.ids), of_source(sources.types), config.block_size, 0);
         whole.targets.append(texts[row], {}, config.block_size, 0);
         Model alone(*backend, config, limits, {});
         alone.set_parameters(parameters);
@@ -127,7 +139,7 @@ TEST_F(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
   }
 }
 
-TEST_F(Decoder, DecoderMasksAreOthersThanTheEncoders) {
+TEST_P(Decoder, DecoderMasksAreOthersThanTheEncoders) {
   const Batch batch = random_batch(config, {33}, 70);
   const std::vector<std::vector<AttentionRun>> runs;
   DecoderPlans plans(config.decoder.num_attention_heads);
@@ -145,7 +157,7 @@ TEST_F(Decoder, DecoderMasksAreOthersThanTheEncoders) {
   EXPECT_EQ(sites.size(), 12u);
 }
 
-TEST_F(Decoder, StepsRefuseWhatTheyWereNotMadeFor) {
+TEST_P(Decoder, StepsRefuseWhatTheyWereNotMadeFor) {
   const Batch batch = random_batch(config, {33}, 66);
   const auto model = make_model(*backend, config, batch, {}, parameters);
   model->forward(batch, {});
@@ -161,18 +173,19 @@ TEST_F(Decoder, StepsRefuseWhatTheyWereNotMadeFor) {
   EXPECT_THROW(DecoderSteps(*other, {.source_tokens = 8, .rows = 1, .length = 4}), Error);
 }
 
-TEST_F(Decoder, MemoryIsPlannedAndTheCachesAreRowsOfTheirOwn) {
+TEST_P(Decoder, MemoryIsPlannedAndTheCachesAreRowsOfTheirOwn) {
   const DecoderLimits limits{.source_tokens = 3072, .rows = 5, .length = 256};
   std::size_t sources = 0, written = 0;
   for (const MemoryRow& row : plan_decoder_memory(config, limits, *backend)) {
     if (row.what == "keys and values of the sources") sources = row.bytes;
     if (row.what == "keys and values of what is written") written = row.bytes;
   }
-  EXPECT_EQ(sources, 3u * 3072 * 2 * 24 * sizeof(float));
-  EXPECT_EQ(written, 3u * 5 * 256 * 2 * 24 * sizeof(float));
+  const auto layers = static_cast<std::size_t>(config.decoder.num_hidden_layers);
+  EXPECT_EQ(sources, layers * 3072 * 2 * 24 * sizeof(float));
+  EXPECT_EQ(written, layers * 5 * 256 * 2 * 24 * sizeof(float));
 }
 
-TEST_F(Decoder, TargetsThatDoNotFitAreRefused) {
+TEST_P(Decoder, TargetsThatDoNotFitAreRefused) {
   const Batch batch = random_batch(config, {33, 50}, 69);
   const auto model = make_model(*backend, config, batch, {}, parameters);
   const auto refused = [&](const auto& change) {
@@ -187,10 +200,20 @@ TEST_F(Decoder, TargetsThatDoNotFitAreRefused) {
   refused([](TargetTokens& targets) { targets.append({1, 2}, {1, 2}, 4, 0); });
 }
 
-TEST_F(Decoder, ConfigsThatCannotBeAreRefused) {
+TEST_P(Decoder, ItsConfigIsAccepted) {
   validate(config, "here");
-  const auto message = [&](const auto& change) {
-    ModelConfig changed = config;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Decoder, ::testing::Values(Kind::pegasus, Kind::own, Kind::coupled),
+                         [](const ::testing::TestParamInfo<Kind>& test) {
+                           return test.param == Kind::pegasus ? "Pegasus"
+                                  : test.param == Kind::own   ? "Own"
+                                                              : "Coupled";
+                         });
+
+TEST(DecoderConfigs, ThatCannotBeAreRefused) {
+  const auto message = [&](const auto& change, Kind kind = Kind::pegasus) {
+    ModelConfig changed = config_of_kind(kind);
     change(changed);
     try {
       validate(changed, "here");
@@ -205,8 +228,17 @@ TEST_F(Decoder, ConfigsThatCannotBeAreRefused) {
             "here: hidden_size 24 is not a multiple of the decoder's num_attention_heads 5");
   EXPECT_EQ(message([](ModelConfig& c) { c.decoder.start_token_id = 37; }),
             "here: start_token_id 37 of the decoder is no piece of 37");
-  EXPECT_EQ(message([](ModelConfig& c) { c.norm_type = NormType::postnorm; }),
-            "here: a decoder on an encoder of another kind than BigBird-Pegasus's");
+  EXPECT_EQ(message([](ModelConfig& c) {
+              c.position_type = PositionType::rotary;
+              c.rotary_dim = 4;
+            }),
+            "here: a decoder on an encoder with rotary positions");
+  const std::string not_the_kind =
+      "here: a decoder coupled to an encoder of another kind than the published code's";
+  EXPECT_EQ(message([](ModelConfig& c) { c.type_vocab_size = 2; }, Kind::coupled), not_the_kind);
+  EXPECT_EQ(message([](ModelConfig& c) { c.norm_type = NormType::prenorm; }, Kind::coupled), not_the_kind);
+  EXPECT_EQ(message([](ModelConfig& c) { c.decoder.num_hidden_layers = 1; }, Kind::coupled),
+            "here: a coupled decoder of 1 layers, 2 heads and inner width 40, not the encoder's 2, 2 and 40");
 }
 
 }  // namespace

@@ -17,12 +17,14 @@ using namespace testing;
 // Sequences short enough for full attention beside long ones, so that every dropout site is met.
 const std::vector<std::int64_t> mixed_lengths{12, 45, 20, 7, 64};
 
-// gena: pre-LN with BERT's LayerNorm of the embeddings, rotary positions and gelu in its erf form.
-enum class Body { postnorm, prenorm, gena };
+// gena: pre-LN with BERT's LayerNorm of the embeddings, rotary positions and gelu in its erf form. coupled: a
+// post-LN encoder that is its own decoder.
+enum class Body { postnorm, prenorm, gena, coupled };
 
 ModelConfig dropout_config(Body body, HeadType head) {
   ModelConfig config = head == HeadType::generation ? tiny_decoder_config() : tiny_config();
-  config.norm_type = body == Body::postnorm ? NormType::postnorm : NormType::prenorm;
+  if (body == Body::coupled) config = tiny_coupled_config();
+  config.norm_type = body == Body::postnorm || body == Body::coupled ? NormType::postnorm : NormType::prenorm;
   config.embedding_norm = usual_embedding_norm(config.norm_type);
   if (body == Body::gena) {
     config.embedding_norm = EmbeddingNorm::before_dropout;
@@ -116,7 +118,11 @@ std::string body_and_head(const ::testing::TestParamInfo<std::tuple<Body, HeadTy
   const Body body = std::get<0>(test.param);
   std::string head = name_of(std::get<1>(test.param));
   std::replace(head.begin(), head.end(), '-', '_');
-  return (body == Body::postnorm ? "PostNorm_" : body == Body::prenorm ? "PreNorm_" : "Gena_") + head;
+  return (body == Body::postnorm  ? "PostNorm_"
+          : body == Body::prenorm ? "PreNorm_"
+          : body == Body::coupled ? "Coupled_"
+                                  : "Gena_") +
+         head;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryBodyAndHead,
@@ -125,9 +131,11 @@ INSTANTIATE_TEST_SUITE_P(All, EveryBodyAndHead,
                                                               HeadType::question_answering,
                                                               HeadType::structured_answers)),
                          body_and_head);
-// A decoder stands on a pre-LN encoder alone.
+// A decoder has a table of positions.
 INSTANTIATE_TEST_SUITE_P(Decoder, EveryBodyAndHead,
-                         ::testing::Values(std::tuple(Body::prenorm, HeadType::generation)), body_and_head);
+                         ::testing::Combine(::testing::Values(Body::postnorm, Body::prenorm, Body::coupled),
+                                            ::testing::Values(HeadType::generation)),
+                         body_and_head);
 
 // In the state after the embeddings dropped elements are zeros, unless a LayerNorm has moved them.
 TEST_F(ModelBehaviour, DropoutOfTheEmbeddingsStandsWhereTheConfigSays) {
