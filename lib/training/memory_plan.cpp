@@ -102,6 +102,24 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   return memory;
 }
 
+TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
+                                     const MemoryBefore& before) {
+  TrainingMemory memory;
+  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
+  process.rows.push_back({"program, as it stands", before.resident.anonymous});
+  process.rows.push_back({"mapped files (libraries)", before.resident.file});
+  if (before.device_limit > 0) {
+    MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
+    sum_up(device);
+    memory.places.push_back(std::move(device));
+  } else {
+    process.rows.insert(process.rows.end(), model.begin(), model.end());
+  }
+  sum_up(process);
+  memory.places.push_back(std::move(process));
+  return memory;
+}
+
 std::vector<std::string> memory_table(const MemoryPlan& plan) {
   std::vector<std::string> lines;
   lines.push_back(plan.where + " planned:");
