@@ -96,7 +96,11 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   } else {
     process.rows.insert(process.rows.end(), model.begin(), model.end());
   }
-  process.rows.push_back({"host copies while a checkpoint is written", (averages_weights ? 3 : 2) * arena});
+  // In the program's own memory a checkpoint is written from where the numbers are, but for the weights whose
+  // place their average takes.
+  const std::size_t copies = backend.in_host_memory() ? 0 : 2;
+  process.rows.push_back(
+      {"host copies while a checkpoint is written", (copies + (averages_weights ? 1 : 0)) * arena});
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;

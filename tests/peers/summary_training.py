@@ -83,7 +83,7 @@ def main():
         write_model(work / "model", arguments.vocabulary, SIZES[arguments.size], 3)
         with open(work / "data.jsonl", "w", encoding="utf-8") as rows:
             for i in range(8):
-                part = words[i * 2000:(i + 1) * 2000]
+                part = words[i * 3000:(i + 1) * 3000]
                 rows.write(json.dumps({"document": " ".join(part), "summary": " ".join(part[:400])}) + "\n")
         peer = [sys.executable, __file__, *(word for name in ("program", "vocabulary", "batch", "length", "target", "updates")
                                             for word in (f"--{name}", str(getattr(arguments, name)))),
