@@ -33,7 +33,7 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
   arguments.output_products = workspace_part(call, call.workspace.output_products);
   arguments.partial_keys = workspace_part(call, call.workspace.partial_keys);
   arguments.query_gradients = workspace_part(call, call.workspace.query_gradients);
-  for_head_size(batch, [&](auto head_size) {
+  for_head_size(batch.head_size, [&](auto head_size) {
     launch_attention_backward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
   });
 }
