@@ -25,8 +25,8 @@ inline const TopShape top_shapes[] = {{3, 1, 1},      {2, 5, 5},     {5, 64, 10}
                                       {3, 1003, 33},  {2, 128, 128}, {2, 5003, 128}, {1, 4097, 1},
                                       {2, 96103, 10}, {1, 96103, 64}};
 
-// Whole multiples of 1/64 between -8 and 8, which every element type holds: equal ones come often. The first
-// row is all equal, and the second rises, so that every number is the best so far.
+// Whole multiples of 1/64 between -8 and 8, of which equal ones come often. Of short rows the first is all
+// equal, and the second rises, so that every number is the best so far.
 inline std::vector<float> top_logits(const TopShape& shape) {
   std::mt19937 random(static_cast<std::uint32_t>(shape.columns));
   std::vector<float> logits;
