@@ -122,7 +122,8 @@ struct AttentionCall {
 
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp);
 // deterministic: the gradient of q in a pass of its own; otherwise it is added up atomically beside those of
-// k and v, which costs less work but has no fixed order.
+// k and v, which costs less work but has no fixed order. A decoder's attention (causal, or over keys of other
+// rows) is deterministic always.
 void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);

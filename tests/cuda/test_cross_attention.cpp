@@ -114,11 +114,7 @@ TEST_P(CrossAttentionOnDevice, EqualsTheDenseOracle) {
                                 [](float x) { return x == 0.0f; }));
       }
     }
-    // The gradient of q by atomic additions.
-    const std::vector<Floats> added = run(adding, p, given);
-    EXPECT_LT(relative_error(added[1], expected.dq), gradient_tolerance());
-    EXPECT_LT(relative_error(added[2], expected.dk), gradient_tolerance());
-    EXPECT_LT(relative_error(added[3], expected.dv), gradient_tolerance());
+    EXPECT_EQ(run(adding, p, given), got) << "another order of sums where none is asked for";
   }
 }
 
