@@ -1,10 +1,10 @@
 // Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): what the backend calls.
 // Plain C++.
 //
-// Semantics are those of Backend::attention_forward and attention_backward; T counts rows of queries where keys
-// are of other rows, and limits that cover a batch cover both. log_sum_exp is natural, [H, T] in
-// fp32; rows that see nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp)
-// is zero. Results of a sequence do not depend on what else is in the batch.
+// Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
+// counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
+// nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp) is zero. Results of
+// a sequence do not depend on what else is in the batch.
 #pragma once
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 // A block takes one piece of a query tile's list; each of its warps 16 or 32 query rows. Keys and values go
 // through a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries,
 // scores, sums and statistics stay in registers. A tile that holds padding gets a mask, as does that on the
-// diagonal of causal attention; later ones are hidden altogether and are left out. Pieces of cut lists leave unnormalised sums, which AttentionCombine
-// adds up in ascending order.
+// diagonal of causal attention; later ones are hidden altogether and are left out. Pieces of cut lists leave
+// unnormalised sums, which AttentionCombine adds up in ascending order.
 #pragma once
 
 #include <cmath>
@@ -248,8 +248,8 @@ struct AttentionForward {
     return thread.template shared<Element>((stage * 2 + 1) * KeyTile::bytes, KeyTile::elements);
   }
 
-  // Sums that start at minus infinity stay there: of keys from `valid` on, and of those behind `last` for this
-  // lane's upper row, behind last + 8 for its lower.
+  // Sums that start at minus infinity stay there: those of keys from `valid` on, and of keys behind `last`
+  // for this lane's upper row, behind last + 8 for its lower one.
   BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid, int last) {
     const int first = (thread.lane() & 3) * 2;
 #pragma unroll

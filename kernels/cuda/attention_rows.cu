@@ -1,6 +1,7 @@
-// Attention of single queries over rows that lists name, with the online softmax in powers of two: a block for
-// each query and head reads its rows once. As many threads as a row has pieces of 16 bytes share a row, and
-// groups of them take the rows of the list in turn; what the groups have is put together in a fixed order.
+// Attention of single queries over rows that lists name, with the online softmax in powers of two: a block
+// for each query and head reads its rows once. As many threads as a row has pieces of 16 bytes share a row,
+// and groups of them take the rows of the list in turn; what the groups have is put together in a fixed
+// order.
 #include "kernels/cuda/attention_rows.h"
 
 #include <math.h>

@@ -30,8 +30,9 @@ void append_list(const std::int32_t* blocks, Index count, Index tiles_per_block,
   }
 }
 
-// Lists of one direction: offsets [heads * blocks + 1] into other_blocks, for `blocks` of queries or keys. Lists longer than anywhere near the
-// mean are cut into pieces of at most `piece` tiles, or of more when the slots would not do.
+// Lists of one direction, of queries' blocks or of keys': offsets [heads * blocks + 1] into other_blocks.
+// Lists longer than anywhere near the mean are cut into pieces of at most `piece` tiles, or of more when the
+// slots would not do.
 AttentionLists make_lists(Index heads, Index blocks, const std::int32_t* offsets,
                           const std::int32_t* other_blocks, Index tiles_per_block, Index piece,
                           Index slots_per_head) {

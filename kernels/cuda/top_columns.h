@@ -1,5 +1,5 @@
-// The largest logits of every row with their log-softmax. Launcher of top_columns.cu, plain C++. Semantics are
-// those of the operation of the same name in kernels/backend.h.
+// The largest logits of every row with their log-softmax. Launcher of top_columns.cu, plain C++. Semantics
+// are those of the operation of the same name in kernels/backend.h.
 #pragma once
 
 #include "kernels/cuda/runtime.h"

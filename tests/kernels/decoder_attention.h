@@ -1,6 +1,6 @@
 // Problems of a decoder's attention, and what reference/attention_cross.h says of them: over keys of other
-// rows, and causal; ragged batches, lengths that are not multiples of the block, padding on both sides, dropout.
-// The backends' tests share them.
+// rows, and causal; ragged batches, lengths that are not multiples of the block, padding on both sides,
+// dropout. The backends' tests share them.
 #pragma once
 
 #include <atomic>

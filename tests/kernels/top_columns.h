@@ -1,5 +1,5 @@
-// Rows of logits to choose the largest from, and what reference/top_columns.h says of them. The backends' tests
-// share them.
+// Rows of logits to choose the largest from, and what reference/top_columns.h says of them. The backends'
+// tests share them.
 #pragma once
 
 #include <gtest/gtest.h>
