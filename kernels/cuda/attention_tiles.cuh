@@ -371,8 +371,8 @@ BIGBIRD_DEVICE int rows_below(int length, int tile, int tile_rows) {
   return left < 0 ? 0 : (left < tile_rows ? left : tile_rows);
 }
 
-// Which probabilities dropout keeps: philox.h dropout_keep at element
-// (head * T + query row) * (rows of keys) + key row.
+// Which probabilities dropout keeps: philox.h dropout_keep at element (head * T + query row) * (rows of keys)
+// + key row.
 struct ProbabilityDropout {
   const std::uint64_t* seed = nullptr;
   std::uint64_t site = 0;
