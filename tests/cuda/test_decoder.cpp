@@ -106,23 +106,25 @@ TEST_F(CudaDecoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
   const auto model = make_model(*backend, config, whole, {}, random_parameters(config, 67));
   model->forward(whole, {});
   const std::vector<float> all = model->target_logits();
-  DecoderSteps steps(*model, {.source_tokens = whole.tokens(), .rows = 2, .length = 11});
+  DecoderSteps steps(*model, {.source_tokens = whole.tokens(), .rows = 2, .length = 15});
   Batch sources = whole;
   sources.targets = {};
   model->forward(sources, {});
   steps.begin();
-  const std::vector<std::int32_t> rows{0, 1};
-  for (std::int64_t t = 0; t < *std::min_element(whole.targets.lengths.begin(), whole.targets.lengths.end());
-       ++t) {
-    std::vector<std::int32_t> tokens;
+  for (std::int64_t t = 0; t < whole.targets.lengths[1]; ++t) {
+    // The first source is done before the other.
+    const bool both = t < 3;
+    std::vector<std::int32_t> tokens, of, parents;
     std::vector<float> expected;
-    for (std::size_t s = 0; s < 2; ++s) {
+    for (std::size_t s = both ? 0 : 1; s < 2; ++s) {
       const std::int64_t row = whole.targets.token_offsets[s] + t;
       tokens.push_back(whole.targets.ids[static_cast<std::size_t>(row)]);
+      of.push_back(static_cast<std::int32_t>(s));
+      parents.push_back(t <= 3 ? static_cast<std::int32_t>(s) : 0);
       expected.insert(expected.end(), all.begin() + row * config.vocab_size,
                       all.begin() + (row + 1) * config.vocab_size);
     }
-    const std::span<const float> logits = steps.step(tokens, rows, rows);
+    const std::span<const float> logits = steps.step(tokens, parents, of);
     EXPECT_LT(largest_difference({logits.begin(), logits.end()}, expected), 2e-5) << "token " << t;
   }
 }
