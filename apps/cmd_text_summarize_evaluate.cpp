@@ -3,32 +3,71 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/search_options.h"
 #include "apps/summary_options.h"
 #include "apps/verbs.h"
+#include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/tasks/text/metrics/rouge.h"
 #include "lib/tasks/text/summarize/evaluate.h"
+#include "lib/tasks/text/summarize/predict.h"
+#include "lib/tasks/text/summarize/summarizer.h"
 
 namespace bigbird::apps {
+namespace {
+
+struct WrittenBy {
+  std::string digest;  // of the model
+  std::optional<std::uint64_t> seed;
+};
+
+WrittenBy write_summaries(const Verb& verb, const SearchOptionsOfVerb& search, const std::string& model,
+                          const SummaryEvaluationOptions& evaluation, const std::string& output) {
+  SummaryPredictionOptions prediction;
+  prediction.input = evaluation.data;
+  prediction.pairs = evaluation.pairs;
+  prediction.pairs.parts = SummaryParts::document;
+  prediction.output = output;
+  prediction.work.chunk = documents_of_a_chunk;
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  prediction.precision = backend->precision();
+  SummarizerOptions options = search.summarizer();
+  options.model = model;
+  Summarizer summarizer(options, *backend);
+  search.apply(verb, summarizer.search());
+  require_summarizer_memory(summarizer, *backend);
+  summarizer.prepare();
+  const SummaryTally tally = predict_summaries(prediction, summarizer);
+  say_tally(evaluation.data, tally, summarizer.length());
+  return {summarizer.folder().weights_digest(), seed_of(summarizer.search())};
+}
+
+}  // namespace
 
 int cmd_text_summarize_evaluate(int argc, char** argv) {
   Verb verb("text summarize evaluate",
-            "Score predicted summaries by ROUGE, as rouge_score does; JSON on stdout.",
+            "Score predicted summaries, or a model's, by ROUGE, as rouge_score does; JSON on stdout.",
             {"bigbird text summarize evaluate --data test.jsonl --predictions summaries.jsonl",
              "bigbird text summarize evaluate --data test.jsonl --predictions generated_predictions.txt "
              "--table scores.tsv -o rouge.json",
              "bigbird text summarize evaluate --data dev.jsonl --list-of-summaries --predictions lines.txt "
-             "--types rouge1,rougeL --no-stem"});
+             "--types rouge1,rougeL --no-stem",
+             "bigbird text summarize evaluate --data test.jsonl -m run/final --summaries summaries.jsonl"});
   SummaryEvaluationOptions options;
   SummaryDataOptions data;
-  std::string output = "-", table;
+  std::string output = "-", table, model, summaries;
+  SearchOptionsOfVerb search;
   bool no_stem = false;
   CLI::App& app = verb.app();
   app.add_option(
@@ -36,11 +75,21 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
          "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/")
       ->required()
       ->type_name("FILE");
+  CLI::Option* const predictions = app.add_option(
+      "--predictions", options.predictions,
+      "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
+  predictions->type_name("FILE");
+  CLI::Option* const model_option =
+      app.add_option("-m,--model", model,
+                     "Or: a model folder with a decoder, which summarizes the documents first")
+          ->type_name("MODEL")
+          ->excludes(predictions);
   app.add_option(
-         "--predictions", options.predictions,
-         "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data")
-      ->required()
-      ->type_name("FILE");
+         "--summaries", summaries,
+         "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
+         "a stop: `text summarize predict`, then --predictions")
+      ->type_name("FILE")
+      ->needs(model_option);
   app.add_option("--prediction-field", options.prediction_field,
                  "Field of the predictions; default as --summary-field");
   app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
@@ -57,15 +106,40 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   app.add_option("--line-break", options.line_break,
                  "What stands for a line break in a text; \"\" is nothing but line breaks themselves")
       ->type_name("TEXT");
-  data.add(verb, SummaryParts::summary);
-  verb.add_threads();
+  data.add(verb, SummaryParts::both);
+  search.add(verb);
   if (!verb.parse(argc, argv)) return 0;
   if (options.data == "-" && options.predictions == "-") {
     throw_usage("text summarize evaluate: only one of the files can be the standard input",
                 "write one to a file");
   }
+  if (options.predictions.empty() && model.empty())
+    throw_usage("text summarize evaluate: neither predictions nor a model",
+                "give --predictions FILE or -m MODEL");
+  if (options.data == "-" && !model.empty()) {
+    throw_usage("text summarize evaluate: with -m the data are read twice, the standard input cannot be",
+                "write it to a file");
+  }
   options.rouge.stem = !no_stem;
   options.pairs = data.pairs();
+  std::vector<ProvenanceInput> inputs{{"data", options.data, ""}};
+  std::optional<std::uint64_t> seed;
+  std::optional<AtomicFolder> scratch;  // goes with the verb
+  if (model.empty()) {
+    inputs.push_back({"predictions", options.predictions, ""});
+  } else {
+    rouge("", "", options.rouge);  // types that there are not are found before the long work
+    if (summaries.empty()) {
+      const auto place = std::filesystem::temp_directory_path() / "bigbird-summaries";
+      summaries = scratch.emplace(place.string()).file("summaries.jsonl");
+    }
+    const WrittenBy written = write_summaries(verb, search, model, options, summaries);
+    inputs.push_back({"model", model, written.digest});
+    seed = written.seed;
+    options.predictions = summaries;
+    options.prediction_field = "summary";
+    options.skip_missing = options.pairs.skip_bad;
+  }
   const SummaryEvaluation evaluation = evaluate_summaries(options);
   say_skipped(evaluation.skipped, evaluation.first_skipped);
   const std::array<std::pair<std::int64_t, const char*>, 3> remarks{
@@ -75,11 +149,7 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   for (const auto& [count, what] : remarks) {
     if (count > 0) log_warning(fmt::format("{} {}", count, what));
   }
-  const Provenance provenance{bigbird_version(),
-                              verb.command(),
-                              std::nullopt,
-                              "",
-                              {{"data", options.data, ""}, {"predictions", options.predictions, ""}}};
+  const Provenance provenance{bigbird_version(), verb.command(), seed, "", inputs};
   if (!table.empty()) {
     write_text_atomic(table, summary_scores_tsv(evaluation, verb.provenance() ? provenance_lines(provenance)
                                                                               : std::vector<std::string>()));

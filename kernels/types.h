@@ -249,10 +249,10 @@ struct AttentionBatch {
   float drop_probability = 0.0f;
   const std::uint64_t* dropout_seed = nullptr;  // as in Dropout
   std::uint64_t dropout_site = 0;
-  // A decoder's attention, on the CPU so far. causal: a query sees no key behind its own row. With
-  // key_offsets (host, [B + 1]; not causal) keys are of other rows than queries: sequence s has key rows
-  // key_offsets[s] .. key_offsets[s + 1], of which lengths[s] are real, and of its query rows
-  // query_lengths[s] ask. Dropout then counts u over the rows of keys.
+  // A decoder's attention. causal: a query sees no key behind its own row. With key_offsets (host, [B + 1];
+  // not causal) keys are of other rows than queries: sequence s has key rows key_offsets[s] ..
+  // key_offsets[s + 1], of which lengths[s] are real, and of its query rows query_lengths[s] ask. Dropout
+  // then counts u over the rows of keys, and an element is (h * T + t) * (rows of keys) + u.
   bool causal = false;
   const Index* key_offsets = nullptr;
 };
@@ -269,7 +269,7 @@ struct RowAttention {
   Index head_size = 0;  // D
   float scale = 1.0f;
   const std::int32_t* rows = nullptr;
-  const Index* offsets = nullptr;  // host, [queries + 1]
+  const std::int32_t* offsets = nullptr;  // [queries + 1]
 };
 struct QueryKeyValueGradients {
   Rows q, k, v;
@@ -294,6 +294,16 @@ struct TokenGroups {
   const std::int32_t* parts = nullptr;    // [groups], 1 or more and a divisor of the group's rows
   Index groups = 0;
 };
+
+// --- a search for tokens
+
+// The largest `count` of every row, best first: [rows, count] each.
+struct TopColumns {
+  Index count = 0;                     // N: 1 to most_top_columns, and at most the columns of a row
+  float* log_probabilities = nullptr;  // x - log sum exp(row)
+  std::int32_t* columns = nullptr;
+};
+constexpr Index most_top_columns = 128;
 
 // --- optimizer
 

@@ -304,7 +304,7 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
 void CpuBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
   Index most = 0;
   for (Index query = 0; query < batch.queries; ++query)
-    most = std::max(most, batch.offsets[query + 1] - batch.offsets[query]);
+    most = std::max<Index>(most, batch.offsets[query + 1] - batch.offsets[query]);
   float* const scratch = scratch_.reserve(most * thread_count());
   parallel_for_worker(
       static_cast<std::size_t>(batch.queries * batch.heads), [&](std::size_t task, int worker) {

@@ -58,7 +58,8 @@ class CpuBackend final : public Backend {
   // attention.cpp
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
 
-  // linear.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp, losses.cpp, optimizer.cpp
+  // linear.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp, losses.cpp, top_columns.cpp,
+  // optimizer.cpp
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
 #include "kernels/operations.inc"
 

@@ -160,6 +160,7 @@ void PreparedBatch::fill(const AttentionBatch& batch, AttentionSchedules& schedu
     sequence.by_query = schedule.by_query();
     sequence.by_key = schedule.by_key();
     sequence.first_row = batch.token_offsets[s];
+    sequence.first_key_row = batch.key_offsets != nullptr ? batch.key_offsets[s] : batch.token_offsets[s];
     sequence.length = narrow(batch.lengths[s]);
     sequence.query_length =
         narrow(batch.query_lengths != nullptr ? batch.query_lengths[s] : batch.lengths[s]);
@@ -197,7 +198,7 @@ void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, R
   arguments.out = out;
   arguments.log_sum_exp = log_sum_exp;
   arguments.partial_statistics = workspace_part(call, call.workspace.partial_statistics);
-  for_head_size(batch, [&](auto head_size) {
+  for_head_size(batch.head_size, [&](auto head_size) {
     launch_attention_forward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
   });
 }

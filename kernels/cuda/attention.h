@@ -1,9 +1,10 @@
 // Block-sparse attention on the device (Dao et al. 2022 and 2023, over block lists): what the backend calls.
 // Plain C++.
 //
-// Semantics are those of Backend::attention_forward and attention_backward. log_sum_exp is natural, [H, T] in
-// fp32; rows that see nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp)
-// is zero. Results of a sequence do not depend on what else is in the batch.
+// Semantics are those of Backend::attention_forward and attention_backward. Where keys are of other rows, T
+// counts those of queries, and limits cover both. log_sum_exp is natural, [H, T] in fp32; rows that see
+// nothing (padding, or only padded keys) have +infinity, so that exp(score - log_sum_exp) is zero. Results of
+// a sequence do not depend on what else is in the batch.
 #pragma once
 
 #include <cstddef>
@@ -121,7 +122,8 @@ struct AttentionCall {
 
 void attention_forward(const AttentionCall& call, const QueryKeyValue& inputs, Rows out, float* log_sum_exp);
 // deterministic: the gradient of q in a pass of its own; otherwise it is added up atomically beside those of
-// k and v, which costs less work but has no fixed order.
+// k and v, which costs less work but has no fixed order. A decoder's attention (causal, or over keys of other
+// rows) is deterministic always.
 void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, ConstRows out,
                         const float* log_sum_exp, ConstRows dout, const QueryKeyValueGradients& gradients,
                         bool deterministic);

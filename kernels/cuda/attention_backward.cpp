@@ -29,11 +29,11 @@ void attention_backward(const AttentionCall& call, const QueryKeyValue& inputs, 
   arguments.dk = gradients.k;
   arguments.dv = gradients.v;
   arguments.heads = batch.heads;
-  arguments.deterministic = deterministic;
+  arguments.deterministic = deterministic || batch.causal || batch.key_offsets != nullptr;
   arguments.output_products = workspace_part(call, call.workspace.output_products);
   arguments.partial_keys = workspace_part(call, call.workspace.partial_keys);
   arguments.query_gradients = workspace_part(call, call.workspace.query_gradients);
-  for_head_size(batch, [&](auto head_size) {
+  for_head_size(batch.head_size, [&](auto head_size) {
     launch_attention_backward<head_size()>(arguments, attention_tile_rows(batch.block_size), call.stream);
   });
 }

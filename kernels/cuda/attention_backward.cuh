@@ -14,7 +14,8 @@
 //   keys own                  4 products, 2 tiles
 //   queries own               3 products, 2 tiles
 //   keys own, adding to dq    5 products, 2 tiles, and rows x D additions of 4 bytes in L2
-// So the two passes with a fixed order of sums do 7/5 of the products of the one with atomic additions.
+// So the two passes with a fixed order of sums do 7/5 of the products of the one with atomic additions. A
+// decoder's attention always takes the two.
 #pragma once
 
 #include "kernels/cuda/attention_backward.h"
@@ -36,7 +37,7 @@ BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& dr
   const Index query = (thread.lane() & 3) * 2 + (own & 1);
   const Index group = (thread.lane() >> 4) * 4 + (own >> 1) * 8;
   const Philox4x32 random =
-      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.tokens + group) >> 2, drop.site);
+      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.keys + group) >> 2, drop.site);
 #pragma unroll
   for (int round = 0; round < 4; ++round) {
     const int other = own ^ round;  // the lane at the other end needs word `other` of this one's call
@@ -71,6 +72,7 @@ constexpr int backward_walked_rows() {
 template <class Element, int depth, int rows, BackwardPass pass, bool dropping>
 struct AttentionBackward {
   static constexpr bool keys_own = pass != BackwardPass::queries;
+  // Has no registers left for a decoder's attention: keys are of the queries' rows, and none is hidden.
   static constexpr bool adding = pass == BackwardPass::keys_adding_queries;
   static constexpr int threads = rows * 2;  // a warp for 16 rows
 
@@ -119,15 +121,18 @@ struct AttentionBackward {
     int own_valid;      // rows of the owned tile that are not padding
     int walked_length;  // rows of the sequence that are not padding, on the side walked over
     int slot;           // of the partial sums; -1: the sums are whole
-    Index first_row;    // of the sequence
+    Index first_row;    // of the sequence in the batch, on the side that owns
+    int walked_first;   // on the side walked over, where that has other rows
 
     BIGBIRD_DEVICE Index own_row() const { return first_row + own_tile * rows; }
+
     // The i-th rows to walk over.
     BIGBIRD_DEVICE WalkedRows walked(int i) const {
       const ListedTile listed = list[i / steps];
       const int row = listed.tile * rows + i % steps * walked_rows;
       const int left = walked_length - row;
-      return {first_row + row, left < 0 ? 0 : (left < walked_rows ? left : walked_rows), listed.log2_count};
+      return {(adding ? first_row : Index{walked_first}) + row,
+              left < 0 ? 0 : (left < walked_rows ? left : walked_rows), listed.log2_count};
     }
   };
 
@@ -232,11 +237,18 @@ struct AttentionBackward {
     work.own_tile = piece.tile;
     work.own_valid = rows_below(keys_own ? sequence.length : sequence.query_length, piece.tile, rows);
     work.walked_length = keys_own ? sequence.query_length : sequence.length;
-    work.first_row = sequence.first_row;
+    work.first_row = keys_own && !adding ? sequence.first_key_row : sequence.first_row;
+    work.walked_first = static_cast<int>(keys_own ? sequence.first_row : sequence.first_key_row);
     work.slot =
         piece.slot < 0 ? -1 : (keys_own ? sequence.first_key_slot : sequence.first_query_slot) + piece.slot;
-    // Tiles of padding add nothing. The list ascends: they stand at its end.
+    // Tiles of padding add nothing. The list ascends: they stand at its end, and so do, of causal attention,
+    // keys behind all queries; queries before all keys stand at its beginning.
     work.count = work.own_valid == 0 ? 0 : piece.count;
+    if (!adding && of.causal && keys_own) {
+      for (; work.count > 0 && work.list->tile < piece.tile; --work.count) ++work.list;
+    } else if (!adding && of.causal && (piece.tile + 1) * rows < work.walked_length) {
+      work.walked_length = (piece.tile + 1) * rows;
+    }
     while (work.count > 0 && work.list[work.count - 1].tile * rows >= work.walked_length) --work.count;
     return work;
   }
@@ -341,6 +353,9 @@ struct AttentionBackward {
         scores[n][j] = probability * factor[j];
       }
     }
+    if constexpr (!adding) {
+      if (of.causal) hide_later_keys(thread, static_cast<int>(walked_first - own_first), scores, gradients);
+    }
     // Where keys own, padded queries have log_sum_exp = +infinity, so that all of this is zero already.
     if (!keys_own && walked.valid < walked_rows) {
 #pragma unroll
@@ -349,6 +364,22 @@ struct AttentionBackward {
         for (int j = 0; j < 4; ++j) {
           if (column + n * 8 + thread.lane() % 4 * 2 + j % 2 >= walked.valid) gradients[n][j] = 0.0f;
         }
+      }
+    }
+  }
+
+  // Zeros where a key stands behind its query; `ahead`: of the first walked row to the first owned one.
+  BIGBIRD_DEVICE static void hide_later_keys(Thread& thread, int ahead, float (&scores)[columns / 8][4],
+                                             float (&gradients)[columns / 8][4]) {
+    if (ahead >= rows || ahead <= -rows) return;  // off the diagonal
+    // Of the first number of this lane, how far its owned row stands behind the walked one.
+    const int behind = thread.warp() * 16 + thread.lane() / 4 - thread.lane() % 4 * 2 - ahead;
+#pragma unroll
+    for (int n = 0; n < columns / 8; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int walked = n * 8 + j % 2 - j / 2 * 8;
+        if (keys_own ? behind > walked : behind < walked) scores[n][j] = gradients[n][j] = 0.0f;
       }
     }
   }
@@ -463,7 +494,8 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   of.width = a.heads * depth;
   of.scale = a.scale;
   of.exact = a.exact;
-  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.drop_probability};
+  of.causal = a.causal;
+  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, a.drop_probability};
 
   launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
                         a.output_products, a.tokens, a.heads},

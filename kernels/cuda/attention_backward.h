@@ -17,7 +17,9 @@ struct AttentionBackwardArguments {
   ConstRows q, k, v, out, dout;
   const float* log_sum_exp = nullptr;  // [H, T]
   Rows dq, dk, dv;
-  Index tokens = 0;  // T
+  Index tokens = 0;     // T
+  Index keys = 0;       // rows of keys
+  bool causal = false;  // AttentionBatch
   Index heads = 0;
   float scale = 1.0f;
   bool exact = true;          // floats: three products instead of one in tf32

@@ -22,7 +22,8 @@ struct BackwardMatrices {
   Index tokens;                  // T
   Index width;                   // C
   float scale;
-  bool exact;  // TileProducts
+  bool exact;   // TileProducts
+  bool causal;  // AttentionBatch
   ProbabilityDropout drop;
 };
 
@@ -85,7 +86,7 @@ struct AttentionBackwardSum {
         (keys ? of.partial_keys : of.partial_rows) + (first_slot * parts + part) * rows * depth;
     Element* const to = keys ? (part == 0 ? of.dk : of.dv) : of.dq;
     const Index stride = keys ? (part == 0 ? of.dk_stride : of.dv_stride) : of.dq_stride;
-    const Index first_row = sequence.first_row + Index{cut.tile} * rows;
+    const Index first_row = (keys ? sequence.first_key_row : sequence.first_row) + Index{cut.tile} * rows;
     for (int i = thread.index() * 4; i < rows * depth; i += threads * 4) {
       float sums[4] = {};
       if (i / depth < valid) {

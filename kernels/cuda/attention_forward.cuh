@@ -3,9 +3,9 @@
 //
 // A block takes one piece of a query tile's list; each of its warps 16 or 32 query rows. Keys and values go
 // through a ring in shared memory by asynchronous copies, one barrier for each pair of tiles; queries,
-// scores, sums and statistics stay in registers. A tile that holds padding gets a mask, later ones are
-// padding altogether and are left out. Pieces of cut lists leave unnormalised sums, which AttentionCombine
-// adds up in ascending order.
+// scores, sums and statistics stay in registers. A tile that holds padding gets a mask, as does that on the
+// diagonal of causal attention; later ones are hidden altogether and are left out. Pieces of cut lists leave
+// unnormalised sums, which AttentionCombine adds up in ascending order.
 #pragma once
 
 #include <cmath>
@@ -73,6 +73,7 @@ struct AttentionForward {
   float scale;
   float out_scale;  // 1 / (1 - p) of dropout
   bool exact;
+  bool causal;
   float* partial_rows;
   float* partial_statistics;
   ProbabilityDropout dropout;
@@ -121,12 +122,12 @@ struct AttentionForward {
     return first_of(thread, g) + (thread.lane() >> 2);
   }
 
-  // The tiles of keys that are left to walk over. Lists ascend, so what comes behind the first padded tile is
-  // padding too.
+  // The tiles of keys that are left to walk over. Lists ascend, so what comes behind the first hidden tile is
+  // hidden too.
   struct Walk {
     const ListedTile* list;
     int left;
-    int length;  // tokens of the sequence that are not padding
+    int length;  // keys of the sequence that are not padding and, of causal attention, not behind all queries
 
     BIGBIRD_DEVICE bool more() const { return left > 0 && list->tile * rows < length; }
     BIGBIRD_DEVICE ListedTile next() {
@@ -144,13 +145,14 @@ struct AttentionForward {
     const AttentionSequence& sequence = view.sequences[number];
     const AttentionPiece piece = piece_of(thread, number);
     Walk walk{sequence.by_query.tiles + piece.first, piece.count, sequence.length};
+    if (causal && (piece.tile + 1) * rows < walk.length) walk.length = (piece.tile + 1) * rows;
     if (rows_below(sequence.query_length, piece.tile, rows) == 0 || !walk.more()) return;
     const int column = piece.head * width;
-    const int sequence_row = static_cast<int>(sequence.first_row);  // in the batch, as the next
-    const int first_row = sequence_row + piece.tile * rows;
+    const int first_row = static_cast<int>(sequence.first_row) + piece.tile * rows;  // in the batch
+    const int key_row = static_cast<int>(sequence.first_key_row);                    // likewise
 
     const auto queries = load_queries(thread, first_row, column);
-    load_pair(thread, 0, walk, sequence_row, column);
+    load_pair(thread, 0, walk, key_row, column);
     int stage = 0;
     for (bool more = true; more;) {
       thread.template wait_copies<0>();
@@ -159,19 +161,20 @@ struct AttentionForward {
       more = walk.more();
 
       unsigned kept[groups] = {};
-      if (dropping) find_kept(thread, piece.head, first_row, sequence_row + tile.tile * rows, kept);
+      if (dropping) find_kept(thread, piece.head, first_row, key_row + tile.tile * rows, kept);
       ScoresOfRows scores[groups] = {};
       const int valid = rows_below(walk.length, tile.tile, rows);
-      if (valid < rows) {
+      const bool diagonal = causal && tile.tile == piece.tile;
+      if (valid < rows || diagonal) {
 #pragma unroll
-        for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid);
+        for (int g = 0; g < groups; ++g) mask(thread, scores[g], valid, diagonal ? row_of(thread, g) : rows);
       }
       if constexpr (groups == 2) {
         Products::scores(thread, scores, queries.group, key_tile(thread, stage), exact);
       } else {
         Products::scores(thread, scores[0], queries.group[0], key_tile(thread, stage), exact);
       }
-      if (stages == 2 && more) load_pair(thread, stage ^ 1, walk, sequence_row, column);
+      if (stages == 2 && more) load_pair(thread, stage ^ 1, walk, key_row, column);
 #pragma unroll
       for (int g = 0; g < groups; ++g) {
         add_to_softmax(thread, scores[g], group[g], scale * log2_e, tile.log2_count);
@@ -187,17 +190,16 @@ struct AttentionForward {
         stage ^= 1;
       } else if (more) {
         thread.barrier();  // everybody has read the pair that is overwritten
-        load_pair(thread, 0, walk, sequence_row, column);
+        load_pair(thread, 0, walk, key_row, column);
       }
     }
   }
 
   // Starts the copies of the next pair of tiles of the walk.
-  BIGBIRD_DEVICE void load_pair(Thread& thread, int stage, const Walk& walk, int sequence_row,
-                                int column) const {
+  BIGBIRD_DEVICE void load_pair(Thread& thread, int stage, const Walk& walk, int key_row, int column) const {
     const int tile = walk.list->tile * rows;
     const int valid = walk.length - tile;
-    const int first = sequence_row + tile;
+    const int first = key_row + tile;
     KeyTile::template load<threads>(thread, key_tile(thread, stage), k + column, first, k_stride, valid);
     KeyTile::template load<threads>(thread, value_tile(thread, stage), v + column, first, v_stride, valid);
     thread.commit_copies();
@@ -213,7 +215,7 @@ struct AttentionForward {
       const Index upper = dropout.element(head, first_row + row_of(thread, g), key_row);
 #pragma unroll
       for (int n = 0; n < rows / 8; ++n) {
-        kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * tokens + n * 8) << (4 * n);
+        kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * dropout.keys + n * 8) << (4 * n);
       }
     }
   }
@@ -246,14 +248,16 @@ struct AttentionForward {
     return thread.template shared<Element>((stage * 2 + 1) * KeyTile::bytes, KeyTile::elements);
   }
 
-  // Sums that start at minus infinity stay there.
-  BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid) {
+  // Sums that start at minus infinity stay there: those of keys from `valid` on, and of keys behind `last`
+  // for this lane's upper row, behind last + 8 for its lower one.
+  BIGBIRD_DEVICE static void mask(Thread& thread, float (&scores)[rows / 8][4], int valid, int last) {
     const int first = (thread.lane() & 3) * 2;
 #pragma unroll
     for (int n = 0; n < rows / 8; ++n) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (n * 8 + first + (i & 1) >= valid) scores[n][i] = -INFINITY;
+        const int key = n * 8 + first + (i & 1);
+        if (key >= valid || key > last + (i & 2) * 4) scores[n][i] = -INFINITY;
       }
     }
   }
@@ -419,9 +423,10 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.scale = a.scale;
   kernel.out_scale = out_scale;
   kernel.exact = a.exact;
+  kernel.causal = a.causal;
   kernel.partial_rows = a.partial_rows;
   kernel.partial_statistics = a.partial_statistics;
-  kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.drop_probability};
+  kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, a.drop_probability};
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
 
   AttentionCombine<Element, width, rows> combine{};

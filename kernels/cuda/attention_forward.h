@@ -18,6 +18,8 @@ struct AttentionForwardArguments {
   Rows out;
   float* log_sum_exp = nullptr;  // [H, T], may be null
   Index tokens = 0;              // T
+  Index keys = 0;                // rows of keys
+  bool causal = false;           // AttentionBatch
   float scale = 1.0f;
   bool exact = true;  // floats: three products instead of one in tf32
   float* partial_rows = nullptr;

@@ -24,6 +24,8 @@ Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& input
   arguments.k = inputs.k;
   arguments.v = inputs.v;
   arguments.tokens = batch.token_offsets[batch.sequences];
+  arguments.keys = batch.key_offsets != nullptr ? batch.key_offsets[batch.sequences] : arguments.tokens;
+  arguments.causal = batch.causal;
   arguments.scale = batch.scale;
   arguments.exact = call.products == FloatProducts::fp32;
   arguments.partial_rows = workspace_part(call, call.workspace.partial_rows);
@@ -33,10 +35,10 @@ Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& input
   return arguments;
 }
 
-// launch(head size as an integral constant)
+// launch(head size as an integral constant), of the head sizes that attention_refusal() lets pass
 template <class Launch>
-void for_head_size(const AttentionBatch& batch, Launch launch) {
-  switch (batch.head_size) {
+void for_head_size(Index head_size, Launch launch) {
+  switch (head_size) {
     case 32:
       return launch(std::integral_constant<int, 32>());
     case 64:
@@ -44,7 +46,7 @@ void for_head_size(const AttentionBatch& batch, Launch launch) {
     case 128:
       return launch(std::integral_constant<int, 128>());
     default:
-      throw std::logic_error(attention_refusal(batch.head_size, batch.block_size));
+      throw std::logic_error(attention_refusal(head_size, 16));
   }
 }
 

@@ -30,9 +30,10 @@ void append_list(const std::int32_t* blocks, Index count, Index tiles_per_block,
   }
 }
 
-// Lists of one direction: offsets [heads * blocks + 1] into other_blocks. Lists longer than anywhere near the
-// mean are cut into pieces of at most `piece` tiles, or of more when the slots would not do.
-AttentionLists make_lists(const BlockPlanView& plan, const std::int32_t* offsets,
+// Lists of one direction, of queries' blocks or of keys': offsets [heads * blocks + 1] into other_blocks.
+// Lists longer than anywhere near the mean are cut into pieces of at most `piece` tiles, or of more when the
+// slots would not do.
+AttentionLists make_lists(Index heads, Index blocks, const std::int32_t* offsets,
                           const std::int32_t* other_blocks, Index tiles_per_block, Index piece,
                           Index slots_per_head) {
   constexpr Index short_list = 16;  // not worth cutting
@@ -40,28 +41,28 @@ AttentionLists make_lists(const BlockPlanView& plan, const std::int32_t* offsets
   struct List {
     Index first, count;
   };
-  const Index tiles = plan.blocks * tiles_per_block;
+  const Index tiles = blocks * tiles_per_block;
   std::vector<List> all;  // [head][block]; the tiles of a block share theirs
   Index entries = 0;
-  for (Index row = 0; row < plan.heads * plan.blocks; ++row) {
+  for (Index row = 0; row < heads * blocks; ++row) {
     const Index first = static_cast<Index>(lists.tiles.size());
     append_list(other_blocks + offsets[row], offsets[row + 1] - offsets[row], tiles_per_block, lists.tiles);
     const Index count = static_cast<Index>(lists.tiles.size()) - first;
     all.push_back({first, count});
     entries += count;
   }
-  const Index mean = plan.heads * plan.blocks > 0 ? entries / (plan.heads * plan.blocks) : 0;
+  const Index mean = heads * blocks > 0 ? entries / (heads * blocks) : 0;
   const Index longest_whole = std::max(short_list, mean + mean / 2);
   piece = std::max(piece, mean);
-  for (Index head = 0; head < plan.heads; ++head) {
-    const List* const of_head = all.data() + head * plan.blocks;
+  for (Index head = 0; head < heads; ++head) {
+    const List* const of_head = all.data() + head * blocks;
     const auto slots_of = [&](const List& list, Index length) {
       return list.count > std::max(longest_whole, length) ? rounded_up_quotient(list.count, length) : 0;
     };
     Index length = piece;
     for (;; length += 1 + length / 4) {
       Index slots = 0;
-      for (Index block = 0; block < plan.blocks; ++block)
+      for (Index block = 0; block < blocks; ++block)
         slots += tiles_per_block * slots_of(of_head[block], length);
       if (slots <= slots_per_head) break;
     }
@@ -97,11 +98,13 @@ AttentionSchedule::AttentionSchedule(const BlockPlanView& plan, Index block_size
   }
   tile_rows = attention_tile_rows(block_size);
   const Index tiles_per_block = block_size / tile_rows;
+  const Index key_blocks = plan.key_count > 0 ? plan.key_count : plan.blocks;
   tiles = static_cast<std::int32_t>(plan.blocks * tiles_per_block);
-  by_query =
-      make_lists(plan, plan.row_offsets, plan.key_blocks, tiles_per_block, 12, query_slots_per_head(tiles));
-  by_key = make_lists(plan, plan.column_offsets, plan.query_blocks, tiles_per_block, 16,
-                      key_slots_per_head(tiles));
+  key_tiles = static_cast<std::int32_t>(key_blocks * tiles_per_block);
+  by_query = make_lists(plan.heads, plan.blocks, plan.row_offsets, plan.key_blocks, tiles_per_block, 12,
+                        query_slots_per_head(tiles));
+  by_key = make_lists(plan.heads, key_blocks, plan.column_offsets, plan.query_blocks, tiles_per_block, 16,
+                      key_slots_per_head(key_tiles));
 }
 
 }  // namespace bigbird::kernels::cuda

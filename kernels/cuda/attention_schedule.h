@@ -52,7 +52,8 @@ struct AttentionSchedule {
   AttentionSchedule(const BlockPlanView& plan, Index block_size);
 
   std::int32_t tile_rows = 0;
-  std::int32_t tiles = 0;  // of the sequence
+  std::int32_t tiles = 0;      // of the sequence's queries
+  std::int32_t key_tiles = 0;  // of its keys: as many, but where keys are of other rows
   AttentionLists by_query;
   AttentionLists by_key;
 };
@@ -82,9 +83,10 @@ struct DeviceLists {
 struct AttentionSequence {
   DeviceLists by_query;
   DeviceLists by_key;
-  Index first_row;            // of the batch
+  Index first_row;            // of the batch's queries
+  Index first_key_row;        // of its keys; the same, but where keys are of other rows
   std::int32_t length;        // keys that are not padding
-  std::int32_t query_length;  // queries that are not padding, at least length
+  std::int32_t query_length;  // queries that are not padding
   std::int32_t first_query_slot;
   std::int32_t first_key_slot;
 };

@@ -371,15 +371,17 @@ BIGBIRD_DEVICE int rows_below(int length, int tile, int tile_rows) {
   return left < 0 ? 0 : (left < tile_rows ? left : tile_rows);
 }
 
-// Which probabilities dropout keeps: philox.h dropout_keep at element (head * T + query row) * T + key row.
+// Which probabilities dropout keeps: philox.h dropout_keep at element (head * T + query row) * (rows of keys)
+// + key row.
 struct ProbabilityDropout {
   const std::uint64_t* seed = nullptr;
   std::uint64_t site = 0;
   Index tokens = 0;  // T
+  Index keys = 0;    // rows of keys; a multiple of 16
   float probability = 0.0f;
 
   BIGBIRD_DEVICE Index element(int head, Index query_row, Index key_row) const {
-    return (head * tokens + query_row) * tokens + key_row;
+    return (head * tokens + query_row) * keys + key_row;
   }
 
   // For one fragment c[4] of scores: bit i says whether c[i] is kept. upper, lower: the elements of (row g,

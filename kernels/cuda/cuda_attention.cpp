@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/cuda/attention_rows.h"
 #include "kernels/cuda/cuda_backend.h"
 
 namespace bigbird::kernels::cuda {
@@ -12,9 +13,12 @@ namespace {
 AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
   AttentionLimits limits;
   limits.sequences = batch.sequences;
-  limits.tokens = batch.token_offsets[batch.sequences];
-  for (Index s = 0; s < batch.sequences; ++s)
-    limits.longest = std::max(limits.longest, batch.token_offsets[s + 1] - batch.token_offsets[s]);
+  for (const Index* offsets : {batch.token_offsets, batch.key_offsets}) {
+    if (offsets == nullptr) continue;
+    limits.tokens = std::max(limits.tokens, offsets[batch.sequences]);
+    for (Index s = 0; s < batch.sequences; ++s)
+      limits.longest = std::max(limits.longest, offsets[s + 1] - offsets[s]);
+  }
   limits.heads = batch.heads;
   limits.head_size = batch.head_size;
   limits.block_size = batch.block_size;
@@ -22,14 +26,11 @@ AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
   return limits;
 }
 
-[[noreturn]] void refuse_decoder() {
-  throw DeviceError("attention of a decoder (causal, or over keys of other rows) does not run on CUDA yet");
-}
-
 }  // namespace
 
-void CudaBackend::attend_rows(const RowAttention&, const QueryKeyValue&, Rows) {
-  refuse_decoder();
+void CudaBackend::attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out) {
+  if (const std::string why = attention_refusal(batch.head_size, 16); !why.empty()) throw DeviceError(why);
+  cuda::attend_rows(batch, inputs, out, stream_);
 }
 
 void CudaBackend::reserve_slot(Index slot, Index sequences) {
@@ -65,7 +66,6 @@ void CudaBackend::release_slots(Index first, Index count) noexcept {
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
   if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
     throw DeviceError(why);
-  if (batch.causal || batch.key_offsets != nullptr) refuse_decoder();
   if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
   if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
     recordings_.clear();  // they name its address

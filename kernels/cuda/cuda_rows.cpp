@@ -1,7 +1,7 @@
 // Everything of the CUDA backend that is neither a GEMM nor attention. What an operation needs of
 // the backend is added here: its CUDA stream, its workspace, the working copies of the weights. The choice of
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
-// losses.cu, optimizer.cu).
+// losses.cu, top_columns.cu, optimizer.cu).
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +11,7 @@
 #include "kernels/cuda/layernorm.h"
 #include "kernels/cuda/losses.h"
 #include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/top_columns.h"
 
 namespace bigbird::kernels::cuda {
 
@@ -117,6 +118,10 @@ void CudaBackend::squared_error(const ConstMatrix& x, const float* targets, floa
 void CudaBackend::token_losses(const float* logits, const TokenGroups& groups, bool softmax, float* losses,
                                const LossGradient& gradient) {
   cuda::token_losses(logits, groups, softmax, losses, gradient, stream_);
+}
+
+void CudaBackend::top_log_softmax(const ConstMatrix& logits, const TopColumns& top) {
+  cuda::top_log_softmax(logits, top, stream_);
 }
 
 double CudaBackend::sum_of_squares(const float* x, Index count) {

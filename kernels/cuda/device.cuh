@@ -99,7 +99,7 @@ inline Index blocks_for(Index count, Index per_block) {
 }  // namespace bigbird::kernels::cuda
 
 // Defines Thread, Shared<T>, BIGBIRD_DEVICE, launch(), load<N>(global), store(global, pack), exp2_fast,
-// log2_fast.
+// log2_fast, lowest_bit.
 #if defined(__CUDACC__)
 #include "kernels/cuda/device_nvidia.cuh"
 #else

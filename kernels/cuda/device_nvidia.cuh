@@ -152,6 +152,10 @@ BIGBIRD_DEVICE float exp2_fast(float x) {
 BIGBIRD_DEVICE float log2_fast(float x) {
   return __log2f(x);
 }
+// The number of the lowest bit that is set; one is.
+BIGBIRD_DEVICE int lowest_bit(unsigned bits) {
+  return __ffs(static_cast<int>(bits)) - 1;
+}
 // Rounded to tf32 (10 bits behind the point), as fp32 bits.
 BIGBIRD_DEVICE std::uint32_t to_tf32(float x) {
   std::uint32_t bits;

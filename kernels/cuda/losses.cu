@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/row_softmax.cuh"
 
 namespace bigbird::kernels::cuda {
 
@@ -13,34 +13,12 @@ constexpr std::int32_t ignored_label = -100;
 constexpr int loss_threads = 256;
 constexpr int loss_warps = loss_threads / 32;
 
-// The maximum of some numbers, the lowest place that has it, and the sum of exp(x - maximum) over them
-// (Milakov and Gimelshein 2018).
-struct Softmax {
-  float maximum;
-  std::int32_t place;
-  float sum;
-
-  BIGBIRD_DEVICE void join(const Softmax& other) {
-    const float top = fmaxf(maximum, other.maximum);
-    // -infinity minus itself would be no number.
-    if (top == -INFINITY) {
-      sum += other.sum;
-    } else {
-      sum = sum * expf(maximum - top) + other.sum * expf(other.maximum - top);
-    }
-    if (other.maximum > maximum || (other.maximum == maximum && other.place < place)) place = other.place;
-    maximum = top;
-  }
-};
-
-constexpr std::int32_t nowhere = 0x7fffffff;
-
 // Vectors of N elements lie at 16-byte boundaries, so that a row may begin and end within one.
 template <class T, class D, int N>
 struct CrossEntropy {
   static constexpr int threads = loss_threads;
   static constexpr int blocks_per_sm = 4;
-  static constexpr std::size_t shared_bytes = 3 * loss_warps * sizeof(float);
+  static constexpr std::size_t shared_bytes = RowSoftmax::shared_bytes(loss_warps);
   const T* logits;
   const std::int32_t* labels;
   float* losses;
@@ -55,7 +33,7 @@ struct CrossEntropy {
     const std::int32_t label = labels[row];
     const int shift = static_cast<int>(row * classes % N);
 
-    Softmax softmax{-INFINITY, nowhere, 0.0f};
+    RowSoftmax softmax;
     for (int begin = thread.index() * N - shift; begin < classes; begin += threads * N) {
       if (begin >= 0 && begin + N <= classes) {
         take<N>(x, begin, softmax);
@@ -65,11 +43,11 @@ struct CrossEntropy {
     }
     // Before the gradient may take its place.
     const float chosen = label == ignored_label ? 0.0f : to_float(x[label]);
-    join_block(thread, softmax);
+    softmax.join_block<loss_warps>(thread);
 
     if (thread.index() == 0) {
       losses[row] = label == ignored_label ? 0.0f : logf(softmax.sum) - (chosen - softmax.maximum);
-      if (predictions != nullptr) predictions[row] = softmax.place == nowhere ? 0 : softmax.place;
+      if (predictions != nullptr) predictions[row] = softmax.place == RowSoftmax::nowhere ? 0 : softmax.place;
     }
     if (dlogits == nullptr) return;
     D* const dx = dlogits + row * classes;
@@ -87,45 +65,10 @@ struct CrossEntropy {
   }
 
   template <int M>
-  BIGBIRD_DEVICE void take(const T* x, int at, Softmax& softmax) const {
+  BIGBIRD_DEVICE static void take(const T* x, int at, RowSoftmax& softmax) {
     float values[M];
     load_floats(x + at, values);
-    float top = softmax.maximum;
-#pragma unroll
-    for (int i = 0; i < M; ++i) {
-      if (values[i] > top) {
-        top = values[i];
-        softmax.place = at + i;
-      }
-    }
-    if (top > softmax.maximum) {
-      softmax.sum *= expf(softmax.maximum - top);
-      softmax.maximum = top;
-    }
-#pragma unroll
-    for (int i = 0; i < M; ++i) {
-      // Not -infinity minus itself; a number that is none gets through to the loss.
-      if (values[i] != -INFINITY) softmax.sum += expf(values[i] - softmax.maximum);
-    }
-  }
-
-  BIGBIRD_DEVICE void join_block(Thread& thread, Softmax& softmax) const {
-#pragma unroll
-    for (int mask = 16; mask > 0; mask /= 2) {
-      softmax.join({thread.shuffle_xor(softmax.maximum, mask), thread.shuffle_xor(softmax.place, mask),
-                    thread.shuffle_xor(softmax.sum, mask)});
-    }
-    const auto maxima = thread.shared<float>(0, loss_warps);
-    const auto sums = thread.shared<float>(loss_warps * 4, loss_warps);
-    const auto places = thread.shared<std::int32_t>(loss_warps * 8, loss_warps);
-    if (thread.lane() == 0) {
-      maxima[thread.warp()] = softmax.maximum;
-      sums[thread.warp()] = softmax.sum;
-      places[thread.warp()] = softmax.place;
-    }
-    thread.barrier();
-    softmax = {maxima[0], places[0], sums[0]};
-    for (int warp = 1; warp < loss_warps; ++warp) softmax.join({maxima[warp], places[warp], sums[warp]});
+    softmax.take(values, at);
   }
 
   template <int M>

@@ -34,6 +34,7 @@ enum class Purpose : std::uint32_t {
   calibration_fold = 19,
   calibration_sample = 20,
   auroc_bootstrap = 21,
+  summary_sampling = 22,
   test = 1000,
 };
 

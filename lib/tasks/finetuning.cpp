@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <optional>
 
 #include "lib/core/error.h"
@@ -58,11 +59,16 @@ void describe_ragged_inputs(TaskDescription& task, const ModelConfig& config, st
   task.length = length;
 }
 
-TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded) {
+TaskDescription describe_finetuning(const RunOptions& options, LoadedModel& loaded) {
   TaskDescription task;
   task.columns.mlm = false;
   task.config = loaded.config;
-  task.initial_parameters = [&loaded] { return loaded.parameters; };
+  if (options.rate_choices.size() > 1) {  // each begins with them
+    task.initial_parameters = [&loaded] { return loaded.parameters; };
+  } else {
+    task.initial_parameters = [&loaded] { return std::move(loaded.parameters); };
+    task.initial_bytes = loaded.parameters.size() * sizeof(float);
+  }
   task.limits = [&loaded](std::int64_t sequences, std::int64_t) {
     return padded_limits(loaded.config, sequences);
   };

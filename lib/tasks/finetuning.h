@@ -35,8 +35,8 @@ BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);
 
 // What the fine-tuning of `loaded`, whose config is the run's, says of itself, but for what is the task's
 // own: name, columns, samples, validates, files, and what names its data. `loaded` is referred to and must
-// outlive the description.
-TaskDescription describe_finetuning(const RunOptions& options, const LoadedModel& loaded);
+// outlive the description; the run takes its parameters.
+TaskDescription describe_finetuning(const RunOptions& options, LoadedModel& loaded);
 
 // Instead of inputs that are all padded to config.input_length: inputs of at most `longest` tokens, each
 // padded to its own multiple of the block size.

@@ -96,7 +96,29 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   } else {
     process.rows.insert(process.rows.end(), model.begin(), model.end());
   }
-  process.rows.push_back({"host copies while a checkpoint is written", (averages_weights ? 3 : 2) * arena});
+  // In the program's own memory a checkpoint is written from where the numbers are, but for the weights whose
+  // place their average takes.
+  const std::size_t copies = backend.in_host_memory() ? 0 : 2;
+  process.rows.push_back(
+      {"host copies while a checkpoint is written", (copies + (averages_weights ? 1 : 0)) * arena});
+  sum_up(process);
+  memory.places.push_back(std::move(process));
+  return memory;
+}
+
+TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
+                                     const MemoryBefore& before) {
+  TrainingMemory memory;
+  MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
+  process.rows.push_back({"program, as it stands", before.resident.anonymous});
+  process.rows.push_back({"mapped files (libraries)", before.resident.file});
+  if (before.device_limit > 0) {
+    MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
+    sum_up(device);
+    memory.places.push_back(std::move(device));
+  } else {
+    process.rows.insert(process.rows.end(), model.begin(), model.end());
+  }
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;

@@ -55,6 +55,10 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
                                     const ModelOptions& options, const kernels::Backend& backend,
                                     const MemoryBefore& before, bool averages_weights = false);
 
+// A process that runs a model without training it: the program as it stands now, and `model`.
+TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,
+                                     const MemoryBefore& before);
+
 // The table as lines for the log.
 std::vector<std::string> memory_table(const MemoryPlan& plan);
 

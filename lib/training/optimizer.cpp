@@ -106,6 +106,14 @@ void Optimizer::download(std::vector<float>& first, std::vector<float>& second) 
   backend_.download_values(second.data(), second_, count_);
 }
 
+HostValues Optimizer::first_to_read() const {
+  return {backend_, first_, count_};
+}
+
+HostValues Optimizer::second_to_read() const {
+  return {backend_, second_, count_};
+}
+
 void Optimizer::upload_first(std::int64_t offset, const std::vector<float>& values) {
   backend_.upload(first_ + offset, values.data(), values.size() * sizeof(float));
 }

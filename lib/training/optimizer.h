@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/model/network/host_values.h"
 #include "lib/model/network/layout.h"
 #include "lib/training/schedule.h"
 
@@ -56,6 +57,9 @@ class Optimizer {
 
   // First and second moments, on the host and back (checkpoints).
   void download(std::vector<float>& first, std::vector<float>& second) const;
+  // The same to read, without a copy where they are in the program's memory.
+  HostValues first_to_read() const;
+  HostValues second_to_read() const;
   void upload_first(std::int64_t offset, const std::vector<float>& values);
   void upload_second(std::int64_t offset, const std::vector<float>& values);
 

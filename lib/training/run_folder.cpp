@@ -149,7 +149,7 @@ void RunFolder::retain(std::uint64_t keep_last, std::uint64_t keep_best) const {
 namespace {
 
 void write_model_folder(const AtomicFolder& folder, const Model& model, const FolderExtras& extras) {
-  write_model_files(folder.path(), model.config(), model.layout(), model.host_parameters(),
+  write_model_files(folder.path(), model.config(), model.layout(), model.parameters_to_read().values(),
                     extras.tokenizer_folder, extras.model_card);
   for (const auto& [name, text] : extras.files) write_text_atomic(folder.file(name), text);
 }
@@ -161,17 +161,15 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
   AtomicFolder atomic(folder, true);
   write_model_folder(atomic, model, extras);
   {
-    std::vector<float> first;
-    std::vector<float> second;
-    optimizer.download(first, second);
+    const HostValues first = optimizer.first_to_read(), second = optimizer.second_to_read();
     std::vector<TensorToWrite> tensors;
     for (const TensorSpec& tensor : model.layout().tensors()) {
-      tensors.push_back(
-          {first_moment_prefix + tensor.name, TensorType::f32, tensor.shape, first.data() + tensor.offset});
+      tensors.push_back({first_moment_prefix + tensor.name, TensorType::f32, tensor.shape,
+                         first.values().data() + tensor.offset});
     }
     for (const TensorSpec& tensor : model.layout().tensors()) {
-      tensors.push_back(
-          {second_moment_prefix + tensor.name, TensorType::f32, tensor.shape, second.data() + tensor.offset});
+      tensors.push_back({second_moment_prefix + tensor.name, TensorType::f32, tensor.shape,
+                         second.values().data() + tensor.offset});
     }
     for (const TensorSpec& tensor : model.layout().tensors()) {
       if (trained == nullptr) break;
@@ -220,7 +218,12 @@ TrainState read_train_state(const std::string& checkpoint) {
 }
 
 void load_weights(const std::string& checkpoint, Model& model) {
-  model.set_parameters(load_model(checkpoint, model.config().head, 0, model.config().num_labels).parameters);
+  LoadOptions options;
+  options.head = model.config().head;
+  options.num_labels = model.config().num_labels;
+  options.memory = [&](const ModelConfig&) { return model.parameters_on_host(); };
+  const LoadedModel loaded = load_model(checkpoint, options);
+  if (!loaded.parameters.empty()) model.set_parameters(loaded.parameters);
 }
 
 void load_training_state(const std::string& checkpoint, Model& model, Optimizer& optimizer, bool averages) {

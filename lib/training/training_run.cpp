@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -62,6 +63,7 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
                           const RunOptions& options, const kernels::Backend& backend) {
   MemoryBefore before = memory_before(backend, options.memory_limit);
   before.resident.file += description.mapped_bytes;
+  before.resident.anonymous -= std::min(before.resident.anonymous, description.initial_bytes);
   const auto plan = [config, before, limits = description.limits, &backend,
                      averages = options.average_decay > 0](std::int64_t sequences, std::int64_t length,
                                                            bool grad_checkpoint) {
@@ -132,13 +134,15 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     const auto [checkpoint, state] = resumption(run, trainer.identity, backend);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
                 {true, options.grad_checkpoint});
-    Optimizer optimizer(backend, model.layout(), options.optimizer);
-    std::optional<WeightAverage> average;
+    // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());
     } else {
+      if (description.initial_bytes > 0) description.initial_parameters();
       load_weights(checkpoint, model);
     }
+    Optimizer optimizer(backend, model.layout(), options.optimizer);
+    std::optional<WeightAverage> average;
     if (options.average_decay > 0) average.emplace(backend, model, options.average_decay);
     if (!checkpoint.empty()) {
       load_training_state(checkpoint, model, optimizer, average.has_value());

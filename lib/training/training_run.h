@@ -34,6 +34,8 @@ struct TaskDescription {
   // once the memory is planned, and only by a run that begins.
   ModelConfig config;
   std::function<std::vector<float>()> initial_parameters;
+  // Bytes that are in memory now and that the first call of initial_parameters gives up; 0: none.
+  std::size_t initial_bytes = 0;
 
   std::uint64_t samples = 0;  // training samples of an epoch
   bool validates = false;     // TrainingTask::validate() gives losses

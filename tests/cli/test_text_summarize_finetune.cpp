@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lib/training/run_folder.h"
 #include "tests/cli/text_fixture.h"
 
 namespace bigbird::testing {
@@ -68,6 +70,115 @@ TEST_F(SummarizeFinetune, GoesOnWhereItStoppedAndCutsABatchAsItLikes) {
           "--target-length");
 }
 
+TEST_F(SummarizeFinetune, EveryOptionOfTheTrainingReachesItsField) {
+  std::string rows;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    rows +=
+        nlohmann::json{{"key", i}, {"text", tiny_text(i) + "\n" + tiny_text(i + 50)}, {"short", {summary(i)}}}
+            .dump() +
+        "\n";
+  }
+  rows += "{\"key\": 9, \"text\": \"ab\"}\n";
+  write("named.data", rows);
+  must(Words{"text", "summarize", "finetune", "--init", path("model"), "-o", path("all"), "--train",
+             path("named.data"), "--valid", path("named.data")} +
+       Words{"--format",
+             "jsonl",
+             "--document-field",
+             "text",
+             "--summary-field",
+             "short",
+             "--id-field",
+             "key",
+             "--skip-bad",
+             "--replace-invalid",
+             "--list-of-summaries",
+             "--newlines-are-blanks",
+             "--length",
+             "24",
+             "--target-length",
+             "10",
+             "--batch",
+             "2",
+             "--accumulate",
+             "2",
+             "--steps",
+             "4",
+             "--epochs",
+             "9",
+             "--dropout",
+             "0.25",
+             "--lr",
+             "0.002",
+             "--warmup",
+             "1",
+             "--schedule",
+             "google",
+             "--optimizer",
+             "google",
+             "--beta1",
+             "0.8",
+             "--beta2",
+             "0.95",
+             "--epsilon",
+             "0.001",
+             "--weight-decay",
+             "0.5",
+             "--clip-norm",
+             "0.75",
+             "--average",
+             "0.9",
+             "--layer-decay",
+             "0.8",
+             "--seed",
+             "11",
+             "--save-every",
+             "2",
+             "--keep-last",
+             "0",
+             "--keep-best",
+             "0",
+             "--final",
+             "best",
+             "--patience",
+             "100",
+             "--eval-every",
+             "2",
+             "--memory-limit",
+             "1G",
+             "--grad-checkpoint",
+             "--debug-nan"});
+  const TrainState state = read_train_state(path("all/checkpoint-4"));
+  const std::map<std::string, std::string> expected = {
+      {"batch", "2"},          {"accumulate", "2"},      {"steps", "4"},           {"learning_rate", "0.002"},
+      {"warmup", "1"},         {"beta1", "0.8"},         {"beta2", "0.95"},        {"epsilon", "0.001"},
+      {"clip_norm", "0.75"},   {"average_decay", "0.9"}, {"layer_decay", "0.8"},   {"seed", "11"},
+      {"weight_decay", "0.5"}, {"optimizer", "google"},  {"length", "24"},         {"target_length", "10"},
+      {"line_marks", "false"}, {"schedule", "google"},   {"model.dropout", "0.25"}};
+  for (const auto& [name, value] : expected) {
+    const auto found = state.options.find(name);
+    ASSERT_NE(found, state.options.end()) << name;
+    EXPECT_EQ(found->second, value) << name;
+  }
+  // What the folder says of its training holds without a word when it writes.
+  const auto text = nlohmann::json::parse(read_text(path("all/final/text.json")));
+  EXPECT_EQ(text.at("task"), "summarize");
+  EXPECT_EQ(text.at("length"), 24);
+  const auto with = [&](const Words& words) {
+    return must(Words{"text", "summarize", "predict", "-m", path("all/final"), path("named.data"), "--format",
+                      "jsonl", "--document-field", "text"} +
+                words)
+        .out;
+  };
+  EXPECT_EQ(with({}), with({"--newlines-are-blanks", "--length", "24"}));
+  EXPECT_NE(with({}), with({"--newlines-are-marks"}));
+  refused({"text", "classify", "predict", "-m", path("all/final"), path("named.data")}, 1, "all/final");
+
+  must(finetune("again", {"--steps", "1"}));
+  refused(finetune("again", {"--steps", "1"}), 1, "again");
+  must(finetune("again", {"--steps", "1", "--force"}));
+}
+
 TEST_F(SummarizeFinetune, WhatIsCutIsSaid) {
   const RunResult run = must(finetune("cut", {"--steps", "1", "--length", "4", "--target-length", "2"}));
   EXPECT_TRUE(holds(run.err, "6 of 6 documents are longer than 4 tokens and were cut")) << run.err;
@@ -118,7 +229,15 @@ TEST_F(SummarizeFinetune, RefusesWhatItCannotLearnFrom) {
   wrong("{\"document\": \"ab\"}\n", "wrong.jsonl:1");
   wrong("{\"document\": \"ab\", \"summary\": \" \"}\n", "wrong.jsonl:1: a summary without a word");
   wrong("{\"document\": \"\", \"summary\": \"ab\"}\n", "wrong.jsonl:1: a document without a word");
+  wrong("{\"document\": \"ab\", \"summary\": \"ab cd ef\"}\n",
+        "wrong.jsonl:1: the summary is longer than its document");
   wrong("", "wrong.jsonl");
+  write("some.jsonl",
+        "{\"document\": \"ab cd ef\", \"summary\": \"ab\"}\n{\"document\": \"ab\", \"summary\": \"ab cd "
+        "ef\"}\n{\"document\": \" \", \"summary\": \"\"}\n");
+  const RunResult passed = must(finetune("some", {"--steps", "1", "--skip-bad"}, path("some.jsonl")));
+  EXPECT_TRUE(holds(passed.err, "2 records are passed over; the first: ")) << passed.err;
+  EXPECT_TRUE(holds(passed.err, "some.jsonl:2: the summary is longer")) << passed.err;
   refused(finetune("never", {"--steps", "1", "--length", "65"}), 2, "--length 65");
   refused(finetune("never", {"--steps", "1", "--target-length", "1"}), 2, "--target-length 1");
   refused(finetune("never", {"--steps", "1"}, "-"), 2, "training pairs are read from files");

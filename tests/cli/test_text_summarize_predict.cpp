@@ -111,6 +111,29 @@ TEST_F(SummarizePredict, OptionsReachTheSearch) {
   EXPECT_TRUE(holds(cut.err, "documents are longer than 5 tokens and were cut"));
 }
 
+TEST_F(SummarizePredict, DrawsAsTheSeedAndTheDocumentSay) {
+  const Words sample{"--decoding", "sample", "--max-tokens", "12"};
+  const std::string one = must(predict(sample + Words{"--seed", "5", "--documents", "1"})).out;
+  EXPECT_EQ(must(predict(sample + Words{"--seed", "5", "--documents", "3", "--chunk", "2"})).out, one);
+  EXPECT_NE(must(predict(sample + Words{"--seed", "6"})).out, one);
+  EXPECT_NE(must(predict(sample + Words{"--seed", "5", "--temperature", "3"})).out, one);
+  EXPECT_EQ(must(predict(sample + Words{"--top-k", "1"})).out,
+            must(predict({"--decoding", "greedy", "--max-tokens", "12"})).out);
+  EXPECT_EQ(must(predict(sample + Words{"--top-p", "1e-9"})).out,
+            must(predict({"--decoding", "greedy", "--max-tokens", "12"})).out);
+  for (const char* shard : {"1/2", "2/2"}) {
+    must(predict(sample + Words{"--seed", "5", "--chunk", "2", "--shard", shard, "-o",
+                                path(std::string("drawn") + shard[0] + ".jsonl")}));
+  }
+  must({"merge", path("drawn1.jsonl"), path("drawn2.jsonl"), "-o", path("drawn.jsonl")});
+  EXPECT_EQ(read_text(path("drawn.jsonl")), one);
+  // The same document twice is two documents.
+  write("twice.jsonl", "{\"article\": \"ab cd\"}\n{\"article\": \"ab cd\"}\n");
+  const std::vector<nlohmann::json> twice = rows(sample, "twice.jsonl");
+  ASSERT_EQ(twice.size(), 2u);
+  EXPECT_NE(twice[0].at("summary"), twice[1].at("summary"));
+}
+
 TEST_F(SummarizePredict, NoTokenComesTwiceWhereNoNgramOfOneMay) {
   for (const nlohmann::json& row :
        rows({"--max-tokens", "9", "--no-repeat-ngram", "1", "--min-tokens", "9"})) {
@@ -139,6 +162,9 @@ TEST_F(SummarizePredict, AFolderHasItsOwnDefaults) {
                           "2", "--min-tokens", "4"}))
                 .out)
       << "what the file leaves out is generate()'s";
+  EXPECT_EQ(
+      with(R"({"do_sample": true, "top_k": 7, "temperature": 2.0, "max_length": 9})"),
+      must(predict({"--decoding", "sample", "--top-k", "7", "--temperature", "2", "--max-tokens", "8"})).out);
   // A converted folder searches as its source does, and says so in a file of its own.
   write("own/generation_config.json", R"({"num_beams": 3, "max_length": 7})");
   must({"convert", path("own"), path("copy")});
@@ -166,7 +192,84 @@ TEST_F(SummarizePredict, AFolderHasItsOwnDefaults) {
   wrong(R"({"early_stopping": 3})",
         "generation_config.json: field early_stopping is 3, not true, false or \"never\"");
   wrong(R"({"forced_eos_token_id": 1})", "generation_config.json: field forced_eos_token_id is 1");
+  wrong(R"({"do_sample": true, "top_p": 0})", "generation_config.json: field top_p is 0");
   wrong("[]", "generation_config.json: not a JSON object");
+}
+
+// text summarize evaluate -m: the same numbers as of summaries that were written before.
+TEST_F(SummarizePredict, EvaluateWritesTheSummariesThatItScores) {
+  const Words fields{"--document-field", "body", "--id-field", "key"};
+  const Words search{"--length",
+                     "30",
+                     "--newlines-are-blanks",
+                     "--documents",
+                     "3",
+                     "--beams",
+                     "3",
+                     "--length-penalty",
+                     "1.2",
+                     "--max-tokens",
+                     "9",
+                     "--min-tokens",
+                     "3",
+                     "--no-repeat-ngram",
+                     "3",
+                     "--repetition-penalty",
+                     "1.1",
+                     "--early-stopping",
+                     "yes",
+                     "--decoding",
+                     "huggingface"};
+  const auto evaluate = [](const Words& more, const std::string& file = "scored.jsonl") {
+    return Words{"text", "summarize",       "evaluate", "--data",       path(file), "--summary-field",
+                 "best", "--no-provenance", "--types",  "rouge1,rougeL"} +
+           more;
+  };
+  std::vector<std::string> written;
+  const auto data = [&] {
+    std::string text;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      // The summaries of documents 0, 2 and 4 are what the model writes.
+      const bool right = i < written.size() && i % 2 == 0;
+      text += nlohmann::json{{"key", i},
+                             {"body", tiny_text(i) + " " + tiny_text(i + 20)},
+                             {"best", right ? written[i] : "nothing like it"}}
+                  .dump() +
+              "\n";
+    }
+    return text;
+  };
+  write("scored.jsonl", data());
+  for (const nlohmann::json& row : rows(fields + search, "scored.jsonl"))
+    written.push_back(row.at("summary"));
+  write("scored.jsonl", data());
+  must(predict(fields + search + Words{"-o", path("before.jsonl")}, "scored.jsonl"));
+  const std::string wanted = must(evaluate(Words{"--id-field", "key", "--predictions", path("before.jsonl"),
+                                                 "--prediction-field", "summary"}))
+                                 .out;
+  EXPECT_EQ(must(evaluate(fields + search + Words{"-m", path("model")})).out, wanted);
+  EXPECT_EQ(
+      must(evaluate(fields + search + Words{"-m", path("model"), "--summaries", path("kept.jsonl")})).out,
+      wanted);
+  EXPECT_EQ(read_text(path("kept.jsonl")), read_text(path("before.jsonl")));
+  const Words drawn{"--decoding", "sample",  "--temperature", "2",      "--top-k",
+                    "9",          "--top-p", "0.95",          "--seed", "4"};
+  must(evaluate(fields + drawn +
+                Words{"-m", path("model"), "--summaries", path("kept.jsonl"), "--max-tokens", "9"}));
+  EXPECT_NE(read_text(path("kept.jsonl")), read_text(path("before.jsonl")));
+
+  write("scored_blank.jsonl", data() + "{\"key\": 7, \"body\": \"\", \"best\": \"ab\"}\n");
+  const Words few{"-m", path("model"), "--max-tokens", "4", "--newlines-are-marks"};
+  refused(evaluate(fields + few, "scored_blank.jsonl"), 1, "scored_blank.jsonl:6: a document without a word");
+  const nlohmann::json passed =
+      nlohmann::json::parse(must(evaluate(fields + few + Words{"--skip-bad"}, "scored_blank.jsonl")).out);
+  EXPECT_EQ(passed.at("documents"), 5);
+  EXPECT_EQ(passed.at("bad_records_skipped"), 1);
+  refused(evaluate({}), 2, "neither predictions nor a model");
+  refused(evaluate(few + Words{"--predictions", path("before.jsonl")}), 2, "--predictions");
+  refused(evaluate(Words{"--predictions", path("before.jsonl"), "--summaries", path("x.jsonl")}), 2,
+          "--model");
+  refused({"text", "summarize", "evaluate", "--data", "-", "-m", path("model")}, 2, "read twice");
 }
 
 TEST_F(SummarizePredict, WritesTablesAndLinesToo) {
@@ -203,7 +306,9 @@ TEST_F(SummarizePredict, ReadsAFolderOfTextsAndTheStandardInput) {
 }
 
 TEST_F(SummarizePredict, SaysWhatMemoryItTakesBeforeItStarts) {
-  EXPECT_TRUE(holds(must(predict({"--max-tokens", "5"})).err, "memory: ")) << "no plan";
+  const std::string said = must(predict({"--max-tokens", "5"})).err;
+  for (const char* row : {"memory planned:", "parameters", "keys and values", "peak to expect"})
+    EXPECT_TRUE(holds(said, row)) << row << '\n' << said;
 }
 
 TEST_F(SummarizePredict, RefusesWhatItCannotDo) {
@@ -224,7 +329,11 @@ TEST_F(SummarizePredict, RefusesWhatItCannotDo) {
   refused(predict({"--beams", "0"}), 2, "beams");
   refused(predict({"--max-tokens", "100"}), 2, "64 positions");
   refused(predict({"--max-tokens", "5", "--min-tokens", "9"}), 2, "min_length");
-  refused(predict({"--decoding", "sample"}), 2, "sample");
+  refused(predict({"--decoding", "nucleus"}), 2, "nucleus");
+  refused(predict({"--decoding", "sample", "--beams", "2"}), 2, "one beam");
+  refused(predict({"--decoding", "sample", "--temperature", "0"}), 2, "temperature");
+  refused(predict({"--beams", "10001"}), 2, "--beams");
+  refused(predict({"--beams", "10000", "--documents", "4096"}), 3, "would fit: --documents");
   refused(predict({"--early-stopping", "soon"}), 2, "soon");
   refused(predict({"-O", "csv"}), 2, "csv");
   std::filesystem::create_directories(path("classifier"));

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tests/cuda/attention_test.h"
+#include "tests/kernels/decoder_attention.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 using Entry = std::tuple<int, int, int>;  // head, tile of the direction, listed tile
 
 // How often each pair of tiles is named by the pieces of one direction, and that the pieces are sound.
-std::map<Entry, Index> entries_of(const AttentionSchedule& schedule, const AttentionLists& lists,
-                                  Index heads) {
+std::map<Entry, Index> entries_of(const AttentionLists& lists, Index heads, Index tiles) {
   std::map<Entry, Index> found;
   std::map<std::pair<int, int>, Index> pieces_of_tile;
   std::set<int> slots;
@@ -36,7 +36,7 @@ std::map<Entry, Index> entries_of(const AttentionSchedule& schedule, const Atten
       EXPECT_TRUE(slots.insert(piece.slot).second) << "two pieces in one slot";
     }
   }
-  EXPECT_EQ(pieces_of_tile.size(), static_cast<std::size_t>(heads * schedule.tiles)) << "tiles left out";
+  EXPECT_EQ(pieces_of_tile.size(), static_cast<std::size_t>(heads * tiles)) << "tiles left out";
   EXPECT_EQ(static_cast<Index>(slots.size()), lists.slots);
   if (!slots.empty()) {
     EXPECT_EQ(*slots.rbegin(), lists.slots - 1);
@@ -77,8 +77,8 @@ void check_against_plan(const PlanLists& plan, Index block_size) {
       }
     }
   }
-  EXPECT_EQ(entries_of(schedule, schedule.by_query, plan.view.heads), by_query);
-  EXPECT_EQ(entries_of(schedule, schedule.by_key, plan.view.heads), by_key);
+  EXPECT_EQ(entries_of(schedule.by_query, plan.view.heads, schedule.tiles), by_query);
+  EXPECT_EQ(entries_of(schedule.by_key, plan.view.heads, schedule.key_tiles), by_key);
   EXPECT_LE(schedule.by_query.slots, plan.view.heads * query_slots_per_head(schedule.tiles));
   EXPECT_LE(schedule.by_key.slots, plan.view.heads * key_slots_per_head(schedule.tiles));
 }
@@ -102,6 +102,36 @@ TEST(AttentionSchedule, ListsThatNameNothingHaveAPiece) {
   check_against_plan(plan, 64);
   const AttentionSchedule schedule(plan.view, 64);
   EXPECT_EQ(schedule.by_key.pieces.size(), 5u);
+}
+
+// Of a decoder: keys of other rows, more or fewer than queries, and causal attention.
+TEST(AttentionSchedule, RectanglesAndTrianglesAreWorkedOffOnce) {
+  struct Shape {
+    Index queries, keys;
+    bool causal;
+  };
+  for (const Index block_size : {16, 48, 64}) {
+    for (const Shape& shape :
+         {Shape{2, 50, false}, Shape{50, 2, false}, Shape{1, 1, false}, Shape{40, 40, true}}) {
+      SCOPED_TRACE(std::to_string(shape.queries) + " by " + std::to_string(shape.keys));
+      const DecoderPlan plan(2, shape.queries, shape.keys, shape.causal);
+      const AttentionSchedule schedule(plan.view, block_size);
+      const auto ratio = static_cast<int>(block_size / schedule.tile_rows);
+      ASSERT_EQ(schedule.tiles, shape.queries * ratio);
+      ASSERT_EQ(schedule.key_tiles, shape.keys * ratio);
+      std::map<Entry, Index> by_query, by_key;
+      for (int head = 0; head < 2; ++head) {
+        for (int query = 0; query < schedule.tiles; ++query) {
+          for (int key = 0; key < (shape.causal ? (query / ratio + 1) * ratio : schedule.key_tiles); ++key)
+            by_query[{head, query, key}] = by_key[{head, key, query}] = 1;
+        }
+      }
+      EXPECT_EQ(entries_of(schedule.by_query, 2, schedule.tiles), by_query);
+      EXPECT_EQ(entries_of(schedule.by_key, 2, schedule.key_tiles), by_key);
+      EXPECT_LE(schedule.by_query.slots, 2 * query_slots_per_head(schedule.tiles));
+      EXPECT_LE(schedule.by_key.slots, 2 * key_slots_per_head(schedule.key_tiles));
+    }
+  }
 }
 
 // BigBird at 4096 tokens with the published distribution of random blocks (performance notes: busiest 18

@@ -60,7 +60,8 @@ TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
   // Fewer classes than a vector, rows that begin within one, several rounds of the block.
   for (const LossShape& shape :
        {LossShape{0, 5, 0}, LossShape{9, 2, 0}, LossShape{6, 3, 1}, LossShape{5, 64, 0},
-        LossShape{5, 1003, 0}, LossShape{4, 1003, 1}, LossShape{3, 4097, 0}, LossShape{1, 5000, 0}}) {
+        LossShape{5, 1003, 0}, LossShape{4, 1003, 1}, LossShape{3, 4097, 0}, LossShape{1, 5000, 0},
+        LossShape{2, 96103, 0}}) {  // the vocabulary of BigBird-Pegasus
     SCOPED_TRACE(::testing::Message() << shape.rows << " x " << shape.classes << " at " << shape.offset);
     const Index count = shape.rows * shape.classes;
     const auto x = rounded<T>(random_normal(count, 71, 4.0));

@@ -97,6 +97,7 @@ Outcome run(Model& model, const Batch& batch, std::uint64_t dropout_seed) {
   for (std::size_t score = 0; score < config.token_scores.size(); ++score)
     append(outcome.logits, model.token_logits(score));
   if (config.head == HeadType::structured_answers) append(outcome.logits, model.sequence_logits());
+  if (config.has_decoder()) append(outcome.logits, model.target_logits());
   const LossScale scale = mean_scale(result);
   outcome.loss = scaled_loss(result, scale);
   if (config.head == HeadType::encoder) return outcome;
@@ -184,6 +185,11 @@ const std::vector<Case>& cases() {
       config.problem_type = problem;
     };
   };
+  const auto decoder = [](ModelConfig& config) {
+    add_decoder(config);
+    config.decoder.num_hidden_layers = 2;
+    config.decoder.num_attention_heads = 1;
+  };
   static const std::vector<Case> all{
       {.name = "Pretraining", .lengths = {128}, .hidden_dropout = 0.1},
       // Short sequences take full attention, where probabilities are dropped: the batch is cut into runs.
@@ -257,6 +263,31 @@ const std::vector<Case>& cases() {
              add_answer_scores(config);
            },
        .hidden_dropout = 0.1},
+      // BigBird-Pegasus: the decoder has other heads than the encoder; no types, no biases of attention.
+      {.name = "Decoder",
+       .lengths = {113, 30},
+       .change = decoder,
+       .hidden_dropout = 0.1,
+       .probability_dropout = 0.1},
+      {.name = "DecoderCheckpointed",
+       .lengths = {70},
+       .change = decoder,
+       .hidden_dropout = 0.1,
+       .grad_checkpoint = true},
+      // The published code's coupled model: one set of weights for both stacks, post-LN.
+      {.name = "CoupledDecoder",
+       .lengths = {113, 30},
+       .change =
+           [](ModelConfig& config) {
+             config.type_vocab_size = 0;
+             config.head = HeadType::generation;
+             config.decoder = {.num_hidden_layers = config.num_hidden_layers,
+                               .num_attention_heads = config.num_attention_heads,
+                               .intermediate_size = config.intermediate_size,
+                               .coupled = true};
+           },
+       .hidden_dropout = 0.1,
+       .probability_dropout = 0.1},
   };
   return all;
 }
@@ -266,7 +297,8 @@ INSTANTIATE_TEST_SUITE_P(Configurations, CudaModel, ::testing::ValuesIn(cases())
 
 // Buffers are shared between layers, logits are floats, labels are missing and so may be masked tokens.
 TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
-  for (const char* name : {"RaggedInRuns", "RotaryErf", "Questions", "AnswersInParts"}) {
+  for (const char* name :
+       {"RaggedInRuns", "RotaryErf", "Questions", "AnswersInParts", "Decoder", "CoupledDecoder"}) {
     const auto of = std::find_if(cases().begin(), cases().end(),
                                  [&](const Case& known) { return known.name == std::string(name); });
     ASSERT_NE(of, cases().end());
@@ -278,6 +310,7 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
     batch.start_positions.clear();
     batch.end_positions.clear();
     batch.token_targets.clear();
+    batch.targets.labels.clear();
     Batch unmasked = batch;
     unmasked.masked_rows.clear();
     const auto outcome = [&](kernels::Backend& backend, const Batch& given) {
@@ -288,6 +321,7 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
       if (config.has_mlm()) append(got.logits, model.masked_logits());
       if (config.head == HeadType::question_answering) append(got.logits, model.start_logits());
       if (config.head == HeadType::structured_answers) append(got.logits, model.token_logits(1));
+      if (config.has_decoder()) append(got.logits, model.target_logits());
       return got;
     };
     for (const Batch* given : {&batch, &unmasked}) {

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import safetensors.torch
 import torch
 import transformers
 from transformers import BigBirdPegasusConfig, BigBirdPegasusForConditionalGeneration, PegasusTokenizer
@@ -84,8 +85,14 @@ def main():
     parser.add_argument("--data", required=True, type=pathlib.Path, help="JSON Lines with a field `document`")
     parser.add_argument("--documents", type=int, default=40)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument("--time", action="store_true", help="time the base size, source 3,072, 64 new tokens, 5 beams")
+    parser.add_argument("--time", action="store_true", help="the large size, source 3,072: logits, and 64 new tokens with 5 beams timed")
+    parser.add_argument("--rounds", type=int, default=1, help="of --time")
+    parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--logits", type=pathlib.Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.generate:
+        generate(arguments)
+        return
     transformers.logging.set_verbosity_error()
     documents = []
     with open(arguments.data, encoding="utf-8") as lines:
@@ -121,31 +128,86 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-def time_both(arguments, documents):
-    """One document after the other, two threads each, in turns."""
+def high_water(process):
+    """The largest resident set of a process so far, in MiB. Not what wait4() says, which counts the parent's too."""
+    try:
+        with open(f"/proc/{process}/status", encoding="ascii") as status:
+            return next((int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM")), 0)
+    except OSError:
+        return 0
+
+
+def timed(command):
+    """(seconds, largest resident set in MiB, what it wrote) of a process of its own."""
+    mib = 0
+    with tempfile.TemporaryFile("w+") as out:
+        begin = time.time()
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        while child.poll() is None:
+            mib = max(mib, high_water(child.pid))
+            time.sleep(0.02)
+        seconds = time.time() - begin
+        out.seek(0)
+        text = out.read()
+    assert child.returncode == 0, text
+    return seconds, mib, text
+
+
+def generate(arguments):
+    """The peer's side of time_both(): a process that reads the folder and writes one summary."""
     torch.set_num_threads(2)
+    tokenizer = PegasusTokenizer.from_pretrained(arguments.generate)
+    model = BigBirdPegasusForConditionalGeneration.from_pretrained(arguments.generate).eval()
+    text = json.loads(arguments.data.read_text())["document"]
+    ids = tokenizer(text, truncation=True, max_length=3072, return_tensors="pt").input_ids
+    assert ids.shape[1] == 3072, "give more text"
+    with torch.no_grad():
+        begin = time.time()
+        if arguments.logits:
+            logits = model(ids, decoder_input_ids=ids[:, :256]).logits
+            inputs = {"input_ids": ids, "decoder_input_ids": ids[:, :256].clone()}
+            safetensors.torch.save_file(inputs, arguments.logits / "inputs.safetensors")
+            safetensors.torch.save_file({"logits": logits}, arguments.logits / "theirs.safetensors")
+        else:
+            tokens = model.generate(ids, num_beams=5, length_penalty=0.8, max_length=65, min_length=64)[0]
+            print(tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        print(f"without reading the weights: {time.time() - begin:.1f} s")
+
+
+def time_both(arguments, documents):
+    """Forward logits of the large size, then one summary: processes of two threads each, in turns."""
     size = dict(d_model=1024, encoder_layers=16, decoder_layers=16, encoder_attention_heads=16,
                 decoder_attention_heads=16, encoder_ffn_dim=4096, decoder_ffn_dim=4096)
-    setting = dict(num_beams=5, length_penalty=0.8, max_length=65, min_length=64)
     with tempfile.TemporaryDirectory() as work:
-        folder = pathlib.Path(work) / "model"
-        model, tokenizer = write_model(folder, arguments.vocabulary, size, 3)
-        long = " ".join(documents)
-        ids = tokenizer(long, truncation=True, max_length=3072, return_tensors="pt").input_ids
-        assert ids.shape[1] == 3072, "give more text"
-        data = pathlib.Path(work) / "data.jsonl"
-        data.write_text(json.dumps({"document": long}) + "\n")
-        begin = time.time()
-        with torch.no_grad():
-            model.generate(ids, **setting)
-        print(f"transformers: {time.time() - begin:.1f} s")
-        del model
+        work = pathlib.Path(work)
+        folder, data = work / "model", work / "data.jsonl"
+        write_model(folder, arguments.vocabulary, size, 3)
+        # bigbird's blocks at random are of the published code unless the folder says that transformers' are wanted.
+        config = json.loads((folder / "config.json").read_text())
+        config["bigbird"] = {"random_mode": "hf-eval"}
+        (folder / "config.json").write_text(json.dumps(config))
+        data.write_text(json.dumps({"document": " ".join(documents)}) + "\n")
+        peer = [sys.executable, __file__, "--program", arguments.program, "--vocabulary", arguments.vocabulary, "--data",
+                data, "--generate", folder]
         command = [arguments.program, "text", "summarize", "predict", "-m", folder, data, "--length", "3072",
                    "--newlines-are-blanks", "--beams", "5", "--length-penalty", "0.8", "--max-tokens", "64",
                    "--min-tokens", "63", "--documents", "1", "--threads", "2"]
-        begin = time.time()
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        print(f"bigbird: {time.time() - begin:.1f} s\n{done.stderr}")
+        seconds, mib, out = timed([*peer, "--logits", work])
+        print(f"transformers, logits: {seconds:.1f} s, {mib:.0f} MiB; {out.splitlines()[-1]}", flush=True)
+        seconds, mib, out = timed([arguments.program, "forward", "-m", folder, "-i", work / "inputs.safetensors", "-o",
+                                   work / "ours.safetensors", "--threads", "2"])
+        theirs_logits, ours = (safetensors.torch.load_file(work / name)["logits"].flatten()
+                               for name in ("theirs.safetensors", "ours.safetensors"))
+        print(f"bigbird, logits: {seconds:.1f} s, {mib:.0f} MiB; largest difference "
+              f"{(theirs_logits - ours).abs().max():.2e} of logits up to {theirs_logits.abs().max():.2f}", flush=True)
+        for _ in range(arguments.rounds):
+            seconds, mib, out = timed(peer)
+            print(f"transformers, summary: {seconds:.1f} s, {mib:.0f} MiB; {out.splitlines()[-1]}", flush=True)
+            theirs_text = out.splitlines()[-2]
+            seconds, mib, out = timed(command)
+            rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+            print(f"bigbird, summary: {seconds:.1f} s, {mib:.0f} MiB; the same text: {rows[0]['summary'] == theirs_text}")
+            print(*(line for line in out.splitlines() if not line.startswith("{")), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 // Kernels count in int, sizes of register arrays included, and g++ 12 warns of each such size.
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -218,6 +219,9 @@ inline float exp2_fast(float x) {
 }
 inline float log2_fast(float x) {
   return std::log2(x);
+}
+inline int lowest_bit(unsigned bits) {
+  return std::countr_zero(bits);
 }
 // To nearest, ties away from zero; infinities and NaN stay.
 inline std::uint32_t to_tf32(float x) {

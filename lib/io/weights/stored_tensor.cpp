@@ -16,6 +16,8 @@
 namespace bigbird {
 namespace {
 
+constexpr std::size_t released_at_once = std::size_t{1} << 21;  // numbers
+
 static_assert(std::endian::native == std::endian::little, "weight files are little-endian");
 
 struct TypeFacts {
@@ -75,6 +77,17 @@ template <typename Stored, typename Out, typename Convert>
 void convert(const StoredTensor& tensor, std::span<Out> out, const Convert& convert_one) {
   for_each_element(tensor,
                    [&](std::size_t i, const std::byte* at) { out[i] = convert_one(element<Stored>(at)); });
+}
+
+// Its part of the mapped file need not stay in memory.
+void release_memory(const StoredTensor& tensor) {
+  if (!tensor.is_contiguous()) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(tensor.first);
+  const auto bytes = static_cast<std::uintptr_t>(tensor.elements()) * tensor_type_size(tensor.type);
+  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes) / page * page;
+  // Only advice: where it is not taken, the bytes stay.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace
@@ -159,14 +172,23 @@ void read_floats(const StoredTensor& tensor, std::span<float> out) {
                               one_line_name(tensor.name), tensor_type_name(tensor.type)));
 }
 
-void release_memory(const StoredTensor& tensor) {
-  if (!tensor.is_contiguous()) return;
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(tensor.first);
-  const auto bytes = static_cast<std::uintptr_t>(tensor.elements()) * tensor_type_size(tensor.type);
-  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes) / page * page;
-  // Only advice: where it is not taken, the bytes stay.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+void read_floats_and_release(const StoredTensor& tensor, std::span<float> out) {
+  const std::size_t size = tensor_type_size(tensor.type);
+  if (!tensor.is_contiguous() || tensor.elements() != static_cast<std::int64_t>(out.size()) ||
+      out.size() <= released_at_once) {
+    read_floats(tensor, out);
+  } else {
+    StoredTensor part = tensor;
+    part.strides = {1};
+    for (std::size_t begin = 0; begin < out.size(); begin += released_at_once) {
+      const std::size_t count = std::min(released_at_once, out.size() - begin);
+      part.shape = {static_cast<std::int64_t>(count)};
+      part.first = tensor.first + begin * size;
+      read_floats(part, out.subspan(begin, count));
+      release_memory(part);
+    }
+  }
+  release_memory(tensor);
 }
 
 std::vector<std::int64_t> read_integers(const StoredTensor& tensor) {

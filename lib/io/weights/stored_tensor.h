@@ -38,8 +38,9 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
 // Row-major values, converted exactly (F64 is rounded). Error naming file and tensor: another number of
 // values than `out` takes, or a type that holds whole numbers.
 void read_floats(const StoredTensor& tensor, std::span<float> out);
-// The tensor was read, and its part of the mapped file need not stay in memory; it may be read again.
-void release_memory(const StoredTensor& tensor);
+// The same, part by part, and what was read of the mapped file need not stay in memory: of a large tensor
+// the two copies are never there at once. It may be read again.
+void read_floats_and_release(const StoredTensor& tensor, std::span<float> out);
 // From the types of whole numbers; Error for floating-point types.
 std::vector<std::int64_t> read_integers(const StoredTensor& tensor);
 

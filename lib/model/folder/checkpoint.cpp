@@ -88,7 +88,7 @@ void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vect
 }  // namespace
 
 void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
-                       const std::vector<float>& parameters, const std::string& tokenizer_folder,
+                       std::span<const float> parameters, const std::string& tokenizer_folder,
                        const std::string& model_card, const WriteOptions& options) {
   const bool gena = options.dialect == Dialect::gena;
   const std::string dtype = torch_dtype(options.type);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,7 @@ struct WriteOptions {
 // tokenizer's files when tokenizer_folder is not empty. Values are rounded to nearest even; Error{bad_input}
 // naming the tensor when one is beyond the range of F16.
 void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
-                       const std::vector<float>& parameters, const std::string& tokenizer_folder,
+                       std::span<const float> parameters, const std::string& tokenizer_folder,
                        const std::string& model_card, const WriteOptions& options = {});
 
 // Throws Error{bad_input} when the tokenizer in the model folder (or the given one) has another vocabulary

@@ -264,8 +264,7 @@ class Loader {
     if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
       std::copy(adapted->second.begin(), adapted->second.end(), out.begin());
     } else {
-      read_floats(*found->second, out);
-      release_memory(*found->second);  // else the model would be in memory twice
+      read_floats_and_release(*found->second, out);  // else the model would be in memory twice
     }
     if (!options_.allow_nan) require_finite(*found->second, spec, out);
   }

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
@@ -23,17 +25,29 @@ struct StepMemory {
   std::vector<Values> written;  // [layer] [length * rows, 2C]: row r of call t at t * rows + r
   std::int32_t* ids = nullptr;  // [rows]
   std::int32_t* positions = nullptr;
-  std::int32_t* seen = nullptr;  // [rows * length]: rows of `written`, of one row behind those of another
-  Values state;                  // [rows, C]
+  std::int32_t* seen = nullptr;     // [rows * length]: rows of `written`, of one row behind those of another
+  std::int32_t* offsets = nullptr;  // [rows + 1] into `seen`
+  Values state;                     // [rows, C]
   Values norm;
   Values query;
   Values context;
   Values branch;
   Values inner;             // [rows, F]
   float* logits = nullptr;  // [rows, V]
+  // Where attention wants whole blocks, the rows of a source fill some of their own.
+  std::int32_t* spread = nullptr;  // [spread rows]: the row of the step that stands there, or any in padding
+  std::int32_t* together = nullptr;  // [rows]: where each row stands
+  Values spread_query;               // [spread rows, C]
+  Values spread_context;
 };
 
-StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLimits& limits) {
+// A source has one row at least, so that its padding is less than a block for each row.
+std::int64_t spread_rows(const ModelConfig& config, const DecoderLimits& limits) {
+  return limits.rows * config.block_size;
+}
+
+StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLimits& limits,
+                      bool whole_blocks) {
   const ModelConfig config = decoder_config(of_model);
   const std::int64_t width = config.hidden_size, rows = limits.rows;
   StepMemory to;
@@ -46,9 +60,16 @@ StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLi
   to.ids = arena.integers(what, rows);
   to.positions = arena.integers(what, rows);
   to.seen = arena.integers(what, rows * limits.length);
+  to.offsets = arena.integers(what, rows + 1);
   for (Values* matrix : {&to.state, &to.norm, &to.query, &to.context, &to.branch})
     *matrix = arena.values(what, rows * width);
   to.inner = arena.values(what, rows * config.intermediate_size);
+  if (whole_blocks) {
+    to.spread = arena.integers(what, spread_rows(config, limits));
+    to.together = arena.integers(what, rows);
+    to.spread_query = arena.values(what, spread_rows(config, limits) * width);
+    to.spread_context = arena.values(what, spread_rows(config, limits) * width);
+  }
   to.logits = arena.floats("logits of a step", rows * config.vocab_size);
   return to;
 }
@@ -56,9 +77,30 @@ StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLi
 std::size_t step_bytes(const ModelConfig& config, const DecoderLimits& limits,
                        const kernels::Backend& backend) {
   Arena arena(nullptr, backend.element_type());
-  plan_steps(arena, config, limits);
+  plan_steps(arena, config, limits, backend.wants_whole_blocks());
   return arena.used();
 }
+
+// The attention of one step over one source. What the backend takes for it beside the model's is a few
+// hundred bytes a slot.
+kernels::AttentionLimits cross_limits(const ModelConfig& config, const DecoderLimits& limits) {
+  const kernels::AttentionBatch call = attention_call(config);
+  kernels::AttentionLimits most;
+  most.slots = limits.rows;
+  most.sequences = 1;
+  most.tokens = most.longest = std::max(limits.source_tokens, spread_rows(config, limits));
+  most.heads = call.heads;
+  most.head_size = call.head_size;
+  most.block_size = call.block_size;
+  return most;
+}
+
+// The rows of a step that are written of one source: `count` from `row` on, which stand at `place` of the
+// spread rows (or at `row` again), and the first row of the source's keys.
+struct CrossCall {
+  AttentionRun run;
+  Index row, place, key_row;
+};
 
 // The outputs of a product from `first` on: queries, or keys and values, of one that has all three.
 LinearTensors outputs_of(const LinearTensors& layer, Index first, Index count) {
@@ -74,22 +116,26 @@ struct DecoderSteps::Impl {
         limits(up_to),
         config(decoder_config(of.config())),
         plans(config.num_attention_heads),
+        whole_blocks(of.backend().wants_whole_blocks()),
         memory(model.backend(), step_bytes(of.config(), up_to, of.backend())) {
     Arena arena(memory.bytes(), model.backend().element_type());
-    held = plan_steps(arena, of.config(), limits);
+    held = plan_steps(arena, of.config(), limits, whole_blocks);
+    first_slot = model.backend().reserve_scratch(cross_limits(config, limits));
   }
+  ~Impl() { model.backend().release_slots(first_slot, limits.rows); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   void stage(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents) {
     const auto rows = tokens.size();
     std::vector<std::vector<std::int32_t>> next;
-    std::vector<std::int32_t> seen;
-    offsets.assign(1, 0);
+    std::vector<std::int32_t> seen, offsets{0};
     for (std::size_t row = 0; row < rows; ++row) {
       std::vector<std::int32_t>& path = next.emplace_back(
           written == 0 ? std::vector<std::int32_t>() : paths.at(static_cast<std::size_t>(parents[row])));
       path.push_back(static_cast<std::int32_t>(written * limits.rows + static_cast<std::int64_t>(row)));
       seen.insert(seen.end(), path.begin(), path.end());
-      offsets.push_back(static_cast<Index>(seen.size()));
+      offsets.push_back(static_cast<std::int32_t>(seen.size()));
     }
     paths = std::move(next);
     const std::vector<std::int32_t> positions(rows, static_cast<std::int32_t>(written));
@@ -97,6 +143,44 @@ struct DecoderSteps::Impl {
     backend.upload(held.ids, tokens.data(), rows * sizeof(std::int32_t));
     backend.upload(held.positions, positions.data(), rows * sizeof(std::int32_t));
     backend.upload(held.seen, seen.data(), seen.size() * sizeof(std::int32_t));
+    backend.upload(held.offsets, offsets.data(), offsets.size() * sizeof(std::int32_t));
+  }
+
+  // Which rows ask which source, the same for all layers. It changes with a source that is done, seldom from
+  // step to step.
+  void stage_sources(std::span<const std::int32_t> sources) {
+    if (std::equal(sources.begin(), sources.end(), staged.begin(), staged.end())) return;
+    kernels::Backend& backend = model.backend();
+    const Batch& batch = model.decoder_view().batch;
+    std::vector<std::int32_t> spread, together;
+    calls.clear();
+    for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
+      while (end < sources.size() && sources[end] == sources[first]) ++end;
+      const auto source = static_cast<std::size_t>(sources[first]);
+      const Index count = static_cast<Index>(end - first), key_row = batch.token_offsets[source];
+      const Index key_rows = batch.token_offsets[source + 1] - key_row;
+      const auto blocks = [&](Index tokens) { return (tokens + config.block_size - 1) / config.block_size; };
+      const Index places = whole_blocks ? blocks(count) * config.block_size : count;
+      AttentionRun run(0, attention_call(config));
+      run.append_cross(places, count, key_rows, batch.lengths[source],
+                       plans.cross(blocks(count), blocks(key_rows)));
+      run.set_slot(first_slot + static_cast<Index>(calls.size()));
+      const Index row = static_cast<Index>(first),
+                  place = whole_blocks ? static_cast<Index>(spread.size()) : row;
+      calls.push_back({std::move(run), row, place, key_row});
+      if (!whole_blocks) continue;
+      for (Index i = 0; i < places; ++i) {
+        spread.push_back(static_cast<std::int32_t>(row + (i < count ? i : 0)));
+        if (i < count) together.push_back(static_cast<std::int32_t>(place + i));
+      }
+    }
+    for (const CrossCall& call : calls) backend.prepare_attention(call.run.call());
+    if (whole_blocks) {
+      backend.upload(held.spread, spread.data(), spread.size() * sizeof(std::int32_t));
+      backend.upload(held.together, together.data(), together.size() * sizeof(std::int32_t));
+      spread_count = static_cast<Index>(spread.size());
+    }
+    staged.assign(sources.begin(), sources.end());
   }
 
   // What a branch reads: the state, in pre-LN its LayerNorm.
@@ -141,33 +225,27 @@ struct DecoderSteps::Impl {
     backend.linear_forward(input, outputs_of(tensors.qkv, 0, width), held.query, rows);
     backend.linear_forward(input, outputs_of(tensors.qkv, width, 2 * width), now, rows);
     const kernels::AttentionBatch call = attention_call(config);
-    backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, offsets.data()},
+    backend.attend_rows({rows, call.heads, call.head_size, call.scale, held.seen, held.offsets},
                         {{held.query, width}, {cache, 2 * width}, {cache + width, 2 * width}},
                         {held.context, width});
     join(held.context, tensors.output, tensors.norm, rows);
   }
 
-  void cross_attention(const CrossAttentionTensors& tensors, Values cache,
-                       std::span<const std::int32_t> sources) {
+  void cross_attention(const CrossAttentionTensors& tensors, Values cache, Index rows) {
     kernels::Backend& backend = model.backend();
-    const Index rows = static_cast<Index>(sources.size()), width = config.hidden_size;
+    const Index width = config.hidden_size;
     backend.linear_forward(branch_input(tensors.norm, rows), tensors.query, held.query, rows);
-    const Batch& batch = model.decoder_view().batch;
-    for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
-      while (end < sources.size() && sources[end] == sources[first]) ++end;
-      const auto source = static_cast<std::size_t>(sources[first]);
-      const Index count = static_cast<Index>(end - first), key_row = batch.token_offsets[source];
-      const Index key_rows = batch.token_offsets[source + 1] - key_row;
-      const auto blocks = [&](Index tokens) { return (tokens + config.block_size - 1) / config.block_size; };
-      AttentionRun run(0, attention_call(config));
-      run.append_cross(count, count, key_rows, batch.lengths[source],
-                       plans.cross(blocks(count), blocks(key_rows)));
-      const Values keys = cache + 2 * key_row * width;
-      const Index row = static_cast<Index>(first) * width;
-      backend.attention_forward(run.call(),
-                                {{held.query + row, width}, {keys, 2 * width}, {keys + width, 2 * width}},
-                                {held.context + row, width}, nullptr);
+    if (whole_blocks) backend.gather_rows(held.query, held.spread, held.spread_query, spread_count, width);
+    const Values query = whole_blocks ? held.spread_query : held.query;
+    const Values context = whole_blocks ? held.spread_context : held.context;
+    for (const CrossCall& call : calls) {
+      const Values keys = cache + 2 * call.key_row * width;
+      const Index place = call.place * width;
+      backend.attention_forward(call.run.call(),
+                                {{query + place, width}, {keys, 2 * width}, {keys + width, 2 * width}},
+                                {context + place, width}, nullptr);
     }
+    if (whole_blocks) backend.gather_rows(context, held.together, held.context, rows, width);
     join(held.context, tensors.output, tensors.norm, rows);
   }
 
@@ -182,18 +260,22 @@ struct DecoderSteps::Impl {
   const DecoderLimits limits;
   const ModelConfig config;
   DecoderPlans plans;
+  const bool whole_blocks;
   DeviceMemory memory;
   StepMemory held;
   std::int64_t written = 0;  // calls since begin()
   std::vector<std::vector<std::int32_t>> paths;
-  std::vector<Index> offsets;
+  std::vector<std::int32_t> staged;  // the sources that `calls` are of
+  std::vector<CrossCall> calls;
+  Index first_slot = 0;
+  Index spread_count = 0;
   std::vector<float> on_host;  // logits of a device with memory of its own
 };
 
 std::vector<MemoryRow> plan_decoder_memory(const ModelConfig& config, const DecoderLimits& limits,
                                            const kernels::Backend& backend) {
   Arena arena(nullptr, backend.element_type());
-  plan_steps(arena, config, limits);
+  plan_steps(arena, config, limits, backend.wants_whole_blocks());
   return arena.rows();
 }
 
@@ -215,6 +297,7 @@ void DecoderSteps::begin() {
                                 impl_->held.sources[layer], view.batch.tokens());
   }
   impl_->written = 0;
+  impl_->staged.clear();
 }
 
 std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
@@ -229,12 +312,13 @@ std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
                               of.written, of.limits.rows, of.limits.length));
   }
   of.stage(tokens, parents);
+  of.stage_sources(sources);
   kernels::Backend& backend = view.backend;
   of.embed(view.tensors.embeddings, rows);
   for (std::size_t layer = 0; layer < view.tensors.layers.size(); ++layer) {
     const DecoderLayerTensors& tensors = view.tensors.layers[layer];
     of.self_attention(tensors.attention, of.held.written[layer], rows);
-    of.cross_attention(tensors.cross_attention, of.held.sources[layer], sources);
+    of.cross_attention(tensors.cross_attention, of.held.sources[layer], rows);
     of.feed_forward(tensors.feed_forward, rows);
   }
   backend.linear_forward(of.last_state(view.tensors, rows), view.tensors.output, of.held.logits, rows);

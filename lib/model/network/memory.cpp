@@ -46,19 +46,23 @@ struct Planner {
     return layer;
   }
 
-  // A layer of inference: buffers are shared as soon as their content is spent. Once attention has run, the
-  // qkv matrix is free for three [T, C] matrices.
+  // A layer of inference: one piece of memory, whose parts of [T, C] are used again as soon as their content
+  // is spent.
+  //   part                0     1     2     3 ...
+  //   attention           q     k     v     context (pre-LN: before it the norm, read by the qkv product only)
+  //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
+  //   post-LN, at last    sum of the feed-forward part
   LayerActivations shared_layer(const std::string& what) {
+    const std::int64_t part = tokens * width;
+    const kernels::Values first = arena.values(what, std::max(4 * part, 2 * part + tokens * inner));
+    const kernels::Values second = first + part, fourth = first + 3 * part;
     LayerActivations layer;
-    const kernels::Values qkv = arena.values(what, tokens * 3 * width);
-    const kernels::Values context = arena.values(what, tokens * width);
-    const auto third = [&](std::int64_t part) { return qkv + part * tokens * width; };
-    layer.attention.qkv = qkv;
-    layer.attention.context = context;
-    layer.attention.sum = third(0);
-    layer.attention.norm = postnorm() ? third(1) : context;  // pre-LN: read by the qkv product only
-    layer.feed_forward.inner = arena.values(what, tokens * inner);
-    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = third(2);
+    layer.attention.qkv = first;
+    layer.attention.context = fourth;
+    layer.attention.sum = first;
+    layer.attention.norm = postnorm() ? second : fourth;
+    layer.feed_forward.inner = first + 2 * part;
+    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = postnorm() ? first : second;
     return layer;
   }
 
@@ -154,7 +158,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   const auto layer = [&](const std::string& what, bool kept) {
     DecoderLayerActivations made;
     made.self = kept ? plan.kept_layer(what) : plan.shared_layer(what);
-    made.cross = plan_cross_attention(plan, what, limits.tokens, kept);
+    made.cross = plan_cross_attention(plan, what, limits.target_tokens > 0 ? limits.tokens : 0, kept);
     return made;
   };
   plan_layers(plan, options, " of the decoder", layer, to.states, to.layers);

@@ -190,6 +190,10 @@ std::vector<float> Model::host_parameters() const {
   return impl_->download(impl_->held.parameters, layout().count());
 }
 
+HostValues Model::parameters_to_read() const {
+  return {impl_->backend, impl_->held.parameters, layout().count()};
+}
+
 std::vector<float> Model::host_gradients() const {
   if (!impl_->options.training) throw_runtime("this model was built without gradients");
   return impl_->download(impl_->held.gradients, layout().count());

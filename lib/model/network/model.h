@@ -13,6 +13,7 @@
 #include "kernels/backend.h"
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
+#include "lib/model/network/host_values.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/plans/block_plan.h"
 
@@ -133,10 +134,12 @@ class Model {
   float* parameters();
   float* gradients();
   void set_parameters(const std::vector<float>& host);
-  // The same memory, to be filled in place of set_parameters() before the first forward(); null where a
-  // device has memory of its own.
+  // The same memory, to be filled in place of set_parameters(); null where a device has memory of its
+  // own.
   float* parameters_on_host();
   std::vector<float> host_parameters() const;
+  // The same numbers without a copy where they are in the program's memory.
+  HostValues parameters_to_read() const;
   std::vector<float> host_gradients() const;
   void zero_gradients();
 

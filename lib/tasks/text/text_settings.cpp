@@ -16,8 +16,10 @@ namespace {
 
 constexpr const char* text_settings_file = "text.json";
 
-constexpr std::array<std::pair<TextTask, const char*>, 2> text_task_names{
-    {{TextTask::classification, "classify"}, {TextTask::question_answering, "qa"}}};
+constexpr std::array<std::pair<TextTask, const char*>, 3> text_task_names{
+    {{TextTask::classification, "classify"},
+     {TextTask::question_answering, "qa"},
+     {TextTask::summarization, "summarize"}}};
 constexpr std::array<std::pair<WhiteSpace, const char*>, 2> white_space_names{
     {{WhiteSpace::fold, "fold"}, {WhiteSpace::keep, "keep"}}};
 
@@ -60,6 +62,7 @@ TextSettings read_text_settings(const std::string& model_folder) {
     read_optional(json, "step", settings.step);
     read_optional(json, "max_question", settings.max_question);
     read_optional(json, "version_2", settings.version_2);
+    read_optional(json, "line_marks", settings.line_marks);
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: is damaged ({})", path, error.what()),
                     "copy it again from the folder that finetune wrote");
@@ -84,6 +87,7 @@ std::map<std::string, std::string> text_settings_files(const TextSettings& setti
   write_optional(json, "step", settings.step);
   write_optional(json, "max_question", settings.max_question);
   write_optional(json, "version_2", settings.version_2);
+  write_optional(json, "line_marks", settings.line_marks);
   return {{text_settings_file, json.dump(2) + "\n"}};
 }
 

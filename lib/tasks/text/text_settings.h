@@ -13,8 +13,8 @@
 
 namespace bigbird {
 
-enum class TextTask { classification, question_answering };
-std::string name_of(TextTask task);  // "classify", "qa"
+enum class TextTask { classification, question_answering, summarization };
+std::string name_of(TextTask task);  // "classify", "qa", "summarize"
 
 struct TextSettings {
   std::optional<TextTask> task;  // what the model was made for; nothing where its folder does not tell
@@ -29,6 +29,7 @@ struct TextSettings {
   std::optional<std::size_t> step;
   std::optional<std::size_t> max_question;
   std::optional<bool> version_2;
+  std::optional<bool> line_marks;  // of documents and summaries: newlines are "<n>" for the model, not blanks
   TextEncodingOptions encoding{.white_space = WhiteSpace::keep};
 };
 

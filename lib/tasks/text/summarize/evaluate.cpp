@@ -103,7 +103,7 @@ SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
     evaluation.ids.push_back(std::move(pair.id));
     if (documents.size() == documents_at_a_time) score(documents, evaluation);
   }
-  if (missing > 0) {
+  if (missing > 0 && !options.skip_missing) {
     throw_bad_input(fmt::format("{} has no prediction in {}{}", first_missing, options.predictions,
                                 missing == 1 ? "" : fmt::format(", nor have {} more", missing - 1)),
                     "predictions are found by id, and rows without ids by their number from 0");
@@ -114,8 +114,8 @@ SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
                     data.skipped() == 0 ? "is it the right file?" : data.first_skipped());
   }
   evaluation.unknown = static_cast<std::int64_t>(predictions.size() - evaluation.ids.size());
-  evaluation.skipped = data.skipped();
-  evaluation.first_skipped = data.first_skipped();
+  evaluation.skipped = data.skipped() + static_cast<std::uint64_t>(missing);
+  evaluation.first_skipped = data.skipped() > 0 ? data.first_skipped() : first_missing;
   evaluation.by_type = summarize_rouge(evaluation.scores, options.bootstrap_seed);
   return evaluation;
 }

@@ -13,9 +13,11 @@
 namespace bigbird {
 
 struct SummaryEvaluationOptions {
-  std::string data;              // with summaries
-  std::string predictions;       // with a summary for each id
-  SummaryPairOptions pairs;      // of the data
+  std::string data;          // with summaries
+  std::string predictions;   // with a summary for each id
+  SummaryPairOptions pairs;  // of the data
+  // A document without a prediction is counted as a bad record; else it is an error.
+  bool skip_missing = false;
   std::string prediction_field;  // empty: as in SummaryPairOptions
   RougeOptions rouge;
   std::uint32_t bootstrap_seed = 1;

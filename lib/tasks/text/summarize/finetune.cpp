@@ -12,6 +12,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
+#include "lib/tasks/text/text_settings.h"
 
 namespace bigbird {
 namespace {
@@ -26,8 +27,8 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
                         const Tokenizer& tokenizer, const PairEncoding& encoding) {
   SummaryPairs rows(path, options);
   EncodedPairs encoded;
-  std::int64_t cut_documents = 0, cut_summaries = 0, blank = 0;
-  std::string first_blank;
+  std::int64_t cut_documents = 0, cut_summaries = 0, passed = 0;
+  std::string first_passed;
   for (SummaryPair row; rows.next(row);) {
     throw_if_cancelled();
     EncodedDocument document = encode_document(tokenizer, row.document, encoding);
@@ -37,7 +38,17 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
           fmt::format("{}: a {} without a word", row.place, document.blank ? "document" : "summary");
       if (!options.skip_bad)
         throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
-      if (blank++ == 0) first_blank = what;
+      if (passed++ == 0) first_passed = what;
+      continue;
+    }
+    if (row.summaries.front().size() > row.document.size()) {
+      const std::string what = row.place + ": the summary is longer than its document";
+      if (!options.skip_bad) {
+        throw_bad_input(what,
+                        "are `document_field` and `summary_field` exchanged? Else take it out, or pass over "
+                        "such records with `skip_bad`");
+      }
+      if (passed++ == 0) first_passed = what;
       continue;
     }
     cut_documents += document.cut ? 1 : 0;
@@ -50,8 +61,7 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
   }
   if (encoded.pairs.empty())
     throw_bad_input(path + ": there are no pairs", "give a document with its summary");
-  if (blank > 0)
-    log_warning(fmt::format("{} and {} more of the kind are passed over", first_blank, blank - 1));
+  if (passed > 0) log_warning(fmt::format("{} records are passed over; the first: {}", passed, first_passed));
   if (rows.skipped() > 0)
     log_warning(
         fmt::format("{} records are passed over; the first: {}", rows.skipped(), rows.first_skipped()));
@@ -100,8 +110,7 @@ ModelCard describe_summarizer(const SummaryFinetuneOptions& options, const Model
                                   {"most tokens of a document, of a summary",
                                    fmt::format("{}, {}", encoding.length, encoding.target_length)},
                                   {"newlines", encoding.line_marks ? "\"<n>\"" : "blanks"}});
-  card.use = fmt::format("Use: `bigbird text summarize predict -m FOLDER documents.jsonl{}`{}.\n",
-                         encoding.line_marks || config.is_coupled() ? "" : " --newlines-are-blanks",
+  card.use = fmt::format("Use: `bigbird text summarize predict -m FOLDER documents.jsonl`{}.\n",
                          is_huggingface_architecture(config) ? ", or transformers' generate()" : "");
   return card;
 }
@@ -189,6 +198,11 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
   task.identity["line_marks"] = encoding.line_marks ? "true" : "false";
   task.extras.model_card = model_card(describe_summarizer(
       options, loaded.config, schedule_of(options, task.samples), train, encoding, backend));
+  TextSettings settings;
+  settings.task = TextTask::summarization;
+  settings.length = encoding.length;
+  settings.line_marks = encoding.line_marks;
+  task.extras.files = text_settings_files(settings);
   if (const std::string search = generation_config_text(options.init); !search.empty())
     task.extras.files["generation_config.json"] = search;
   const SummaryTask batches(options, loaded.config, train.pairs, valid.pairs);

@@ -73,9 +73,20 @@ void take_lengths(const GenerationFields& fields, SearchOptions& options) {
   }
 }
 
-constexpr const char* searched_fields[] = {
-    "num_beams",      "length_penalty",       "max_length",         "max_new_tokens", "min_length",
-    "min_new_tokens", "no_repeat_ngram_size", "repetition_penalty", "early_stopping", "forced_eos_token_id"};
+constexpr const char* searched_fields[] = {"num_beams",
+                                           "length_penalty",
+                                           "max_length",
+                                           "max_new_tokens",
+                                           "min_length",
+                                           "min_new_tokens",
+                                           "no_repeat_ngram_size",
+                                           "repetition_penalty",
+                                           "early_stopping",
+                                           "forced_eos_token_id",
+                                           "do_sample",
+                                           "temperature",
+                                           "top_k",
+                                           "top_p"};
 
 std::string own_file(const std::string& folder) {
   return folder + "/generation_config.json";
@@ -106,7 +117,7 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
   SearchOptions options;
   options.start = static_cast<std::int32_t>(config.decoder.start_token_id);
   options.end = static_cast<std::int32_t>(config.eos_token_id);
-  const char* const telling[] = {"num_beams", "length_penalty", "max_length", "max_new_tokens"};
+  const char* const telling[] = {"num_beams", "length_penalty", "max_length", "max_new_tokens", "do_sample"};
   if (std::none_of(std::begin(telling), std::end(telling),
                    [&](const char* name) { return fields.has(name); })) {
     options.beams = paper_beams;
@@ -123,8 +134,16 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
   if (options.forced_end && fields.at("forced_eos_token_id") != config.eos_token_id) {
     fields.refuse("forced_eos_token_id", fmt::format("the end, {}", config.eos_token_id).c_str());
   }
-  if (fields.has("do_sample") && fields.at("do_sample") == true)
-    log_warning(file + ": do_sample is not done: beam search instead");
+  fields.number("temperature", 1e-6, options.sampling.temperature);
+  fields.whole("top_k", 0, options.sampling.top_k);
+  fields.number("top_p", 1e-6, options.sampling.top_p);
+  if (fields.has("do_sample") && fields.at("do_sample") == true) {
+    if (options.beams == 1) {
+      options.decoding = Decoding::sample;
+    } else {
+      log_warning(file + ": do_sample with several beams is not done: beam search instead");
+    }
+  }
   options.max_length = std::min(options.max_length, config.max_position_embeddings);
   return options;
 }

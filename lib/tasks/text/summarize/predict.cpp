@@ -55,16 +55,20 @@ std::string documents_digest(const std::vector<SummaryPair>& documents) {
 }
 
 // All that a summary depends on beside the document and the model.
-void add_search(RunIdentity& identity, const SearchOptions& search, const Summarizer& summarizer,
-                bool line_marks) {
+void add_search(RunIdentity& identity, const SearchOptions& search, const Summarizer& summarizer) {
   identity["length"] = std::to_string(summarizer.length());
-  identity["line_marks"] = line_marks ? "true" : "false";
+  identity["line_marks"] = summarizer.line_marks() ? "true" : "false";
   identity["search"] = fmt::format(
       "decoding {}, beams {}, length_penalty {}, early_stopping {}, max_length {}, min_length {}, "
       "no_repeat_ngram {}, repetition_penalty {}, forced_end {}",
       static_cast<int>(search.decoding), search.beams, search.length_penalty,
       static_cast<int>(search.early_stopping), search.max_length, search.min_length, search.no_repeat_ngram,
       search.repetition_penalty, search.forced_end);
+  if (search.decoding == Decoding::sample) {
+    identity["sampling"] =
+        fmt::format("temperature {}, top_k {}, top_p {}, seed {}", search.sampling.temperature,
+                    search.sampling.top_k, search.sampling.top_p, search.sampling.seed);
+  }
 }
 
 }  // namespace
@@ -72,7 +76,7 @@ void add_search(RunIdentity& identity, const SearchOptions& search, const Summar
 SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summarizer& summarizer) {
   SummaryPairs pairs(options.input, options.pairs);
   RunIdentity identity = model_identity(summarizer.folder(), TextSettings(), options.precision);
-  add_search(identity, summarizer.search(), summarizer, summarizer.line_marks());
+  add_search(identity, summarizer.search(), summarizer);
   ChunkedOutputs outputs({{options.output, kind_of(options.form), ChunkForm::lines, head_of(options)}},
                          identity, options.input, options.work);
   SummaryTally tally;
@@ -82,12 +86,14 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
   for (bool more = true; more;) {
     throw_if_cancelled();
     chunk.clear();
+    std::uint64_t number = pairs.rows();
     while (more && chunk.size() < outputs.chunk_size()) {
       more = pairs.next(chunk.emplace_back());
       if (!more) chunk.pop_back();
     }
     if (chunk.empty() || !outputs.begin(chunk.size(), documents_digest(chunk))) continue;
     for (const SummaryPair& pair : chunk) {
+      const std::uint64_t index = number++;
       EncodedDocument document = summarizer.encode(pair.document);
       if (document.blank) {
         const std::string what = pair.place + ": a document without a word";
@@ -98,7 +104,7 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
       }
       ++tally.documents;
       tally.cut += document.cut ? 1 : 0;
-      summarizer.add(std::move(document), [&, id = pair.id](const WrittenSummary& summary) {
+      summarizer.add(std::move(document), index, [&, id = pair.id](const WrittenSummary& summary) {
         tally.unended += summary.ended ? 0 : 1;
         tally.tokens += static_cast<std::int64_t>(summary.tokens.size());
         outputs.write(0, summary_row(options.form, id, summary));

@@ -8,6 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tasks/text/summarize/line_marks.h"
+#include "lib/tasks/text/text_settings.h"
 #include "lib/tokenization/piece_text.h"
 
 namespace bigbird {
@@ -47,33 +48,41 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
         "take a BigBird-Pegasus folder, or let bigbird convert give an encoder a `decoder`");
   }
   folder_.require(Alphabet::text);
-  length_ = options.length > 0 ? options.length : config.max_position_embeddings;
+  const TextSettings settings = read_text_settings(options.model);
+  if (settings.task && *settings.task != TextTask::summarization) {
+    throw_bad_input(
+        fmt::format("{}: text.json is of a model for `{}`", options.model, name_of(*settings.task)),
+        "take the folder that text summarize finetune wrote");
+  }
+  length_ = options.length > 0    ? options.length
+            : settings.length > 0 ? settings.length
+                                  : config.max_position_embeddings;
   if (length_ < 2 || length_ > config.max_position_embeddings) {
     throw_usage(fmt::format("`length` {}: {} takes 2 to {} tokens", length_, options.model,
                             config.max_position_embeddings));
   }
-  encoding_ = pair_encoding(config, length_, options.line_marks);
+  encoding_ = pair_encoding(config, length_, options.line_marks.value_or(settings.line_marks.value_or(true)));
   search_ = generation_defaults(options.model, config);
 }
 
-BatchLimits Summarizer::limits() const {
+BatchLimits Summarizer::limits(const SummarizerSizes& sizes) const {
   const std::int64_t block = folder_.config().block_size;
-  const std::int64_t longest = (length_ + block - 1) / block * block;
-  return {.tokens = options_.documents * longest,
-          .sequences = options_.documents,
+  const std::int64_t longest = (sizes.length + block - 1) / block * block;
+  return {.tokens = sizes.documents * longest,
+          .sequences = sizes.documents,
           .masked_tokens = 0,
           .longest = longest};
 }
 
-DecoderLimits Summarizer::decoder_limits() const {
-  return {.source_tokens = limits().tokens,
-          .rows = options_.documents * search_.beams,
+DecoderLimits Summarizer::decoder_limits(const SummarizerSizes& sizes) const {
+  return {.source_tokens = limits(sizes).tokens,
+          .rows = sizes.documents * sizes.beams,
           .length = search_.max_length};
 }
 
-std::vector<MemoryRow> Summarizer::memory() const {
-  std::vector<MemoryRow> rows = plan_model_memory(folder_.config(), limits(), {}, backend_);
-  for (const MemoryRow& row : plan_decoder_memory(folder_.config(), decoder_limits(), backend_))
+std::vector<MemoryRow> Summarizer::memory(const SummarizerSizes& sizes) const {
+  std::vector<MemoryRow> rows = plan_model_memory(folder_.config(), limits(sizes), {}, backend_);
+  for (const MemoryRow& row : plan_decoder_memory(folder_.config(), decoder_limits(sizes), backend_))
     rows.push_back(row);
   return rows;
 }
@@ -86,21 +95,22 @@ void Summarizer::prepare() {
   }
   LoadOptions load;
   load.memory = [&](const ModelConfig& config) {
-    model_ = std::make_unique<Model>(backend_, config, limits(), ModelOptions{});
+    model_ = std::make_unique<Model>(backend_, config, limits(sizes()), ModelOptions{});
     return model_->parameters_on_host();
   };
   const LoadedModel loaded = folder_.load(load);
   if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
-  steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits());
+  steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits(sizes()));
 }
 
 EncodedDocument Summarizer::encode(std::string_view text) const {
   return encode_document(folder_.tokenizer(), text, encoding_);
 }
 
-void Summarizer::add(EncodedDocument document, std::function<void(const WrittenSummary&)> done) {
+void Summarizer::add(EncodedDocument document, std::uint64_t index,
+                     std::function<void(const WrittenSummary&)> done) {
   if (static_cast<std::int64_t>(pending_.size()) == options_.documents) run();
-  pending_.push_back({std::move(document), std::move(done)});
+  pending_.push_back({std::move(document), index, std::move(done)});
 }
 
 void Summarizer::finish() {
@@ -129,7 +139,9 @@ void Summarizer::run() {
                  static_cast<std::int32_t>(config.pad_token_id));
     if (!whole_blocks)
       batch.plan_lengths.push_back((length + config.block_size - 1) / config.block_size * config.block_size);
-    searches.push_back(make_token_search(search_));
+    SearchOptions search = search_;
+    search.sampling.index = pending.index;
+    searches.push_back(make_token_search(search));
   }
   model_->forward(batch, {});
   steps_->begin();

@@ -1,10 +1,12 @@
 // Summaries of documents by a model with a decoder, in order: what `text summarize predict` stands on. A
-// summary is a function of the document, the model and the search alone: not of batch, threads or neighbours.
+// summary is a function of the document, the model and the search alone: not of batch, threads or neighbours;
+// one that is drawn at random, of the document's number too.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +21,17 @@
 namespace bigbird {
 
 struct SummarizerOptions {
-  std::string model;           // folder with a decoder and a tokenizer of text
-  std::int64_t length = 0;     // most tokens of a document, its end included; 0: all positions of the model
-  bool line_marks = true;      // newlines are "<n>" for the model (line_marks.h); else they are blanks
+  std::string model;  // folder with a decoder and a tokenizer of text
+  // Most tokens of a document, its end included; 0: as in training, or all positions of the model.
+  std::int64_t length = 0;
+  // Whether newlines are "<n>" for the model (line_marks.h) or blanks; nothing: as in training, else marks.
+  std::optional<bool> line_marks;
   std::int64_t documents = 2;  // that are summarized at once
+};
+
+// What memory depends on beside the model.
+struct SummarizerSizes {
+  std::int64_t documents = 0, length = 0, beams = 0;
 };
 
 struct WrittenSummary {
@@ -34,9 +43,9 @@ struct WrittenSummary {
 
 class Summarizer {
  public:
-  // Error{bad_input}: as ModelFolder; a model without a decoder, or whose tokenizer is of DNA; a
-  // generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length below 2 or beyond
-  // the positions.
+  // Error{bad_input}: as ModelFolder; a model without a decoder, or whose tokenizer is of DNA; a text.json of
+  // another task; a generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length
+  // below 2 or beyond the positions.
   Summarizer(const SummarizerOptions& options, kernels::Backend& backend);
 
   const ModelFolder& folder() const { return folder_; }
@@ -44,26 +53,30 @@ class Summarizer {
   bool line_marks() const { return encoding_.line_marks; }
   // The folder's; to be changed before the first add().
   SearchOptions& search() { return search_; }
-  // What prepare() will take, row by row: the model, and the decoder's caches for such a search.
-  std::vector<MemoryRow> memory() const;
+  SummarizerSizes sizes() const { return {options_.documents, length_, search_.beams}; }
+  // What prepare() would take for such sizes, row by row: the model, and the decoder's caches for this
+  // search.
+  std::vector<MemoryRow> memory(const SummarizerSizes& sizes) const;
 
   // Loads the weights. Error{usage} for a search that cannot be (make_token_search), or beyond the positions.
   void prepare();
 
   // Safe to call from many threads at once.
   EncodedDocument encode(std::string_view text) const;
-  // `done` is called once, in the order of the calls of add, now or later. Not for a blank document.
-  void add(EncodedDocument document, std::function<void(const WrittenSummary&)> done);
+  // `done` is called once, in the order of the calls of add, now or later. Not for a blank document. `index`
+  // is the document's among all of the input: what is drawn at random for it depends on it.
+  void add(EncodedDocument document, std::uint64_t index, std::function<void(const WrittenSummary&)> done);
   void finish();
 
  private:
   struct Pending {
     EncodedDocument document;
+    std::uint64_t index = 0;
     std::function<void(const WrittenSummary&)> done;
   };
 
-  BatchLimits limits() const;
-  DecoderLimits decoder_limits() const;
+  BatchLimits limits(const SummarizerSizes& sizes) const;
+  DecoderLimits decoder_limits(const SummarizerSizes& sizes) const;
   void run();
   WrittenSummary written(const FoundSequence& found) const;
 

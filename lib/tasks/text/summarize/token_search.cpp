@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/rng.h"
+#include "lib/tasks/text/summarize/sampling.h"
 #include "lib/tasks/text/summarize/score_rules.h"
 
 namespace bigbird {
@@ -39,15 +41,21 @@ FoundSequence without_start(const Sequence& sequence, std::int32_t end, float sc
           static_cast<double>(score)};
 }
 
-class GreedySearch : public TokenSearch {
+// One row: the best token each time, or one that is drawn.
+class SingleSearch : public TokenSearch {
  public:
-  explicit GreedySearch(const SearchOptions& options) : TokenSearch(options), options_(options) {}
+  explicit SingleSearch(const SearchOptions& options)
+      : TokenSearch(options),
+        options_(options),
+        rng_(options.sampling.seed, Purpose::summary_sampling, options.sampling.index) {}
 
   void advance(std::span<const float> logits) override {
     scores_.assign(logits.begin(), logits.end());
     apply_score_rules(options_, sequence_, scores_);
-    const auto best = std::max_element(scores_.begin(), scores_.end());
-    sequence_.push_back(static_cast<std::int32_t>(best - scores_.begin()));
+    sequence_.push_back(
+        options_.decoding == Decoding::sample
+            ? draw_token(scores_, options_.sampling, rng_.uniform())
+            : static_cast<std::int32_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin()));
     tokens_[0] = sequence_.back();
     ++length_;
     done_ = sequence_.back() == options_.end || length_ >= options_.max_length;
@@ -57,6 +65,7 @@ class GreedySearch : public TokenSearch {
 
  private:
   SearchOptions options_;
+  CounterRng rng_;
   Sequence sequence_{options_.start};
   std::vector<float> scores_;
 };
@@ -271,8 +280,15 @@ void check_search(const SearchOptions& options) {
   if (options.sequences < 1 || options.sequences > options.beams)
     refuse(fmt::format("{} sequences of {} beams", options.sequences, options.beams),
            "a search returns at most as many as it has beams");
-  if (options.decoding == Decoding::greedy && options.beams > 1)
-    refuse("greedy search has one beam", "leave `beams` out, or decode with beams");
+  if ((options.decoding == Decoding::greedy || options.decoding == Decoding::sample) && options.beams > 1)
+    refuse("greedy search and sampling have one beam", "leave `beams` out, or decode with beams");
+  const Sampling& sampling = options.sampling;
+  if (!(sampling.temperature > 0) || !std::isfinite(sampling.temperature))
+    refuse(fmt::format("`temperature` {} is not a number above 0", sampling.temperature),
+           "1 leaves the probabilities as they are; without chance: greedy");
+  if (sampling.top_k < 0) refuse("`top_k` is negative", "0 draws from all tokens");
+  if (!(sampling.top_p > 0) || sampling.top_p > 1)
+    refuse(fmt::format("`top_p` {} is not above 0 and at most 1", sampling.top_p), "1 draws from all tokens");
   const bool rules = options.min_length > 0 || options.no_repeat_ngram > 0 ||
                      options.repetition_penalty != 1.0 || options.forced_end;
   if (options.decoding == Decoding::google && rules)
@@ -286,7 +302,7 @@ void check_search(const SearchOptions& options) {
 std::unique_ptr<TokenSearch> make_token_search(const SearchOptions& options) {
   check_search(options);
   if (options.decoding == Decoding::google) return std::make_unique<GoogleBeamSearch>(options);
-  if (options.beams == 1) return std::make_unique<GreedySearch>(options);
+  if (options.beams == 1) return std::make_unique<SingleSearch>(options);
   return std::make_unique<HuggingFaceBeamSearch>(options);
 }
 

@@ -1,7 +1,7 @@
-// Searches for the tokens of a summary: greedy and beam search as Hugging Face's generate() has them (4.57),
-// and the beam search of the published code (docs/specification.md 5.6). A search knows no model: it says
-// which tokens stand last, and is told the logits of the next one. Sources are independent of each other, so
-// a batch is many searches side by side.
+// Searches for the tokens of a summary: greedy search, beam search and sampling as Hugging Face's generate()
+// has them (4.57), and the beam search of the published code (docs/specification.md 5.6). A search knows no
+// model: it says which tokens stand last, and is told the logits of the next one. Sources are independent of
+// each other, so a batch is many searches side by side.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ enum class Decoding {
   huggingface,  // beam search; greedy with one beam
   google,       // the published beam search: always max_length - 1 tokens deep, no rules but its own
   greedy,
+  sample,  // generate()'s do_sample with one beam
 };
 
 // When a beam search ends although better sequences may come (generate's early_stopping).
@@ -22,6 +23,15 @@ enum class EarlyStopping {
   no,     // once the best running sequence, as long as it is now, is behind the worst finished one
   yes,    // once there are as many finished sequences as beams
   never,  // once not even a sequence of max_length tokens could get ahead
+};
+
+// Of Decoding::sample. Token n of a summary is drawn with the n-th number of (seed, index).
+struct Sampling {
+  double temperature = 1.0;  // logits are divided by it
+  std::int64_t top_k = 50;   // from the most likely tokens only; 0: from all
+  double top_p = 1.0;        // from the most likely tokens that make up this share of probability
+  std::uint64_t seed = 1;
+  std::uint64_t index = 0;  // of the source among all sources
 };
 
 // generate()'s fields. Lengths are in tokens and count the start symbol.
@@ -38,11 +48,12 @@ struct SearchOptions {
   std::int64_t sequences = 1;        // to return, at most beams
   std::int32_t start = 2;
   std::int32_t end = 1;
+  Sampling sampling;
 };
 
 struct FoundSequence {
   std::vector<std::int32_t> tokens;  // without the start symbol, up to and with the end where there is one
-  double score = 0;                  // of a beam search; greedy: 0
+  double score = 0;                  // of a beam search, else 0
 };
 
 class TokenSearch {
@@ -76,8 +87,8 @@ class TokenSearch {
 };
 
 // Error{usage}: beams, lengths or penalties out of range, or that contradict each other (`sequences` above
-// `beams`, `min_length` above `max_length`, several beams of greedy search; rules that the published search
-// does not have).
+// `beams`, `min_length` above `max_length`, several beams of greedy search or sampling; rules that the
+// published search does not have).
 std::unique_ptr<TokenSearch> make_token_search(const SearchOptions& options);
 
 }  // namespace bigbird

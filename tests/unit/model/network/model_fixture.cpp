@@ -28,8 +28,7 @@ ModelConfig tiny_config() {
   return config;
 }
 
-ModelConfig tiny_decoder_config() {
-  ModelConfig config = tiny_config();
+void add_decoder(ModelConfig& config) {
   config.norm_type = NormType::prenorm;
   config.embedding_norm = EmbeddingNorm::none;
   config.rescale_embeddings = true;
@@ -40,6 +39,11 @@ ModelConfig tiny_decoder_config() {
   config.head = HeadType::generation;
   config.decoder = {
       .num_hidden_layers = 3, .num_attention_heads = 3, .intermediate_size = 28, .start_token_id = 2};
+}
+
+ModelConfig tiny_decoder_config() {
+  ModelConfig config = tiny_config();
+  add_decoder(config);
   return config;
 }
 

@@ -20,7 +20,9 @@ ModelConfig tiny_config();
 // compete and one that does not, and three types of answers.
 void add_answer_scores(ModelConfig& config);
 
-// tiny_config() with a decoder of three layers and three heads, in the form that a decoder asks for.
+// Turns a config into one with a decoder of three layers and three heads, in the form that a decoder asks
+// for.
+void add_decoder(ModelConfig& config);
 ModelConfig tiny_decoder_config();
 
 // The same in the form of the published code's coupled model, and a post-LN encoder with token types that has

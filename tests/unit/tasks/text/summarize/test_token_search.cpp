@@ -124,7 +124,7 @@ TEST(TokenSearch, OptionsThatContradictEachOtherAreUsageErrors) {
   options = search_options(Decoding::huggingface, 2, 9);
   options.sequences = 3;
   refused(options, "3 sequences of 2 beams");
-  refused(search_options(Decoding::greedy, 2, 9), "greedy search has one beam");
+  refused(search_options(Decoding::greedy, 2, 9), "greedy search and sampling have one beam");
   options = search_options(Decoding::google, 2, 9);
   options.no_repeat_ngram = 3;
   refused(options, "no rule but its length penalty");

@@ -1,0 +1,33 @@
+// Numbers of a backend's memory for the program to read: where they lie when that is its own memory, else a
+// copy.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace bigbird {
+
+// Valid as long as nothing is written to the values.
+class HostValues {
+ public:
+  HostValues(kernels::Backend& backend, const float* values, kernels::Index count)
+      : copy_(backend.in_host_memory() ? 0 : static_cast<std::size_t>(count)),
+        values_(backend.in_host_memory() ? values : copy_.data(), static_cast<std::size_t>(count)) {
+    if (!copy_.empty()) backend.download_values(copy_.data(), values, count);
+  }
+  HostValues(HostValues&&) = default;
+  HostValues& operator=(HostValues&&) = default;
+  HostValues(const HostValues&) = delete;
+  HostValues& operator=(const HostValues&) = delete;
+
+  std::span<const float> values() const { return values_; }
+
+ private:
+  std::vector<float> copy_;  // moving it leaves its numbers where they are
+  std::span<const float> values_;
+};
+
+}  // namespace bigbird
