@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <optional>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
