@@ -34,9 +34,10 @@ inline std::vector<float> top_logits(const TopShape& shape) {
     logits.push_back((static_cast<float>(random() % 1025u) - 512.0f) / 64.0f);
   if (shape.columns > 2000) return logits;
   for (Index i = 0; i < shape.columns; ++i) {
+    const Index eighth = i / 8;  // eight are equal
     logits[static_cast<std::size_t>(i)] = 1.5f;
     if (shape.rows > 1)
-      logits[static_cast<std::size_t>(shape.columns + i)] = static_cast<float>(i / 8) / 16.0f;
+      logits[static_cast<std::size_t>(shape.columns + i)] = static_cast<float>(eighth) / 16.0f;
   }
   return logits;
 }
