@@ -107,6 +107,17 @@ void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
   }
 }
 
+// Of a stack whose layers are planned. In inference it takes the place of the last layer's input, which is
+// spent by then.
+template <typename Stack>
+void plan_final_norm(Planner& plan, const ModelOptions& options, Stack& to) {
+  if (!plan.config.has_final_norm()) return;
+  const std::string what = "final LayerNorm";
+  to.final_norm =
+      options.training ? plan.arena.values(what, plan.tokens * plan.width) : *(to.states.end() - 2);
+  if (options.training) to.final_norm_state = plan.norm_state(what, plan.tokens);
+}
+
 void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options) {
   const std::string what = "embeddings";
   to.ids = plan.arena.integers(what, plan.tokens);
@@ -164,10 +175,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   plan_layers(plan, options, " of the decoder", layer, to.states, to.layers);
   for (std::size_t i = 0; i < to.layers.size(); ++i) plan.set_output(to.layers[i].self, to.states[i + 1]);
   const std::string heads = "heads", logits = "logits of targets";
-  if (config.has_final_norm()) {
-    to.final_norm = arena.values("final LayerNorm", plan.tokens * plan.width);
-    if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
-  }
+  plan_final_norm(plan, options, to);
   to.labels = arena.integers(heads, plan.tokens);
   to.predictions = arena.integers(heads, plan.tokens);
   to.losses = arena.floats(heads, plan.tokens);
@@ -348,10 +356,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
   plan_encoder(plan, to, options);
-  if (config.has_final_norm()) {
-    to.final_norm = arena.values("final LayerNorm", plan.tokens * plan.width);
-    if (options.training) to.final_norm_state = plan.norm_state("final LayerNorm", plan.tokens);
-  }
+  plan_final_norm(plan, options, to);
   plan_heads(plan, to, limits, options, backend);
   if (options.training) to.workspace = plan_workspace(plan);
   return to;
