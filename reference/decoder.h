@@ -1,7 +1,7 @@
 // A whole encoder-decoder in double precision, forward and backward, without dropout: BigBird-Pegasus (paper,
 // section 4.1), the coupled model of the paper's base size, whose decoder computes with the encoder's
-// weights, and decoders of their own on any other encoder with a position table. docs/specification.md 2.6 and
-// 2.7 have the formulas and the names of the parameters.
+// weights, and decoders of their own on any other encoder with a position table. docs/specification.md 2.6
+// and 2.7 have the formulas and the names of the parameters.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ struct Planner {
   // A layer of inference: one piece of memory, whose parts of [T, C] are used again as soon as their content
   // is spent.
   //   part                0     1     2     3 ...
-  //   attention           q     k     v     context (pre-LN: before it the norm, read by the qkv product only)
+  //   attention           q     k     v     context (pre-LN: first the norm, read by the qkv product only)
   //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
   //   post-LN, at last    sum of the feed-forward part
   LayerActivations shared_layer(const std::string& what) {

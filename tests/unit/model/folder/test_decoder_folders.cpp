@@ -1,5 +1,5 @@
-// Folders of models with a decoder that transformers has no class for, and the ways to begin one: a decoder for
-// an encoder that is there, coupled or of its own, and an original Pegasus with sparse attention.
+// Folders of models with a decoder that transformers has no class for, and the ways to begin one: a decoder
+// for an encoder that is there, coupled or of its own, and an original Pegasus with sparse attention.
 // tests/golden/test_dialects.cpp holds such a Pegasus against transformers.
 #include <gtest/gtest.h>
 
@@ -65,8 +65,8 @@ TEST_P(DecoderFolders, AreWrittenAndReadBackToTheByte) {
   EXPECT_EQ(file.has("decoder.embeddings.LayerNorm.weight"), !GetParam());
 }
 
-// Every tensor that encoder and decoder have in common with a masked language model, by its values; the rest is
-// a function of the seed.
+// Every tensor that encoder and decoder have in common with a masked language model, by its values; the rest
+// is a function of the seed.
 TEST_P(DecoderFolders, BeginWithAnEncoderThatIsThere) {
   ModelConfig encoder = tiny_config();
   encoder.head = HeadType::masked_lm;

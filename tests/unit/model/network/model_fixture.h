@@ -62,10 +62,10 @@ std::vector<reference::TokenScoreLabels> reference_targets(const std::vector<Tok
 
 // Largest difference over the largest magnitude in `expected` (or `floor`, when that is larger).
 double relative_error(const float* actual, const std::vector<double>& expected, double floor = 0.0);
-// Every parameter gradient of the model within `tolerance` of its tensor's largest magnitude. In exact arithmetic
-// the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of the last
-// two biases of question answering: both sides hold rounding noise of the tensors around them, which is
-// measured against the largest gradient; other small tensors against a thousandth of that.
+// Every parameter gradient of the model within `tolerance` of its tensor's largest magnitude. In exact
+// arithmetic the gradient of a key bias is zero (it shifts all scores of a query alike), and so are those of
+// the last two biases of question answering: both sides hold rounding noise of the tensors around them, which
+// is measured against the largest gradient; other small tensors against a thousandth of that.
 void expect_gradients(const Model& model, const reference::Parameters& expected, double tolerance = 1e-4);
 
 double largest_magnitude(const std::vector<double>& values);
