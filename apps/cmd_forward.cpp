@@ -1,6 +1,7 @@
 // bigbird forward: one forward pass of a model on given token ids, everything written out.
 #include "apps/command_line.h"
 #include "apps/random_mode_options.h"
+#include "apps/smoothing_options.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/io/files/provenance.h"
@@ -27,15 +28,18 @@ int cmd_forward(int argc, char** argv) {
       ->required();
   verb.app().add_option("-o,--output", output, "safetensors to write")->required();
   verb.app().add_flag("--hidden-states", options.hidden_states,
-                      "Also write hidden_states.0 (embeddings) to .L, of the encoder");
+                      "Also write hidden_states.0 (embeddings) to .L; of a decoder decoder_hidden_states");
   verb.app().add_flag("--gradients", options.gradients,
                       "Also write grad.NAME of every parameter (needs labels)");
+  SmoothingOptions smoothing;
+  smoothing.add(verb.app(), options.smoothing);
   random_mode.add(verb.app(), "Random blocks, instead of the model's own");
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
+  smoothing.apply(options.smoothing);
   random_mode.apply(options.random_mode, options.plan);
 
   const auto backend = verb.make_backend(options.gradients ? ModelUse::training : ModelUse::inference);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "apps/command_line.h"
+#include "apps/smoothing_options.h"
 #include "apps/summary_options.h"
 #include "apps/training_options.h"
 #include "apps/verbs.h"
@@ -18,7 +19,9 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
       {"bigbird text summarize finetune --train train.jsonl --valid valid.jsonl --init bigbird-pegasus-large-arxiv "
        "-o run",
        "bigbird text summarize finetune --train pairs.tsv --document-field text --summary-field tldr --init model "
-       "-o run --length 1024 --target-length 64 --batch 8"});
+       "-o run --length 1024 --target-length 64 --batch 8",
+       "bigbird text summarize finetune --train train.jsonl --init model -o run --optimizer adafactor --lr 1e-4 "
+       "--label-smoothing 0.1 --freeze-positions"});
   SummaryFinetuneOptions options;
   SummaryDataOptions data;
   bool blanks = false;
@@ -32,6 +35,13 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
                  "Most tokens of a summary; longer ones are cut, their end with them")
       ->capture_default_str();
   app.add_flag("--newlines-are-blanks", blanks, "Leave newlines to the tokenizer; else they are \"<n>\"");
+  SmoothingOptions smoothing;
+  smoothing.add(app, options.smoothing);
+  app.add_option("--layer-drop", options.layer_drop,
+                 "How often an update leaves out a layer; negative is the model's own")
+      ->check(CLI::Range(-1.0, 0.999));
+  app.add_flag("--freeze-positions", options.optimizer.freeze_positions,
+               "Leave the tables of positions as they are, as the published code does for Pegasus");
   data.add(verb, SummaryParts::both);
   TrainingOptions training(
       verb, options,
@@ -39,6 +49,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
        true});
   if (!verb.parse(argc, argv)) return 0;
   options.line_marks = !blanks;
+  smoothing.apply(options.smoothing);
   options.pairs = data.pairs();
   if (options.train == "-" || options.valid == "-")
     throw_usage("text summarize finetune: training pairs are read from files", "write them to a file first");

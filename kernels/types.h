@@ -277,6 +277,15 @@ struct QueryKeyValueGradients {
 
 // --- losses
 
+// What softmax cross entropy holds its rows against: a class number for each, -100 where there is none. Label
+// smoothing spreads it: `own` of the distribution lies at the label's column, `other` at each of the rest;
+// together they are 1. {1, 0}: the label alone.
+struct ClassLabels {
+  const std::int32_t* classes = nullptr;
+  float own = 1.0f;
+  float other = 0.0f;
+};
+
 // Where a loss leaves the gradient of what it is taken of. Null: no gradient is wanted.
 struct LossGradient {
   Values data;  // as large as the logits; of any type when it is another matrix than they are

@@ -197,7 +197,7 @@ GenerationResult generation(const EncoderDecoderConfig& config, const Parameters
   result.decoder_state = has_final_norm ? network.layer_norm(final_norm, x) : x;
   result.logits = linear_forward(result.decoder_state, network.values(word_table),
                                  network.has(logits_bias) ? network.values(logits_bias) : Vector());
-  const LossAndGradient loss = softmax_cross_entropy(result.logits, targets.labels);
+  const LossAndGradient loss = smoothed_cross_entropy(result.logits, targets.labels, targets.shares);
   result.loss = loss.loss;
 
   const LinearGradients output =

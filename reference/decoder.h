@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/encoder.h"
+#include "reference/losses.h"
 
 namespace bigbird::reference {
 
@@ -23,6 +24,7 @@ struct DecoderTargets {
   std::vector<std::size_t> ids;
   std::vector<std::size_t> lengths;  // per sequence
   std::vector<std::int64_t> labels;  // of all ids: what stands behind each, or ignored_label (losses.h)
+  LabelShares shares = {};           // what label smoothing makes of a label
 };
 
 struct GenerationResult {

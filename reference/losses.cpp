@@ -7,6 +7,11 @@
 namespace bigbird::reference {
 
 LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels) {
+  return smoothed_cross_entropy(logits, labels, {});
+}
+
+LossAndGradient smoothed_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels,
+                                       const LabelShares& shares) {
   if (labels.size() != logits.rows) throw std::invalid_argument("cross entropy: one label per row");
   LossAndGradient result{0.0, Matrix(logits.rows, logits.columns)};
   const double counted = static_cast<double>(labels.size()) -
@@ -20,10 +25,11 @@ LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<st
     for (std::size_t j = 0; j < logits.columns; ++j) largest = std::max(largest, logits(i, j));
     double total = 0.0;
     for (std::size_t j = 0; j < logits.columns; ++j) total += std::exp(logits(i, j) - largest);
-    result.loss += (std::log(total) + largest - logits(i, label)) / counted;
     for (std::size_t j = 0; j < logits.columns; ++j) {
+      const double share = j == label ? shares.own : shares.other;
       const double probability = std::exp(logits(i, j) - largest) / total;
-      result.gradient(i, j) = (probability - (j == label ? 1.0 : 0.0)) / counted;
+      if (share > 0.0) result.loss += share * (std::log(total) + largest - logits(i, j)) / counted;
+      result.gradient(i, j) = (probability - share) / counted;
     }
   }
   return result;

@@ -19,6 +19,15 @@ inline constexpr std::int64_t ignored_label = -100;
 // all are ignored.
 LossAndGradient softmax_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels);
 
+// The same against a distribution: `own` at the label, `other` at each of the other columns. Its mean of -sum
+// of q log p. Label smoothing (Szegedy et al. 2016, section 7).
+struct LabelShares {
+  double own = 1.0;
+  double other = 0.0;
+};
+LossAndGradient smoothed_cross_entropy(const Matrix& logits, const std::vector<std::int64_t>& labels,
+                                       const LabelShares& shares);
+
 // Mean over all elements of -(w y log sigmoid(x) + (1 - y) log(1 - sigmoid(x))); targets y in [0, 1], w the
 // weight of positives (pos_weight of torch.nn.BCEWithLogitsLoss, which is not part of the divisor there
 // either).

@@ -147,6 +147,7 @@ struct Level {
   // y = exp(x - shift) * scale. y may be x.
   void (*exp_scaled)(const float* x, float shift, float scale, float* y, Index count);
 
+  double (*sum)(const float* x, Index count);
   double (*sum_of_squares)(const float* x, Index count);
   void (*adamw)(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
 };

@@ -74,7 +74,7 @@ float mark_loss(const float* x, const std::int32_t* rows, const std::int32_t* ri
 
 }  // namespace
 
-void CpuBackend::cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+void CpuBackend::cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* losses,
                                std::int32_t* predictions, const LossGradient& gradient) {
   const Index classes = logits.columns;
   parallel_pieces(logits.rows, rows_per_task(classes), [&](Index first, Index count) {
@@ -86,17 +86,26 @@ void CpuBackend::cross_entropy(const ConstMatrix& logits, const std::int32_t* la
       Index index = 0;
       level_.softmax_statistics(x, classes, &largest, &index, &sum);
       if (predictions != nullptr) predictions[row] = static_cast<std::int32_t>(index);
-      const std::int32_t label = labels[row];
+      const std::int32_t label = labels.classes[row];
       if (label == ignored_label) {
         losses[row] = 0.0f;
         if (dx != nullptr) std::fill(dx, dx + classes, 0.0f);
         continue;
       }
-      losses[row] = std::log(sum) - (x[label] - largest);
+      const float extra = labels.own - labels.other;  // of the label's column, beside what each column has
+      losses[row] = std::log(sum) - extra * (x[label] - largest);
+      if (labels.other > 0.0f) {
+        const double all =
+            level_.sum(x, classes) - static_cast<double>(classes) * static_cast<double>(largest);
+        losses[row] -= static_cast<float>(static_cast<double>(labels.other) * all);
+      }
       if (dx != nullptr) {
         const float scale = *gradient.scale;
         level_.exp_scaled(x, largest, scale / sum, dx, classes);
-        dx[label] -= scale;
+        if (labels.other > 0.0f) {
+          for (Index i = 0; i < classes; ++i) dx[i] -= scale * labels.other;
+        }
+        dx[label] -= scale * extra;
       }
     }
   });

@@ -18,9 +18,11 @@ template <class T, class D, int N>
 struct CrossEntropy {
   static constexpr int threads = loss_threads;
   static constexpr int blocks_per_sm = 4;
-  static constexpr std::size_t shared_bytes = RowSoftmax::shared_bytes(loss_warps);
+  static constexpr std::size_t softmax_bytes = RowSoftmax::shared_bytes(loss_warps);
+  static constexpr std::size_t shared_bytes = softmax_bytes + loss_warps * sizeof(double);
+  static_assert(softmax_bytes % sizeof(double) == 0);
   const T* logits;
-  const std::int32_t* labels;
+  ClassLabels labels;
   float* losses;
   std::int32_t* predictions;
   D* dlogits;
@@ -30,23 +32,35 @@ struct CrossEntropy {
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index row = thread.block();
     const T* const x = logits + row * classes;
-    const std::int32_t label = labels[row];
+    const std::int32_t label = labels.classes[row];
     const int shift = static_cast<int>(row * classes % N);
 
     RowSoftmax softmax;
+    double sum = 0.0;  // of the logits
     for (int begin = thread.index() * N - shift; begin < classes; begin += threads * N) {
       if (begin >= 0 && begin + N <= classes) {
-        take<N>(x, begin, softmax);
+        take<N>(x, begin, softmax, sum);
       } else {
-        for (int i = begin < 0 ? 0 : begin; i < begin + N && i < classes; ++i) take<1>(x, i, softmax);
+        for (int i = begin < 0 ? 0 : begin; i < begin + N && i < classes; ++i) take<1>(x, i, softmax, sum);
       }
     }
     // Before the gradient may take its place.
     const float chosen = label == ignored_label ? 0.0f : to_float(x[label]);
-    softmax.join_block<loss_warps>(thread);
+    const auto sums = thread.shared<double>(softmax_bytes, loss_warps);
+    if (labels.other > 0.0f) {
+      sum = warp_sum(thread, sum);
+      if (thread.lane() == 0) sums[thread.warp()] = sum;
+    }
+    softmax.join_block<loss_warps>(thread);  // with the barrier that the sums want
 
     if (thread.index() == 0) {
-      losses[row] = label == ignored_label ? 0.0f : logf(softmax.sum) - (chosen - softmax.maximum);
+      float loss = logf(softmax.sum) - (labels.own - labels.other) * (chosen - softmax.maximum);
+      if (labels.other > 0.0f) {
+        double all = -static_cast<double>(classes) * static_cast<double>(softmax.maximum);
+        for (int warp = 0; warp < loss_warps; ++warp) all += sums[warp];
+        loss -= static_cast<float>(static_cast<double>(labels.other) * all);
+      }
+      losses[row] = label == ignored_label ? 0.0f : loss;
       if (predictions != nullptr) predictions[row] = softmax.place == RowSoftmax::nowhere ? 0 : softmax.place;
     }
     if (dlogits == nullptr) return;
@@ -65,10 +79,15 @@ struct CrossEntropy {
   }
 
   template <int M>
-  BIGBIRD_DEVICE static void take(const T* x, int at, RowSoftmax& softmax) {
+  BIGBIRD_DEVICE void take(const T* x, int at, RowSoftmax& softmax, double& sum) const {
     float values[M];
     load_floats(x + at, values);
     softmax.take(values, at);
+    if (labels.other == 0.0f) return;
+    float of_vector = 0.0f;
+#pragma unroll
+    for (int i = 0; i < M; ++i) of_vector += values[i];
+    sum += static_cast<double>(of_vector);
   }
 
   template <int M>
@@ -79,7 +98,7 @@ struct CrossEntropy {
 #pragma unroll
     for (int i = 0; i < M; ++i) {
       values[i] = label == ignored_label ? 0.0f : expf(values[i] - maximum) * share;
-      if (at + i == label) values[i] -= whole;
+      values[i] -= whole * (at + i == label ? labels.own : labels.other);
     }
     store_floats(dx + at, values);
   }
@@ -305,7 +324,7 @@ void sum_of_losses(const ConstMatrix& x, const float* targets, float* losses, co
 
 }  // namespace
 
-void cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+void cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* losses,
                    std::int32_t* predictions, const LossGradient& gradient, Stream stream) {
   with_loss_types(logits, gradient, [&](auto type, auto gradient_type) {
     using T = decltype(type);

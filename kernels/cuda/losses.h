@@ -12,7 +12,7 @@ namespace bigbird::kernels::cuda {
 
 // Logits and their gradient each have any type; the gradient may be the logits or null, predictions may be
 // null. Two passes over each row: maximum and sum together, then the gradient.
-void cross_entropy(const ConstMatrix& logits, const std::int32_t* labels, float* losses,
+void cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* losses,
                    std::int32_t* predictions, const LossGradient& gradient, Stream stream);
 void binary_cross_entropy(const ConstMatrix& logits, const float* targets, float positive_weight,
                           float* losses, const LossGradient& gradient, Stream stream);

@@ -35,6 +35,7 @@ enum class Purpose : std::uint32_t {
   calibration_sample = 20,
   auroc_bootstrap = 21,
   summary_sampling = 22,
+  layer_drop = 23,
   test = 1000,
 };
 

@@ -150,17 +150,34 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
 
   Answer answer;
   const Shape hidden_shape{in.sequences, in.tokens, config.hidden_size};
+  const Shape target_shape{in.sequences, in.targets, config.hidden_size};
   ForwardOptions forward;
+  forward.smoothing = options.smoothing;
+  const auto behind_norm = [&](std::int64_t state, std::int64_t layers) {
+    return config.has_decoder() && config.has_final_norm() && state == layers;
+  };
   if (options.hidden_states) {
     forward.hidden_state = [&](std::int64_t state, const std::vector<float>& values) {
+      if (behind_norm(state, config.num_hidden_layers)) return;
       answer.add(fmt::format("hidden_states.{}", state), hidden_shape,
                  cut_padding(in, values, config.hidden_size));
+    };
+    forward.decoder_hidden_state = [&](std::int64_t state, const std::vector<float>& values) {
+      if (behind_norm(state, config.decoder.num_hidden_layers)) return;
+      answer.add(fmt::format("decoder_hidden_states.{}", state), target_shape,
+                 targets_as_given(in, values, config.hidden_size));
     };
   }
   const ForwardResult result = model.forward(in.batch, forward);
   answer.add("last_hidden_state", hidden_shape,
              cut_padding(in, model.last_hidden_state(), config.hidden_size));
   add_head_outputs(answer, model, in);
+  if (options.hidden_states && config.has_decoder() && config.has_final_norm()) {
+    answer.add(fmt::format("hidden_states.{}", config.num_hidden_layers), hidden_shape,
+               cut_padding(in, model.last_hidden_state(), config.hidden_size));
+    answer.add(fmt::format("decoder_hidden_states.{}", config.decoder.num_hidden_layers), target_shape,
+               targets_as_given(in, model.decoder_hidden_state(), config.hidden_size));
+  }
 
   const LossScale scale = mean_scale(result);
   const bool labelled =

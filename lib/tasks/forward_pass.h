@@ -10,12 +10,16 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
+#include "lib/model/network/label_smoothing.h"
 
 namespace bigbird {
 
 struct ForwardPassOptions {
-  bool hidden_states = false;  // also hidden_states.<l>, l = 0 (embeddings) .. L
-  bool gradients = false;      // also grad.<Hugging Face name> of every parameter; needs labels
+  // Also hidden_states.<l>, l = 0 (embeddings) .. L, and of a decoder decoder_hidden_states.<l>. As in
+  // transformers the last of a model with a decoder is behind the final LayerNorm.
+  bool hidden_states = false;
+  bool gradients = false;         // also grad.<Hugging Face name> of every parameter; needs labels
+  LabelSmoothing smoothing = {};  // of a decoder's loss
   std::optional<RandomMode> random_mode = {};  // instead of the one in config.json
   std::shared_ptr<const PlanTable> plan = {};  // random mode file: instead of the one in the model's folder
 };
@@ -30,6 +34,7 @@ struct ForwardPassOptions {
 //                       are several labels at once, as transformers takes them.
 //   question-answering  start_positions [B], end_positions [B] (T or more: not among the tokens, ignored)
 //   structured-answers  nothing: logits alone
+//   generation          decoder_input_ids [B, T'], labels [B, T'] or both
 //
 // A sequence padded on the left is read as if it were padded on the right, so that its positions count from
 // its first token and outputs do not depend on the side; transformers counts them from the padding. Outputs
@@ -44,6 +49,7 @@ struct ForwardPassOptions {
 //   classification      logits [B, L]
 //   question-answering  start_logits [B, T], end_logits [B, T]; 1e6 less for the tokens of the question
 //   structured-answers  token_logits.NAME [B, T] of each score, type_logits [B, L] where it has types
+//   generation          decoder_last_hidden_state [B, T', C], logits [B, T', V]
 // and loss [] when labels are given: the sum of the means over labelled tokens and over labelled sequences,
 // or half of the means over start and over end positions. The logits of all tokens are held in memory at
 // once: B * T * V floats.

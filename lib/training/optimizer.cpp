@@ -37,6 +37,7 @@ std::map<std::string, std::string> update_identity(const Schedule& schedule,
                                                  {"clip_norm", fmt::format("{}", options.clip_norm)}};
   // Only where it does something, so that runs of before the option was there go on.
   if (options.layer_decay < 1.0) identity["layer_decay"] = fmt::format("{}", options.layer_decay);
+  if (options.freeze_positions) identity["freeze_positions"] = "true";
   return identity;
 }
 
@@ -46,6 +47,7 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
   if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
   const std::int64_t top = layout.tensors().empty() ? 0 : layout.tensors().back().depth;
   for (const TensorSpec& tensor : layout.tensors()) {
+    if (options_.freeze_positions && is_position_table(tensor.name)) continue;
     const double rate = std::pow(options_.layer_decay, static_cast<double>(top - tensor.depth));
     if (groups_.empty() || groups_.back().rate != rate) groups_.push_back({rate, {}});
     std::vector<kernels::ParameterRun>& runs = groups_.back().runs;

@@ -37,6 +37,7 @@ struct OptimizerOptions {
   // rate, each layer below `layer_decay` times that of the layer above it, the embeddings once more. 1: all
   // alike.
   double layer_decay = 1.0;
+  bool freeze_positions = false;  // the tables of positions stay as they are
 };
 
 // The options that decide the updates, "learning_rate" -> text: what must not change when a run goes on.

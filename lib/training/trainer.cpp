@@ -122,6 +122,8 @@ std::optional<Update> update_weights(Model& model, Optimizer& optimizer, const s
     ForwardOptions forward;
     forward.training = true;
     forward.dropout_seed = dropout_seed(options.seed, step, i);
+    forward.scale = scale;
+    forward.smoothing = options.smoothing;
     update.sums.add(model.forward(batches[i], forward));
     if (!std::isfinite(update.sums.loss())) {
       update.not_finite =

@@ -73,6 +73,7 @@ struct TrainerOptions {
   std::uint64_t patience = 0;
   std::string task_name;  // for progress: "pretrain"
   LossColumns columns;
+  LabelSmoothing smoothing;                     // of updates; validation has the plain loss
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
   FolderExtras extras;

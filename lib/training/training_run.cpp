@@ -46,11 +46,20 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   trainer.keep_last = options.keep_last;
   trainer.task_name = description.name;
   trainer.columns = description.columns;
+  trainer.smoothing = description.smoothing;
   trainer.comments = options.comments;
   trainer.identity = identity(description, config, options, schedule);
   trainer.extras = description.extras;
   trainer.debug_nan = options.debug_nan;
   return trainer;
+}
+
+ModelOptions model_options(bool grad_checkpoint) {
+  ModelOptions options;
+  options.training = true;
+  options.grad_checkpoint = grad_checkpoint;
+  options.logits_in_pieces = true;
+  return options;
 }
 
 struct PlannedMemory {
@@ -67,8 +76,8 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
   const auto plan = [config, before, limits = description.limits, &backend,
                      averages = options.average_decay > 0](std::int64_t sequences, std::int64_t length,
                                                            bool grad_checkpoint) {
-    return plan_training_memory(config, limits(sequences, length), {true, grad_checkpoint}, backend, before,
-                                averages);
+    return plan_training_memory(config, limits(sequences, length), model_options(grad_checkpoint), backend,
+                                before, averages);
   };
   const std::int64_t sequences_now = micro_batch(options);
   const std::int64_t length_now = description.length;
@@ -133,7 +142,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     const RunFolder run(options.run, options.start);
     const auto [checkpoint, state] = resumption(run, trainer.identity, backend);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
-                {true, options.grad_checkpoint});
+                model_options(options.grad_checkpoint));
     // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());

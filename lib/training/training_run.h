@@ -29,6 +29,7 @@ namespace bigbird {
 struct TaskDescription {
   std::string name;  // "promoter finetune": of the progress
   LossColumns columns;
+  LabelSmoothing smoothing;  // of a decoder's loss, in updates; the task puts it into its identity
 
   // The model: valid, but for its dropout, which RunOptions::dropout may replace. The weights are asked for
   // once the memory is planned, and only by a run that begins.

@@ -191,7 +191,7 @@ void bench_rows(bigbird::kernels::Backend& backend) {
   std::vector<std::int32_t> labels(static_cast<std::size_t>(masked), 5), predictions(labels);
   const float scale = 1.0f;
   print("cross_entropy of 614 rows, in place", fastest([&] {
-          backend.cross_entropy({logits.data(), masked, vocabulary}, labels.data(), mean.data(),
+          backend.cross_entropy({logits.data(), masked, vocabulary}, {labels.data()}, mean.data(),
                                 predictions.data(), {logits.data(), &scale});
         }),
         0.0, 2.0 * 4.0 * static_cast<double>(masked * vocabulary));

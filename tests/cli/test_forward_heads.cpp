@@ -105,6 +105,42 @@ TEST_F(ForwardHeads, EveryHeadWritesItsOutputs) {
   EXPECT_EQ(outputs(), (Outputs{hidden, {"start_logits", {2, 10}}, {"end_logits", {2, 10}}}));
 }
 
+TEST_F(ForwardHeads, DecodersOfTheirOwnAndCoupledOnesWriteStatesLossAndGradients) {
+  for (const bool coupled : {false, true}) {
+    config.type_vocab_size = coupled ? 0 : 2;
+    config.decoder = {.num_hidden_layers = 1,
+                      .num_attention_heads = 2,
+                      .intermediate_size = 16,
+                      .start_token_id = 2,
+                      .coupled = coupled};
+    write_model(HeadType::generation);
+    integers["labels"] = {{2, 3}, {4, 5, 1, 6, 1, -100}};
+    ASSERT_EQ(run({"--hidden-states", "--gradients"}).status, 0);
+    const SafetensorsFile plain(folder / "out.safetensors");
+    const Shape encoder{2, 10, 8}, decoder{2, 3, 8};
+    for (const char* name : {"hidden_states.0", "hidden_states.1", "last_hidden_state"})
+      EXPECT_EQ(plain.info(name).shape, encoder) << name;
+    for (const char* name :
+         {"decoder_hidden_states.0", "decoder_hidden_states.1", "decoder_last_hidden_state"})
+      EXPECT_EQ(plain.info(name).shape, decoder) << name;
+    EXPECT_EQ(plain.floats("decoder_hidden_states.1"), plain.floats("decoder_last_hidden_state"));
+    EXPECT_NE(plain.floats("decoder_hidden_states.0"), plain.floats("decoder_hidden_states.1"));
+    const ParameterLayout layout(config);
+    for (const TensorSpec& spec : layout.tensors())
+      EXPECT_EQ(plain.info("grad." + spec.name).shape, spec.shape);
+    const float loss = plain.floats("loss").at(0);
+    const auto smoothed = [&](const std::string& form) {
+      EXPECT_EQ(run({"--label-smoothing", "0.1", "--smoothing", form}).status, 0);
+      return SafetensorsFile(folder / "out.safetensors").floats("loss").at(0);
+    };
+    // Small random logits: every token is about as likely, so a spread label costs as much as a sharp one.
+    EXPECT_NEAR(smoothed("huggingface"), loss, 0.1f);
+    EXPECT_NE(smoothed("huggingface"), loss);
+    EXPECT_NEAR(smoothed("google"), smoothed("huggingface") - 0.6195f, 0.05f);
+  }
+  EXPECT_EQ(run({"--smoothing", "half"}).status, 2);
+}
+
 TEST_F(ForwardHeads, LabelsOfEveryHeadGiveALossAndGradientsOfAllParameters) {
   const auto check = [&](HeadType head) {
     write_model(head);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lib/io/weights/safetensors.h"
 #include "lib/training/run_folder.h"
 #include "tests/cli/text_fixture.h"
 
@@ -65,6 +66,9 @@ TEST_F(SummarizeFinetune, GoesOnWhereItStoppedAndCutsABatchAsItLikes) {
   std::filesystem::remove_all(path("part/checkpoint-6"));
   must(finetune("part", {"--steps", "6", "--save-every", "3", "--resume"}));
   EXPECT_EQ(read_text(path("part/final/model.safetensors")),
+            read_text(path("whole/final/model.safetensors")));
+  must(finetune("trained", {"--steps", "6", "--label-smoothing", "0.1"}));
+  EXPECT_NE(read_text(path("trained/final/model.safetensors")),
             read_text(path("whole/final/model.safetensors")));
   refused(finetune("part", {"--steps", "6", "--save-every", "3", "--resume", "--target-length", "9"}), 2,
           "--target-length");
@@ -130,6 +134,13 @@ TEST_F(SummarizeFinetune, EveryOptionOfTheTrainingReachesItsField) {
              "0.9",
              "--layer-decay",
              "0.8",
+             "--label-smoothing",
+             "0.2",
+             "--smoothing",
+             "google",
+             "--layer-drop",
+             "0.125",
+             "--freeze-positions",
              "--seed",
              "11",
              "--save-every",
@@ -149,17 +160,42 @@ TEST_F(SummarizeFinetune, EveryOptionOfTheTrainingReachesItsField) {
              "--grad-checkpoint",
              "--debug-nan"});
   const TrainState state = read_train_state(path("all/checkpoint-4"));
-  const std::map<std::string, std::string> expected = {
-      {"batch", "2"},          {"accumulate", "2"},      {"steps", "4"},           {"learning_rate", "0.002"},
-      {"warmup", "1"},         {"beta1", "0.8"},         {"beta2", "0.95"},        {"epsilon", "0.001"},
-      {"clip_norm", "0.75"},   {"average_decay", "0.9"}, {"layer_decay", "0.8"},   {"seed", "11"},
-      {"weight_decay", "0.5"}, {"optimizer", "google"},  {"length", "24"},         {"target_length", "10"},
-      {"line_marks", "false"}, {"schedule", "google"},   {"model.dropout", "0.25"}};
+  const std::map<std::string, std::string> expected = {{"batch", "2"},
+                                                       {"accumulate", "2"},
+                                                       {"steps", "4"},
+                                                       {"learning_rate", "0.002"},
+                                                       {"warmup", "1"},
+                                                       {"beta1", "0.8"},
+                                                       {"beta2", "0.95"},
+                                                       {"epsilon", "0.001"},
+                                                       {"clip_norm", "0.75"},
+                                                       {"average_decay", "0.9"},
+                                                       {"layer_decay", "0.8"},
+                                                       {"seed", "11"},
+                                                       {"weight_decay", "0.5"},
+                                                       {"optimizer", "google"},
+                                                       {"length", "24"},
+                                                       {"target_length", "10"},
+                                                       {"line_marks", "false"},
+                                                       {"schedule", "google"},
+                                                       {"model.dropout", "0.25"},
+                                                       {"label_smoothing", "0.2 (google)"},
+                                                       {"freeze_positions", "true"},
+                                                       {"model.encoder_layerdrop", "0.125"},
+                                                       {"model.decoder_layerdrop", "0.125"}};
   for (const auto& [name, value] : expected) {
     const auto found = state.options.find(name);
     ASSERT_NE(found, state.options.end()) << name;
     EXPECT_EQ(found->second, value) << name;
   }
+  const auto positions = [](const std::string& folder) {
+    const SafetensorsFile file(path(folder + "/model.safetensors"));
+    std::vector<float> all = file.floats("model.encoder.embed_positions.weight");
+    const std::vector<float> more = file.floats("model.decoder.embed_positions.weight");
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  EXPECT_EQ(positions("all/final"), positions("model"));
   // What the folder says of its training holds without a word when it writes.
   const auto text = nlohmann::json::parse(read_text(path("all/final/text.json")));
   EXPECT_EQ(text.at("task"), "summarize");
@@ -236,10 +272,14 @@ TEST_F(SummarizeFinetune, RefusesWhatItCannotLearnFrom) {
         "{\"document\": \"ab cd ef\", \"summary\": \"ab\"}\n{\"document\": \"ab\", \"summary\": \"ab cd "
         "ef\"}\n{\"document\": \" \", \"summary\": \"\"}\n");
   const RunResult passed = must(finetune("some", {"--steps", "1", "--skip-bad"}, path("some.jsonl")));
-  EXPECT_TRUE(holds(passed.err, "2 records are passed over; the first: ")) << passed.err;
+  EXPECT_TRUE(holds(passed.err, "2 records that cannot be learned from are passed over; the first: "))
+      << passed.err;
   EXPECT_TRUE(holds(passed.err, "some.jsonl:2: the summary is longer")) << passed.err;
   refused(finetune("never", {"--steps", "1", "--length", "65"}), 2, "--length 65");
   refused(finetune("never", {"--steps", "1", "--target-length", "1"}), 2, "--target-length 1");
+  refused(finetune("never", {"--steps", "1", "--smoothing", "half"}), 2, "half");
+  refused(finetune("never", {"--steps", "1", "--label-smoothing", "1"}), 2, "--label-smoothing");
+  refused(finetune("never", {"--steps", "1", "--layer-drop", "1"}), 2, "--layer-drop");
   refused(finetune("never", {"--steps", "1"}, "-"), 2, "training pairs are read from files");
   std::filesystem::create_directories(path("classifier"));
   write_tiny_text_model(path("classifier"));

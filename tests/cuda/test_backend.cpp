@@ -258,7 +258,7 @@ TEST_P(BackendOperations, Losses) {
           float* const losses = side.floats(Floats(rows));
           std::int32_t* const predictions = side.integers(std::vector<std::int32_t>(rows));
           const Values logits = side.values(exact_numbers(rows * classes, 1), wide);
-          backend.cross_entropy({logits, rows, classes}, side.integers(labels), losses, predictions,
+          backend.cross_entropy({logits, rows, classes}, {side.integers(labels)}, losses, predictions,
                                 {logits, scale});
           keep(losses, rows);
           keep(logits, rows * classes);

@@ -173,6 +173,42 @@ TEST_F(CudaDecoder, RecordedCallsTakeTheTargetsOfEachBatch) {
   EXPECT_GE(backend->replays(), 4u);
 }
 
+// Logits in pieces, smoothed labels and layers that are left out, in recorded calls too: each pattern of
+// layers is a recording of its own.
+TEST_F(CudaDecoder, UpdatesInPiecesEqualTheCpu) {
+  ModelConfig config = config_of();
+  config.decoder.encoder_layer_drop = config.decoder.layer_drop = 0.4;
+  const Batch batch = random_batch(config, {64, 64, 60, 64, 64}, 84);
+  ASSERT_GT(batch.targets.tokens(), 64);
+  const std::vector<float> parameters = random_parameters(config, 85);
+  const auto backend = cuda(Precision::fp32);
+  const auto model =
+      make_model(*backend, config, batch, {.training = true, .logits_in_pieces = true}, parameters);
+  const auto other = make_model(*cpu_, config, batch, {.training = true}, parameters);
+  for (const std::uint64_t seed : {1u, 2u, 1u, 2u, 1u, 2u}) {
+    for (const double epsilon : {0.0, 0.1}) {
+      ForwardOptions options;
+      options.training = true;
+      options.dropout_seed = seed;
+      options.smoothing = {epsilon, SmoothingForm::google};
+      LossScale scale;
+      scale.target = 0.01f;
+      options.scale = scale;
+      const auto update = [&](Model& of) {
+        of.zero_gradients();
+        const double loss = scaled_loss(of.forward(batch, options), scale);
+        of.backward(scale);
+        return std::pair{loss, of.host_gradients()};
+      };
+      const auto [expected_loss, expected] = update(*other);
+      const auto [loss, got] = update(*model);
+      EXPECT_NEAR(loss, expected_loss, 2e-5 * expected_loss);
+      EXPECT_LT(relative_norm(got, expected), 1e-4);
+    }
+  }
+  EXPECT_GE(backend->replays(), 4u);
+}
+
 TEST_F(CudaDecoder, TheVocabularyOfBigBirdPegasus) {
   ModelConfig config = config_of();
   config.vocab_size = 96103;

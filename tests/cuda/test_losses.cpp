@@ -34,7 +34,7 @@ struct CrossEntropy {
   std::vector<std::int32_t> predictions;
 
   CrossEntropy(const LossShape& shape, const std::vector<double>& x, const std::vector<std::int32_t>& labels,
-               double scale) {
+               double scale, double own = 1.0, double other = 0.0) {
     for (Index row = 0; row < shape.rows; ++row) {
       const auto at = [&](Index i) { return x[static_cast<std::size_t>(row * shape.classes + i)]; };
       const std::int32_t label = labels[static_cast<std::size_t>(row)];
@@ -45,11 +45,14 @@ struct CrossEntropy {
       predictions.push_back(best);
       double sum = 0;
       for (Index i = 0; i < shape.classes; ++i) sum += std::exp(at(i) - at(best));
-      losses.push_back(label == ignored ? 0.0 : std::log(sum) + at(best) - at(label));
+      double loss = 0.0;
       for (Index i = 0; i < shape.classes; ++i) {
-        const double share = std::exp(at(i) - at(best)) / sum - (i == label ? 1.0 : 0.0);
+        const double held = i == label ? own : other;
+        loss += held * (std::log(sum) + at(best) - at(i));
+        const double share = std::exp(at(i) - at(best)) / sum - held;
         gradient.push_back(label == ignored ? 0.0 : share * scale);
       }
+      losses.push_back(label == ignored ? 0.0 : loss);
     }
   }
 };
@@ -77,7 +80,7 @@ TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
     const DeviceBuffer<std::int32_t> predictions(shape.rows, this->stream());
     const DeviceBuffer<std::int32_t> predictions_only(shape.rows, this->stream());
     const ConstMatrix matrix{logits.data(), shape.rows, shape.classes};
-    cross_entropy(matrix, device_labels.data(), losses.data(), predictions.data(),
+    cross_entropy(matrix, {device_labels.data()}, losses.data(), predictions.data(),
                   {dlogits.data(), scale.data()}, this->stream());
     EXPECT_LE(relative_error(losses.take(), expected.losses), 1e-6);
     EXPECT_LE(relative_error(dlogits.take(), expected.gradient), 2 * tolerance<D>);
@@ -85,18 +88,30 @@ TYPED_TEST(LossTest, CrossEntropyEqualsItsDefinition) {
     EXPECT_TRUE(same_bits(logits.take(), x));
 
     // Without a gradient nobody reads the scale.
-    cross_entropy(matrix, device_labels.data(), only.data(), predictions_only.data(), {}, this->stream());
+    cross_entropy(matrix, {device_labels.data()}, only.data(), predictions_only.data(), {}, this->stream());
     // With two types fewer elements travel at once: another order of the sums.
     const double order = std::is_same_v<T, D> ? 0.0 : 1e-6;
     EXPECT_LE(relative_error(only.take(), widened(losses.take())), order);
     EXPECT_EQ(predictions_only.download(), expected.predictions);
 
     if constexpr (std::is_same_v<T, D>) {
-      cross_entropy(matrix, device_labels.data(), only.data(), nullptr, {logits.data(), scale.data()},
+      cross_entropy(matrix, {device_labels.data()}, only.data(), nullptr, {logits.data(), scale.data()},
                     this->stream());
       EXPECT_TRUE(same_bits(logits.take(), dlogits.take()));
       EXPECT_TRUE(same_bits(only.take(), losses.take()));
     }
+
+    // Smoothed, from the logits as they were.
+    const float other = 0.25f / static_cast<float>(shape.classes);
+    const float own = 1.0f - static_cast<float>(shape.classes - 1) * other;
+    const CrossEntropy smoothed(shape, widened(x), labels, 0.25, static_cast<double>(own),
+                                static_cast<double>(other));
+    const Guarded<T> again(x, shape.offset, this->stream());
+    cross_entropy({again.data(), shape.rows, shape.classes}, {device_labels.data(), own, other},
+                  losses.data(), predictions.data(), {dlogits.data(), scale.data()}, this->stream());
+    EXPECT_LE(relative_error(losses.take(), smoothed.losses), 1e-6);
+    EXPECT_LE(relative_error(dlogits.take(), smoothed.gradient), 2 * tolerance<D>);
+    EXPECT_EQ(predictions.download(), expected.predictions);
   }
 }
 
@@ -114,7 +129,7 @@ TYPED_TEST(LossTest, TiesGoToTheLowestClassAndExtremesStayFinite) {
   const DeviceBuffer<std::int32_t> labels(std::vector<std::int32_t>{5, 690, 333, 0}, this->stream());
   const DeviceBuffer<float> losses(4, this->stream());
   const DeviceBuffer<std::int32_t> predictions(4, this->stream());
-  cross_entropy({logits.data(), 4, classes}, labels.data(), losses.data(), predictions.data(), {},
+  cross_entropy({logits.data(), 4, classes}, {labels.data()}, losses.data(), predictions.data(), {},
                 this->stream());
   const auto found = predictions.download();
   EXPECT_EQ(std::vector<std::int32_t>(found.begin(), found.begin() + 3),
@@ -135,15 +150,15 @@ TYPED_TEST(LossTest, CrossEntropyEqualsTheCpuBackend) {
   const float factor = 2.0f;
   std::vector<float> on_cpu = floats(x), losses(7);
   std::vector<std::int32_t> predictions(7);
-  make_cpu_backend()->cross_entropy({on_cpu.data(), shape.rows, shape.classes}, labels.data(), losses.data(),
-                                    predictions.data(), {on_cpu.data(), &factor});
+  make_cpu_backend()->cross_entropy({on_cpu.data(), shape.rows, shape.classes}, {labels.data()},
+                                    losses.data(), predictions.data(), {on_cpu.data(), &factor});
   const DeviceBuffer<T> logits(rounded<T>(x), this->stream());
   const DeviceBuffer<float> gradient(shape.rows * shape.classes, this->stream());
   const DeviceBuffer<float> device_losses(7, this->stream());
   const DeviceBuffer<float> scale(std::vector<float>{factor}, this->stream());
   const DeviceBuffer<std::int32_t> device_labels(labels, this->stream()),
       device_predictions(7, this->stream());
-  cross_entropy({logits.data(), shape.rows, shape.classes}, device_labels.data(), device_losses.data(),
+  cross_entropy({logits.data(), shape.rows, shape.classes}, {device_labels.data()}, device_losses.data(),
                 device_predictions.data(), {gradient.data(), scale.data()}, this->stream());
   EXPECT_LE(relative_error(device_losses.download(), widened(losses)), 1e-6);
   EXPECT_LE(relative_error(gradient.download(), widened(on_cpu)), 2e-6);

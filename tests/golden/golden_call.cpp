@@ -67,6 +67,10 @@ void GoldenCall::run(const std::string& model_folder, RandomMode mode) {
   options.hidden_states = golden_.has("out.hidden_states.0");
   options.gradients = golden_.has("out.loss");
   options.random_mode = mode;
+  if (const auto smoothing = golden_.metadata().find("smoothing"); smoothing != golden_.metadata().end()) {
+    options.smoothing.form = parse_smoothing_form(smoothing->second);
+    options.smoothing.epsilon = 0.1;
+  }
   run_forward_pass(*backend, model_folder, folder_ / "in.safetensors", folder_ / "out.safetensors", options,
                    {});
 }

@@ -119,6 +119,10 @@ TEST(Losses, GradientsEqualCentralDifferences) {
   Matrix x = random.matrix(5, 4, -3, 3);
   const std::vector<std::int64_t> labels{2, ignored_label, 0, 3, ignored_label};
   const Matrix targets = random.matrix(5, 4, 0, 1);
+  const LabelShares shares{0.7, 0.3 / static_cast<double>(x.columns - 1)};
+  EXPECT_LT(largest_gradient_error(x.values, smoothed_cross_entropy(x, labels, shares).gradient.values,
+                                   [&] { return smoothed_cross_entropy(x, labels, shares).loss; }),
+            tolerance);
   EXPECT_LT(largest_gradient_error(x.values, softmax_cross_entropy(x, labels).gradient.values,
                                    [&] { return softmax_cross_entropy(x, labels).loss; }),
             tolerance);

@@ -9,8 +9,19 @@ namespace {
 class LossKernel : public KernelTest {};
 
 TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
-  for (const Index classes : {1, 2, 17, 64, 1000, 32000}) {
-    SCOPED_TRACE(classes);
+  for (const auto& [classes, smoothed] : std::vector<std::pair<Index, bool>>{{1, false},
+                                                                             {2, false},
+                                                                             {17, false},
+                                                                             {64, false},
+                                                                             {1000, false},
+                                                                             {32000, false},
+                                                                             {2, true},
+                                                                             {17, true},
+                                                                             {1003, true},
+                                                                             {32000, true}}) {
+    SCOPED_TRACE(::testing::Message() << classes << (smoothed ? " smoothed" : ""));
+    const float other = smoothed ? 0.125f / static_cast<float>(classes) : 0.0f;
+    const float own = 1.0f - static_cast<float>(classes - 1) * other;
     const Index rows = 7;
     const std::size_t count = static_cast<std::size_t>(rows * classes);
     const Floats logits = random_floats(count, 81, 20.0f);
@@ -24,10 +35,11 @@ TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
           quiet(static_cast<std::size_t>(rows));
       std::vector<std::int32_t> predictions(static_cast<std::size_t>(rows), -1);
       const ConstMatrix x{logits.data(), rows, classes};
-      backend.cross_entropy(x, labels.data(), losses.data(), predictions.data(), {dlogits.data(), &scale});
-      backend.cross_entropy(x, labels.data(), quiet.data(), nullptr, {});
+      const ClassLabels held{labels.data(), own, other};
+      backend.cross_entropy(x, held, losses.data(), predictions.data(), {dlogits.data(), &scale});
+      backend.cross_entropy(x, held, quiet.data(), nullptr, {});
       EXPECT_EQ(quiet.take(), losses.take());
-      backend.cross_entropy({in_place.data(), rows, classes}, labels.data(), quiet.data(), nullptr,
+      backend.cross_entropy({in_place.data(), rows, classes}, held, quiet.data(), nullptr,
                             {in_place.data(), &scale});
       EXPECT_EQ(in_place.take(), dlogits.take());
       for (Index row = 0; row < rows; ++row) {
@@ -41,7 +53,8 @@ TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
     for (Index row = 0; row < rows; ++row) {
       const Floats one(logits.begin() + row * classes, logits.begin() + (row + 1) * classes);
       const auto expected =
-          reference::softmax_cross_entropy(matrix(one, 1, classes), {labels[static_cast<std::size_t>(row)]});
+          reference::smoothed_cross_entropy(matrix(one, 1, classes), {labels[static_cast<std::size_t>(row)]},
+                                            {static_cast<double>(own), static_cast<double>(other)});
       losses.push_back(expected.loss);
       for (const double value : expected.gradient.values)
         gradient.push_back(value * static_cast<double>(scale));
@@ -61,7 +74,7 @@ TEST_P(LossKernel, TheLowestIndexWinsATie) {
       const std::int32_t label = 0;
       std::int32_t prediction = -1;
       float loss = 0.0f;
-      backend.cross_entropy({logits.data(), 1, 70}, &label, &loss, &prediction, {});
+      backend.cross_entropy({logits.data(), 1, 70}, {&label}, &loss, &prediction, {});
       EXPECT_EQ(prediction, static_cast<std::int32_t>(first));
       return std::vector<Floats>{{loss}};
     });

@@ -5,12 +5,14 @@ such a file holds. Of two cases the folder itself is written too, as save_pretra
     python make_summary_models.py [--only NAME]"""
 
 import json
+import math
 import pathlib
 
 import numpy as np
 import torch
 import transformers
 from transformers import BigBirdPegasusConfig, BigBirdPegasusForConditionalGeneration
+from transformers.trainer_pt_utils import LabelSmoother
 
 import formula_weights
 import golden_file
@@ -18,13 +20,16 @@ from make_golden import call_tensors, float32_distances, make_all, save_folders
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "encoder_decoder"
 VOCABULARY = 99
+SMOOTHING = 0.1
 
 
 def case(name, mode, source, *, targets=9, lengths=None, labels=True, positions=260, width=32, heads=4, decoder_heads=4,
-         layers=2, decoder_layers=2, inner=37, decoder_inner=37, block=16, random=3, **config):
+         layers=2, decoder_layers=2, inner=37, decoder_inner=37, block=16, random=3, smoothing=None, states=False,
+         **config):
     return dict(name=name, mode=mode, source=source, targets=targets, lengths=lengths or [source], labels=labels,
                 positions=positions, width=width, heads=heads, decoder_heads=decoder_heads, layers=layers,
                 decoder_layers=decoder_layers, inner=inner, decoder_inner=decoder_inner, block=block, random=random,
+                smoothing=smoothing, states=states,
                 config=config)
 
 
@@ -45,6 +50,9 @@ CASES = [
          random=2),
     case("full_attention", "train", 100, lengths=[100, 61], targets=40, attention_type="original_full"),
     case("no_labels", "eval", 40, labels=False),
+    case("states", "eval", 195, states=True, decoder_layers=3),
+    case("smoothed", "train", 195, lengths=[195, 60], smoothing="huggingface"),
+    case("smoothed_google", "train", 195, lengths=[195, 60], smoothing="google"),
 ]
 FOLDERS = ("sparse_195_padded", "stacks_differ")
 
@@ -85,12 +93,33 @@ def run(case, inputs, dtype):
     expected = {"last_hidden_state": out.encoder_last_hidden_state[:, :tokens],
                 "decoder_last_hidden_state": out.decoder_hidden_states[-1].flatten(0, 1),
                 "logits": out.logits.flatten(0, 1)}
+    if case["states"]:
+        for prefix, states in (("", out.encoder_hidden_states), ("decoder_", out.decoder_hidden_states)):
+            for number, state in enumerate(states):
+                expected[f"{prefix}hidden_states.{number}"] = state[:, :tokens] if prefix == "" else state.flatten(0, 1)
     gradients = {}
     if case["labels"]:
-        expected["loss"] = out.loss
-        out.loss.backward()
+        loss = smoothed(case["smoothing"], out, torch.from_numpy(inputs["labels"]).long())
+        expected["loss"] = loss
+        loss.backward()
         gradients = {name: p.grad.numpy() for name, p in model.named_parameters()}
     return {name: value.detach().numpy() for name, value in expected.items()}, gradients
+
+
+def smoothed(form, out, labels):
+    """The loss: the model's own, the Trainer's with label_smoothing_factor 0.1, or the published code's without the
+    padding that it counts."""
+    if form is None:
+        return out.loss
+    if form == "huggingface":
+        return LabelSmoother(epsilon=SMOOTHING)(out, labels)
+    columns = out.logits.shape[-1]
+    counted = labels != -100
+    off = SMOOTHING / (columns - 1)
+    target = torch.full_like(out.logits, off).scatter(-1, labels.clamp(min=0).unsqueeze(-1), 1 - SMOOTHING)
+    entropy = -((1 - SMOOTHING) * math.log(1 - SMOOTHING) + SMOOTHING * math.log(off + 1e-20))
+    losses = -(target * torch.log_softmax(out.logits, -1)).sum(-1) - entropy
+    return losses[counted].sum() / counted.sum()
 
 
 def write(case, folder):
@@ -108,6 +137,8 @@ def write(case, folder):
         "peer": f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float64",
         "peer_float32": json.dumps(far),
     }
+    if case["smoothing"]:
+        metadata["smoothing"] = case["smoothing"]
     golden_file.save(tensors, folder / (case["name"] + ".safetensors"), metadata)
     size = (folder / (case["name"] + ".safetensors")).stat().st_size
     print(f"{case['name']}\t{size}\t{outputs.get('loss', np.array(0.0)):.4f}\t{far['outputs']:.1e}\t{far['gradients']:.1e}",

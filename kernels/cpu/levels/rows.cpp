@@ -90,6 +90,30 @@ BIGBIRD_INLINE void activation_backward_of(const float* pre, const float* dy, fl
   });
 }
 
+// The sum of term(x[i]), in an order of the count alone. term() takes vectors of doubles and single ones.
+template <typename Term>
+BIGBIRD_INLINE double sum_in_double(const float* x, Index count, Term term) {
+  constexpr Index width = 8;
+  typedef double Doubles __attribute__((vector_size(64)));
+  typedef float Eight __attribute__((vector_size(32)));
+  Doubles sums[4] = {};
+  Index i = 0;
+  for (; i + 4 * width <= count; i += 4 * width) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      Eight part;
+      __builtin_memcpy(&part, x + i + j * width, sizeof part);
+      const Doubles value = __builtin_convertvector(part, Doubles);
+      sums[j] += term(value);
+    }
+  }
+  const Doubles all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double total = 0.0;
+  for (Index lane = 0; lane < width; ++lane) total += all[lane];
+  for (; i < count; ++i) total += term(static_cast<double>(x[i]));
+  return total;
+}
+
 BIGBIRD_INLINE Floats tanh(Floats x) {
   const Floats magnitude = x < Floats{} ? -x : x;
   // Near zero 1 - 2 / (e^2x + 1) would cancel; the odd polynomial is Cephes tanhf.
@@ -268,26 +292,12 @@ void exp_scaled(const float* x, float shift, float scale, float* y, Index count)
   });
 }
 
+double sum(const float* x, Index count) {
+  return sum_in_double(x, count, [](auto value) { return value; });
+}
+
 double sum_of_squares(const float* x, Index count) {
-  constexpr Index width = 8;
-  typedef double Doubles __attribute__((vector_size(64)));
-  typedef float Eight __attribute__((vector_size(32)));
-  Doubles sums[4] = {};
-  Index i = 0;
-  for (; i + 4 * width <= count; i += 4 * width) {
-    BIGBIRD_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      Eight part;
-      __builtin_memcpy(&part, x + i + j * width, sizeof part);
-      const Doubles value = __builtin_convertvector(part, Doubles);
-      sums[j] += value * value;
-    }
-  }
-  const Doubles all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double total = 0.0;
-  for (Index lane = 0; lane < width; ++lane) total += all[lane];
-  for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return total;
+  return sum_in_double(x, count, [](auto value) { return value * value; });
 }
 
 void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants) {

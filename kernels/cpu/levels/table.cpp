@@ -29,6 +29,7 @@ void dropout(const float* x, const float* residual, float* y, Index count, std::
              float probability, std::uint64_t seed, std::uint64_t site);
 void softmax_statistics(const float* x, Index count, float* largest, Index* index, float* sum);
 void exp_scaled(const float* x, float shift, float scale, float* y, Index count);
+double sum(const float* x, Index count);
 double sum_of_squares(const float* x, Index count);
 void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
 
@@ -54,6 +55,7 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      dropout,
                      softmax_statistics,
                      exp_scaled,
+                     sum,
                      sum_of_squares,
                      adamw};
 

@@ -144,6 +144,8 @@ void read_decoder(const Json& own, const std::string& file, ModelConfig& config)
   const Fields fields(*found, file + ": decoder");
   DecoderConfig& decoder = config.decoder;
   fields.boolean("coupled", decoder.coupled);
+  fields.number("encoder_layer_drop", decoder.encoder_layer_drop);
+  fields.number("layer_drop", decoder.layer_drop);
   if (decoder.coupled) {
     decoder.num_hidden_layers = config.num_hidden_layers;
     decoder.num_attention_heads = config.num_attention_heads;
@@ -354,6 +356,10 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
     decoder["num_attention_heads"] = config.decoder.num_attention_heads;
     decoder["intermediate_size"] = config.decoder.intermediate_size;
     decoder["start_token_id"] = config.decoder.start_token_id;
+    // Only where they do something, so that runs of before they were there go on.
+    if (config.decoder.encoder_layer_drop > 0)
+      decoder["encoder_layer_drop"] = config.decoder.encoder_layer_drop;
+    if (config.decoder.layer_drop > 0) decoder["layer_drop"] = config.decoder.layer_drop;
   }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;

@@ -45,6 +45,8 @@ constexpr Field decoder_fields[] = {
     {"decoder_attention_heads", nullptr, "num_attention_heads", 16, true},
     {"decoder_ffn_dim", nullptr, "intermediate_size", 4096, true},
     {"decoder_start_token_id", nullptr, "start_token_id", 2, true},
+    {"encoder_layerdrop", nullptr, "encoder_layer_drop", 0, false},
+    {"decoder_layerdrop", nullptr, "layer_drop", 0, false},
 };
 
 OrderedJson value_of(const OrderedJson& json, const Field& field, const std::string& file) {
@@ -109,11 +111,11 @@ std::string pegasus_config_json(const ModelConfig& config, const std::string& to
   json["encoder_layers"] = config.num_hidden_layers;
   json["encoder_attention_heads"] = config.num_attention_heads;
   json["encoder_ffn_dim"] = config.intermediate_size;
-  json["encoder_layerdrop"] = 0.0;
+  json["encoder_layerdrop"] = config.decoder.encoder_layer_drop;
   json["decoder_layers"] = config.decoder.num_hidden_layers;
   json["decoder_attention_heads"] = config.decoder.num_attention_heads;
   json["decoder_ffn_dim"] = config.decoder.intermediate_size;
-  json["decoder_layerdrop"] = 0.0;
+  json["decoder_layerdrop"] = config.decoder.layer_drop;
   json["max_position_embeddings"] = config.max_position_embeddings;
   json["activation_function"] = activation_name(config.activation);
   json["dropout"] = config.hidden_dropout_prob;

@@ -1,6 +1,8 @@
 // See decoder.h.
 #include "lib/model/network/decoder.h"
 
+#include <algorithm>
+
 #include "lib/core/cancel.h"
 #include "lib/model/network/attention.h"
 #include "lib/model/network/cross_attention.h"
@@ -46,6 +48,37 @@ bool labelled(const PassContext& pass) {
   return !pass.batch.targets.labels.empty();
 }
 
+// Some rows of the last hidden state and the logits of them.
+struct OutputRows {
+  const PassContext& pass;  // of the decoder
+  const DecoderTensors& tensors;
+  const DecoderActivations& kept;
+  kernels::Index first, rows;
+
+  kernels::ConstValues hidden() const { return kept.last_hidden_state() + first * pass.width(); }
+
+  void forward() const { pass.backend.linear_forward(hidden(), tensors.output, kept.logits, rows); }
+
+  // Their losses; with a scale (on the device) the logits become their gradient.
+  void loss(const float* scale) const {
+    const std::int64_t columns = pass.config.vocab_size;
+    const kernels::ClassLabels labels{kept.labels + first,
+                                      static_cast<float>(pass.smoothing.own_share(columns)),
+                                      static_cast<float>(pass.smoothing.other_share(columns))};
+    const kernels::Values gradient = scale == nullptr ? kernels::Values() : kept.logits;
+    pass.backend.cross_entropy({kept.logits, rows, columns}, labels, kept.losses + first,
+                               kept.predictions + first, {gradient, scale});
+  }
+
+  // Of loss(scale), to the word table and to workspace.gradient.
+  void backward(const DecoderTensors& gradients) const {
+    pass.backend.linear_backward_weight(kept.logits, hidden(), tensors.output,
+                                        {gradients.output.weight, nullptr}, rows);
+    pass.backend.linear_backward_input(kept.logits, tensors.output,
+                                       kept.workspace.gradient + first * pass.width(), rows, false);
+  }
+};
+
 }  // namespace
 
 void decoder_stage(const PassContext& pass, const DecoderActivations& kept) {
@@ -56,30 +89,42 @@ void decoder_stage(const PassContext& pass, const DecoderActivations& kept) {
 }
 
 void decoder_forward(const PassContext& encoder, const DecoderTensors& tensors,
-                     const DecoderActivations& kept, kernels::ConstValues hidden) {
+                     const DecoderTensors* gradients, const Activations& all, kernels::ConstValues hidden,
+                     const StateListener& on_state) {
+  const DecoderActivations& kept = all.decoder;
   if (!encoder.decoder->runs_at_all()) return;
   const DecoderStack stack = stack_of(encoder, hidden);
   const PassContext& pass = stack.pass;
   embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
+  pass.report_state(on_state, 0, kept.states[0]);
   for (std::size_t i = 0; i < tensors.layers.size(); ++i) {
     throw_if_cancelled_anywhere();
-    stack.layer_forward(static_cast<std::int64_t>(i), tensors.layers[i], kept.states[i], kept.layers[i]);
+    if (pass.drops(static_cast<std::int64_t>(i))) {
+      pass.copy_state(kept.states[i], kept.states[i + 1]);
+    } else {
+      stack.layer_forward(static_cast<std::int64_t>(i), tensors.layers[i], kept.states[i], kept.layers[i]);
+    }
+    pass.report_state(on_state, i + 1, kept.states[i + 1]);
   }
   if (pass.config.has_final_norm()) {
     pass.backend.layernorm_forward(kept.states.back(), tensors.final_norm, kept.final_norm,
                                    kept.final_norm_state, pass.tokens());
   }
-  pass.backend.linear_forward(kept.last_hidden_state(), tensors.output, kept.logits, pass.tokens());
-  if (labelled(encoder)) {
-    pass.backend.cross_entropy({kept.logits, pass.tokens(), pass.config.vocab_size}, kept.labels, kept.losses,
-                               kept.predictions, {});
+  const kernels::Index rows = pass.tokens();
+  for (kernels::Index first = 0; first < rows; first += kept.logit_rows) {
+    const OutputRows piece{pass, tensors, kept, first, std::min(kept.logit_rows, rows - first)};
+    piece.forward();
+    if (!labelled(encoder)) continue;
+    piece.loss(gradients == nullptr ? nullptr : all.scalars.target_scale);
+    if (gradients != nullptr) piece.backward(*gradients);
   }
 }
 
 void decoder_result(const PassContext& pass, const DecoderActivations& kept, ForwardResult& result) {
   if (!pass.decoder->runs_at_all() || !labelled(pass)) return;
   const LossSum sum = sum_losses(pass.backend, kept.losses, kept.predictions, pass.batch.targets.labels);
-  result.target_loss_sum = sum.loss;
+  result.target_loss_sum =
+      sum.loss - static_cast<double>(sum.count) * pass.smoothing.entropy(pass.config.vocab_size);
   result.target_count = sum.count;
   result.target_correct = sum.correct;
 }
@@ -94,12 +139,11 @@ void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens();
 
-  const kernels::Values dlogits = kept.logits;
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses, nullptr,
-                        {dlogits, all.scalars.target_scale});
-  backend.linear_backward_weight(dlogits, kept.last_hidden_state(), tensors.output,
-                                 {gradients.output.weight, nullptr}, rows);
-  backend.linear_backward_input(dlogits, tensors.output, work.gradient, rows, false);
+  if (!kept.logits_in_pieces) {
+    const OutputRows whole{pass, tensors, kept, 0, rows};
+    whole.loss(all.scalars.target_scale);
+    whole.backward(gradients);
+  }
   if (pass.config.has_final_norm()) {
     backend.layernorm_backward(
         {work.gradient, kept.states.back(), kept.final_norm_state, work.gradient, rows}, tensors.final_norm,
@@ -111,6 +155,7 @@ void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
     const DecoderLayerTensors& of = tensors.layers[i];
     const DecoderLayerTensors& to = gradients.layers[i];
     const DecoderLayerActivations& of_layer = kept.layers[i];
+    if (pass.drops(layer)) continue;
     if (grad_checkpoint && i + 1 < tensors.layers.size())
       stack.layer_forward(layer, of, kept.states[i], of_layer);
     feed_forward_backward(pass, layer, of.feed_forward, to.feed_forward, stack.read(of_layer.cross),

@@ -15,9 +15,11 @@ namespace bigbird {
 
 // Brings the targets and their labels to the device.
 void decoder_stage(const PassContext& pass, const DecoderActivations& kept);
-// Fills kept.logits and, of a batch with labels, kept.losses.
-void decoder_forward(const PassContext& pass, const DecoderTensors& tensors, const DecoderActivations& kept,
-                     kernels::ConstValues hidden);
+// Fills the decoder's logits and, of a batch with labels, its losses. Where logits are taken in pieces
+// (DecoderActivations::logit_rows), they are the last piece's, and `gradients`, unless null, get that of the
+// word table here, while the logits are there: decoder_backward() goes on from the last hidden state.
+void decoder_forward(const PassContext& pass, const DecoderTensors& tensors, const DecoderTensors* gradients,
+                     const Activations& kept, kernels::ConstValues hidden, const StateListener& on_state);
 void decoder_result(const PassContext& pass, const DecoderActivations& kept, ForwardResult& result);
 // Adds the gradient of hidden to `all`.workspace.gradient. With grad_checkpoint as encoder_backward().
 void decoder_backward(const PassContext& pass, const DecoderTensors& tensors, const DecoderTensors& gradients,

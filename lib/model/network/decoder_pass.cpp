@@ -57,6 +57,8 @@ const BlockPlan& DecoderPlans::cross(std::int64_t query_blocks, std::int64_t key
 PassContext DecoderPass::context(const PassContext& encoder) const {
   PassContext pass{encoder.backend, config, batch, runs, 0, encoder.training, encoder.dropout_seed};
   pass.first_layer = encoder.config.num_hidden_layers;
+  pass.smoothing = encoder.smoothing;
+  pass.dropped = encoder.dropped;
   return pass;
 }
 

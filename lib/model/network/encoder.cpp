@@ -30,21 +30,22 @@ void layer_backward(const PassContext& pass, std::int64_t layer, const LayerTens
 }  // namespace
 
 void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
-                     const std::function<void(std::int64_t, const std::vector<float>&)>& on_state) {
+                     const StateListener& on_state) {
   const std::size_t layers = tensors.layers.size();
   const auto report = [&](std::size_t state, kernels::ConstValues values) {
-    if (!on_state) return;
-    std::vector<float> host(static_cast<std::size_t>(pass.tokens() * pass.width()));
-    pass.backend.download_values(host.data(), values, pass.tokens() * pass.width());
-    on_state(static_cast<std::int64_t>(state), host);
+    pass.report_state(on_state, state, values);
   };
 
   embeddings_forward(pass, tensors.embeddings, kept.embeddings, kept.states[0]);
   report(0, kept.states[0]);
   for (std::size_t layer = 0; layer < layers; ++layer) {
     throw_if_cancelled_anywhere();
-    layer_forward(pass, static_cast<std::int64_t>(layer), tensors.layers[layer], kept.states[layer],
-                  kept.layers[layer]);
+    if (pass.drops(static_cast<std::int64_t>(layer))) {
+      pass.copy_state(kept.states[layer], kept.states[layer + 1]);
+    } else {
+      layer_forward(pass, static_cast<std::int64_t>(layer), tensors.layers[layer], kept.states[layer],
+                    kept.layers[layer]);
+    }
     report(layer + 1, kept.states[layer + 1]);
   }
   if (pass.config.has_final_norm()) {
@@ -65,6 +66,7 @@ void encoder_backward(const PassContext& pass, const ModelTensors& tensors, cons
   for (std::size_t i = layers; i-- > 0;) {
     throw_if_cancelled_anywhere();
     const std::int64_t layer = static_cast<std::int64_t>(i);
+    if (pass.drops(layer)) continue;
     if (grad_checkpoint && i + 1 < layers) {
       layer_forward(pass, layer, tensors.layers[i], kept.states[i], kept.layers[i]);
     }

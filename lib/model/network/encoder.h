@@ -12,7 +12,7 @@ namespace bigbird {
 // the result is kept.last_hidden_state(). on_state, when set, receives a host copy of every state: such a
 // pass cannot be recorded.
 void encoder_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
-                     const std::function<void(std::int64_t, const std::vector<float>&)>& on_state);
+                     const StateListener& on_state);
 
 // kept.workspace.gradient is that of the last hidden state on entry; parameter gradients are added.
 // With grad_checkpoint, the layers share one set of activations and every layer but the last is run again

@@ -31,8 +31,9 @@ void head_stage(const PassContext& pass, const Activations& kept) {
   }
 }
 
-void head_forward(const PassContext& pass, const ModelTensors& tensors, const Activations& kept,
-                  kernels::ConstValues hidden) {
+void head_forward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors* gradients,
+                  const Activations& kept, kernels::ConstValues hidden,
+                  const StateListener& on_decoder_state) {
   switch (pass.config.head) {
     case HeadType::encoder:
       pooler_forward(pass, tensors.pooled, kept, hidden);
@@ -54,7 +55,8 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Ac
       answer_head_forward(pass, tensors.answers, kept, hidden);
       break;
     case HeadType::generation:
-      decoder_forward(pass, tensors.decoder, kept.decoder, hidden);
+      decoder_forward(pass, tensors.decoder, gradients == nullptr ? nullptr : &gradients->decoder, kept,
+                      hidden, on_decoder_state);
       break;
   }
 }

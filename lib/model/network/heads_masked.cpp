@@ -46,7 +46,7 @@ void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tenso
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_forward(kept.norm, tensors.decoder, kept.logits, rows);
   if (pass.batch.masked_labels.empty()) return;
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses,
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, {kept.labels}, kept.losses,
                         kept.predictions, {});
 }
 
@@ -70,7 +70,7 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
   const kernels::Values dgathered = dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, kept.labels, kept.losses, nullptr,
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, {kept.labels}, kept.losses, nullptr,
                         {dlogits, activations.scalars.mlm_scale});
   backend.linear_backward_weight(dlogits, kept.norm, tensors.decoder, gradients.decoder, rows);
   backend.linear_backward_input(dlogits, tensors.decoder, dtransform, rows, false);

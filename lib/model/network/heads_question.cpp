@@ -48,7 +48,7 @@ void cross_entropies(const PassContext& pass, const QuestionActivations& kept, c
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
     const std::int64_t first = batch.token_offsets[s], competing = batch.given_length(s);
     const kernels::Values dlogits = gradient ? side.dlogits + first : nullptr;
-    pass.backend.cross_entropy({side.logits + first, 1, competing}, kept.labels + side.at + s,
+    pass.backend.cross_entropy({side.logits + first, 1, competing}, {kept.labels + side.at + s},
                                kept.losses + side.at + s, nullptr, {dlogits, side.scale});
     if (!gradient) continue;
     const std::int64_t rest = batch.token_offsets[s + 1] - first - competing;

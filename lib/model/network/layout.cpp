@@ -145,6 +145,10 @@ bool is_decoder_tensor(const std::string& name) {
   return name.starts_with("decoder.") || name.find(".attention.encdec") != std::string::npos;
 }
 
+bool is_position_table(const std::string& name) {
+  return name.ends_with("embeddings.position_embeddings.weight");
+}
+
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                       std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(layout.count()), 0.0f);

@@ -50,6 +50,9 @@ class ParameterLayout {
 // cross-attention alone.
 bool is_decoder_tensor(const std::string& name);
 
+// The table of positions of the encoder, or a decoder's own.
+bool is_position_table(const std::string& name);
+
 // Host values for a fresh model: normal(0, initializer_range) cut at two sigma, biases 0, LayerNorm 1/0, the
 // pad row of the word table 0. Element i of tensor j is a function of (seed, tensor name, i).
 std::vector<float> initial_parameters(const ParameterLayout& layout, const ModelConfig& config,

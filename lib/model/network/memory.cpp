@@ -16,6 +16,10 @@ namespace {
 // Rows of whole cache lines on every device.
 constexpr std::size_t alignment = 256;
 
+// Of targets, where logits are taken in pieces: 23 MiB of a vocabulary of 96,103, and enough of them to fill
+// a product.
+constexpr std::int64_t rows_of_logits = 64;
+
 // Everything that is needed to lay out one pass, so that the parts below read as tables.
 struct Planner {
   Arena& arena;
@@ -179,7 +183,9 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   to.labels = arena.integers(heads, plan.tokens);
   to.predictions = arena.integers(heads, plan.tokens);
   to.losses = arena.floats(heads, plan.tokens);
-  const std::int64_t count = plan.tokens * config.vocab_size;
+  to.logits_in_pieces = options.logits_in_pieces;
+  to.logit_rows = options.logits_in_pieces ? std::min(plan.tokens, rows_of_logits) : plan.tokens;
+  const std::int64_t count = to.logit_rows * config.vocab_size;
   if (options.training) {
     to.logits = arena.values(logits, count);
     to.workspace = plan_workspace(plan);

@@ -179,7 +179,10 @@ struct DecoderActivations {
   std::int32_t* labels = nullptr;       // [T']
   std::int32_t* predictions = nullptr;  // [T']
   float* losses = nullptr;              // [T']
-  kernels::Values logits;               // [T', V]; fp32 in inference; backward turns them into their gradient
+  // [T', V], or in pieces of [logit_rows, V]; fp32 in inference; backward turns them into their gradient
+  kernels::Values logits;
+  std::int64_t logit_rows = 0;
+  bool logits_in_pieces = false;  // their gradient is then taken in the forward pass
   BackwardWorkspace workspace;
   kernels::Values key_value_gradient;  // [T, 2C]; training only
 

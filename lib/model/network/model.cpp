@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "lib/core/error.h"
+#include "lib/core/rng.h"
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch_check.h"
 #include "lib/model/network/decoder.h"
@@ -81,7 +82,10 @@ struct Model::Impl {
             masked_rows_of_pass(backend, masked, batch.tokens()),
             dropout_on,
             held.activations.scalars.dropout_seed,
-            &decoder};
+            &decoder,
+            0,
+            smoothing,
+            dropped};
   }
 
   void stage(const PassContext& pass, std::uint64_t dropout_seed) {
@@ -94,6 +98,24 @@ struct Model::Impl {
         for (const AttentionRun& run : layer) backend.prepare_attention(run.call());
       }
     }
+  }
+
+  // Which layers a training pass leaves out, as masks are drawn.
+  void draw_layers(std::uint64_t seed) {
+    dropped.clear();
+    const double of_encoder = config.decoder.encoder_layer_drop, of_decoder = config.decoder.layer_drop;
+    if (!dropout_on || !config.has_decoder() || (of_encoder == 0.0 && of_decoder == 0.0)) return;
+    const std::int64_t encoder_layers = config.num_hidden_layers;
+    for (std::int64_t layer = 0; layer < encoder_layers + config.decoder.num_hidden_layers; ++layer) {
+      CounterRng random(seed, Purpose::layer_drop, static_cast<std::uint64_t>(layer));
+      dropped.push_back(random.uniform() < (layer < encoder_layers ? of_encoder : of_decoder) ? 1 : 0);
+    }
+  }
+
+  void upload_scale(const LossScale& scale) const {
+    const float scales[] = {scale.mlm,    scale.sequence, scale.start, scale.end,
+                            scale.choice, scale.mark,     scale.target};
+    backend.upload(held.activations.scalars.mlm_scale, scales, sizeof scales);
   }
 
   std::vector<float> download(kernels::ConstValues from, std::int64_t count) const {
@@ -127,7 +149,10 @@ struct Model::Impl {
   kernels::Index first_slot = 0;
   kernels::Index slots = 0;
   bool dropout_on = false;
+  LabelSmoothing smoothing;
+  std::vector<std::uint8_t> dropped;
   bool backward_possible = false;
+  std::optional<LossScale> taken;  // what the gradient of logits in pieces was taken with
 };
 
 LossScale mean_scale(const ForwardResult& result) {
@@ -218,33 +243,40 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
     impl_->decoder = decoder_pass(impl_->config, impl_->decoder_plans, impl_->batch, options.training,
                                   kept.scalars.dropout_seed, behind);
   }
+  impl_->smoothing = options.smoothing;
+  impl_->draw_layers(options.dropout_seed);
+  const bool in_pieces = impl_->options.training && impl_->options.logits_in_pieces;
+  impl_->taken = in_pieces ? options.scale : std::nullopt;
+  if (impl_->taken) impl_->upload_scale(*impl_->taken);
   const PassContext pass = impl_->pass();
   impl_->stage(pass, options.dropout_seed);
   const auto work = [&] {
     encoder_forward(pass, impl_->parameter_tensors, kept, options.hidden_state);
-    head_forward(pass, impl_->parameter_tensors, kept, kept.last_hidden_state());
+    head_forward(pass, impl_->parameter_tensors, impl_->taken ? &impl_->gradient_tensors : nullptr, kept,
+                 kept.last_hidden_state(), options.decoder_hidden_state);
   };
-  if (options.hidden_state) {
+  if (options.hidden_state || options.decoder_hidden_state) {
     work();
   } else {
-    impl_->backend.replay(pass_key(pass, impl_->number, Phase::forward), work);
+    const Phase phase = impl_->taken ? Phase::forward_backward : Phase::forward;
+    impl_->backend.replay(pass_key(pass, impl_->number, phase), work);
   }
   ForwardResult result;
   head_result(pass, kept, result);
-  impl_->backward_possible = impl_->options.training;
+  impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
   return result;
 }
 
 void Model::backward(const LossScale& scale) {
   if (!impl_->backward_possible)
     throw_runtime("backward() needs a model built for training and one forward() before it");
+  if (impl_->taken && *impl_->taken != scale)
+    throw_runtime("backward() with another scale than the forward() before it");
   if (impl_->config.head == HeadType::encoder)
     throw_runtime("an encoder without a head has no loss to derive");
   impl_->backward_possible = false;
   const Activations& kept = impl_->held.activations;
-  const float scales[] = {scale.mlm,    scale.sequence, scale.start, scale.end,
-                          scale.choice, scale.mark,     scale.target};
-  impl_->backend.upload(kept.scalars.mlm_scale, scales, sizeof scales);
+  impl_->upload_scale(scale);
   const PassContext pass = impl_->pass();
   impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
     const kernels::Values gradient = kept.workspace.gradient;
@@ -320,6 +352,7 @@ std::vector<float> Model::decoder_hidden_state() const {
 }
 
 std::vector<float> Model::target_logits() const {
+  if (impl_->options.logits_in_pieces) throw_runtime("this model does not keep the logits of its targets");
   return impl_->output(impl_->held.activations.decoder.logits,
                        impl_->batch.targets.tokens() * impl_->config.vocab_size, "logits of targets");
 }

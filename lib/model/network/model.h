@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/host_values.h"
+#include "lib/model/network/label_smoothing.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/plans/block_plan.h"
 
@@ -33,6 +35,10 @@ struct ModelOptions {
   // Keeps only each layer's input and recomputes the rest in backward, with the same dropout masks.
   bool grad_checkpoint = false;
   bool embedding_offsets = false;  // whether batches may carry Batch::embedding_offsets
+  // Logits of targets are not kept: a decoder's loss, and in training its gradient, are taken of some rows
+  // after another, all in forward(). Of a vocabulary of 96,103 a row of them is as much memory as the rest of
+  // many a small model's.
+  bool logits_in_pieces = false;
 };
 
 // The attention that such batches lead to.
@@ -48,13 +54,30 @@ struct MemoryRow {
 std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
                                          const ModelOptions& options, const kernels::Backend& backend);
 
+// Weights of the losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
+struct LossScale {
+  float mlm = 0.0f;
+  float sequence = 0.0f;
+  float start = 0.0f;
+  float end = 0.0f;
+  float choice = 0.0f;
+  float mark = 0.0f;
+  float target = 0.0f;
+  bool operator==(const LossScale&) const = default;
+};
+
 struct ForwardOptions {
   bool training = false;  // dropout on
   // Key of every dropout mask of this pass; a function of (seed, step, micro-batch).
   std::uint64_t dropout_seed = 0;
-  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), as HF
-  // hidden_states.
+  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), before
+  // any final LayerNorm; and the same of a decoder ([T', C]).
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
+  std::function<void(std::int64_t, const std::vector<float>&)> decoder_hidden_state = {};
+  // What backward() is going to be called with: with ModelOptions::logits_in_pieces there is no backward()
+  // otherwise.
+  std::optional<LossScale> scale = {};
+  LabelSmoothing smoothing = {};  // of a decoder's loss
 };
 
 // Sums over the batch, so that accumulation and averaging are the caller's. All deterministic.
@@ -86,16 +109,6 @@ struct ForwardResult {
   std::vector<float> mlm_losses;  // per masked token, in Batch order
 };
 
-// Weights of the losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
-struct LossScale {
-  float mlm = 0.0f;
-  float sequence = 0.0f;
-  float start = 0.0f;
-  float end = 0.0f;
-  float choice = 0.0f;
-  float mark = 0.0f;
-  float target = 0.0f;
-};
 // The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end. For
 // answers in parts that of docs/specification.md 3.4: one mean over choices and types, and that of marks. A
 // loss without labels weighs nothing.
@@ -168,7 +181,7 @@ class Model {
   std::vector<float> end_logits() const;
   // [T], of all tokens: the logits of score `score` of ModelConfig::token_scores.
   std::vector<float> token_logits(std::size_t score) const;
-  // Of the rows of Batch::targets: [T', C] and [T', V].
+  // Of the rows of Batch::targets: [T', C] and [T', V]; no logits with ModelOptions::logits_in_pieces.
   std::vector<float> decoder_hidden_state() const;
   std::vector<float> target_logits() const;
   DecoderView decoder_view() const;

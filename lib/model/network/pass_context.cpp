@@ -2,6 +2,7 @@
 #include "lib/model/network/pass_context.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 namespace bigbird {
@@ -46,6 +47,11 @@ std::uint64_t pass_key(const PassContext& pass, std::uint64_t model, Phase phase
                          !batch.sequence_targets.empty(), !batch.start_positions.empty(),
                          !batch.targets.labels.empty()};
   for (const bool given : labels) key.add(static_cast<std::uint64_t>(given));
+  if (pass.smoothing.epsilon > 0.0) {
+    key.add(std::bit_cast<std::uint64_t>(pass.smoothing.epsilon));
+    key.add(static_cast<std::uint64_t>(pass.smoothing.form));
+  }
+  for (const std::uint8_t dropped : pass.dropped) key.add(std::uint64_t{2} + dropped);
   for (const TokenTargets& targets : batch.token_targets) key.add(1 + targets.groups());
   // The tokens that compete for the ends of an answer.
   for (std::size_t s = 0; !batch.start_positions.empty() && s < batch.lengths.size(); ++s) {

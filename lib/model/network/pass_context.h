@@ -4,7 +4,10 @@
 // the same shape; the results are downloaded at the end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -12,6 +15,7 @@
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/dropout_site.h"
+#include "lib/model/network/label_smoothing.h"
 
 namespace bigbird {
 
@@ -21,6 +25,9 @@ namespace bigbird {
 std::int64_t masked_rows_of_pass(const kernels::Backend& backend, std::int64_t masked, std::int64_t tokens);
 
 struct DecoderPass;  // decoder_pass.h
+
+// Of the states between layers, by their numbers: ForwardOptions::hidden_state.
+using StateListener = std::function<void(std::int64_t, const std::vector<float>&)>;
 
 struct PassContext {
   kernels::Backend& backend;
@@ -33,10 +40,28 @@ struct PassContext {
   const DecoderPass* decoder = nullptr;                // of models that have one
   // What layers are counted from where masks are drawn: a decoder's begin behind the encoder's.
   std::int64_t first_layer = 0;
+  LabelSmoothing smoothing = {};  // of a decoder's loss
+  // Layers that this pass leaves out (LayerDrop, Fan et al. 2019), counted as masks are; none: empty.
+  std::span<const std::uint8_t> dropped = {};
 
   std::int64_t tokens() const { return batch.tokens(); }
   std::int64_t width() const { return config.hidden_size; }
 
+  bool drops(std::int64_t layer) const {
+    return !dropped.empty() && dropped[static_cast<std::size_t>(first_layer + layer)] != 0;
+  }
+  // A host copy for a listener, where there is one.
+  void report_state(const StateListener& listener, std::size_t state, kernels::ConstValues values) const {
+    if (!listener) return;
+    std::vector<float> host(static_cast<std::size_t>(tokens() * width()));
+    backend.download_values(host.data(), values, tokens() * width());
+    listener(static_cast<std::int64_t>(state), host);
+  }
+  // What a layer that is left out does.
+  void copy_state(kernels::ConstValues from, kernels::Values to) const {
+    backend.copy(to.data(), from.data(),
+                 static_cast<std::size_t>(tokens() * width()) * kernels::size_of(to.type()));
+  }
   kernels::Dropout dropout(DropoutSite site, std::int64_t layer) const {
     return {training ? static_cast<float>(config.hidden_dropout_prob) : 0.0f, dropout_seed,
             dropout_site(site, first_layer + layer)};
@@ -48,7 +73,8 @@ struct PassContext {
   }
 };
 
-enum class Phase : std::uint8_t { forward, backward };
+// forward_backward: the gradient of a decoder's logits is taken in the forward pass.
+enum class Phase : std::uint8_t { forward, backward, forward_backward };
 
 // For Backend::replay(): equal for passes of one model that make the same operations with the same arguments.
 // What a batch holds does not count, its shape does: the block lists, and with them the runs, follow from the

@@ -51,7 +51,7 @@ void sequence_loss_forward(const PassContext& pass, const SequenceActivations& k
   if (!has_sequence_loss(pass)) return;
   const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
   if (problem_of(pass) == ProblemType::single_label) {
-    pass.backend.cross_entropy(logits, kept.labels, kept.losses, kept.predictions, {});
+    pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, kept.predictions, {});
   } else {
     target_losses(pass, kept, logits, {});
   }
@@ -79,7 +79,7 @@ void sequence_loss_backward(const PassContext& pass, const SequenceActivations& 
   const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
   const kernels::LossGradient gradient{kept.dlogits, scale};
   if (problem_of(pass) == ProblemType::single_label) {
-    pass.backend.cross_entropy(logits, kept.labels, kept.losses, nullptr, gradient);
+    pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, nullptr, gradient);
   } else {
     target_losses(pass, kept, logits, gradient);
   }

@@ -78,6 +78,11 @@ void check_decoder(const ModelConfig& config, const std::string& where) {
     reject(fmt::format("{}: hidden_size {} is not a multiple of the decoder's num_attention_heads {}", where,
                        config.hidden_size, decoder.num_attention_heads));
   }
+  for (const auto& [field, value] : {std::pair{"encoder_layer_drop", decoder.encoder_layer_drop},
+                                     std::pair{"layer_drop", decoder.layer_drop}}) {
+    if (!(value >= 0.0 && value < 1.0))
+      reject(fmt::format("{}: {} = {} of the decoder is outside 0 <= p < 1", where, field, value));
+  }
   if (decoder.start_token_id < 0 || decoder.start_token_id >= config.vocab_size) {
     reject(fmt::format("{}: start_token_id {} of the decoder is no piece of {}", where,
                        decoder.start_token_id, config.vocab_size));

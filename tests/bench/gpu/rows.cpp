@@ -90,7 +90,7 @@ void losses_and_tables(Bench& bench, const Shapes& shapes, Index tokens, Index m
   // Read once for the maximum and the sum, once for the gradient, and written: two reads where a row fits in
   // no cache, one where it does.
   bench.add("cross entropy, in place", "bigbird", bench.recorded([&](int) {
-    backend.cross_entropy({logits.values(), masked, vocabulary}, targets.data(), losses.floats(),
+    backend.cross_entropy({logits.values(), masked, vocabulary}, {targets.data()}, losses.floats(),
                           predictions.data(), {logits.values(), scale.data()});
   }),
             0, 2 * element * static_cast<double>(masked * vocabulary));

@@ -29,6 +29,9 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
   EncodedPairs encoded;
   std::int64_t cut_documents = 0, cut_summaries = 0, passed = 0;
   std::string first_passed;
+  const auto pass_over = [&](const std::string& what) {
+    if (passed++ == 0) first_passed = what;
+  };
   for (SummaryPair row; rows.next(row);) {
     throw_if_cancelled();
     EncodedDocument document = encode_document(tokenizer, row.document, encoding);
@@ -38,7 +41,7 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
           fmt::format("{}: a {} without a word", row.place, document.blank ? "document" : "summary");
       if (!options.skip_bad)
         throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
-      if (passed++ == 0) first_passed = what;
+      pass_over(what);
       continue;
     }
     if (row.summaries.front().size() > row.document.size()) {
@@ -48,7 +51,7 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
                         "are `document_field` and `summary_field` exchanged? Else take it out, or pass over "
                         "such records with `skip_bad`");
       }
-      if (passed++ == 0) first_passed = what;
+      pass_over(what);
       continue;
     }
     cut_documents += document.cut ? 1 : 0;
@@ -61,10 +64,12 @@ EncodedPairs read_pairs(const std::string& path, const SummaryPairOptions& optio
   }
   if (encoded.pairs.empty())
     throw_bad_input(path + ": there are no pairs", "give a document with its summary");
-  if (passed > 0) log_warning(fmt::format("{} records are passed over; the first: {}", passed, first_passed));
-  if (rows.skipped() > 0)
-    log_warning(
-        fmt::format("{} records are passed over; the first: {}", rows.skipped(), rows.first_skipped()));
+  const auto say_passed = [&](std::int64_t count, const char* why, const std::string& first) {
+    if (count > 0)
+      log_warning(fmt::format("{} records {} are passed over; the first: {}", count, why, first));
+  };
+  say_passed(static_cast<std::int64_t>(rows.skipped()), "that cannot be read", rows.first_skipped());
+  say_passed(passed, "that cannot be learned from", first_passed);
   const auto say_cut = [&](std::int64_t count, const char* what, std::int64_t length) {
     if (count > 0) {
       log_warning(fmt::format("{}: {} of {} {} are longer than {} tokens and were cut", path, count,
@@ -164,6 +169,12 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
         fmt::format("`length` {}: must lie between 2 and the model's {} positions", options.length, most));
   if (options.target_length < 2)
     throw_usage(fmt::format("`target_length` {}: must be at least 2", options.target_length));
+  if (!(options.smoothing.epsilon >= 0.0 && options.smoothing.epsilon < 1.0))
+    throw_usage(
+        fmt::format("`label_smoothing` {}: must be at least 0 and below 1", options.smoothing.epsilon),
+        "the usual value is 0.1");
+  if (!(options.layer_drop < 1.0))
+    throw_usage(fmt::format("`layer_drop` {}: must be below 1", options.layer_drop), "0.1 is usual");
   PairEncoding encoding =
       pair_encoding(stored, options.length != 0 ? options.length : most, options.line_marks);
   encoding.target_length = std::min(options.target_length, most);
@@ -173,6 +184,8 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
   if (!options.valid.empty()) valid = read_pairs(options.valid, options.pairs, init.tokenizer(), encoding);
   LoadedModel loaded = init.load();
   loaded.config.input_length = 0;
+  if (options.layer_drop >= 0.0)
+    loaded.config.decoder.encoder_layer_drop = loaded.config.decoder.layer_drop = options.layer_drop;
 
   const std::int64_t longest = std::max(train.longest_document, valid.longest_document);
   const std::int64_t longest_summary = std::max(train.longest_summary, valid.longest_summary);
@@ -196,6 +209,11 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
   task.identity["length"] = std::to_string(encoding.length);
   task.identity["target_length"] = std::to_string(encoding.target_length);
   task.identity["line_marks"] = encoding.line_marks ? "true" : "false";
+  task.smoothing = options.smoothing;
+  if (options.smoothing.epsilon > 0.0) {
+    task.identity["label_smoothing"] =
+        fmt::format("{} ({})", options.smoothing.epsilon, name_of(options.smoothing.form));
+  }
   task.extras.model_card = model_card(describe_summarizer(
       options, loaded.config, schedule_of(options, task.samples), train, encoding, backend));
   TextSettings settings;

@@ -3,9 +3,15 @@
 // gradients.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/rng.h"
 #include "lib/model/network/decoder_pass.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/validate_config.h"
@@ -84,6 +90,45 @@ TEST_P(Decoder, WithoutTargetsTheEncoderRunsAlone) {
   const ForwardResult result = model->forward(batch, {});
   EXPECT_EQ(model->last_hidden_state(), hidden);
   EXPECT_EQ(result.target_count, 0);
+}
+
+// Whatever piece a row is in.
+TEST_P(Decoder, LogitsInPiecesGiveTheSameLossAndGradients) {
+  const Batch batch = random_batch(config, {64, 64, 60, 64, 59, 64, 64, 64, 64}, 66);
+  ASSERT_GT(batch.targets.tokens(), 128);
+  ASSERT_NE(batch.targets.tokens() % 64, 0);
+  const auto whole = make_model(*backend, config, batch, {.training = true}, parameters);
+  const auto pieces =
+      make_model(*backend, config, batch, {.training = true, .logits_in_pieces = true}, parameters);
+  ForwardOptions options;
+  const ForwardResult expected = whole->forward(batch, options);
+  const LossScale scale = mean_scale(expected);
+  options.scale = scale;
+  const ForwardResult result = pieces->forward(batch, options);
+  EXPECT_EQ(result.target_loss_sum, expected.target_loss_sum);
+  EXPECT_EQ(result.target_correct, expected.target_correct);
+  EXPECT_THROW(pieces->target_logits(), Error);
+  whole->backward(scale);
+  pieces->backward(scale);
+  const std::vector<float> of_whole = whole->host_gradients(), of_pieces = pieces->host_gradients();
+  for (const TensorSpec& tensor : whole->layout().tensors()) {
+    double difference = 0.0, largest = 1e-3;
+    for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      difference = std::max(difference,
+                            std::abs(static_cast<double>(of_whole[at]) - static_cast<double>(of_pieces[at])));
+      largest = std::max(largest, std::abs(static_cast<double>(of_whole[at])));
+    }
+    EXPECT_LT(difference, 2e-6 * largest) << tensor.name;
+  }
+
+  // Without what the gradient is to be multiplied by there is none, and with another than was said neither.
+  options.scale.reset();
+  EXPECT_EQ(pieces->forward(batch, options).target_loss_sum, expected.target_loss_sum);
+  EXPECT_THROW(pieces->backward(scale), Error);
+  options.scale = scale;
+  pieces->forward(batch, options);
+  EXPECT_THROW(pieces->backward({}), Error);
 }
 
 // Three rows of the first source that go on from one another, one of the second: each step's logits are those
@@ -239,6 +284,82 @@ TEST(DecoderConfigs, ThatCannotBeAreRefused) {
   EXPECT_EQ(message([](ModelConfig& c) { c.norm_type = NormType::prenorm; }, Kind::coupled), not_the_kind);
   EXPECT_EQ(message([](ModelConfig& c) { c.decoder.num_hidden_layers = 1; }, Kind::coupled),
             "here: a coupled decoder of 1 layers, 2 heads and inner width 40, not the encoder's 2, 2 and 40");
+}
+
+// A pass that leaves layers out is that of the model without them, whose weights the others keep.
+TEST(LayerDrop, ALayerThatIsLeftOutIsAsIfItWereNotThere) {
+  for (const ModelConfig& tiny : {tiny_decoder_config(), tiny_own_decoder_config()}) {
+    ModelConfig config = tiny;
+    config.attention = AttentionPattern::full;  // a sparse plan is of the layer's number
+    config.num_hidden_layers = 3;
+    config.decoder.num_hidden_layers = 3;
+    config.decoder.encoder_layer_drop = 0.4;
+    config.decoder.layer_drop = 0.6;
+    validate(config, "here");
+    const auto stays = [&](std::uint64_t seed, std::uint64_t layer) {
+      return CounterRng(seed, Purpose::layer_drop, layer).uniform() >= (layer < 3 ? 0.4 : 0.6);
+    };
+    const auto count = [&](std::uint64_t seed, std::uint64_t first) {
+      return stays(seed, first) + stays(seed, first + 1) + stays(seed, first + 2);
+    };
+    std::uint64_t seed = 1;
+    while (count(seed, 0) != 2 || count(seed, 3) != 1 || stays(seed, 0) == stays(seed, 3)) ++seed;
+
+    ModelConfig smaller = config;
+    smaller.num_hidden_layers = 2;
+    smaller.decoder.num_hidden_layers = 1;
+    const ParameterLayout layout(config), of_smaller(smaller);
+    const std::vector<float> parameters = random_parameters(config, 68);
+    std::vector<float> kept(static_cast<std::size_t>(of_smaller.count()));
+    std::map<std::string, std::string> name_in_smaller;  // of tensors that it has
+    for (const TensorSpec& tensor : layout.tensors()) {
+      std::string name = tensor.name;
+      for (const auto& [prefix, first] :
+           {std::pair{"bert.encoder.layer.", 0u}, std::pair{"decoder.layer.", 3u}}) {
+        if (!name.starts_with(prefix)) continue;
+        const std::size_t at = std::string(prefix).size();
+        const std::uint64_t layer = first + static_cast<std::uint64_t>(name[at] - '0');
+        std::int64_t number = 0;
+        for (std::uint64_t below = first; below < layer; ++below) number += stays(seed, below) ? 1 : 0;
+        name = stays(seed, layer) ? prefix + std::to_string(number) + name.substr(at + 1) : "";
+      }
+      if (name.empty()) continue;
+      name_in_smaller[tensor.name] = name;
+      const auto from = parameters.begin() + tensor.offset;
+      std::copy(from, from + tensor.count, kept.begin() + of_smaller.offset(name));
+    }
+    ASSERT_EQ(name_in_smaller.size(), of_smaller.tensors().size());
+
+    const auto backend = kernels::make_cpu_backend();
+    const Batch batch = random_batch(config, {33, 50}, 69);
+    for (const bool checkpointed : {false, true}) {
+      const ModelOptions training{.training = true, .grad_checkpoint = checkpointed};
+      const auto model = make_model(*backend, config, batch, training, parameters);
+      const auto expected = make_model(*backend, smaller, batch, training, kept);
+      ForwardOptions options;
+      const LossScale scale = mean_scale(expected->forward(batch, options));
+      expected->backward(scale);
+      // Outside of training every layer takes part.
+      model->forward(batch, options);
+      EXPECT_NE(model->target_logits(), expected->target_logits());
+      options.training = true;
+      options.dropout_seed = seed;
+      model->forward(batch, options);
+      model->backward(scale);
+      const std::vector<float> gradients = model->host_gradients(), of_kept = expected->host_gradients();
+      for (const TensorSpec& tensor : layout.tensors()) {
+        const auto of = [](const std::vector<float>& all, std::int64_t offset, std::int64_t number) {
+          return std::vector<float>(all.begin() + offset, all.begin() + offset + number);
+        };
+        const std::vector<float> found = of(gradients, tensor.offset, tensor.count);
+        const auto name = name_in_smaller.find(tensor.name);
+        EXPECT_EQ(found, name == name_in_smaller.end()
+                             ? std::vector<float>(found.size(), 0.0f)
+                             : of(of_kept, of_smaller.offset(name->second), tensor.count))
+            << tensor.name;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -124,6 +124,40 @@ INSTANTIATE_TEST_SUITE_P(
         DecodingCase{"OwnBehindPostNorm", Decoding::own, RandomMode::hf_train, 272, 1e-12, {40, 195, 256}}),
     ::testing::PrintToStringParamName());
 
+// Label smoothing in both forms, with the logits kept and in pieces.
+TEST_P(DecoderAgainstReference, SmoothedLossesAndGradientsAgree) {
+  const ModelConfig config = decoding_config(GetParam());
+  const Batch batch = decoding_batch(config, GetParam().lengths);
+  const std::vector<float> parameters = random_parameters(config, 33);
+  const auto backend = kernels::make_cpu_backend();
+  for (const SmoothingForm form : {SmoothingForm::huggingface, SmoothingForm::google}) {
+    const LabelSmoothing smoothing{0.1, form};
+    reference::DecoderTargets targets = reference_decoder_targets(batch);
+    targets.shares = {smoothing.own_share(99), smoothing.other_share(99)};
+    reference::GenerationResult expected =
+        reference::generation(reference_decoder_config(config), reference_parameters(config, parameters),
+                              reference_sequences(config, batch), targets);
+    if (expected.gradients.contains("final_logits_bias"))
+      expected.gradients["final_logits_bias"].assign(99, 0.0);
+    for (const bool in_pieces : {false, true}) {
+      const auto model =
+          make_model(*backend, config, batch, {.training = true, .logits_in_pieces = in_pieces}, parameters);
+      ForwardOptions options;
+      options.smoothing = smoothing;
+      LossScale scale;
+      const auto labels = std::count_if(targets.labels.begin(), targets.labels.end(),
+                                        [](std::int64_t label) { return label != reference::ignored_label; });
+      scale.target = 1.0f / static_cast<float>(labels);
+      options.scale = scale;
+      const ForwardResult result = model->forward(batch, options);
+      EXPECT_EQ(result.target_count, labels);
+      EXPECT_NEAR(scaled_loss(result, scale), expected.loss - smoothing.entropy(99), output_tolerance);
+      model->backward(scale);
+      expect_gradients(*model, expected.gradients, gradient_tolerance);
+    }
+  }
+}
+
 // The published coupled model of the base size.
 TEST(CoupledModel, CountsOfTheBaseModelAreThePublishedOnes) {
   ModelConfig base;

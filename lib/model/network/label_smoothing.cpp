@@ -1,0 +1,31 @@
+// See label_smoothing.h.
+#include "lib/model/network/label_smoothing.h"
+
+#include <cmath>
+
+#include "lib/core/names.h"
+
+namespace bigbird {
+
+std::string name_of(SmoothingForm form) {
+  return find_name(smoothing_names, form);
+}
+
+SmoothingForm parse_smoothing_form(const std::string& name) {
+  return parse_name(smoothing_names, name, "form of label smoothing");
+}
+
+double LabelSmoothing::other_share(std::int64_t columns) const {
+  const auto count = static_cast<double>(columns);
+  if (form == SmoothingForm::huggingface) return epsilon / count;
+  return columns > 1 ? epsilon / (count - 1.0) : 0.0;
+}
+
+double LabelSmoothing::entropy(std::int64_t columns) const {
+  if (form == SmoothingForm::huggingface || epsilon == 0.0) return 0.0;
+  constexpr double small = 1e-20;  // theirs
+  const double own = own_share(columns);
+  return -(own * std::log(own) + epsilon * std::log(other_share(columns) + small));
+}
+
+}  // namespace bigbird
