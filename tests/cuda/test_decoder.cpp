@@ -9,6 +9,7 @@
 #include "kernels/parallel.h"
 #include "lib/model/network/decoder_steps.h"
 #include "tests/cuda/compare_models.h"
+#include "tests/unit/model/network/expect_top_tokens.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
@@ -74,8 +75,10 @@ Written write(kernels::Backend& backend, const ModelConfig& config, const std::v
         }
         parents.push_back(same.empty() ? 0 : same[static_cast<std::size_t>(3 * row + t) % same.size()]);
       }
-      const std::span<const float> logits = steps.step(tokens, parents, of);
+      steps.step(tokens, parents, of);
+      const std::span<const float> logits = steps.logits();
       result.logits.emplace_back(logits.begin(), logits.end());
+      expect_top_tokens(steps, result.logits.back(), static_cast<std::size_t>(config.vocab_size));
       before = of;
     }
   }
@@ -124,7 +127,8 @@ TEST_F(CudaDecoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
       expected.insert(expected.end(), all.begin() + row * config.vocab_size,
                       all.begin() + (row + 1) * config.vocab_size);
     }
-    const std::span<const float> logits = steps.step(tokens, parents, of);
+    steps.step(tokens, parents, of);
+    const std::span<const float> logits = steps.logits();
     EXPECT_LT(largest_difference({logits.begin(), logits.end()}, expected), 2e-5) << "token " << t;
   }
 }

@@ -32,8 +32,10 @@ struct StepMemory {
   Values query;
   Values context;
   Values branch;
-  Values inner;             // [rows, F]
-  float* logits = nullptr;  // [rows, V]
+  Values inner;                        // [rows, F]
+  float* logits = nullptr;             // [rows, V]
+  float* top_values = nullptr;         // [rows, most_top_tokens]
+  std::int32_t* top_tokens = nullptr;  // the same
   // Where attention wants whole blocks, the rows of a source fill some of their own.
   std::int32_t* spread = nullptr;  // [spread rows]: the row of the step that stands there, or any in padding
   std::int32_t* together = nullptr;  // [rows]: where each row stands
@@ -71,6 +73,8 @@ StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLi
     to.spread_context = arena.values(what, spread_rows(config, limits) * width);
   }
   to.logits = arena.floats("logits of a step", rows * config.vocab_size);
+  to.top_values = arena.floats(what, rows * most_top_tokens);
+  to.top_tokens = arena.integers(what, rows * most_top_tokens);
   return to;
 }
 
@@ -269,7 +273,10 @@ struct DecoderSteps::Impl {
   std::vector<CrossCall> calls;
   Index first_slot = 0;
   Index spread_count = 0;
-  std::vector<float> on_host;  // logits of a device with memory of its own
+  Index rows = 0;  // of the last step
+  // Of a device with memory of its own.
+  std::vector<float> on_host;
+  std::vector<std::int32_t> tokens_on_host;
 };
 
 std::vector<MemoryRow> plan_decoder_memory(const ModelConfig& config, const DecoderLimits& limits,
@@ -300,9 +307,8 @@ void DecoderSteps::begin() {
   impl_->staged.clear();
 }
 
-std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
-                                          std::span<const std::int32_t> parents,
-                                          std::span<const std::int32_t> sources) {
+void DecoderSteps::step(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents,
+                        std::span<const std::int32_t> sources) {
   Impl& of = *impl_;
   const DecoderView view = of.model.decoder_view();
   const Index rows = static_cast<Index>(tokens.size());
@@ -323,11 +329,33 @@ std::span<const float> DecoderSteps::step(std::span<const std::int32_t> tokens,
   }
   backend.linear_forward(of.last_state(view.tensors, rows), view.tensors.output, of.held.logits, rows);
   ++of.written;
-  const auto count = static_cast<std::size_t>(rows * of.config.vocab_size);
+  of.rows = rows;
+}
+
+std::span<const float> DecoderSteps::logits() {
+  Impl& of = *impl_;
+  kernels::Backend& backend = of.model.backend();
+  const auto count = static_cast<std::size_t>(of.rows * of.config.vocab_size);
   if (backend.in_host_memory()) return {of.held.logits, count};
   of.on_host.resize(count);
   backend.download_values(of.on_host.data(), of.held.logits, static_cast<Index>(count));
   return of.on_host;
+}
+
+TopTokens DecoderSteps::top(std::int64_t count) {
+  Impl& of = *impl_;
+  if (count < 1 || count > most_top_tokens || count > of.config.vocab_size)
+    throw_runtime(fmt::format("the best {} of {} tokens", count, of.config.vocab_size));
+  kernels::Backend& backend = of.model.backend();
+  backend.top_log_softmax({of.held.logits, of.rows, of.config.vocab_size},
+                          {count, of.held.top_values, of.held.top_tokens});
+  const auto number = static_cast<std::size_t>(of.rows * count);
+  if (backend.in_host_memory()) return {{of.held.top_values, number}, {of.held.top_tokens, number}, count};
+  of.on_host.resize(number);
+  of.tokens_on_host.resize(number);
+  backend.download_values(of.on_host.data(), of.held.top_values, static_cast<Index>(number));
+  backend.download(of.tokens_on_host.data(), of.held.top_tokens, number * sizeof(std::int32_t));
+  return {of.on_host, of.tokens_on_host, count};
 }
 
 }  // namespace bigbird

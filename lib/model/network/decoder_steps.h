@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/model/network/model.h"
+#include "lib/model/network/top_tokens.h"
 
 namespace bigbird {
 
@@ -34,12 +35,15 @@ class DecoderSteps {
   // After model.forward() of a batch of sources without targets: computes their keys and values. What was
   // written before is forgotten.
   void begin();
-  // The logits [rows, V] of the token behind `tokens`, valid until the next call. tokens [rows]: what each
-  // row reads now, its first time the start token; parents [rows]: the row of the call before that it goes on
-  // from (not read the first time); sources [rows]: the sequence of the batch that it is written of,
-  // ascending. Error{runtime} beyond the limits.
-  std::span<const float> step(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents,
-                              std::span<const std::int32_t> sources);
+  // Reads a token in each row. tokens [rows]: its first time the start token; parents [rows]: the row of the
+  // call before that it goes on from (not read the first time); sources [rows]: the sequence of the batch that
+  // it is written of, ascending. Error{runtime} beyond the limits.
+  void step(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents,
+            std::span<const std::int32_t> sources);
+  // What may stand behind, of the last step and valid until the next: all logits [rows, V], or the `count`
+  // (1 to most_top_tokens and at most V) best tokens alone, which are found on the device.
+  std::span<const float> logits();
+  TopTokens top(std::int64_t count);
 
  private:
   struct Impl;

@@ -10,6 +10,12 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
+void add_candidate(const TokenCandidate& candidate, std::size_t most, std::vector<TokenCandidate>& best) {
+  if (best.size() == most && !is_better(candidate, best.back())) return;
+  best.insert(std::upper_bound(best.begin(), best.end(), candidate, is_better), candidate);
+  if (best.size() > most) best.pop_back();
+}
+
 }  // namespace
 
 void log_softmax(std::span<const float> logits, std::span<float> log_probabilities) {
@@ -21,10 +27,32 @@ void log_softmax(std::span<const float> logits, std::span<float> log_probabiliti
                  [&](float logit) { return logit - largest - log_sum; });
 }
 
+std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
+                                           std::span<const std::int32_t> sequence) {
+  const auto length = static_cast<std::int64_t>(sequence.size());
+  std::vector<std::int32_t> forbidden;
+  if (must_end(options, sequence)) return forbidden;
+  const std::int64_t n = options.no_repeat_ngram;
+  if (n > 0 && length + 1 >= n) {
+    const auto last = sequence.last(static_cast<std::size_t>(n - 1));
+    for (std::int64_t begin = 0; begin + n <= length; ++begin) {
+      const auto gram = sequence.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
+      if (std::equal(last.begin(), last.end(), gram.begin())) forbidden.push_back(gram.back());
+    }
+  }
+  if (length < options.min_length) forbidden.push_back(options.end);
+  std::sort(forbidden.begin(), forbidden.end());
+  forbidden.erase(std::unique(forbidden.begin(), forbidden.end()), forbidden.end());
+  return forbidden;
+}
+
+bool must_end(const SearchOptions& options, std::span<const std::int32_t> sequence) {
+  return options.forced_end && static_cast<std::int64_t>(sequence.size()) == options.max_length - 1;
+}
+
 void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,
                        std::span<float> scores) {
   const auto at = [&](std::int32_t token) -> float& { return scores[static_cast<std::size_t>(token)]; };
-  const auto length = static_cast<std::int64_t>(sequence.size());
   if (options.repetition_penalty != 1.0) {
     const auto penalty = static_cast<float>(options.repetition_penalty);
     std::vector<std::int32_t> seen(sequence.begin(), sequence.end());
@@ -33,16 +61,8 @@ void apply_score_rules(const SearchOptions& options, std::span<const std::int32_
     for (const std::int32_t token : seen)
       at(token) = at(token) < 0 ? at(token) * penalty : at(token) / penalty;
   }
-  const std::int64_t n = options.no_repeat_ngram;
-  if (n > 0 && length + 1 >= n) {
-    const auto last = sequence.last(static_cast<std::size_t>(n - 1));
-    for (std::int64_t begin = 0; begin + n <= length; ++begin) {
-      const auto gram = sequence.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
-      if (std::equal(last.begin(), last.end(), gram.begin())) at(gram.back()) = minus_infinity;
-    }
-  }
-  if (length < options.min_length) at(options.end) = minus_infinity;
-  if (options.forced_end && length == options.max_length - 1) {
+  for (const std::int32_t token : forbidden_tokens(options, sequence)) at(token) = minus_infinity;
+  if (must_end(options, sequence)) {
     std::fill(scores.begin(), scores.end(), minus_infinity);
     at(options.end) = 0;
   }
@@ -56,11 +76,18 @@ bool is_better(const TokenCandidate& a, const TokenCandidate& b) {
 void add_best(std::span<const float> scores, float offset, std::int32_t row, std::size_t most,
               std::vector<TokenCandidate>& best) {
   for (std::size_t token = 0; token < scores.size(); ++token) {
-    const TokenCandidate candidate{offset + scores[token], row, static_cast<std::int32_t>(token)};
-    if (scores[token] == minus_infinity) continue;
-    if (best.size() == most && !is_better(candidate, best.back())) continue;
-    best.insert(std::upper_bound(best.begin(), best.end(), candidate, is_better), candidate);
-    if (best.size() > most) best.pop_back();
+    if (scores[token] != minus_infinity)
+      add_candidate({offset + scores[token], row, static_cast<std::int32_t>(token)}, most, best);
+  }
+}
+
+void add_best(const TopTokens& row_tokens, const std::vector<std::int32_t>& forbidden, float offset,
+              std::int32_t row, std::size_t most, std::vector<TokenCandidate>& best) {
+  for (std::size_t i = 0; i < row_tokens.tokens.size(); ++i) {
+    const float score = row_tokens.log_probabilities[i];
+    const std::int32_t token = row_tokens.tokens[i];
+    if (score != minus_infinity && !std::binary_search(forbidden.begin(), forbidden.end(), token))
+      add_candidate({offset + score, row, token}, most, best);
   }
 }
 

@@ -14,6 +14,13 @@ namespace bigbird {
 // log p of every token, in fp32 as PyTorch has it.
 void log_softmax(std::span<const float> logits, std::span<float> log_probabilities);
 
+// The tokens that may not stand behind `sequence`, ascending: those of n-grams that may not come again, and the
+// end before min_length. Where only the end may follow there are none.
+std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
+                                           std::span<const std::int32_t> sequence);
+// Whether the end has to follow (forced_end).
+bool must_end(const SearchOptions& options, std::span<const std::int32_t> sequence);
+
 // Repetition penalty, n-grams that may not come again, no end before min_length, the end at max_length.
 // `sequence` is the row with its start symbol; scores [V] are logits (greedy) or log p (beam search).
 void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,
@@ -31,5 +38,9 @@ bool is_better(const TokenCandidate& a, const TokenCandidate& b);
 // of minus infinity are left out.
 void add_best(std::span<const float> scores, float offset, std::int32_t row, std::size_t most,
               std::vector<TokenCandidate>& best);
+
+// The same of a row's best tokens, best first; of `forbidden` ones (ascending) none.
+void add_best(const TopTokens& row_tokens, const std::vector<std::int32_t>& forbidden, float offset,
+              std::int32_t row, std::size_t most, std::vector<TokenCandidate>& best);
 
 }  // namespace bigbird

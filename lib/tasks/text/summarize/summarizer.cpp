@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
@@ -35,6 +37,18 @@ AskedRows asked_rows(const Searches& searches, const AskedRows& before) {
   }
   rows.first.push_back(rows.tokens.size());
   return rows;
+}
+
+// What every search that goes on can do with (TokenSearch::wanted()).
+std::int64_t wanted_tokens(const Searches& searches) {
+  std::int64_t most = 1;
+  for (const auto& search : searches) {
+    if (search->done()) continue;
+    const std::int64_t wanted = search->wanted();
+    if (wanted == 0) return 0;
+    most = std::max(most, wanted);
+  }
+  return most;
 }
 
 }  // namespace
@@ -148,10 +162,18 @@ void Summarizer::run() {
   const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
   for (AskedRows rows = asked_rows(searches, {}); !rows.tokens.empty(); rows = asked_rows(searches, rows)) {
     throw_if_cancelled();
-    const std::span<const float> logits = steps_->step(rows.tokens, rows.parents, rows.sources);
+    steps_->step(rows.tokens, rows.parents, rows.sources);
+    const std::int64_t wanted = wanted_tokens(searches);
+    const TopTokens top = wanted > 0 ? steps_->top(std::min(wanted, config.vocab_size)) : TopTokens{};
+    const std::span<const float> logits = wanted > 0 ? std::span<const float>() : steps_->logits();
     kernels::parallel_for(searches.size(), [&](std::size_t s) {
-      const std::size_t count = rows.first[s + 1] - rows.first[s];
-      if (count > 0) searches[s]->advance(logits.subspan(rows.first[s] * vocabulary, count * vocabulary));
+      const std::size_t first = rows.first[s], count = rows.first[s + 1] - first;
+      if (count == 0) return;
+      if (wanted > 0) {
+        searches[s]->advance(top.rows(first, count));
+      } else {
+        searches[s]->advance(logits.subspan(first * vocabulary, count * vocabulary));
+      }
     });
   }
   for (std::size_t s = 0; s < pending_.size(); ++s) pending_[s].done(written(searches[s]->results().front()));

@@ -41,6 +41,13 @@ FoundSequence without_start(const Sequence& sequence, std::int32_t end, float sc
           static_cast<double>(score)};
 }
 
+// TokenSearch::wanted() of a row that goes on with one of its `most` best tokens.
+std::int64_t wanted_with_rules(const SearchOptions& options, const Sequence& sequence, std::int64_t most) {
+  if (options.repetition_penalty != 1.0) return 0;  // it changes tokens that are not among the best
+  const std::int64_t wanted = most + static_cast<std::int64_t>(forbidden_tokens(options, sequence).size());
+  return wanted <= most_top_tokens ? wanted : 0;
+}
+
 // One row: the best token each time, or one that is drawn.
 class SingleSearch : public TokenSearch {
  public:
@@ -49,21 +56,38 @@ class SingleSearch : public TokenSearch {
         options_(options),
         rng_(options.sampling.seed, Purpose::summary_sampling, options.sampling.index) {}
 
+  std::int64_t wanted() const override {
+    if (options_.decoding == Decoding::sample) return 0;
+    return wanted_with_rules(options_, sequence_, 1);
+  }
+
   void advance(std::span<const float> logits) override {
     scores_.assign(logits.begin(), logits.end());
     apply_score_rules(options_, sequence_, scores_);
-    sequence_.push_back(
+    go_on(
         options_.decoding == Decoding::sample
             ? draw_token(scores_, options_.sampling, rng_.uniform())
             : static_cast<std::int32_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin()));
-    tokens_[0] = sequence_.back();
-    ++length_;
-    done_ = sequence_.back() == options_.end || length_ >= options_.max_length;
+  }
+
+  void advance(const TopTokens& top) override {
+    std::vector<TokenCandidate> best;
+    if (!must_end(options_, sequence_))
+      add_best(top, forbidden_tokens(options_, sequence_), 0.0f, 0, 1, best);
+    // Where rules leave none, all logits are minus infinity, of which the first token has the first.
+    go_on(must_end(options_, sequence_) ? options_.end : best.empty() ? 0 : best.front().token);
   }
 
   std::vector<FoundSequence> results() const override { return {without_start(sequence_, options_.end, 0)}; }
 
  private:
+  void go_on(std::int32_t token) {
+    sequence_.push_back(token);
+    tokens_[0] = token;
+    ++length_;
+    done_ = token == options_.end || length_ >= options_.max_length;
+  }
+
   SearchOptions options_;
   CounterRng rng_;
   Sequence sequence_{options_.start};
@@ -91,22 +115,47 @@ class BeamSearch : public TokenSearch {
   explicit BeamSearch(const SearchOptions& options)
       : TokenSearch(options), options_(options), width_(static_cast<std::size_t>(options.beams)) {}
 
- protected:
-  // The `most` best continuations of running_. At first all beams are one row, and its logits those of all.
-  std::vector<TokenCandidate> best_continuations(std::span<const float> logits, std::size_t most,
-                                                 bool with_rules) {
+  std::int64_t wanted() const override {
+    std::int64_t most = 0;
+    for (const Beam& beam : running_) {
+      const std::int64_t of_beam =
+          wanted_with_rules(options_, beam.sequence, static_cast<std::int64_t>(2 * width_));
+      if (of_beam == 0) return 0;
+      most = std::max(most, of_beam);
+    }
+    return most;
+  }
+
+  void advance(std::span<const float> logits) override {
     std::vector<TokenCandidate> best;
-    const std::int64_t given = rows();
     for (std::size_t beam = 0; beam < running_.size(); ++beam) {
-      const std::span<const float> row =
-          row_of(logits, given, given == 1 ? 0 : static_cast<std::int64_t>(beam));
+      const std::span<const float> row = row_of(logits, rows(), row_of_beam(beam));
       scores_.resize(row.size());
       log_softmax(row, scores_);
-      if (with_rules) apply_score_rules(options_, running_[beam].sequence, scores_);
-      add_best(scores_, running_[beam].score, static_cast<std::int32_t>(beam), most, best);
+      apply_score_rules(options_, running_[beam].sequence, scores_);
+      add_best(scores_, running_[beam].score, static_cast<std::int32_t>(beam), 2 * width_, best);
     }
-    return best;
+    go_on(std::move(best));
   }
+
+  void advance(const TopTokens& top) override {
+    std::vector<TokenCandidate> best;
+    for (std::size_t beam = 0; beam < running_.size(); ++beam) {
+      const Beam& from = running_[beam];
+      const auto number = static_cast<std::int32_t>(beam);
+      if (must_end(options_, from.sequence)) {
+        add_best(TopTokens{certain, {&options_.end, 1}, 1}, {}, from.score, number, 2 * width_, best);
+      } else {
+        add_best(top.rows(static_cast<std::size_t>(row_of_beam(beam)), 1),
+                 forbidden_tokens(options_, from.sequence), from.score, number, 2 * width_, best);
+      }
+    }
+    go_on(std::move(best));
+  }
+
+ protected:
+  // The next step, from the 2 * width_ best continuations of running_, or fewer where rules leave no more.
+  virtual void go_on(std::vector<TokenCandidate> best) = 0;
 
   // The beams that run on are those of `kept`, which name candidates; their rows are what the next step
   // needs.
@@ -129,6 +178,12 @@ class BeamSearch : public TokenSearch {
   std::vector<Beam> finished_;
 
  private:
+  // At first all beams are one row, and what it is told is of all.
+  std::int64_t row_of_beam(std::size_t beam) const {
+    return rows() == 1 ? 0 : static_cast<std::int64_t>(beam);
+  }
+
+  static constexpr float certain[] = {0.0f};  // log p of the only token there is
   std::vector<float> scores_;
 };
 
@@ -141,11 +196,9 @@ class HuggingFaceBeamSearch : public BeamSearch {
     }
   }
 
-  void advance(std::span<const float> logits) override {
-    const std::size_t most = 2 * width_;
-    std::vector<TokenCandidate> best = best_continuations(logits, most, true);
+  void go_on(std::vector<TokenCandidate> best) override {
     // Where rules leave fewer, the others are without hope, whatever they are.
-    best.resize(most, {-std::numeric_limits<float>::infinity(), 0, options_.end});
+    best.resize(2 * width_, {-std::numeric_limits<float>::infinity(), 0, options_.end});
     const bool at_the_limit = length_ + 1 >= options_.max_length;
     std::vector<std::pair<Beam, TokenCandidate>> candidates;
     for (const TokenCandidate& candidate : best) {
@@ -222,8 +275,7 @@ class GoogleBeamSearch : public BeamSearch {
     }
   }
 
-  void advance(std::span<const float> logits) override {
-    const std::vector<TokenCandidate> best = best_continuations(logits, 2 * width_, false);
+  void go_on(std::vector<TokenCandidate> best) override {
     std::vector<std::pair<Beam, TokenCandidate>> alive;
     for (const TokenCandidate& candidate : best) {
       Beam beam{extended(running_[static_cast<std::size_t>(candidate.row)].sequence, candidate.token),

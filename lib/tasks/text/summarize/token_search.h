@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/model/network/top_tokens.h"
+
 namespace bigbird {
 
 enum class Decoding {
@@ -71,9 +73,14 @@ class TokenSearch {
   std::span<const std::int32_t> parents() const { return parents_; }
   std::int64_t length() const { return length_; }  // of every row, with the start symbol
 
-  // logits [rows(), vocabulary] of the tokens behind tokens(). Not once it is done. Among equal values the
-  // lowest row, then the lowest token counts as the best.
+  // How many of each row's most likely tokens say what the next step needs to know: those that it goes on
+  // with, and those that rules forbid. 0: it needs all logits, and so it does with more than most_top_tokens.
+  virtual std::int64_t wanted() const = 0;
+  // logits [rows(), vocabulary] of the tokens behind tokens(), or of each row the best wanted() (fewer where
+  // the vocabulary has no more). Not once it is done. Among equal values the lowest row, then the lowest token
+  // counts as the best.
   virtual void advance(std::span<const float> logits) = 0;
+  virtual void advance(const TopTokens& top) = 0;
   // SearchOptions::sequences of them, best first. Once it is done.
   virtual std::vector<FoundSequence> results() const = 0;
 

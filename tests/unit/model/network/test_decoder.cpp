@@ -15,6 +15,7 @@
 #include "lib/model/network/decoder_pass.h"
 #include "lib/model/network/decoder_steps.h"
 #include "lib/model/network/validate_config.h"
+#include "tests/unit/model/network/expect_top_tokens.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
@@ -158,8 +159,10 @@ TEST_P(Decoder, OneTokenAtATimeGivesTheLogitsOfAllAtOnce) {
         next.back().push_back(tokens.back());
       }
       texts = next;
-      const std::span<const float> logits = steps.step(tokens, parents, source_of);
+      steps.step(tokens, parents, source_of);
+      const std::span<const float> logits = steps.logits();
       const std::vector<float> stepped(logits.begin(), logits.end());
+      expect_top_tokens(steps, stepped, 37);
       for (std::size_t row = 0; row < 4; ++row) {
         Batch whole;
         const auto source = static_cast<std::size_t>(source_of[row]);
