@@ -92,7 +92,8 @@ struct DecoderConfig {
   // (BigBird-RoBERTa of the paper, couple_encoder_decoder in the published code). The three sizes above are
   // then the encoder's.
   bool coupled = false;
-  // LayerDrop (Fan et al. 2019): how often a training pass leaves out a layer of the encoder and of the decoder.
+  // LayerDrop (Fan et al. 2019): how often a training pass leaves out a layer of the encoder and of the
+  // decoder.
   double encoder_layer_drop = 0.0;
   double layer_drop = 0.0;
   bool operator==(const DecoderConfig&) const = default;

@@ -273,9 +273,9 @@ struct DecoderSteps::Impl {
   std::vector<CrossCall> calls;
   Index first_slot = 0;
   Index spread_count = 0;
-  Index rows = 0;  // of the last step
+  Index asked = 0;  // rows of the last step
   // Of a device with memory of its own.
-  std::vector<float> on_host;
+  std::vector<float> on_host, values_on_host;
   std::vector<std::int32_t> tokens_on_host;
 };
 
@@ -329,13 +329,13 @@ void DecoderSteps::step(std::span<const std::int32_t> tokens, std::span<const st
   }
   backend.linear_forward(of.last_state(view.tensors, rows), view.tensors.output, of.held.logits, rows);
   ++of.written;
-  of.rows = rows;
+  of.asked = rows;
 }
 
 std::span<const float> DecoderSteps::logits() {
   Impl& of = *impl_;
   kernels::Backend& backend = of.model.backend();
-  const auto count = static_cast<std::size_t>(of.rows * of.config.vocab_size);
+  const auto count = static_cast<std::size_t>(of.asked * of.config.vocab_size);
   if (backend.in_host_memory()) return {of.held.logits, count};
   of.on_host.resize(count);
   backend.download_values(of.on_host.data(), of.held.logits, static_cast<Index>(count));
@@ -347,15 +347,15 @@ TopTokens DecoderSteps::top(std::int64_t count) {
   if (count < 1 || count > most_top_tokens || count > of.config.vocab_size)
     throw_runtime(fmt::format("the best {} of {} tokens", count, of.config.vocab_size));
   kernels::Backend& backend = of.model.backend();
-  backend.top_log_softmax({of.held.logits, of.rows, of.config.vocab_size},
+  backend.top_log_softmax({of.held.logits, of.asked, of.config.vocab_size},
                           {count, of.held.top_values, of.held.top_tokens});
-  const auto number = static_cast<std::size_t>(of.rows * count);
+  const auto number = static_cast<std::size_t>(of.asked * count);
   if (backend.in_host_memory()) return {{of.held.top_values, number}, {of.held.top_tokens, number}, count};
-  of.on_host.resize(number);
+  of.values_on_host.resize(number);
   of.tokens_on_host.resize(number);
-  backend.download_values(of.on_host.data(), of.held.top_values, static_cast<Index>(number));
+  backend.download_values(of.values_on_host.data(), of.held.top_values, static_cast<Index>(number));
   backend.download(of.tokens_on_host.data(), of.held.top_tokens, number * sizeof(std::int32_t));
-  return {of.on_host, of.tokens_on_host, count};
+  return {of.values_on_host, of.tokens_on_host, count};
 }
 
 }  // namespace bigbird

@@ -36,8 +36,8 @@ class DecoderSteps {
   // written before is forgotten.
   void begin();
   // Reads a token in each row. tokens [rows]: its first time the start token; parents [rows]: the row of the
-  // call before that it goes on from (not read the first time); sources [rows]: the sequence of the batch that
-  // it is written of, ascending. Error{runtime} beyond the limits.
+  // call before that it goes on from (not read the first time); sources [rows]: the sequence of the batch
+  // that it is written of, ascending. Error{runtime} beyond the limits.
   void step(std::span<const std::int32_t> tokens, std::span<const std::int32_t> parents,
             std::span<const std::int32_t> sources);
   // What may stand behind, of the last step and valid until the next: all logits [rows, V], or the `count`

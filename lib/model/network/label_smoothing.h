@@ -1,5 +1,5 @@
-// Label smoothing of what a decoder predicts (Szegedy et al. 2016, section 7), in the two forms that summaries
-// were trained with.
+// Label smoothing of what a decoder predicts (Szegedy et al. 2016, section 7), in the two forms that
+// summaries were trained with.
 #pragma once
 
 #include <array>

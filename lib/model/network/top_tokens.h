@@ -1,5 +1,5 @@
-// The most likely next tokens of some rows: what a search for text needs of the logits, and all that then leaves
-// the device.
+// The most likely next tokens of some rows: what a search for text needs of the logits, and all that then
+// leaves the device.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace bigbird {
 
 inline constexpr std::int64_t most_top_tokens = kernels::most_top_columns;
 
-// Of each row the `count` best, [rows, count] one row behind the other, of equal logits the lower token first.
+// Of each row the `count` best, [rows, count] one row behind the other, of equal logits the lower token
+// first.
 struct TopTokens {
   std::span<const float> log_probabilities;
   std::span<const std::int32_t> tokens;

@@ -30,10 +30,11 @@ struct SummaryFinetuneOptions : RunOptions {
 };
 
 // Each document is padded to its own multiple of the block size, so that nothing depends on its neighbours.
-// The loss is the mean over the tokens of the summaries of -log p, or what label smoothing makes of it. Errors as run_training() and SummaryPairs;
-// {bad_input} for a document or summary without a token and a summary longer than its document (`skip_bad`
-// counts both and passes over), for no pairs, for a model of DNA or without a decoder. RUN/final searches as
-// the folder it began from does, and its text.json says how documents were read.
+// The loss is the mean over the tokens of the summaries of -log p, or what label smoothing makes of it.
+// Errors as run_training() and SummaryPairs; {bad_input} for a document or summary without a token and a
+// summary longer than its document (`skip_bad` counts both and passes over), for no pairs, for a model of DNA
+// or without a decoder. RUN/final searches as the folder it began from does, and its text.json says how
+// documents were read.
 TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels::Backend& backend);
 
 // One pair as a model learns it.

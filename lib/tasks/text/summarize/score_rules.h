@@ -14,8 +14,8 @@ namespace bigbird {
 // log p of every token, in fp32 as PyTorch has it.
 void log_softmax(std::span<const float> logits, std::span<float> log_probabilities);
 
-// The tokens that may not stand behind `sequence`, ascending: those of n-grams that may not come again, and the
-// end before min_length. Where only the end may follow there are none.
+// The tokens that may not stand behind `sequence`, ascending: those of n-grams that may not come again, and
+// the end before min_length. Where only the end may follow there are none.
 std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
                                            std::span<const std::int32_t> sequence);
 // Whether the end has to follow (forced_end).

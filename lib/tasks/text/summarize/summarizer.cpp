@@ -39,17 +39,21 @@ AskedRows asked_rows(const Searches& searches, const AskedRows& before) {
   return rows;
 }
 
-// What every search that goes on can do with (TokenSearch::wanted()).
-std::int64_t wanted_tokens(const Searches& searches) {
-  std::int64_t most = 1;
-  for (const auto& search : searches) {
-    if (search->done()) continue;
-    const std::int64_t wanted = search->wanted();
-    if (wanted == 0) return 0;
-    most = std::max(most, wanted);
+// What the searches that go on need to know (TokenSearch::wanted()): each by itself, so that no summary
+// depends on what is written beside it.
+struct Wanted {
+  std::int64_t tokens = 0;  // the most that one of them wants
+  bool logits = false;      // whether one of them wants all
+
+  explicit Wanted(const Searches& searches) {
+    for (const auto& search : searches) {
+      if (search->done()) continue;
+      const std::int64_t of_search = search->wanted();
+      tokens = std::max(tokens, of_search);
+      logits = logits || of_search == 0;
+    }
   }
-  return most;
-}
+};
 
 }  // namespace
 
@@ -163,13 +167,14 @@ void Summarizer::run() {
   for (AskedRows rows = asked_rows(searches, {}); !rows.tokens.empty(); rows = asked_rows(searches, rows)) {
     throw_if_cancelled();
     steps_->step(rows.tokens, rows.parents, rows.sources);
-    const std::int64_t wanted = wanted_tokens(searches);
-    const TopTokens top = wanted > 0 ? steps_->top(std::min(wanted, config.vocab_size)) : TopTokens{};
-    const std::span<const float> logits = wanted > 0 ? std::span<const float>() : steps_->logits();
+    const Wanted wanted(searches);
+    const TopTokens top =
+        wanted.tokens > 0 ? steps_->top(std::min(wanted.tokens, config.vocab_size)) : TopTokens{};
+    const std::span<const float> logits = wanted.logits ? steps_->logits() : std::span<const float>();
     kernels::parallel_for(searches.size(), [&](std::size_t s) {
       const std::size_t first = rows.first[s], count = rows.first[s + 1] - first;
       if (count == 0) return;
-      if (wanted > 0) {
+      if (searches[s]->wanted() > 0) {
         searches[s]->advance(top.rows(first, count));
       } else {
         searches[s]->advance(logits.subspan(first * vocabulary, count * vocabulary));

@@ -77,8 +77,8 @@ class TokenSearch {
   // with, and those that rules forbid. 0: it needs all logits, and so it does with more than most_top_tokens.
   virtual std::int64_t wanted() const = 0;
   // logits [rows(), vocabulary] of the tokens behind tokens(), or of each row the best wanted() (fewer where
-  // the vocabulary has no more). Not once it is done. Among equal values the lowest row, then the lowest token
-  // counts as the best.
+  // the vocabulary has no more). Not once it is done. Among equal values the lowest row, then the lowest
+  // token counts as the best.
   virtual void advance(std::span<const float> logits) = 0;
   virtual void advance(const TopTokens& top) = 0;
   // SearchOptions::sequences of them, best first. Once it is done.
