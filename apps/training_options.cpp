@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
@@ -19,6 +21,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
       options_(options),
       schedule_(name_of(options.schedule)),
       optimizer_(name_of(options.optimizer.variant)),
+      usual_(options.optimizer),
       final_(name_of(options.final_state)) {
   CLI::App& app = verb_.app();
   app.add_option("--init", options_.init, "Begin from the weights of this model folder")
@@ -78,7 +81,10 @@ void TrainingOptions::add_optimizer_options() {
   app.add_option("--schedule", schedule_,
                  "Linear decay from step 0 (google) or from the end of warm-up (huggingface)")
       ->group(training_group);
-  app.add_option("--optimizer", optimizer_, "AdamW without (google) or with bias correction (torch)")
+  app.add_option(
+         "--optimizer", optimizer_,
+         "AdamW without (google) or with bias correction (torch), or Adafactor (adafactor), of little "
+         "memory")
       ->group(training_group);
   app.add_option("--beta1", optimizer.beta1, "Decay of the first moment")
       ->check(CLI::Range(0.0, 0.9999999))
@@ -152,6 +158,23 @@ void TrainingOptions::add_checkpoint_options() {
   verb_.add_stop_before(checkpoint_group);
 }
 
+// Options of AdamW that were given another value than the verb's own. The value counts, not who wrote it:
+// RUN/config.toml, which repeats a run, has all of them.
+void TrainingOptions::require_adamw() const {
+  const OptimizerOptions& given = options_.optimizer;
+  const std::tuple<const char*, double, double> all[] = {
+      {"--beta1", given.beta1, usual_.beta1},
+      {"--beta2", given.beta2, usual_.beta2},
+      {"--epsilon", given.epsilon, usual_.epsilon},
+      {"--weight-decay", given.weight_decay, usual_.weight_decay}};
+  for (const auto& [option, value, usual] : all) {
+    if (value == usual) continue;
+    throw_usage(fmt::format("{} {}: an option of AdamW, and the optimizer is {}", option, value,
+                            name_of(given.variant)),
+                "leave it out, or choose --optimizer google or torch");
+  }
+}
+
 void TrainingOptions::finish(const std::string& fasta) {
   if (resume_ && verb_.force()) {
     throw_usage("--resume and --force contradict each other", "keep one of them");
@@ -160,6 +183,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (verb_.force()) options_.start = RunStart::overwrite;
   options_.schedule = parse_schedule_form(schedule_);
   options_.optimizer.variant = parse_optimizer_variant(optimizer_);
+  if (options_.optimizer.variant == OptimizerVariant::adafactor) require_adamw();
   options_.final_state = parse_final_state(final_);
   if (!rates_.empty()) options_.learning_rate = rates_.front();
   if (rates_.size() > 1) options_.rate_choices = rates_;

@@ -33,7 +33,8 @@ class TrainingOptions {
   TrainingOptions& operator=(const TrainingOptions&) = delete;
 
   // After parsing: the fields that are not bound as they are typed, and provenance, with `fasta` where there
-  // is one. Error{usage} for names that do not exist, and for --resume with --force.
+  // is one. Error{usage} for names that do not exist, for --resume with --force, and for options of AdamW
+  // with another optimizer.
   void finish(const std::string& fasta = "");
 
   // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
@@ -45,11 +46,13 @@ class TrainingOptions {
   void add_optimizer_options();
   void add_machine_options();
   void add_checkpoint_options();
+  void require_adamw() const;
 
   Verb& verb_;
   RunOptions& options_;
   std::string schedule_;
   std::string optimizer_;
+  const OptimizerOptions usual_;  // the verb's own, before anything is typed
   std::string final_;
   std::vector<double> rates_;
   std::uint64_t warmup_ = 0;

@@ -114,8 +114,11 @@ class Backend {
   // (weight_copy_bytes(count) bytes, not filled yet) where they need one. Until unbind_weights(parameters).
   virtual void bind_weights(const float*, Index, void*) {}
   virtual void unbind_weights(const float*) noexcept {}
-  // The parameters were written by other means than adamw(), which takes care of the copy itself.
+  // The parameters were written by other means than adamw() and adafactor(), which take care of the copy.
   virtual void refresh_weights(const float*) {}
+
+  // Bytes of AdafactorArrays::scratch, whose contents last for one call.
+  virtual std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const = 0;
 
 #define BIGBIRD_OPERATION(...) virtual __VA_ARGS__ = 0;
 #include "kernels/operations.inc"

@@ -343,4 +343,33 @@ struct AdamWStep {
   float correction2 = 1.0f;
 };
 
+// One tensor of an update by Adafactor. Its state is a mean of squares for every column and, of a matrix, for
+// every row; a vector is a matrix of one row that goes without the latter.
+struct AdafactorTensor {
+  Index offset = 0;  // of its parameters and gradients
+  Index rows = 1;
+  Index columns = 0;
+  Index row_means = -1;    // where in the state `rows` numbers lie; negative: a vector
+  Index column_means = 0;  // where in the state `columns` numbers lie
+  double rate = 1.0;       // share of the step's learning rate
+};
+
+// Parameters and gradients have one numbering, the state has one of its own.
+struct AdafactorArrays {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* state = nullptr;   // zeros before the first update
+  void* scratch = nullptr;  // Backend::adafactor_scratch_bytes() of the tensors
+};
+
+struct AdafactorStep {
+  double learning_rate = 0.0;
+  double beta2 = 0.0;           // what the means keep: 1 - t^-0.8 in update t = 1, 2, ...
+  float gradient_scale = 1.0f;  // applied to the gradient first (clipping)
+};
+// Added to every square, so that nothing is divided by zero; and the least root mean square that a tensor is
+// taken to have, so that one of zeros moves.
+constexpr double adafactor_least_square = 1e-30;
+constexpr double adafactor_least_scale = 1e-3;
+
 }  // namespace bigbird::kernels

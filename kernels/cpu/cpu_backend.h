@@ -58,8 +58,11 @@ class CpuBackend final : public Backend {
   // attention.cpp
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
 
+  // adafactor.cpp
+  std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
+
   // linear.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp, losses.cpp, top_columns.cpp,
-  // optimizer.cpp
+  // optimizer.cpp, adafactor.cpp
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
 #include "kernels/operations.inc"
 

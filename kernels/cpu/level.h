@@ -150,6 +150,11 @@ struct Level {
   double (*sum)(const float* x, Index count);
   double (*sum_of_squares)(const float* x, Index count);
   void (*adamw)(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+  // A row of Adafactor. sums[j] += (g[j] * scale)^2; returns the sum of what was added.
+  double (*add_squares)(const float* g, float scale, double* sums, Index count);
+  // The sum of the squares of u[j] = g[j] * row * columns[j]; and p[j] -= step * u[j].
+  double (*factored_squares)(const float* g, float row, const float* columns, Index count);
+  void (*factored_update)(float* p, const float* g, float row, const float* columns, float step, Index count);
 };
 
 }  // namespace bigbird::kernels

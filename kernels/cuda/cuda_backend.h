@@ -51,6 +51,7 @@ class CudaBackend final : public Backend {
   void bind_weights(const float* parameters, Index count, void* copy) override;
   void unbind_weights(const float* parameters) noexcept override;
   void refresh_weights(const float* parameters) override;
+  std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
 
   // cuda_linear.cpp, cuda_attention.cpp, cuda_rows.cpp (all others)
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
@@ -84,6 +85,8 @@ class CudaBackend final : public Backend {
   Index own_slots(Index count, Index sequences);
   // The weights at w as products with values of that type read them.
   ConstValues weights(const float* w, ElementType type) const;
+  // The copy that goes with these parameters; null: none.
+  bf16* working_copy(const float* parameters) const;
   // The products of a layer: its output, or back to its input.
   Gemm forward_product(ConstValues x, const Linear& layer, Values y, Index rows) const;
   Gemm input_product(ConstValues dy, const Linear& layer, Values dx, Index rows) const;

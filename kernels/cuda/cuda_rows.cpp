@@ -1,10 +1,11 @@
 // Everything of the CUDA backend that is neither a GEMM nor attention. What an operation needs of
 // the backend is added here: its CUDA stream, its workspace, the working copies of the weights. The choice of
 // the kernel by types and addresses is made beside the kernels (elementwise.cu, layernorm.cu, embedding.cu,
-// losses.cu, top_columns.cu, optimizer.cu).
+// losses.cu, top_columns.cu, optimizer.cu, adafactor.cu).
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cuda/adafactor.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/embedding.h"
@@ -132,6 +133,11 @@ double CudaBackend::sum_of_squares(const float* x, Index count) {
   return sum;
 }
 
+bf16* CudaBackend::working_copy(const float* parameters) const {
+  const WorkingWeights::Binding* binding = working_weights_.find(parameters);
+  return binding == nullptr ? nullptr : binding->copy + (parameters - binding->parameters);
+}
+
 void CudaBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun> runs,
                         const AdamWStep& step) {
   if (runs.empty()) return;
@@ -144,12 +150,21 @@ void CudaBackend::adamw(const AdamWArrays& arrays, std::span<const ParameterRun>
     if (bytes > device_runs_.bytes()) device_runs_ = DevicePiece(bytes);
     upload(device_runs_.data(), runs_.data(), bytes);
   }
-  float* const parameters = arrays.parameters;
-  const WorkingWeights::Binding* binding = working_weights_.find(parameters);
-  bf16* copy = binding == nullptr ? nullptr : binding->copy + (parameters - binding->parameters);
   const auto* const device_runs = static_cast<const ParameterRun*>(device_runs_.data());
-  cuda::adamw(arrays, copy, {device_runs, runs.size()}, runs.back().offset + runs.back().count, step,
-              stream_);
+  cuda::adamw(arrays, working_copy(arrays.parameters), {device_runs, runs.size()},
+              runs.back().offset + runs.back().count, step, stream_);
+}
+
+std::size_t CudaBackend::adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const {
+  return AdafactorPlaces(tensors).scratch_bytes();
+}
+
+void CudaBackend::adafactor(const AdafactorArrays& arrays, std::span<const AdafactorTensor> tensors,
+                            const AdafactorStep& step) {
+  if (tensors.empty()) return;
+  const AdafactorPlaces places(tensors);
+  upload(arrays.scratch, places.places().data(), places.place_bytes());
+  cuda::adafactor(arrays, working_copy(arrays.parameters), places, step, stream_);
 }
 
 void CudaBackend::move_towards(float* average, const float* values, Index count, float share) {

@@ -1,26 +1,12 @@
 // The gradient norm and AdamW.
 #include "kernels/cuda/optimizer.h"
 
+#include "kernels/cuda/block_sum.cuh"
 #include "kernels/cuda/elements.cuh"
 
 namespace bigbird::kernels::cuda {
 
 namespace {
-
-// The sum over the block in thread 0, in a fixed order.
-template <int threads>
-BIGBIRD_DEVICE double block_sum(Thread& thread, double value) {
-  constexpr int warps = threads / 32;
-  value = warp_sum(thread, value);
-  const auto sums = thread.shared<double>(0, warps);
-  if (thread.lane() == 0) sums[thread.warp()] = value;
-  thread.barrier();
-  double total = 0.0;
-  if (thread.index() == 0) {
-    for (int warp = 0; warp < warps; ++warp) total += sums[warp];
-  }
-  return total;
-}
 
 constexpr Index square_parts_most = 1024;
 

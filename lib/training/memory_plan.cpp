@@ -77,10 +77,14 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
 
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
-                                    const MemoryBefore& before, bool averages_weights) {
-  const auto arena = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
+                                    const MemoryBefore& before, bool averages_weights,
+                                    OptimizerVariant variant) {
+  const ParameterLayout layout(config);
+  const auto arena = static_cast<std::size_t>(layout.count()) * sizeof(float);
+  const OptimizerMemory optimizer = optimizer_memory(layout, variant, backend);
   std::vector<MemoryRow> model = plan_model_memory(config, limits, options, backend);
-  model.push_back({"moments of AdamW (2)", 2 * arena});
+  const bool factored = variant == OptimizerVariant::adafactor;
+  model.push_back({factored ? "state of Adafactor" : "moments of AdamW (2)", optimizer.bytes()});
   if (averages_weights) model.push_back({"average of the weights", arena});
 
   TrainingMemory memory;
@@ -97,10 +101,10 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
     process.rows.insert(process.rows.end(), model.begin(), model.end());
   }
   // In the program's own memory a checkpoint is written from where the numbers are, but for the weights whose
-  // place their average takes.
-  const std::size_t copies = backend.in_host_memory() ? 0 : 2;
-  process.rows.push_back(
-      {"host copies while a checkpoint is written", (copies + (averages_weights ? 1 : 0)) * arena});
+  // place their average takes. Of a device's, the weights are copied first, and the state when they are done.
+  const std::size_t copied = std::max(arena, static_cast<std::size_t>(optimizer.state) * sizeof(float));
+  process.rows.push_back({"host copies while a checkpoint is written",
+                          (backend.in_host_memory() ? 0 : copied) + (averages_weights ? arena : 0)});
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;

@@ -13,6 +13,7 @@
 #include "lib/core/process_memory.h"
 #include "lib/model/config.h"
 #include "lib/model/network/model.h"
+#include "lib/training/optimizer.h"
 
 namespace bigbird {
 
@@ -49,11 +50,13 @@ struct MemoryBefore {
 // As things stand now. `typed`: the user's limit, in bytes, on the memory that the model lives in; 0: none.
 MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed);
 
-// One training process: the program as it stands now, the model (plan_model_memory), both moments of AdamW,
-// the average of its weights where there is one, and the host copies made while a checkpoint is written.
+// One training process: the program as it stands now, the model (plan_model_memory), the state of the
+// optimizer, the average of the weights where there is one, and the host copies made while a checkpoint is
+// written.
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
-                                    const MemoryBefore& before, bool averages_weights = false);
+                                    const MemoryBefore& before, bool averages_weights = false,
+                                    OptimizerVariant variant = OptimizerVariant::google);
 
 // A process that runs a model without training it: the program as it stands now, and `model`.
 TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,

@@ -1,4 +1,5 @@
-// AdamW over the parameter arena; see optimizer.h. The arithmetic is Backend::adamw.
+// The optimizer over the parameter arena; see optimizer.h. The arithmetic is Backend::adamw and
+// Backend::adafactor.
 #include "lib/training/optimizer.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,32 @@
 
 namespace bigbird {
 namespace {
-constexpr std::array<std::pair<OptimizerVariant, const char*>, 2> variant_names{
-    {{OptimizerVariant::google, "google"}, {OptimizerVariant::torch, "torch"}}};
+constexpr std::array<std::pair<OptimizerVariant, const char*>, 3> variant_names{
+    {{OptimizerVariant::google, "google"},
+     {OptimizerVariant::torch, "torch"},
+     {OptimizerVariant::adafactor, "adafactor"}}};
+
+// Where each half of AdamW's state, and what lies behind a state, begins: as far apart as kernels like their
+// arrays.
+std::int64_t aligned(std::int64_t count) {
+  return (count + 63) / 64 * 64;
+}
+
+// The tensors of a layout for Backend::adafactor(), the state of one behind that of the other.
+std::vector<kernels::AdafactorTensor> adafactor_tensors(const ParameterLayout& layout) {
+  std::vector<kernels::AdafactorTensor> tensors;
+  std::int64_t end = 0;
+  for (const TensorSpec& spec : layout.tensors()) {
+    kernels::AdafactorTensor& tensor = tensors.emplace_back();
+    tensor.offset = spec.offset;
+    tensor.columns = spec.shape.back();
+    tensor.rows = spec.count / tensor.columns;
+    if (spec.shape.size() > 1) tensor.row_means = std::exchange(end, end + tensor.rows);
+    tensor.column_means = std::exchange(end, end + tensor.columns);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::string name_of(OptimizerVariant variant) {
@@ -25,30 +50,83 @@ OptimizerVariant parse_optimizer_variant(const std::string& name) {
 
 std::map<std::string, std::string> update_identity(const Schedule& schedule,
                                                    const OptimizerOptions& options) {
-  std::map<std::string, std::string> identity = {{"steps", std::to_string(schedule.total)},
-                                                 {"learning_rate", fmt::format("{}", schedule.base)},
-                                                 {"warmup", std::to_string(schedule.warmup)},
-                                                 {"schedule", name_of(schedule.form)},
-                                                 {"optimizer", name_of(options.variant)},
-                                                 {"beta1", fmt::format("{}", options.beta1)},
-                                                 {"beta2", fmt::format("{}", options.beta2)},
-                                                 {"epsilon", fmt::format("{}", options.epsilon)},
-                                                 {"weight_decay", fmt::format("{}", options.weight_decay)},
-                                                 {"clip_norm", fmt::format("{}", options.clip_norm)}};
+  std::map<std::string, std::string> identity = {
+      {"steps", std::to_string(schedule.total)},   {"learning_rate", fmt::format("{}", schedule.base)},
+      {"warmup", std::to_string(schedule.warmup)}, {"schedule", name_of(schedule.form)},
+      {"optimizer", name_of(options.variant)},     {"clip_norm", fmt::format("{}", options.clip_norm)}};
+  if (options.variant != OptimizerVariant::adafactor) {
+    identity["beta1"] = fmt::format("{}", options.beta1);
+    identity["beta2"] = fmt::format("{}", options.beta2);
+    identity["epsilon"] = fmt::format("{}", options.epsilon);
+    identity["weight_decay"] = fmt::format("{}", options.weight_decay);
+  }
   // Only where it does something, so that runs of before the option was there go on.
   if (options.layer_decay < 1.0) identity["layer_decay"] = fmt::format("{}", options.layer_decay);
   if (options.freeze_positions) identity["freeze_positions"] = "true";
   return identity;
 }
 
+std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, OptimizerVariant variant) {
+  std::vector<OptimizerState> state;
+  if (variant == OptimizerVariant::adafactor) {
+    const std::vector<kernels::AdafactorTensor> tensors = adafactor_tensors(layout);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const kernels::AdafactorTensor& tensor = tensors[i];
+      const std::string& name = layout.tensors()[i].name;
+      const bool matrix = tensor.row_means >= 0;
+      if (matrix) state.push_back({"exp_avg_sq_row." + name, {tensor.rows}, tensor.row_means, tensor.rows});
+      state.push_back({(matrix ? "exp_avg_sq_col." : "exp_avg_sq.") + name,
+                       {tensor.columns},
+                       tensor.column_means,
+                       tensor.columns});
+    }
+    return state;
+  }
+  for (const TensorSpec& tensor : layout.tensors())
+    state.push_back({"exp_avg." + tensor.name, tensor.shape, tensor.offset, tensor.count});
+  for (const TensorSpec& tensor : layout.tensors()) {
+    state.push_back(
+        {"exp_avg_sq." + tensor.name, tensor.shape, aligned(layout.count()) + tensor.offset, tensor.count});
+  }
+  return state;
+}
+
+OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant variant,
+                                 const kernels::Backend& backend) {
+  OptimizerMemory memory;
+  const std::vector<OptimizerState> state = optimizer_state(layout, variant);
+  if (!state.empty()) memory.state = aligned(state.back().offset + state.back().count);
+  if (variant == OptimizerVariant::adafactor)
+    memory.scratch = backend.adafactor_scratch_bytes(adafactor_tensors(layout));
+  return memory;
+}
+
 Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
                      const OptimizerOptions& options)
-    : backend_(backend), options_(options), count_(layout.count()) {
+    : backend_(backend),
+      options_(options),
+      count_(layout.count()),
+      state_(optimizer_state(layout, options.variant)),
+      memory_(optimizer_memory(layout, options.variant, backend)) {
   if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
   const std::int64_t top = layout.tensors().empty() ? 0 : layout.tensors().back().depth;
+  const auto rate_of = [&](const TensorSpec& tensor) {
+    return std::pow(options_.layer_decay, static_cast<double>(top - tensor.depth));
+  };
+  // Adafactor takes tensor by tensor, AdamW neighbours of one group together.
+  const bool factored = options_.variant == OptimizerVariant::adafactor;
+  if (factored) tensors_ = adafactor_tensors(layout);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].rate = rate_of(layout.tensors()[i]);
+  const auto frozen = [&](const TensorSpec& tensor) {
+    return options_.freeze_positions && is_position_table(tensor.name);
+  };
+  for (std::size_t i = tensors_.size(); i-- > 0;) {
+    if (frozen(layout.tensors()[i])) tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   for (const TensorSpec& tensor : layout.tensors()) {
-    if (options_.freeze_positions && is_position_table(tensor.name)) continue;
-    const double rate = std::pow(options_.layer_decay, static_cast<double>(top - tensor.depth));
+    if (factored) break;
+    if (frozen(tensor)) continue;
+    const double rate = rate_of(tensor);
     if (groups_.empty() || groups_.back().rate != rate) groups_.push_back({rate, {}});
     std::vector<kernels::ParameterRun>& runs = groups_.back().runs;
     const bool joins = !runs.empty() && runs.back().decay == tensor.decay &&
@@ -59,69 +137,52 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
       runs.push_back({tensor.offset, tensor.count, tensor.decay});
     }
   }
-  const std::size_t bytes = static_cast<std::size_t>(count_) * sizeof(float);
-  first_ = static_cast<float*>(backend_.allocate(bytes));
-  try {
-    second_ = static_cast<float*>(backend_.allocate(bytes));
-  } catch (...) {
-    backend_.release(first_);
-    throw;
-  }
-  backend_.zero(first_, bytes);
-  backend_.zero(second_, bytes);
+  values_ = static_cast<float*>(backend_.allocate(memory_.bytes()));
+  backend_.zero(values_, memory_.bytes());
 }
 
 Optimizer::~Optimizer() {
-  backend_.release(first_);
-  backend_.release(second_);
+  backend_.release(values_);
 }
 
 double Optimizer::update(float* parameters, const float* gradients, double learning_rate,
                          std::uint64_t update_number) {
   const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
   if (!std::isfinite(norm)) return norm;
+  float gradient_scale = 1.0f;
+  if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
+    gradient_scale = static_cast<float>(options_.clip_norm / norm);
+  }
+  const auto t = static_cast<double>(update_number);
+  if (options_.variant == OptimizerVariant::adafactor) {
+    const double beta2 = 1.0 - std::pow(t, -0.8);
+    backend_.adafactor({parameters, gradients, values_, values_ + memory_.state}, tensors_,
+                       {learning_rate, beta2, gradient_scale});
+    return norm;
+  }
   kernels::AdamWStep step;
   step.beta1 = options_.beta1;
   step.beta2 = options_.beta2;
   step.epsilon = static_cast<float>(options_.epsilon);
-  if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
-    step.gradient_scale = static_cast<float>(options_.clip_norm / norm);
-  }
+  step.gradient_scale = gradient_scale;
   if (options_.variant == OptimizerVariant::torch) {
-    const auto t = static_cast<double>(update_number);
     step.correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, t));
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
   for (const Group& group : groups_) {
     step.learning_rate = static_cast<float>(learning_rate * group.rate);
-    backend_.adamw({parameters, gradients, first_, second_}, group.runs, step);
+    backend_.adamw({parameters, gradients, values_, values_ + aligned(count_)}, group.runs, step);
   }
   return norm;
 }
 
-void Optimizer::download(std::vector<float>& first, std::vector<float>& second) const {
-  const auto count = static_cast<std::size_t>(count_);
-  first.resize(count);
-  second.resize(count);
-  backend_.download_values(first.data(), first_, count_);
-  backend_.download_values(second.data(), second_, count_);
+HostValues Optimizer::state_to_read() const {
+  return {backend_, values_, memory_.state};
 }
 
-HostValues Optimizer::first_to_read() const {
-  return {backend_, first_, count_};
-}
-
-HostValues Optimizer::second_to_read() const {
-  return {backend_, second_, count_};
-}
-
-void Optimizer::upload_first(std::int64_t offset, const std::vector<float>& values) {
-  backend_.upload(first_ + offset, values.data(), values.size() * sizeof(float));
-}
-
-void Optimizer::upload_second(std::int64_t offset, const std::vector<float>& values) {
-  backend_.upload(second_ + offset, values.data(), values.size() * sizeof(float));
+void Optimizer::upload_state(const OptimizerState& part, const std::vector<float>& values) {
+  backend_.upload(values_ + part.offset, values.data(), values.size() * sizeof(float));
 }
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
-// AdamW over the parameter arena: moments on the device, decay groups from the layout, the two published
-// variants.
+// The optimizer over the parameter arena: AdamW in its two published variants, with decay groups from the
+// layout, and Adafactor. Their state is on the device.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ namespace bigbird {
 enum class OptimizerVariant {
   google,  // google-research/bigbird: no bias correction, epsilon 1e-6
   torch,   // torch.optim.AdamW: bias correction, epsilon 1e-8
+  // Shazeer and Stern (2018), as google-research/bigbird trains models that write: no first moment, means of
+  // rows and columns in place of the second, updates relative to the size of their tensor.
+  adafactor,
 };
 
 std::string name_of(OptimizerVariant variant);
@@ -25,6 +28,7 @@ OptimizerVariant parse_optimizer_variant(const std::string& name);
 
 struct OptimizerOptions {
   OptimizerVariant variant = OptimizerVariant::google;
+  // Of AdamW; Adafactor has none of the four.
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 0.0;  // 0: the variant's own
@@ -43,7 +47,30 @@ struct OptimizerOptions {
 // The options that decide the updates, "learning_rate" -> text: what must not change when a run goes on.
 std::map<std::string, std::string> update_identity(const Schedule& schedule, const OptimizerOptions& options);
 
-// Owns both moments (device memory, zero at first).
+// What an optimizer keeps of one tensor of the layout: its name in checkpoints ("exp_avg_sq.NAME"), its
+// shape, and its place in the one array that the state is.
+struct OptimizerState {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+};
+
+// AdamW: first moments (exp_avg), then second ones (exp_avg_sq), of every tensor. Adafactor, named as
+// transformers does: means of the rows and of the columns of a matrix (exp_avg_sq_row, exp_avg_sq_col),
+// squares of a vector (exp_avg_sq).
+std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, OptimizerVariant variant);
+
+// What an Optimizer takes of its backend: the numbers of its state, and beside them, for an update, bytes.
+struct OptimizerMemory {
+  std::int64_t state = 0;
+  std::size_t scratch = 0;
+  std::size_t bytes() const { return static_cast<std::size_t>(state) * sizeof(float) + scratch; }
+};
+OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant variant,
+                                 const kernels::Backend& backend);
+
+// Owns its state (device memory, zero at first).
 class Optimizer {
  public:
   Optimizer(kernels::Backend& backend, const ParameterLayout& layout, const OptimizerOptions& options);
@@ -52,17 +79,15 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One update in place. parameters and gradients are device arenas of layout.count() floats; update is 1 for
-  // the first update of the run (bias correction). Returns the norm of the gradients before clipping; when
+  // the first update of the run. Returns the norm of the gradients before clipping; when
   // that is not finite, nothing was changed.
   double update(float* parameters, const float* gradients, double learning_rate, std::uint64_t update_number);
 
-  // First and second moments, on the host and back (checkpoints).
-  void download(std::vector<float>& first, std::vector<float>& second) const;
-  // The same to read, without a copy where they are in the program's memory.
-  HostValues first_to_read() const;
-  HostValues second_to_read() const;
-  void upload_first(std::int64_t offset, const std::vector<float>& values);
-  void upload_second(std::int64_t offset, const std::vector<float>& values);
+  // The state, part by part, to read without a copy where it is in the program's memory, and back
+  // (checkpoints).
+  const std::vector<OptimizerState>& state() const { return state_; }
+  HostValues state_to_read() const;
+  void upload_state(const OptimizerState& part, const std::vector<float>& values);
 
  private:
   kernels::Backend& backend_;
@@ -72,9 +97,11 @@ class Optimizer {
     double rate = 1.0;  // share of the learning rate
     std::vector<kernels::ParameterRun> runs;
   };
-  std::vector<Group> groups_;
-  float* first_ = nullptr;
-  float* second_ = nullptr;
+  std::vector<Group> groups_;                      // of AdamW
+  std::vector<kernels::AdafactorTensor> tensors_;  // of Adafactor
+  std::vector<OptimizerState> state_;
+  OptimizerMemory memory_;
+  float* values_ = nullptr;  // the state, then the scratch
 };
 
 }  // namespace bigbird

@@ -146,6 +146,7 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
                                                           options.objective.mask_probability)
                                             : "";
   if (options.objective.nsp) tasks += tasks.empty() ? "next sentence" : " and next sentence";
+  const bool factored = options.optimizer.variant == OptimizerVariant::adafactor;
   ModelCard card;
   card.tags = {train.is_text() ? "text" : "dna"};
   card.title = "BigBird encoder, pretrained by bigbird";
@@ -158,9 +159,11 @@ ModelCard describe_model(const PretrainOptions& options, const ModelConfig& conf
       {"tasks", tasks},
       {"data", fmt::format("{} documents, {} tokens", train.document_count(), train.token_count())},
       {"length, batch, steps", fmt::format("{}, {}, {}", options.length, options.batch, schedule.total)},
-      {"optimizer", fmt::format("AdamW ({}), rate {:g}, {} warm-up steps, {} schedule, weight decay {:g}",
-                                name_of(options.optimizer.variant), options.learning_rate, schedule.warmup,
-                                name_of(options.schedule), options.optimizer.weight_decay)},
+      {"optimizer",
+       fmt::format("{}, rate {:g}, {} warm-up steps, {} schedule{}",
+                   factored ? "Adafactor" : "AdamW (" + name_of(options.optimizer.variant) + ")",
+                   options.learning_rate, schedule.warmup, name_of(options.schedule),
+                   factored ? "" : fmt::format(", weight decay {:g}", options.optimizer.weight_decay))},
       {"computed on", fmt::format("{}, {}", backend.name(), name_of(backend.precision()))},
       {"seed", std::to_string(options.seed)}};
   if (!options.init.empty()) {

@@ -21,8 +21,6 @@ namespace bigbird {
 namespace {
 
 const std::string checkpoint_prefix = "checkpoint-";
-const std::string first_moment_prefix = "exp_avg.";
-const std::string second_moment_prefix = "exp_avg_sq.";
 const std::string trained_prefix = "trained.";  // of a run whose model is an average
 
 // The step in "checkpoint-<step>"; nothing for any other name, such as a temporary one.
@@ -161,15 +159,10 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
   AtomicFolder atomic(folder, true);
   write_model_folder(atomic, model, extras);
   {
-    const HostValues first = optimizer.first_to_read(), second = optimizer.second_to_read();
+    const HostValues state_values = optimizer.state_to_read();
     std::vector<TensorToWrite> tensors;
-    for (const TensorSpec& tensor : model.layout().tensors()) {
-      tensors.push_back({first_moment_prefix + tensor.name, TensorType::f32, tensor.shape,
-                         first.values().data() + tensor.offset});
-    }
-    for (const TensorSpec& tensor : model.layout().tensors()) {
-      tensors.push_back({second_moment_prefix + tensor.name, TensorType::f32, tensor.shape,
-                         second.values().data() + tensor.offset});
+    for (const OptimizerState& part : optimizer.state()) {
+      tensors.push_back({part.name, TensorType::f32, part.shape, state_values.values().data() + part.offset});
     }
     for (const TensorSpec& tensor : model.layout().tensors()) {
       if (trained == nullptr) break;
@@ -228,23 +221,21 @@ void load_weights(const std::string& checkpoint, Model& model) {
 
 void load_training_state(const std::string& checkpoint, Model& model, Optimizer& optimizer, bool averages) {
   const SafetensorsFile file(checkpoint + "/optimizer.safetensors");
-  const auto values_of = [&](const std::string& name, const TensorSpec& tensor) {
+  const auto values_of = [&](const std::string& name, std::int64_t count) {
     std::vector<float> values = file.floats(name);
-    if (static_cast<std::int64_t>(values.size()) != tensor.count) {
-      throw_bad_input(fmt::format("{}: {} has {} values, the model has {}", file.path(), name, values.size(),
-                                  tensor.count),
-                      "the checkpoint belongs to another model");
+    if (static_cast<std::int64_t>(values.size()) != count) {
+      throw_bad_input(
+          fmt::format("{}: {} has {} values, the model has {}", file.path(), name, values.size(), count),
+          "the checkpoint belongs to another model");
     }
     return values;
   };
-  for (const TensorSpec& tensor : model.layout().tensors()) {
-    optimizer.upload_first(tensor.offset, values_of(first_moment_prefix + tensor.name, tensor));
-    optimizer.upload_second(tensor.offset, values_of(second_moment_prefix + tensor.name, tensor));
-  }
+  for (const OptimizerState& part : optimizer.state())
+    optimizer.upload_state(part, values_of(part.name, part.count));
   if (!averages) return;
   std::vector<float> trained(static_cast<std::size_t>(model.layout().count()));
   for (const TensorSpec& tensor : model.layout().tensors()) {
-    const std::vector<float> values = values_of(trained_prefix + tensor.name, tensor);
+    const std::vector<float> values = values_of(trained_prefix + tensor.name, tensor.count);
     std::copy(values.begin(), values.end(), trained.begin() + static_cast<std::ptrdiff_t>(tensor.offset));
   }
   model.set_parameters(trained);

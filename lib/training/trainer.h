@@ -1,4 +1,4 @@
-// The training loop: batches -> forward -> backward -> AdamW, with metrics, validation, checkpoints, stop and
+// The training loop: batches -> forward -> backward -> update, with metrics, validation, checkpoints, stop and
 // resume. What is trained comes in as a TrainingTask; who calls train() has made the model, the optimizer and
 // the run folder (run_training() in training_run.h does, from the options of a run).
 #pragma once
@@ -99,7 +99,7 @@ struct TrainingSummary {
 };
 
 // Runs the updates after the first state.step ones up to `steps`, and writes RUN/final. The model and the
-// optimizer hold the weights and moments after update state.step. Writes metrics.tsv, a row an update, and
+// optimizer hold the weights and the state after update state.step. Writes metrics.tsv, a row an update, and
 // valid.tsv, a row a validation (metrics_log.h); checkpoints every save_every updates, after the last one,
 // and with final_is_best after every validation that is the best so far. Afterwards the model holds what
 // RUN/final is.

@@ -74,10 +74,10 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
   before.resident.file += description.mapped_bytes;
   before.resident.anonymous -= std::min(before.resident.anonymous, description.initial_bytes);
   const auto plan = [config, before, limits = description.limits, &backend,
-                     averages = options.average_decay > 0](std::int64_t sequences, std::int64_t length,
-                                                           bool grad_checkpoint) {
+                     averages = options.average_decay > 0, variant = options.optimizer.variant](
+                        std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
     return plan_training_memory(config, limits(sequences, length), model_options(grad_checkpoint), backend,
-                                before, averages);
+                                before, averages, variant);
   };
   const std::int64_t sequences_now = micro_batch(options);
   const std::int64_t length_now = description.length;

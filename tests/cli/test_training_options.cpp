@@ -249,6 +249,33 @@ TEST_P(TrainingOptionsOf, ClippingCutsTheGradientToItsNorm) {
   EXPECT_NEAR(std::sqrt(squares), 0.125, 1e-6);
 }
 
+TEST_P(TrainingOptionsOf, AdafactorTakesItsOwnOptionsAndGoesOn) {
+  const std::string run = run_name("adafactor");
+  const Words two = {"--batch", "2", "--steps", "2", "--optimizer", "adafactor", "--lr", "0.01"};
+  must(train(run, two + Words{"--clip-norm", "1", "--layer-decay", "0.8"}));
+  const TrainState state = read_train_state(path(run + "/checkpoint-2"));
+  EXPECT_EQ(state.options.at("optimizer"), "adafactor");
+  EXPECT_EQ(state.options.at("clip_norm"), "1");
+  EXPECT_FALSE(state.options.contains("beta1"));
+  bool factored = false;
+  for (const auto& [name, values] : tensors(path(run + "/checkpoint-2/optimizer.safetensors"))) {
+    EXPECT_FALSE(name.starts_with("exp_avg.")) << name;
+    factored = factored || name.starts_with("exp_avg_sq_row.");
+  }
+  EXPECT_TRUE(factored);
+  // Again as config.toml says, which has every option.
+  must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
+  EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
+            read_text(path(run + "/final/model.safetensors")));
+  for (const char* option : {"--beta1", "--beta2", "--epsilon", "--weight-decay"}) {
+    const RunResult refused = run_bigbird(train(run_name("refused-adafactor"), two + Words{option, "0.5"}));
+    EXPECT_EQ(refused.status, 2) << refused.err;
+    EXPECT_NE(refused.err.find(std::string(option) + " 0.5: an option of AdamW"), std::string::npos)
+        << refused.err;
+    EXPECT_NE(refused.err.find("hint: "), std::string::npos) << refused.err;
+  }
+}
+
 TEST_P(TrainingOptionsOf, CheckpointsAreKeptAsAskedFor) {
   const Words six = {"--batch", "2", "--steps", "6", "--save-every", "2"};
   const auto kept = [&](const std::string& name, const Words& more) {

@@ -337,6 +337,32 @@ TEST_P(BackendOperations, OptimizerStepsAndTheirWorkingCopy) {
   }
 }
 
+TEST_P(BackendOperations, AdafactorAndTheWorkingCopy) {
+  constexpr Index count = 700;
+  AdafactorTensor matrix{.offset = 0, .rows = 20, .columns = 30, .row_means = 0, .column_means = 20};
+  AdafactorTensor vector{.offset = 604, .columns = 96, .column_means = 50, .rate = 0.5};
+  const AdafactorTensor tensors[] = {matrix, vector};
+  const Operation operation = [&](Side& side) {
+    float* const p = side.parameters(exact_numbers(count, 1));
+    float* const state = side.floats(Floats(146));
+    const Floats scratch(side.backend().adafactor_scratch_bytes(tensors) / sizeof(float) + 1);
+    for (const int update : {1, 2, 3}) {
+      const float* const g = side.floats(exact_numbers(count, 1 + static_cast<std::uint64_t>(update)));
+      side.backend().adafactor({p, g, state, side.floats(scratch)}, tensors,
+                               {0.05, 1.0 - std::pow(update, -0.8), 0.5f});
+    }
+    const Values y = side.unset(count);  // p through the working copy: 1 times p
+    side.backend().linear_forward(side.values({1.0f}), {p, nullptr, 1, count}, y, 1);
+    return std::vector<Floats>{side.read(p, count), side.read(state, 146), side.read(y, count)};
+  };
+  const std::vector<Floats> expected = on_processor(operation);
+  const std::vector<Floats> got = on_device(operation);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::vector<double> wide(expected[i].begin(), expected[i].end());
+    EXPECT_LT(relative_error(got[i], wide), i == 2 ? tolerance() : 1e-6) << "output " << i;
+  }
+}
+
 TEST_P(BackendOperations, AttentionOverARaggedBatch) {
   constexpr Index heads = 2, head_size = 32, block_size = 16, width = heads * head_size;
   // Rows that name a block twice, and a block that hardly anybody names.

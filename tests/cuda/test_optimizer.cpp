@@ -1,8 +1,10 @@
-// The gradient norm and AdamW, against reference/ and the CPU backend.
+// The gradient norm, AdamW and Adafactor, against reference/ and the CPU backend.
 #include "kernels/backend.h"
+#include "kernels/cuda/adafactor.h"
 #include "kernels/cuda/optimizer.h"
 #include "reference/adamw.h"
 #include "tests/cuda/typed_test.h"
+#include "tests/kernels/adafactor_case.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
@@ -137,6 +139,62 @@ TEST_F(OptimizerTest, AdamWEqualsBothPublishedVariants) {
       adamw({p.data(), g.data(), m.data(), v.data()}, nullptr, {run.data(), 1}, count, step, stream());
     }
     EXPECT_LE(relative_error(p.take(), expected), 1e-6);
+  }
+}
+
+// Three updates of many tensors in every launch. By vectors where a tensor allows, and by single elements.
+TEST_F(OptimizerTest, AdafactorEqualsTheReferenceAndLeavesTheRestAlone) {
+  const std::vector<std::vector<std::size_t>> shapes{{1, 1},    {9, 20}, {17},     {1, 700},
+                                                     {70, 1},   {8, 36}, {12, 40}, {33, 35},
+                                                     {4, 4100}, {8200},  {64},     {19, 8}};
+  for (const Index offset : {Index{0}, Index{1}}) {
+    for (const bool with_copy : {true, false}) {
+      kernels::testing::AdafactorCase all(shapes);
+      const auto before = floats(random_normal(all.count(), 401));
+      reference::Vector expected = widened(before);
+      const Guarded<float> p(before, offset, stream());
+      const Guarded<float> state(std::vector<float>(static_cast<std::size_t>(all.state_count())), offset,
+                                 stream());
+      const Guarded<bf16> copy(all.count(), 0, stream());
+      const AdafactorPlaces places(all.tensors());
+      const DeviceBuffer<AdafactorPlace> device_places(places.places(), stream());
+      for (int update = 1; update <= 3; ++update) {
+        auto gradients = floats(
+            random_normal(all.count(), 410 + static_cast<std::uint64_t>(update), update == 2 ? 4.0 : 0.1));
+        all.thin(gradients);
+        const AdafactorStep step = kernels::testing::AdafactorCase::step(0.03, update, 0.5f);
+        all.update(step, gradients, expected);
+        const Guarded<float> g(gradients, offset, stream());
+        const Guarded<double> scratch(static_cast<Index>(places.scratch_bytes() / sizeof(double)), 0,
+                                      stream());
+        copy_on_device(scratch.data(), device_places.data(), places.place_bytes(), stream());
+        adafactor({p.data(), g.data(), state.data(), scratch.data()}, with_copy ? copy.data() : nullptr,
+                  places, step, stream());
+        EXPECT_TRUE(same_bits(g.take(), gradients));
+        scratch.take();
+      }
+      const auto new_p = p.take(), new_state = state.take();
+      EXPECT_LE(relative_error(new_p, expected), 1e-6);
+      EXPECT_LE(largest_error(new_p, expected), 2e-6);
+      const reference::Vector means = all.state();
+      for (std::size_t i = 0; i < means.size(); ++i)
+        EXPECT_NEAR(static_cast<double>(new_state[i]), means[i], 1e-6 * means[i]) << i;
+      std::vector<bool> covered(before.size());
+      for (const AdafactorTensor& tensor : all.tensors()) {
+        for (Index i = 0; i < tensor.rows * tensor.columns; ++i)
+          covered[static_cast<std::size_t>(tensor.offset + i)] = true;
+      }
+      const auto copied = copy.take();
+      for (std::size_t i = 0; i < covered.size(); ++i) {
+        if (!covered[i]) {
+          EXPECT_EQ(new_p[i], before[i]) << i;
+        }
+        EXPECT_EQ(copied[i].bits, with_copy && covered[i] ? to_bf16(new_p[i]).bits : 0xffff) << i;
+      }
+      const AdafactorTensor& last = all.tensors().back();  // has no gradient
+      for (auto i = static_cast<std::size_t>(last.offset); i < before.size(); ++i)
+        EXPECT_EQ(new_p[i], before[i]) << i;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Twenty updates of a small model against the same in Python, in float64 (tests/peers/make_steps.py): the
-// loss before every update, for both optimizers and their schedules.
+// loss before every update, for both kinds of AdamW and for Adafactor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,7 +75,8 @@ class AdamwSteps : public ::testing::Test {
     Optimizer optimizer(*backend, model.layout(), options);
     Schedule schedule;
     schedule.form = form;
-    schedule.base = training.at("learning_rate");
+    schedule.base =
+        training.at(variant == OptimizerVariant::adafactor ? "adafactor_learning_rate" : "learning_rate");
     schedule.warmup = training.at("warmup");
     schedule.total = static_cast<std::uint64_t>(steps_);
 
@@ -131,6 +132,10 @@ class AdamwSteps : public ::testing::Test {
 
 TEST_F(AdamwSteps, TorchOptimizerWithHuggingFacesSchedule) {
   expect_losses("torch", train(OptimizerVariant::torch, ScheduleForm::huggingface));
+}
+
+TEST_F(AdamwSteps, TransformersAdafactorWithHuggingFacesSchedule) {
+  expect_losses("adafactor", train(OptimizerVariant::adafactor, ScheduleForm::huggingface));
 }
 
 TEST_F(AdamwSteps, GoogleOptimizerWithGooglesSchedule) {

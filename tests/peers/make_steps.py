@@ -1,7 +1,8 @@
 """Twenty training steps of a small BigBirdForPreTraining in float64, written to tests/golden/adamw_steps.safetensors:
-the batches, and the loss before every update under two optimizers,
+the batches, and the loss before every update under three optimizers,
 
 - torch: torch.optim.AdamW with transformers' linear schedule,
+- adafactor: transformers' Adafactor without relative steps, its rates times the size of each tensor, with the same schedule,
 - google: AdamWeightDecay as google-research/bigbird has it (no bias correction, epsilon 1e-6, decoupled decay, warm-up and
   decay both counted from step 0), written out below.
 
@@ -15,13 +16,14 @@ import pathlib
 import numpy as np
 import torch
 import transformers
-from transformers import BigBirdConfig, BigBirdForPreTraining, get_linear_schedule_with_warmup
+from transformers import Adafactor, BigBirdConfig, BigBirdForPreTraining, get_linear_schedule_with_warmup
 
 import formula_weights
 import golden_file
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "adamw_steps.safetensors"
 STEPS, WARMUP, RATE, DECAY = 20, 4, 1e-3, 0.01
+ADAFACTOR_RATE = 0.05  # a share of the size of a tensor
 BATCH, TOKENS = 2, 128
 
 
@@ -97,6 +99,18 @@ class TorchAdamW:
         self.schedule.step()
 
 
+class TransformersAdafactor:
+    def __init__(self, named_parameters):
+        self.optimizer = Adafactor([p for name, p in named_parameters], lr=ADAFACTOR_RATE, relative_step=False,
+                                   scale_parameter=True, warmup_init=False, clip_threshold=1.0, decay_rate=-0.8,
+                                   eps=(1e-30, 1e-3), beta1=None, weight_decay=0.0)
+        self.schedule = get_linear_schedule_with_warmup(self.optimizer, WARMUP, STEPS)
+
+    def step(self):
+        self.optimizer.step()
+        self.schedule.step()
+
+
 def train(make_optimizer, config, batches):
     model = BigBirdForPreTraining(config).double().train()
     formula_weights.fill(model)
@@ -117,7 +131,7 @@ def main():
     config = make_config()
     batches = make_batches(config)
     tensors = {"in." + name: value.astype(np.uint8) for name, value in batches.items()}
-    for name, optimizer in (("torch", TorchAdamW), ("google", AdamWeightDecay)):
+    for name, optimizer in (("torch", TorchAdamW), ("google", AdamWeightDecay), ("adafactor", TransformersAdafactor)):
         tensors["losses." + name] = train(optimizer, config, batches)
         print(name, " ".join(f"{loss:.4f}" for loss in tensors["losses." + name]))
     text = json.loads(config.to_json_string())
@@ -125,7 +139,8 @@ def main():
     text["bigbird"] = {"random_mode": "hf-train"}
     golden_file.save(tensors, OUTPUT, {
         "config": json.dumps(text),
-        "training": json.dumps({"warmup": WARMUP, "learning_rate": RATE, "weight_decay": DECAY}),
+        "training": json.dumps({"warmup": WARMUP, "learning_rate": RATE, "weight_decay": DECAY,
+                                "adafactor_learning_rate": ADAFACTOR_RATE}),
         "peer": f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float64",
     })
 

@@ -90,30 +90,6 @@ BIGBIRD_INLINE void activation_backward_of(const float* pre, const float* dy, fl
   });
 }
 
-// The sum of term(x[i]), in an order of the count alone. term() takes vectors of doubles and single ones.
-template <typename Term>
-BIGBIRD_INLINE double sum_in_double(const float* x, Index count, Term term) {
-  constexpr Index width = 8;
-  typedef double Doubles __attribute__((vector_size(64)));
-  typedef float Eight __attribute__((vector_size(32)));
-  Doubles sums[4] = {};
-  Index i = 0;
-  for (; i + 4 * width <= count; i += 4 * width) {
-    BIGBIRD_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      Eight part;
-      __builtin_memcpy(&part, x + i + j * width, sizeof part);
-      const Doubles value = __builtin_convertvector(part, Doubles);
-      sums[j] += term(value);
-    }
-  }
-  const Doubles all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double total = 0.0;
-  for (Index lane = 0; lane < width; ++lane) total += all[lane];
-  for (; i < count; ++i) total += term(static_cast<double>(x[i]));
-  return total;
-}
-
 BIGBIRD_INLINE Floats tanh(Floats x) {
   const Floats magnitude = x < Floats{} ? -x : x;
   // Near zero 1 - 2 / (e^2x + 1) would cancel; the odd polynomial is Cephes tanhf.
@@ -292,12 +268,52 @@ void exp_scaled(const float* x, float shift, float scale, float* y, Index count)
   });
 }
 
+// Eight floats at a time, as doubles. By reference, for levels without registers that wide.
+constexpr Index eight = 8;
+typedef double EightDoubles __attribute__((vector_size(64)));
+typedef float EightFloats __attribute__((vector_size(32)));
+
+BIGBIRD_INLINE void load_eight(const float* from, EightFloats& value) {
+  __builtin_memcpy(&value, from, sizeof value);
+}
+
+BIGBIRD_INLINE double sum_of_eight(const EightDoubles& value) {
+  double total = 0.0;
+  for (Index lane = 0; lane < eight; ++lane) total += value[lane];
+  return total;
+}
+
+// The sum of term(x[i]), in an order of the count alone. term() takes vectors of doubles and single ones, and
+// changes them in place.
+template <typename Term>
+BIGBIRD_INLINE double sum_in_double(const float* x, Index count, Term term) {
+  EightDoubles sums[4] = {};
+  Index i = 0;
+  for (; i + 4 * eight <= count; i += 4 * eight) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      EightFloats part;
+      load_eight(x + i + j * eight, part);
+      EightDoubles value = __builtin_convertvector(part, EightDoubles);
+      term(value);
+      sums[j] += value;
+    }
+  }
+  double total = sum_of_eight((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i < count; ++i) {
+    double value = static_cast<double>(x[i]);
+    term(value);
+    total += value;
+  }
+  return total;
+}
+
 double sum(const float* x, Index count) {
-  return sum_in_double(x, count, [](auto value) { return value; });
+  return sum_in_double(x, count, [](auto&) {});
 }
 
 double sum_of_squares(const float* x, Index count) {
-  return sum_in_double(x, count, [](auto value) { return value * value; });
+  return sum_in_double(x, count, [](auto& value) { value *= value; });
 }
 
 void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants) {
@@ -311,6 +327,60 @@ void adamw(float* p, const float* g, float* m, float* v, Index count, const Adam
     const float denominator = __builtin_sqrtf(second * c.inverse_correction2) + c.epsilon;
     p[i] -= c.step_size * first / denominator + c.decay * p[i];
   }
+}
+
+double add_squares(const float* g, float scale, double* sums, Index count) {
+  EightDoubles all[2] = {};
+  Index i = 0;
+  for (; i + 2 * eight <= count; i += 2 * eight) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 2; ++j) {
+      double* const to = sums + i + j * eight;
+      EightFloats part;
+      load_eight(g + i + j * eight, part);
+      const EightDoubles value = __builtin_convertvector(part * scale, EightDoubles);
+      const EightDoubles square = value * value;
+      EightDoubles there;
+      __builtin_memcpy(&there, to, sizeof there);
+      there += square;
+      __builtin_memcpy(to, &there, sizeof there);
+      all[j] += square;
+    }
+  }
+  double total = sum_of_eight(all[0] + all[1]);
+  for (; i < count; ++i) {
+    const double value = static_cast<double>(g[i] * scale);
+    sums[i] += value * value;
+    total += value * value;
+  }
+  return total;
+}
+
+// g * row comes first: where a row or a column had no gradient at all, its factor is 1e15, and a zero stays
+// zero.
+double factored_squares(const float* g, float row, const float* columns, Index count) {
+  EightDoubles sums[4] = {};
+  Index i = 0;
+  for (; i + 4 * eight <= count; i += 4 * eight) {
+    BIGBIRD_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      EightFloats part, column;
+      load_eight(g + i + j * eight, part);
+      load_eight(columns + i + j * eight, column);
+      const EightDoubles value = __builtin_convertvector(part * row * column, EightDoubles);
+      sums[j] += value * value;
+    }
+  }
+  double total = sum_of_eight((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i < count; ++i) {
+    const double value = static_cast<double>(g[i] * row * columns[i]);
+    total += value * value;
+  }
+  return total;
+}
+
+void factored_update(float* p, const float* g, float row, const float* columns, float step, Index count) {
+  for (Index i = 0; i < count; ++i) p[i] -= step * (g[i] * row * columns[i]);
 }
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

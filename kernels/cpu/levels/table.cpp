@@ -32,6 +32,9 @@ void exp_scaled(const float* x, float shift, float scale, float* y, Index count)
 double sum(const float* x, Index count);
 double sum_of_squares(const float* x, Index count);
 void adamw(float* p, const float* g, float* m, float* v, Index count, const AdamWConstants& constants);
+double add_squares(const float* g, float scale, double* sums, Index count);
+double factored_squares(const float* g, float row, const float* columns, Index count);
+void factored_update(float* p, const float* g, float row, const float* columns, float step, Index count);
 
 extern const Level level;
 const Level level = {BIGBIRD_LEVEL_NAME,
@@ -57,6 +60,9 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      exp_scaled,
                      sum,
                      sum_of_squares,
-                     adamw};
+                     adamw,
+                     add_squares,
+                     factored_squares,
+                     factored_update};
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

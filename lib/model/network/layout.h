@@ -1,5 +1,5 @@
 // Every tensor of a model, declared once: Hugging Face name, shape, place in the one parameter arena, decay
-// group, init. Parameters, gradients, both AdamW moments and the order in checkpoints all follow from this
+// group, init. Parameters, gradients, the optimizer's state and the order in checkpoints all follow from this
 // table.
 #pragma once
 
@@ -24,7 +24,7 @@ struct TensorSpec {
 };
 
 // A head that does not use the pooler holds it all the same where transformers does, so that the folder loads
-// there without a warning. It has neither gradient nor decay: AdamW leaves it as it is. So does
+// there without a warning. It has neither gradient nor decay: optimizers leave it as it is, and
 // final_logits_bias, which transformers holds beside the parameters of a model that writes.
 //
 // Tensors lie back to back in declaration order. In every layer the query, key and value weights are

@@ -1,8 +1,9 @@
-// AdamW variants and learning-rate schedules of the reference against values worked out by hand.
+// AdamW variants, Adafactor and learning-rate schedules of the reference against values worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "reference/adafactor.h"
 #include "reference/adamw.h"
 #include "reference/schedule.h"
 
@@ -42,6 +43,60 @@ TEST(ReferenceAdamW, MomentsCarryOverToTheSecondUpdate) {
   adamw_update(options, 1.0, {-4.0}, p, state);
   // m: 1, then 0.5 - 2 = -1.5; v: 1, then 0.75 + 4 = 4.75; corrections by 0.75 = 1 - 0.25 and by 0.4375.
   EXPECT_NEAR(p[0], -2.0 / 2.25 + (1.5 / 0.75) / (std::sqrt(4.75 / 0.4375) + 0.25), 1e-12);
+}
+
+// The first update knows nothing of before (1 - 1^-0.8 = 0): a vector moves by its own size, and the rate,
+// against the sign of the gradient.
+TEST(ReferenceAdafactor, TheFirstUpdateOfAVectorIsItsSizeTimesTheRate) {
+  AdafactorState state;
+  Vector p{3.0, -4.0, 0.0, 5.0};  // rms sqrt(12.5)
+  adafactor_update(0.1, {4}, {2.0, -1e-3, 7.0, 0.0}, p, state);
+  const double way = 0.1 * std::sqrt(12.5);  // times 1, -1, 1 and 0, of an rms below 1
+  EXPECT_NEAR(p[0], 3.0 - way, 1e-12);
+  EXPECT_NEAR(p[1], -4.0 + way, 1e-12);
+  EXPECT_NEAR(p[2], -way, 1e-12);
+  EXPECT_EQ(p[3], 5.0);
+}
+
+TEST(ReferenceAdafactor, AMatrixIsDividedByItsRowsAndColumns) {
+  AdafactorState state;
+  Vector p{0.0, 0.0, 0.0, 0.0};  // taken to have an rms of 1e-3
+  adafactor_update(2.0, {2, 2}, {3.0, 1.0, 1.0, 0.0}, p, state);
+  // Squares 9 1 / 1 0: rows 5 and 0.5, columns 5 and 0.5, mean of the rows 2.75. u = g sqrt(2.75 / (row
+  // column)): 3 sqrt(0.11), sqrt(1.1) twice, 0; of rms sqrt((0.99 + 1.1 + 1.1) / 4) < 1.
+  EXPECT_NEAR(state.rows[0], 5.0, 1e-12);
+  EXPECT_NEAR(state.rows[1], 0.5, 1e-12);
+  EXPECT_NEAR(state.columns[0], 5.0, 1e-12);
+  EXPECT_NEAR(state.columns[1], 0.5, 1e-12);
+  EXPECT_NEAR(p[0], -2e-3 * 3.0 * std::sqrt(0.11), 1e-15);
+  EXPECT_NEAR(p[1], -2e-3 * std::sqrt(1.1), 1e-15);
+  EXPECT_NEAR(p[2], -2e-3 * std::sqrt(1.1), 1e-15);
+  EXPECT_EQ(p[3], 0.0);
+}
+
+TEST(ReferenceAdafactor, TheSecondUpdateMixesByItsNumberAndIsCutToAnRmsOfOne) {
+  AdafactorState state;
+  Vector p{1.0, 1.0};
+  adafactor_update(0.0, {2}, {1.0, 1.0}, p, state);
+  adafactor_update(0.5, {2}, {3.0, 4.0}, p, state);
+  const double b = 1.0 - std::pow(2.0, -0.8);
+  const double u = 3.0 / std::sqrt(b + 9.0 * (1.0 - b)), w = 4.0 / std::sqrt(b + 16.0 * (1.0 - b));
+  const double rms = std::sqrt((u * u + w * w) / 2.0);
+  ASSERT_GT(rms, 1.0);
+  EXPECT_NEAR(p[0], 1.0 - 0.5 * u / rms, 1e-12);
+  EXPECT_NEAR(p[1], 1.0 - 0.5 * w / rms, 1e-12);
+}
+
+TEST(ReferenceAdafactor, WhatHasNoGradientStays) {
+  AdafactorState matrix, vector;
+  Vector p{1.0, -2.0, 0.0, 3.0, 0.5, 1.5}, q = p;
+  const Vector before = p, zeros(6, 0.0);
+  for (int update = 0; update < 3; ++update) {
+    adafactor_update(0.1, {2, 3}, zeros, p, matrix);
+    adafactor_update(0.1, {6}, zeros, q, vector);
+  }
+  EXPECT_EQ(p, before);
+  EXPECT_EQ(q, before);
 }
 
 TEST(ReferenceSchedule, GoogleDecayIsCountedFromStepZero) {

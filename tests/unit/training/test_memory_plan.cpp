@@ -83,6 +83,37 @@ TEST(MemoryPlan, BytesAreShownInUnits) {
   EXPECT_EQ(format_bytes(std::size_t{5} << 29), "2.50 GiB");
 }
 
+TEST(MemoryPlan, TheOptimizerHasItsOwnRow) {
+  const auto backend = kernels::make_cpu_backend();
+  ModelConfig config;
+  config.vocab_size = 100;
+  config.hidden_size = 64;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 2;
+  config.intermediate_size = 128;
+  config.max_position_embeddings = 128;
+  const ParameterLayout layout(config);
+  const BatchLimits limits{128, 1, 20, 128};
+  const auto bytes_of = [&](OptimizerVariant variant, const std::string& what) {
+    std::size_t bytes = 0;
+    const TrainingMemory memory =
+        plan_training_memory(config, limits, {.training = true}, *backend, {}, true, variant);
+    for (const MemoryRow& row : memory.places.back().rows) bytes += row.what == what ? row.bytes : 0;
+    return bytes;
+  };
+  const auto arena = static_cast<std::size_t>(layout.count()) * sizeof(float);
+  const std::size_t moments = bytes_of(OptimizerVariant::torch, "moments of AdamW (2)");
+  EXPECT_GE(moments, 2 * arena);
+  EXPECT_LE(moments, 2 * arena + 512);
+  EXPECT_EQ(bytes_of(OptimizerVariant::adafactor, "moments of AdamW (2)"), 0u);
+  const std::size_t state = bytes_of(OptimizerVariant::adafactor, "state of Adafactor");
+  EXPECT_EQ(state, optimizer_memory(layout, OptimizerVariant::adafactor, *backend).bytes());
+  EXPECT_GT(state, 0u);
+  EXPECT_LT(state, arena / 4);
+  for (const OptimizerVariant variant : {OptimizerVariant::google, OptimizerVariant::adafactor})
+    EXPECT_EQ(bytes_of(variant, "host copies while a checkpoint is written"), arena) << "the average";
+}
+
 TEST(ProcessMemory, IsReadFromTheSystem) {
   const ResidentMemory before = resident_memory();
   EXPECT_GT(before.anonymous, 100u << 10);

@@ -1,4 +1,4 @@
-// Learning-rate schedules and AdamW against their plain definitions in reference/.
+// Learning-rate schedules, AdamW and Adafactor against their plain definitions in reference/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"
+#include "reference/adafactor.h"
 #include "reference/adamw.h"
 #include "reference/schedule.h"
 
@@ -52,7 +53,7 @@ ModelConfig tiny_config() {
   return config;
 }
 
-class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};
+class AdamW : public ::testing::TestWithParam<OptimizerVariant> {};  // and Adafactor
 
 TEST_P(AdamW, APoolerWithoutUseStaysAsItIs) {
   const auto backend = kernels::make_cpu_backend();
@@ -149,8 +150,130 @@ TEST_P(AdamWUpdates, TenEqualTheReferenceTensorByTensor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BothVariants, AdamW,
-                         ::testing::Values(OptimizerVariant::google, OptimizerVariant::torch),
+// A model that writes, whose final_logits_bias is a matrix of one row.
+ModelConfig tiny_writer() {
+  ModelConfig config = tiny_config();
+  config.num_hidden_layers = 2;
+  config.head = HeadType::generation;
+  config.decoder.num_hidden_layers = 1;
+  config.decoder.num_attention_heads = 2;
+  config.decoder.intermediate_size = 24;
+  return config;
+}
+
+class AdafactorUpdates : public ::testing::TestWithParam<double> {};
+
+TEST_P(AdafactorUpdates, FiftyEqualTheReferenceTensorByTensor) {
+  const double layer_decay = GetParam();
+  const auto backend = kernels::make_cpu_backend();
+  const ModelConfig config = tiny_writer();
+  const ParameterLayout layout(config);
+  const auto count = static_cast<std::size_t>(layout.count());
+  OptimizerOptions options;
+  options.variant = OptimizerVariant::adafactor;
+  options.layer_decay = layer_decay;
+  options.clip_norm = 2.0;
+  Optimizer optimizer(*backend, layout, options);
+  std::vector<float> parameters(count);
+  CounterRng rng(2, Purpose::test, 0);
+  for (float& p : parameters) p = static_cast<float>(rng.normal());
+  std::vector<reference::Vector> expected;
+  std::vector<reference::AdafactorState> states(layout.tensors().size());
+  for (const TensorSpec& tensor : layout.tensors()) {
+    ASSERT_TRUE(tensor.shape.size() == 1 || tensor.shape.size() == 2) << tensor.name;
+    expected.emplace_back(parameters.begin() + tensor.offset,
+                          parameters.begin() + tensor.offset + tensor.count);
+  }
+  const std::vector<float> before = parameters;
+
+  for (std::uint64_t update = 1; update <= 50; ++update) {
+    const double size = update % 2 == 0 ? 0.001 : 1.0;  // norms on both sides of the clip
+    std::vector<float> gradients(count);
+    for (float& g : gradients) g = static_cast<float>(size * rng.normal());
+    for (const TensorSpec& tensor : layout.tensors()) {
+      const auto first = gradients.begin() + tensor.offset;
+      if (tensor.name == "final_logits_bias") std::fill_n(first, tensor.count, 0.0f);
+      if (tensor.name == "bert.embeddings.word_embeddings.weight")  // the row of padding
+        std::fill_n(first, config.hidden_size, 0.0f);
+    }
+    const double norm = optimizer.update(parameters.data(), gradients.data(), 1e-2, update);
+    const double scale = norm > 2.0 ? 2.0 / norm : 1.0;
+    for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+      const TensorSpec& tensor = layout.tensors()[t];
+      reference::Vector gradient(gradients.begin() + tensor.offset,
+                                 gradients.begin() + tensor.offset + tensor.count);
+      for (double& g : gradient) g *= scale;
+      // What follows the encoder, decoder included, has the whole rate.
+      const double rate = layer_decay < 1.0 ? 1e-2 * halved_rate(tensor.name) : 1e-2;
+      reference::adafactor_update(rate, {tensor.shape.begin(), tensor.shape.end()}, gradient, expected[t],
+                                  states[t]);
+    }
+  }
+  for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+    const TensorSpec& tensor = layout.tensors()[t];
+    double difference = 0, largest = 0;
+    for (std::size_t i = 0; i < expected[t].size(); ++i) {
+      const auto value = static_cast<double>(parameters[static_cast<std::size_t>(tensor.offset) + i]);
+      ASSERT_TRUE(std::isfinite(value)) << tensor.name << " " << i;
+      difference = std::max(difference, std::abs(value - expected[t][i]));
+      largest = std::max(largest, std::abs(expected[t][i]));
+    }
+    EXPECT_LT(difference, 1e-6 * largest) << tensor.name;
+    const bool same =
+        std::equal(before.begin() + tensor.offset, before.begin() + tensor.offset + tensor.count,
+                   parameters.begin() + tensor.offset);
+    EXPECT_EQ(same, tensor.name == "final_logits_bias") << tensor.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LayerDecay, AdafactorUpdates, ::testing::Values(1.0, 0.5));
+
+// What it is for: hardly any memory. A matrix has two vectors in place of two matrices.
+TEST(Adafactor, ItsStateIsAVectorForEachAxis) {
+  const ParameterLayout layout(tiny_writer());
+  std::int64_t expected = 0, end = 0;
+  for (const TensorSpec& tensor : layout.tensors()) {
+    for (const std::int64_t size : tensor.shape) expected += size;
+  }
+  std::int64_t numbers = 0;
+  std::vector<std::string> names;
+  for (const OptimizerState& part : optimizer_state(layout, OptimizerVariant::adafactor)) {
+    EXPECT_EQ(part.offset, end) << part.name;
+    ASSERT_EQ(part.shape, std::vector<std::int64_t>{part.count}) << part.name;
+    end += part.count;
+    numbers += part.count;
+    names.push_back(part.name);
+  }
+  EXPECT_EQ(numbers, expected);
+  EXPECT_LT(numbers, layout.count() / 4);
+  EXPECT_EQ(names[0], "exp_avg_sq_row.bert.embeddings.word_embeddings.weight");
+  EXPECT_EQ(names[1], "exp_avg_sq_col.bert.embeddings.word_embeddings.weight");
+  const auto has = [&](const char* name) { return std::count(names.begin(), names.end(), name) == 1; };
+  EXPECT_TRUE(has("exp_avg_sq.bert.encoder.layer.0.attention.output.LayerNorm.weight"));
+  EXPECT_TRUE(has("exp_avg_sq_row.final_logits_bias"));
+  const auto backend = kernels::make_cpu_backend();
+  const OptimizerMemory memory = optimizer_memory(layout, OptimizerVariant::adafactor, *backend);
+  EXPECT_GE(memory.state, numbers);
+  EXPECT_LT(memory.state, numbers + 64);
+  EXPECT_GE(optimizer_memory(layout, OptimizerVariant::google, *backend).bytes(),
+            2 * sizeof(float) * static_cast<std::size_t>(layout.count()));
+}
+
+// Options of AdamW decide nothing, and what decides nothing does not stop a run from going on.
+TEST(Adafactor, ItsIdentityHasNothingOfAdamW) {
+  OptimizerOptions options;
+  options.variant = OptimizerVariant::adafactor;
+  const auto identity = update_identity({ScheduleForm::huggingface, 1e-3, 2, 10}, options);
+  EXPECT_EQ(identity.at("optimizer"), "adafactor");
+  for (const char* name : {"steps", "learning_rate", "warmup", "schedule", "clip_norm"})
+    EXPECT_TRUE(identity.contains(name)) << name;
+  for (const char* name : {"beta1", "beta2", "epsilon", "weight_decay"})
+    EXPECT_FALSE(identity.contains(name)) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryVariant, AdamW,
+                         ::testing::Values(OptimizerVariant::google, OptimizerVariant::torch,
+                                           OptimizerVariant::adafactor),
                          [](const auto& instance) { return name_of(instance.param); });
 
 INSTANTIATE_TEST_SUITE_P(VariantsAndLayerDecay, AdamWUpdates,
@@ -166,7 +289,7 @@ TEST(AdamWNames, UnknownNamesListTheKnownOnes) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.hint().find("google, torch"), std::string::npos);
+    EXPECT_NE(error.hint().find("google, torch, adafactor"), std::string::npos);
   }
 }
 

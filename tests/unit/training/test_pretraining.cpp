@@ -61,6 +61,33 @@ TEST_F(Pretraining, TenStepsEqualFiveAndASaveAndALoadAndFive) {
   EXPECT_FALSE(two.next(b));
 }
 
+TEST_F(Pretraining, TenStepsOfAdafactorEqualFiveAndASaveAndALoadAndFive) {
+  PretrainOptions whole = options("whole"), parts = options("parts");
+  for (PretrainOptions* each : {&whole, &parts}) {
+    each->optimizer.variant = OptimizerVariant::adafactor;
+    each->optimizer.layer_decay = 0.8;
+    each->learning_rate = 0.02;
+  }
+  run_whole_and_in_parts(whole, parts, 5);
+  for (const char* file : {"/checkpoint-10/model.safetensors", "/checkpoint-10/optimizer.safetensors"})
+    EXPECT_EQ(tensors(path("parts") + file), tensors(path("whole") + file)) << file;
+  EXPECT_LT(fs::file_size(path("whole") + "/checkpoint-10/optimizer.safetensors"),
+            fs::file_size(path("whole") + "/checkpoint-10/model.safetensors") / 4);
+
+  // A run of one optimizer does not go on with another.
+  PretrainOptions other = whole;
+  other.start = RunStart::resume;
+  other.optimizer.variant = OptimizerVariant::google;
+  try {
+    pretrain(other, *backend_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.message().find("`optimizer` was adafactor, is google"), std::string::npos)
+        << error.message();
+  }
+}
+
 TEST_F(Pretraining, AFinishedRunIsLeftAsItIsByResume) {
   PretrainOptions all = options("run");
   pretrain(all, *backend_);
