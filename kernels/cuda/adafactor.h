@@ -43,9 +43,9 @@ class AdafactorPlaces {
 };
 
 // One update of all tensors, in six launches. arrays.scratch has scratch_bytes(), and begins with the places
-// (place_bytes()), which the caller has brought there. Parameters and state are fp32 and written in place; copy (bf16, of the
-// numbering of the parameters, may be null) receives the new parameters rounded to nearest. Sums are made in
-// double and in an order fixed by the shapes.
+// (place_bytes()), which the caller has brought there. Parameters and state are fp32 and written in place;
+// copy (bf16, of the numbering of the parameters, may be null) receives the new parameters rounded to
+// nearest. Sums are made in double and in an order fixed by the shapes.
 void adafactor(const AdafactorArrays& arrays, bf16* copy, const AdafactorPlaces& tensors,
                const AdafactorStep& step, Stream stream);
 

@@ -79,8 +79,8 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One update in place. parameters and gradients are device arenas of layout.count() floats; update is 1 for
-  // the first update of the run. Returns the norm of the gradients before clipping; when
-  // that is not finite, nothing was changed.
+  // the first update of the run. Returns the norm of the gradients before clipping; when that is not finite,
+  // nothing was changed.
   double update(float* parameters, const float* gradients, double learning_rate, std::uint64_t update_number);
 
   // The state, part by part, to read without a copy where it is in the program's memory, and back

@@ -1,4 +1,4 @@
-// The training loop: batches -> forward -> backward -> update, with metrics, validation, checkpoints, stop and
+// The training loop: batches, forward, backward, update, with metrics, validation, checkpoints, stop and
 // resume. What is trained comes in as a TrainingTask; who calls train() has made the model, the optimizer and
 // the run folder (run_training() in training_run.h does, from the options of a run).
 #pragma once

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,15 @@ void bench_rows(bigbird::kernels::Backend& backend) {
                         {1e-4f, 0.9f, 0.999f, 1e-6f, 0.01f});
         }),
         0.0, 7.0 * 4.0 * static_cast<double>(parameters));
+  const bigbird::kernels::AdafactorTensor table{
+      .rows = vocabulary, .columns = width, .row_means = 0, .column_means = vocabulary};
+  const std::span<const bigbird::kernels::AdafactorTensor> one(&table, 1);
+  const Buffer factored(backend, vocabulary + width, 0.0f),
+      scratch(backend, static_cast<Index>(backend.adafactor_scratch_bytes(one) / sizeof(float)) + 1);
+  print("adafactor of the word table", fastest([&] {
+          backend.adafactor({p.data(), g.data(), factored.data(), scratch.data()}, one, {1e-4, 0.999, 1.0f});
+        }),
+        0.0, 6.0 * 4.0 * static_cast<double>(parameters));
   print("sum_of_squares of the word table", fastest([&] { backend.sum_of_squares(p.data(), parameters); }),
         0.0, 4.0 * static_cast<double>(parameters));
 

@@ -144,12 +144,12 @@ TEST_F(OptimizerTest, AdamWEqualsBothPublishedVariants) {
 
 // Three updates of many tensors in every launch. By vectors where a tensor allows, and by single elements.
 TEST_F(OptimizerTest, AdafactorEqualsTheReferenceAndLeavesTheRestAlone) {
-  const std::vector<std::vector<std::size_t>> shapes{{1, 1},    {9, 20}, {17},     {1, 700},
-                                                     {70, 1},   {8, 36}, {12, 40}, {33, 35},
-                                                     {4, 4100}, {8200},  {64},     {19, 8}};
+  const std::vector<std::vector<std::size_t>> tensor_shapes{{1, 1},    {9, 20}, {17},     {1, 700},
+                                                            {70, 1},   {8, 36}, {12, 40}, {33, 35},
+                                                            {4, 4100}, {8200},  {64},     {19, 8}};
   for (const Index offset : {Index{0}, Index{1}}) {
     for (const bool with_copy : {true, false}) {
-      kernels::testing::AdafactorCase all(shapes);
+      kernels::testing::AdafactorCase all(tensor_shapes);
       const auto before = floats(random_normal(all.count(), 401));
       reference::Vector expected = widened(before);
       const Guarded<float> p(before, offset, stream());

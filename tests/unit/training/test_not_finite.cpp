@@ -101,8 +101,7 @@ TEST_F(NotFinite, AGradientThatOverflowsIsNamedByItsTensor) {
       << error.message();
   EXPECT_EQ(model_.host_parameters(), parameters_);
   const HostValues state = optimizer_.state_to_read();
-  EXPECT_TRUE(
-      std::all_of(state.values().begin(), state.values().end(), [](float value) { return value == 0.0f; }));
+  EXPECT_TRUE(std::all_of(state.values().begin(), state.values().end(), [](float x) { return x == 0.0f; }));
 }
 
 TEST_F(NotFinite, TheStateAfterTheLastWholeStepIsSavedBesideTheOthers) {
