@@ -553,7 +553,7 @@ TEST_F(CudaModelTest, TrainingStepsEqualTheCpus) {
       expected[i] -= before[i];
     }
     // A key bias has no gradient but rounding, which Adafactor makes as large as any.
-    for (const TensorSpec& tensor : ParameterLayout(config).tensors()) {
+    for (const ParameterLayout layout(config); const TensorSpec& tensor : layout.tensors()) {
       const std::int64_t count = tensor.name.ends_with("key.bias") ? tensor.count : 0;
       for (Floats* all : {&got, &expected}) std::fill_n(all->begin() + tensor.offset, count, 0.0f);
     }
