@@ -9,18 +9,16 @@ namespace {
 class LossKernel : public KernelTest {};
 
 TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
-  for (const auto& [classes, smoothed] : std::vector<std::pair<Index, bool>>{{1, false},
-                                                                             {2, false},
-                                                                             {17, false},
-                                                                             {64, false},
-                                                                             {1000, false},
-                                                                             {32000, false},
-                                                                             {2, true},
-                                                                             {17, true},
-                                                                             {1003, true},
-                                                                             {32000, true}}) {
-    SCOPED_TRACE(::testing::Message() << classes << (smoothed ? " smoothed" : ""));
-    const float other = smoothed ? 0.125f / static_cast<float>(classes) : 0.0f;
+  struct Shape {
+    Index classes;
+    bool smoothed;
+  };
+  const std::vector<Shape> shapes = {{1, false},     {2, false}, {17, false}, {64, false},  {1000, false},
+                                     {32000, false}, {2, true},  {17, true},  {1003, true}, {32000, true}};
+  for (const Shape& shape : shapes) {
+    const Index classes = shape.classes;
+    SCOPED_TRACE(::testing::Message() << classes << (shape.smoothed ? " smoothed" : ""));
+    const float other = shape.smoothed ? 0.125f / static_cast<float>(classes) : 0.0f;
     const float own = 1.0f - static_cast<float>(classes - 1) * other;
     const Index rows = 7;
     const std::size_t count = static_cast<std::size_t>(rows * classes);
