@@ -13,9 +13,10 @@ TEST_P(LossKernel, CrossEntropyEqualsReferenceRowByRow) {
     Index classes;
     bool smoothed;
   };
-  const std::vector<Shape> shapes = {{1, false},     {2, false}, {17, false}, {64, false},  {1000, false},
-                                     {32000, false}, {2, true},  {17, true},  {1003, true}, {32000, true}};
-  for (const Shape& shape : shapes) {
+  const std::vector<Shape> loss_shapes = {{1, false},    {2, false},     {17, false}, {64, false},
+                                          {1000, false}, {32000, false}, {2, true},   {17, true},
+                                          {1003, true},  {32000, true}};
+  for (const Shape& shape : loss_shapes) {
     const Index classes = shape.classes;
     SCOPED_TRACE(::testing::Message() << classes << (shape.smoothed ? " smoothed" : ""));
     const float other = shape.smoothed ? 0.125f / static_cast<float>(classes) : 0.0f;
