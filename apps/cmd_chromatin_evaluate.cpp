@@ -65,7 +65,7 @@ std::vector<NamedFile> parse_all(const std::vector<std::string>& texts) {
   return files;
 }
 
-std::optional<Split> parse_split(const ChromatinEvaluateCommand& options) {
+std::optional<Split> asked_split(const ChromatinEvaluateCommand& options) {
   if (options.split == "all") return std::nullopt;
   if (!options.split.empty()) return parse_split_side(options.split, "--split");
   return folder_exists(options.labels) ? std::optional(Split::test) : std::nullopt;
@@ -79,7 +79,7 @@ struct Evaluated {
 
 Evaluated evaluate_files(const ChromatinEvaluateCommand& options) {
   const std::vector<NamedFile> files = parse_all(options.predictions);
-  const ChromatinLabels labels(options.labels, parse_split(options), stored_columns(files.front().path));
+  const ChromatinLabels labels(options.labels, asked_split(options), stored_columns(files.front().path));
   Evaluated result{labels.profiles(), {}, {}};
   for (const NamedFile& file : files) {
     const PredictionMatrix predictions(file.path, labels.profiles().size());
@@ -94,7 +94,7 @@ Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Back
     throw_usage(fmt::format("{}: not a folder", options.labels),
                 "--model needs --data, the data set of `bigbird chromatin build`");
   }
-  const std::optional<Split> split = parse_split(options);
+  const std::optional<Split> split = asked_split(options);
   const ChromatinLabels labels(options.labels, split, std::nullopt);
   SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
   Evaluated result{labels.profiles(), {}, {}};

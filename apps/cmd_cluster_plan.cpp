@@ -67,7 +67,7 @@ Advice advice_for(const VariantCost& cost, double startup, double wanted_task, i
 }
 
 // "58 s", "12 min", "3 h 20 min", "9 days".
-std::string duration_text(double seconds) {
+std::string rough_duration(double seconds) {
   constexpr double minute = 60, day = 86'400;
   if (seconds < 2 * minute) return fmt::format("{:.0f} s", seconds);
   if (seconds < 2 * seconds_of_an_hour) return fmt::format("{:.0f} min", seconds / minute);
@@ -118,11 +118,11 @@ std::string plan_text(const Plan& plan) {
       cost.alleles(), share(cost.judged.scored, cost.judged.alleles), about, cost.passes(),
       share(cost.judged.passes_asked - cost.judged.passes, cost.judged.passes_asked), sample.passes,
       sample.seconds, plan.threads, cost.seconds_per_pass(), cost.fastest(), cost.slowest(), plan.startup,
-      static_cast<double>(cost.peak_memory) / (1 << 20), duration_text(plan.startup + work),
+      static_cast<double>(cost.peak_memory) / (1 << 20), rough_duration(plan.startup + work),
       (plan.startup + work) * plan.threads / seconds_of_an_hour);
   const Advice& advice = plan.advice;
   text += fmt::format("{} shards of about {}, {:.2f} core-hours{}:\n", advice.shards,
-                      duration_text(advice.task_seconds), advice.core_hours,
+                      rough_duration(advice.task_seconds), advice.core_hours,
                       advice.limit.empty() ? "" : " (" + advice.limit + ")");
   return text + fmt::format("bigbird cluster sbatch {} \\\n  {} -o OUT > submit.sh\n",
                             sbatch_options(advice, plan.threads), plan.command);

@@ -67,14 +67,15 @@ class CpuBackend final : public Backend {
 #include "kernels/operations.inc"
 
  private:
-  // One product on the calling thread, and the scratch that it and its parts of at most n columns need.
-  void multiply(const Product& product, float* scratch) const;
-  Index multiply_scratch(const Product& product, Index n) const;
   bool by_onednn(const Product& product) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>
   void multiply_tiles(const Product& product, const After& after);
+  template <typename After>
+  void multiply_onednn(const Product& product, const After& after);
+  template <typename After>
+  void multiply_shared(const Product& product, const After& after);
   // The same with AVX-512's bf16 instructions, of a linear layer's forward pass.
   template <typename After>
   void multiply_bf16(const Product& product, const After& after);

@@ -15,7 +15,8 @@ struct TileSize {
   Index columns;
 };
 
-// Large tiles lose less to packing; small products are cut finer so that there is work for several threads.
+// Of oneDNN, which packs every tile for itself: large ones lose less to that; small products are cut finer, so
+// that there is work for several threads.
 TileSize tile_size(Index m, Index n) {
   constexpr Index wanted_tasks = 16;
   TileSize tile{512, 768};
@@ -25,6 +26,25 @@ TileSize tile_size(Index m, Index n) {
     Index& side = halve_columns ? tile.columns : tile.rows;
     side /= 2;
   }
+  return tile;
+}
+
+// The own product with b packed once, for all tasks: columns of c that stay in the cache of a task until what
+// follows the product is done, and so many rows that reading the packed panels again is no price; finer where
+// that leaves too few tasks.
+constexpr Index packed_b_floats = Index{4} << 20;
+TileSize shared_tile_size(Index m, Index n, Index panel) {
+  constexpr Index wanted_tasks = 16;
+  TileSize tile{192, std::min<Index>(n, 768)};
+  while (pieces(m, tile.rows) * pieces(n, tile.columns) < wanted_tasks &&
+         (tile.rows > 48 || tile.columns > 96)) {
+    if (tile.rows > 48 && tile.columns <= 4 * tile.rows) {
+      tile.rows /= 2;
+    } else {
+      tile.columns = tile.columns / 2;
+    }
+  }
+  tile.columns = pieces(tile.columns, panel) * panel;
   return tile;
 }
 
@@ -87,16 +107,6 @@ bool CpuBackend::by_onednn(const Product& product) const {
   return use_onednn_ && !product.round_to_bf16 && product.a_column == 1 && product.k > 0;
 }
 
-void CpuBackend::multiply(const Product& product, float* scratch) const {
-  if (!by_onednn(product)) return level_.gemm(product, scratch);
-  const bool few_rows = product.m < onednn_least_rows && !product.accumulate;
-  few_rows ? onednn_multiply_few_rows(product, scratch) : onednn_multiply(product);
-}
-
-Index CpuBackend::multiply_scratch(const Product& product, Index n) const {
-  return by_onednn(product) ? onednn_least_rows * (n + product.k) : level_.gemm_scratch(n);
-}
-
 template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
@@ -105,10 +115,15 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
     return multiply_bf16(product, after);
   Product whole = product;
   whole.round_to_bf16 = precision_ == Precision::bf16;
+  by_onednn(whole) ? multiply_onednn(whole, after) : multiply_shared(whole, after);
+}
+
+template <typename After>
+void CpuBackend::multiply_onednn(const Product& whole, const After& after) {
   const TileSize tile = tile_size(whole.m, whole.n);
   const Index row_tiles = pieces(whole.m, tile.rows);
   const Index column_tiles = pieces(whole.n, tile.columns);
-  const Index scratch_size = multiply_scratch(whole, std::min(tile.columns, whole.n));
+  const Index scratch_size = onednn_least_rows * (std::min(tile.columns, whole.n) + whole.k);
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
   parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
     const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
@@ -119,9 +134,49 @@ void CpuBackend::multiply_tiles(const Product& product, const After& after) {
     part.a += row * whole.a_row;
     part.b += column * whole.b_column;
     part.c += row * whole.c_row + column;
-    multiply(part, scratch + scratch_size * worker);
+    const bool few_rows = part.m < onednn_least_rows && !part.accumulate;
+    few_rows ? onednn_multiply_few_rows(part, scratch + scratch_size * worker) : onednn_multiply(part);
     after(row, part.m, column, part.n);
   });
+}
+
+// The own product: b is packed by all threads, in runs of columns when it is large, and every task multiplies its
+// rows by it.
+template <typename After>
+void CpuBackend::multiply_shared(const Product& x, const After& after) {
+  const Index panel = level_.gemm_panel();
+  const Index run =
+      std::clamp(packed_b_floats / std::max<Index>(1, x.k) / panel, Index{1}, pieces(x.n, panel)) * panel;
+  const Index a_floats = level_.gemm_rows_scratch(), slices = std::max<Index>(1, pieces(x.k, gemm_depth));
+  float* const packed_b = scratch_.reserve(run * x.k + a_floats * thread_count());
+  float* const packed_a = packed_b + run * x.k;
+  for (Index first = 0; first < x.n; first += run) {
+    const Index columns = std::min(run, x.n - first), packed_columns = pieces(columns, panel) * panel;
+    const Index pack = 4 * panel, packs = pieces(columns, pack);
+    parallel_for(static_cast<std::size_t>(slices * packs), [&](std::size_t task) {
+      const Index slice = static_cast<Index>(task) / packs * gemm_depth;
+      const Index column = static_cast<Index>(task) % packs * pack;
+      Product part = x;
+      part.n = std::min(pack, columns - column);
+      part.b += (first + column) * x.b_column;
+      const Index depth = std::min(gemm_depth, x.k - slice);
+      level_.gemm_pack(part, slice, depth, packed_b + slice * packed_columns + column * depth);
+    });
+    const TileSize tile = shared_tile_size(x.m, columns, panel);
+    const Index row_tiles = pieces(x.m, tile.rows), column_tiles = pieces(columns, tile.columns);
+    parallel_for_worker(
+        static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
+          const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
+          const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
+          Product part = x;
+          part.m = std::min(tile.rows, x.m - row);
+          part.n = std::min(tile.columns, columns - column);
+          part.a += row * x.a_row;
+          part.c += row * x.c_row + first + column;
+          level_.gemm_rows(part, packed_b, packed_columns, column, packed_a + a_floats * worker);
+          after(row, part.m, first + column, part.n);
+        });
+  }
 }
 
 // As on AMX: b is packed in runs of columns, a by the tasks.

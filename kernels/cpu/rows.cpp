@@ -62,6 +62,12 @@ void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm
   this->dropout(pass.dx, branch, pass.rows * norm.width, dropout);
 }
 
+void CpuBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {
+  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
+    level_.add_bias_activation(floats(pre) + first, nullptr, nullptr, floats(y) + first, number, activation);
+  });
+}
+
 void CpuBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
                                      Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {

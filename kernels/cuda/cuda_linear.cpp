@@ -77,7 +77,7 @@ void CudaBackend::linear_activation_forward(ConstValues x, const Linear& layer, 
   }
   const Values inner = pre == nullptr ? y : pre;
   linear_forward(x, layer, inner, rows);
-  activation_forward(inner, y, rows * layer.out, activation, stream_);
+  activation_forward(inner, y, rows * layer.out, activation);
 }
 
 void CudaBackend::linear_backward_input(ConstValues dy, const Linear& layer, Values dx, Index rows,

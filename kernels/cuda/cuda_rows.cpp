@@ -62,6 +62,10 @@ void CudaBackend::layernorm_backward_dropout(const NormBackward& pass, const Nor
                                    workspace(layernorm_backward_workspace(pass.rows, norm.width)), stream_);
 }
 
+void CudaBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {
+  cuda::activation_forward(pre, y, count, activation, stream_);
+}
+
 void CudaBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
                                       Activation activation) {
   cuda::activation_backward(pre, dy, dx, count, activation, stream_);

@@ -251,4 +251,12 @@ std::string_view CodePointIndex::slice(std::size_t begin, std::size_t end) const
   return text_.substr(first, byte_of(end) - first);
 }
 
+std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
 }  // namespace bigbird

@@ -103,6 +103,9 @@ std::size_t find_invalid_utf8(std::string_view text);
 // str.lower(): full mappings (U+0130 becomes "i" and U+0307), and U+03A3 at the end of a word becomes U+03C2.
 std::string lower(std::string_view text);
 
+// A to Z alone, whatever the rest of the bytes is.
+std::string lower_ascii(std::string_view text);
+
 // str.split(): the stretches between white space, none of them empty. Views into `text`.
 std::vector<std::string_view> split_white_space(std::string_view text);
 // str.strip(), str.lstrip(): without white space at both ends, at the left end.

@@ -10,16 +10,10 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/rng.h"
+#include "lib/tasks/metrics.h"
 
 namespace bigbird {
 namespace {
-
-double percentile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
-}
 
 // The group of equal scores that each score is of, numbered from the lowest score of both classes up.
 struct Groups {

@@ -12,7 +12,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<CalibrationMethod, const char*>, 4> method_names{
+constexpr std::array<std::pair<CalibrationMethod, const char*>, 4> calibration_names{
     {{CalibrationMethod::none, "none"},
      {CalibrationMethod::prior, "prior"},
      {CalibrationMethod::platt, "platt"},
@@ -168,11 +168,11 @@ IsotonicCurve fit_isotonic(const std::vector<Tie>& ties, double refit) {
 }  // namespace
 
 CalibrationMethod parse_calibration_method(const std::string& name) {
-  return parse_name(method_names, name, "method of calibration");
+  return parse_name(calibration_names, name, "method of calibration");
 }
 
 const char* name_of(CalibrationMethod method) {
-  return find_name(method_names, method);
+  return find_name(calibration_names, method);
 }
 
 double logit(double probability) {

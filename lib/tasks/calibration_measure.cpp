@@ -10,7 +10,7 @@
 namespace bigbird {
 namespace {
 
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined_measure = std::numeric_limits<double>::quiet_NaN();
 
 // Examples of one bin so far.
 struct Sums {
@@ -29,7 +29,7 @@ struct Sums {
     observed += positive;
   }
   ReliabilityBin bin(double lower, double upper) const {
-    if (examples == 0) return {lower, upper, 0, undefined, undefined};
+    if (examples == 0) return {lower, upper, 0, undefined_measure, undefined_measure};
     return {lower, upper, examples, predicted / weight, observed / weight};
   }
 };

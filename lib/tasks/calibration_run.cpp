@@ -38,12 +38,12 @@ std::vector<OutputCalibration> fit(const LabelledScores& side, const PriorCorrec
 }
 
 // Probabilities of the windows of each class.
-struct Classes {
+struct ClassProbabilities {
   std::vector<double> positives;
   std::vector<double> negatives;
 };
 
-ClassWeights weights_of(const Classes& classes, const CalibrationChoices& choices) {
+ClassWeights weights_of(const ClassProbabilities& classes, const CalibrationChoices& choices) {
   if (!choices.prior || classes.positives.empty() || classes.negatives.empty()) return {};
   return weights_for_prior(*choices.prior, static_cast<std::int64_t>(classes.positives.size()),
                            static_cast<std::int64_t>(classes.negatives.size()));
@@ -59,9 +59,9 @@ std::vector<MeasuredMethod> measure(const LabelledScores& side,
     throw_if_cancelled();
     MeasuredMethod& here = measured.emplace_back(MeasuredMethod{method, {}, {}});
     here.outputs.resize(side.outputs);
-    std::vector<Classes> of_outputs(side.outputs);
+    std::vector<ClassProbabilities> of_outputs(side.outputs);
     kernels::parallel_for(side.outputs, [&](std::size_t output) {
-      Classes& classes = of_outputs[output];
+      ClassProbabilities& classes = of_outputs[output];
       for (std::size_t window = 0; window < side.windows(); ++window) {
         const std::size_t at = window * side.outputs + output;
         const double probability = folds[fold_of[window]][output].calibrated(method, side.scores[at]);
@@ -71,8 +71,8 @@ std::vector<MeasuredMethod> measure(const LabelledScores& side,
                                                  weights_of(classes, choices), choices.bins)
                                  .scores;
     });
-    Classes all;
-    for (Classes& classes : of_outputs) {
+    ClassProbabilities all;
+    for (ClassProbabilities& classes : of_outputs) {
       all.positives.insert(all.positives.end(), classes.positives.begin(), classes.positives.end());
       all.negatives.insert(all.negatives.end(), classes.negatives.begin(), classes.negatives.end());
       classes = {};

@@ -11,7 +11,7 @@
 namespace bigbird {
 namespace {
 
-double ratio(double numerator, double denominator) {
+double class_ratio(double numerator, double denominator) {
   return denominator == 0 ? 0 : numerator / denominator;
 }
 
@@ -44,9 +44,9 @@ ClassMetrics class_metrics(std::span<const int> labels, std::span<const int> pre
       guessed += static_cast<double>(metrics.confusion[other * classes + c]);
     }
     const double hits = static_cast<double>(metrics.confusion[c * classes + c]);
-    metrics.precision.push_back(ratio(hits, guessed));
-    metrics.recall.push_back(ratio(hits, labelled));
-    metrics.f1.push_back(ratio(2 * hits, labelled + guessed));
+    metrics.precision.push_back(class_ratio(hits, guessed));
+    metrics.recall.push_back(class_ratio(hits, labelled));
+    metrics.f1.push_back(class_ratio(2 * hits, labelled + guessed));
     right += hits;
     if (labelled + guessed > 0) {
       occurring += 1;
@@ -58,8 +58,8 @@ ClassMetrics class_metrics(std::span<const int> labels, std::span<const int> pre
   }
   metrics.accuracy = right / all;
   metrics.macro_f1 = f1_sum / occurring;
-  metrics.mcc = ratio(right * all - both,
-                      std::sqrt(all * all - labelled_squares) * std::sqrt(all * all - predicted_squares));
+  metrics.mcc = class_ratio(
+      right * all - both, std::sqrt(all * all - labelled_squares) * std::sqrt(all * all - predicted_squares));
   return metrics;
 }
 

@@ -15,7 +15,7 @@ double log2_odds(double probability) {
   return std::log2(p / (1 - p + odds_guard));
 }
 
-bool is_word_character(char letter) {
+bool may_stand_in_id(char letter) {
   return (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
          (letter >= '0' && letter <= '9') || letter == '_';
 }
@@ -51,7 +51,7 @@ std::vector<ProfileGroup> profile_groups(const std::vector<Profile>& profiles) {
     if (found == groups.end()) {
       std::string id = name == "." ? "OTHER" : name;
       std::replace_if(
-          id.begin(), id.end(), [](char letter) { return !is_word_character(letter); }, '_');
+          id.begin(), id.end(), [](char letter) { return !may_stand_in_id(letter); }, '_');
       const auto taken = [&](const std::string& text) {
         return std::any_of(groups.begin(), groups.end(), [&](const ProfileGroup& g) { return g.id == text; });
       };

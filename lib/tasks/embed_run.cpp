@@ -71,7 +71,7 @@ std::string facts_json(const MatrixFacts& facts) {
   return Json{{"width", facts.width}, {"comments", facts.comments}, {"metadata", facts.metadata}}.dump();
 }
 
-MatrixFacts facts_of(const std::string& text, const std::string& path) {
+MatrixFacts matrix_facts(const std::string& text, const std::string& path) {
   try {
     const Json json = Json::parse(text);
     return {json.at("width").get<std::int64_t>(), json.at("comments").get<std::vector<std::string>>(),
@@ -83,7 +83,7 @@ MatrixFacts facts_of(const std::string& text, const std::string& path) {
 }
 
 // "vectors.npy" -> "vectors.rows.tsv"
-std::string rows_path(const std::string& output) {
+std::string vector_rows_path(const std::string& output) {
   return output.substr(0, output.rfind('.')) + ".rows.tsv";
 }
 
@@ -92,7 +92,7 @@ class EmbeddingFiles {
   EmbeddingFiles(const std::string& output, const MatrixFacts& facts)
       : output_(output),
         matrix_(output, facts.width, facts.metadata),
-        out_(rows_path(output)),
+        out_(vector_rows_path(output)),
         table_(out_, {"row", "id", "chrom", "start", "end", "strand", "piece"}, facts.comments) {}
 
   void write(const EmbeddedChunk& chunk) {
@@ -106,7 +106,7 @@ class EmbeddingFiles {
     matrix_.commit();
     out_.close();
   }
-  std::vector<std::string> paths() const { return {output_, rows_path(output_)}; }
+  std::vector<std::string> paths() const { return {output_, vector_rows_path(output_)}; }
 
  private:
   std::string output_;
@@ -191,7 +191,7 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
 
 std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output) {
   const MergedShards merged(shards);
-  EmbeddingFiles files(output, facts_of(merged.header().output, shards.front()));
+  EmbeddingFiles files(output, matrix_facts(merged.header().output, shards.front()));
   merged.for_each(
       [&](std::string_view bytes, const std::string& path) { files.write(embedded_chunk(bytes, path)); });
   files.close();

@@ -20,11 +20,11 @@ namespace {
 
 // Letters of a list of missing shards, about.
 constexpr std::size_t longest_list = 60;
-constexpr const char* run_again = "run the shards again, all with the same options";
+constexpr const char* run_all_again = "run the shards again, all with the same options";
 
 void check_same_run(const ShardFacts& first, const ShardFacts& other) {
   const auto refuse = [&](const std::string& why) {
-    throw_bad_input(fmt::format("{} and {}: {}", first.output, other.output, why), run_again);
+    throw_bad_input(fmt::format("{} and {}: {}", first.output, other.output, why), run_all_again);
   };
   if (first.shard.count != other.shard.count) refuse("numbers of shards differ");
   for (std::size_t i = 0; i < std::min(first.same.size(), other.same.size()); ++i) {
@@ -156,7 +156,7 @@ void for_each_chunk_in_turn(const std::vector<std::size_t>& chunks_of, const std
     const std::size_t shard = i % chunks_of.size();
     const std::size_t chunk = i / chunks_of.size();
     if (chunk >= chunks_of[shard]) {
-      throw_bad_input(names[shard] + ": has too few chunks for the input", run_again);
+      throw_bad_input(names[shard] + ": has too few chunks for the input", run_all_again);
     }
     take(shard, chunk);
   }
@@ -175,7 +175,7 @@ void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, c
     if (shard == 0) head = head_here;
     if (names_of_columns(head_here) != names_of_columns(head)) {
       throw_bad_input(fmt::format("{} and {}: their columns differ", shards.front().path, shards[shard].path),
-                      run_again);
+                      run_all_again);
     }
   }
   out.write(head);

@@ -195,4 +195,11 @@ std::string metrics_json(const BinaryMetrics& metrics, const std::string& proven
   return json.dump(2) + "\n";
 }
 
+double percentile(std::span<const double> sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
 }  // namespace bigbird

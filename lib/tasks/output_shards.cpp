@@ -36,7 +36,7 @@ ShardFacts facts_of(const std::string& output, const OutputShard& shard) {
   return facts;
 }
 
-Json digest_json(const FileDigest& digest) {
+Json shard_digest_json(const FileDigest& digest) {
   return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
 }
 
@@ -90,8 +90,8 @@ void write_output_shard(const std::string& output, const OutputShard& shard) {
   json["form"] = find_name(form_names, shard.form);
   json["head"] = shard.has_head;
   json["input"] = {{"records", shard.records}, {"sha256", shard.input_digest}, {"chunk", shard.chunk}};
-  if (!shard.input_file.sha256.empty()) json["input"]["file"] = digest_json(shard.input_file);
-  json["output"] = digest_json(shard.output);
+  if (!shard.input_file.sha256.empty()) json["input"]["file"] = shard_digest_json(shard.input_file);
+  json["output"] = shard_digest_json(shard.output);
   json["run"] = shard.identity;
   write_text_atomic(output_shard_path(output), json.dump(2) + "\n");
 }

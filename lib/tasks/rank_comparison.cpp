@@ -10,7 +10,7 @@
 namespace bigbird {
 namespace {
 
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined_rank = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::size_t> places(std::size_t count) {
   std::vector<std::size_t> order(count);
@@ -55,12 +55,12 @@ double spearman(std::span<const double> one, std::span<const double> other) {
     first_square += (first[i] - mean) * (first[i] - mean);
     second_square += (second[i] - mean) * (second[i] - mean);
   }
-  if (first_square == 0 || second_square == 0) return undefined;
+  if (first_square == 0 || second_square == 0) return undefined_rank;
   return product / std::sqrt(first_square * second_square);
 }
 
 double top_overlap(std::span<const double> one, std::span<const double> other, std::size_t top) {
-  if (top == 0 || top > one.size()) return undefined;
+  if (top == 0 || top > one.size()) return undefined_rank;
   const std::vector<bool> first = is_among_top(one, top);
   const std::vector<bool> second = is_among_top(other, top);
   std::size_t shared = 0;

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view first_line = "bigbird shard 1\n";
+constexpr std::string_view shard_first_line = "bigbird shard 1\n";
 constexpr const char* run_again = "run this shard again";
 
 Json header_json(const ShardHeader& header) {
@@ -88,11 +88,11 @@ class Parts {
 
 Parts parts_of(const MappedFile& file) {
   const std::string_view begin(reinterpret_cast<const char*>(file.data()),
-                               std::min(file.size(), first_line.size()));
-  if (begin != first_line) {
+                               std::min(file.size(), shard_first_line.size()));
+  if (begin != shard_first_line) {
     throw_bad_input(file.path() + ": no shard", "give what runs with `shard` I/N wrote");
   }
-  return {file, first_line.size()};
+  return {file, shard_first_line.size()};
 }
 
 ShardHeader header_at(Parts& parts, const std::string& path) {
@@ -106,7 +106,7 @@ ShardHeader header_at(Parts& parts, const std::string& path) {
 }  // namespace
 
 ShardFileWriter::ShardFileWriter(const std::string& path, const ShardHeader& header) : file_(path) {
-  file_.write(first_line.data(), first_line.size());
+  file_.write(shard_first_line.data(), shard_first_line.size());
   put(header_json(header).dump());
 }
 
@@ -130,8 +130,8 @@ void ShardFileWriter::close(std::uint64_t records, const std::string& input_dige
 bool is_shard_file(const std::string& path) {
   if (!file_exists(path)) return false;
   const MappedFile file(path);
-  return file.size() >= first_line.size() &&
-         std::memcmp(file.data(), first_line.data(), first_line.size()) == 0;
+  return file.size() >= shard_first_line.size() &&
+         std::memcmp(file.data(), shard_first_line.data(), shard_first_line.size()) == 0;
 }
 
 ShardHeader read_shard_header(const std::string& path) {

@@ -5,7 +5,7 @@
 namespace bigbird::testing {
 namespace {
 
-[[maybe_unused]] const int set = setenv("BIGBIRD_DEVICE", "cpu", 0);
+[[maybe_unused]] const int device_of_tests = setenv("BIGBIRD_DEVICE", "cpu", 0);
 
 }  // namespace
 }  // namespace bigbird::testing

@@ -55,7 +55,7 @@ TEST(AttentionVerb, LastBlockListedTwiceAt1024KeepsTheRepeat) {
 TEST(AttentionVerb, TextAndPicture) {
   const TemporaryFolder folder;
   const std::string svg = (folder / "plan.svg").string();
-  const RunResult run = run_bigbird({"attention", "--length", "24", "--block-size", "2", "--random-blocks",
+  const RunResult run = run_bigbird({"attention", "--length", "192", "--block-size", "16", "--random-blocks",
                                      "1", "--heads", "1", "--lists", "--svg", svg});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_NE(run.out.find("\n0\t0\t0 1 2 3 4 5 6 7 8 9 10 11\n"), std::string::npos);

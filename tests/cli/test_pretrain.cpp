@@ -21,6 +21,7 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/training/run_folder.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
 
@@ -221,9 +222,7 @@ TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {
 
 // The program's own memory and the sanitizers' would hide the model's: a model of some 200 MB.
 TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
-#if defined(BIGBIRD_ADDRESS_SANITIZER) || defined(BIGBIRD_THREAD_SANITIZER)
-  GTEST_SKIP() << "sanitizers keep memory of their own";
-#endif
+  if (testing::under_sanitizer) GTEST_SKIP() << "sanitizers keep memory of their own";
   testing::write_tiny_shards(path("long"), folder_ / "tokenizer", {8, 60, 40, 1});
   for (const bool checkpointing : {false, true}) {
     const std::string run = checkpointing ? "recomputed" : "kept";

@@ -196,6 +196,9 @@ TEST_P(BackendOperations, ElementByElement) {
           const Values dx = side.unset(count);
           backend.activation_backward(x, other, dx, count, activation);
           keep(dx);
+          const Values made = side.unset(count);
+          backend.activation_forward(x, made, count, activation);
+          keep(made);
         }
         const Values y = side.unset(count);
         backend.tanh_forward(x, y, count);

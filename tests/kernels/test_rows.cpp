@@ -76,18 +76,20 @@ TEST_P(RowKernel, ActivationsEqualReference) {
        {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu, Activation::silu}) {
     SCOPED_TRACE(::testing::Message() << "activation " << static_cast<int>(form));
     const auto got = run([&](Backend& backend) {
-      Guarded dx(x.size()), y(x.size());
+      Guarded dx(x.size()), y(x.size()), again(x.size());
       backend.activation_backward(x.data(), dy.data(), dx.data(), count, form);
       // The activation itself, through a linear layer that only copies.
       const float one = 1.0f;
       backend.linear_activation_forward(x.data(), {&one, nullptr, 1, 1}, form, nullptr, y.data(), count);
-      return std::vector<Floats>{dx.take(), y.take()};
+      backend.activation_forward(x.data(), again.data(), count, form);
+      return std::vector<Floats>{dx.take(), y.take(), again.take()};
     });
     const auto input = matrix(x, 1, count), gradient = matrix(dy, 1, count);
     const auto form_of_reference = static_cast<reference::Activation>(form);
     EXPECT_LT(
         relative_error(got[0], reference::activation_backward(input, gradient, form_of_reference).values),
         form == Activation::gelu_tanh ? 3e-6 : 1e-6);
+    EXPECT_EQ(got[2], got[1]);
     const auto expected = reference::activation_forward(input, form_of_reference);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double tolerance = 3e-7 * (1.0 + std::abs(expected.values[i]));

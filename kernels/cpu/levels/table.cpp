@@ -4,6 +4,11 @@
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 void gemm(const Product& product, float* scratch);
 Index gemm_scratch(Index n);
+void gemm_pack(const Product& product, Index first, Index depth, float* packed);
+void gemm_rows(const Product& product, const float* packed_b, Index packed_columns, Index column,
+               float* scratch);
+Index gemm_rows_scratch();
+Index gemm_panel();
 void attention_forward_block(const AttentionHead& head, Index query_block, float* out, Index out_stride,
                              float* log_sum_exp, float* scratch);
 Index attention_forward_scratch(Index block_size, Index head_size);
@@ -40,6 +45,10 @@ extern const Level level;
 const Level level = {BIGBIRD_LEVEL_NAME,
                      gemm,
                      gemm_scratch,
+                     gemm_panel,
+                     gemm_pack,
+                     gemm_rows,
+                     gemm_rows_scratch,
                      attention_forward_block,
                      attention_forward_scratch,
                      attention_backward_head,

@@ -35,7 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view first_line = "bigbird lease 1\n";
-constexpr std::size_t most_bytes = 4096;
+constexpr std::size_t most_lease_bytes = 4096;
 
 struct Holder {
   ProcessIdentity process;
@@ -116,7 +116,7 @@ Look look_at(const std::string& path) {
     look.touched_s = status.st_mtim.tv_sec;
     look.touched_ns = status.st_mtim.tv_nsec;
   }
-  std::array<char, most_bytes> bytes{};
+  std::array<char, most_lease_bytes> bytes{};
   const ssize_t size = read(file, bytes.data(), bytes.size());
   if (size > 0) look.text.assign(bytes.data(), static_cast<std::size_t>(size));
   close(file);

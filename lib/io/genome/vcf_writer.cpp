@@ -17,8 +17,8 @@
 namespace bigbird {
 namespace {
 
-constexpr std::size_t buffer_size = 1 << 18;
-constexpr int bgzf_level = 6;
+constexpr std::size_t vcf_buffer_size = 1 << 18;
+constexpr int vcf_bgzf_level = 6;
 constexpr const char* version_line = "##fileformat=VCFv4.2";
 constexpr std::int32_t missing_integer = std::numeric_limits<std::int32_t>::min();
 
@@ -133,7 +133,7 @@ void VcfWriter::State::begin_bcf(const std::vector<std::string>& lines) {
 
 void VcfWriter::State::put(std::string_view text) {
   buffer += text;
-  if (buffer.size() >= buffer_size) flush();
+  if (buffer.size() >= vcf_buffer_size) flush();
 }
 
 void VcfWriter::State::flush() {
@@ -275,7 +275,7 @@ VcfWriter::VcfWriter(const std::string& path, VcfType type, const VcfReader& rea
   if (type == VcfType::text) {
     state.plain = std::make_unique<AtomicFile>(path);
   } else {
-    state.packed = std::make_unique<ParallelBgzfWriter>(path, bgzf_level);
+    state.packed = std::make_unique<ParallelBgzfWriter>(path, vcf_bgzf_level);
   }
   if (type == VcfType::bcf) {
     state.begin_bcf(header);

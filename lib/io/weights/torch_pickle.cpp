@@ -15,7 +15,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::size_t most_bytes = 64u << 20;
+constexpr std::size_t most_pickle_bytes = 64u << 20;
 constexpr std::size_t most_values = 1'000'000;
 constexpr std::size_t most_stack = 100'000;
 constexpr std::size_t most_marks = 1'000;
@@ -494,7 +494,7 @@ class Machine {
 }  // namespace
 
 std::vector<PickledTensor> read_torch_pickle(std::span<const std::byte> pickle, const std::string& where) {
-  if (pickle.size() > most_bytes) {
+  if (pickle.size() > most_pickle_bytes) {
     throw_bad_input(fmt::format("{}: a pickle of {} bytes; at most 64 MB are read", where, pickle.size()),
                     "weights belong into the archive's data/ entries, as torch.save puts them");
   }

@@ -47,7 +47,7 @@ constexpr std::array<std::pair<ProblemType, const char*>, 3> problem_names{
      {ProblemType::multi_label, "multi_label_classification"},
      {ProblemType::regression, "regression"}}};
 
-[[noreturn]] void reject(std::string message) {
+[[noreturn]] void reject_json(std::string message) {
   throw_bad_input(std::move(message),
                   "correct the value, or take a folder as bigbird or Hugging Face wrote it");
 }
@@ -68,21 +68,21 @@ class Fields {
     }
     const bool whole = std::is_integral_v<Number>;
     if (whole ? !found->is_number_integer() : !found->is_number()) {
-      reject(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
-                         found->dump()));
+      reject_json(fmt::format("{}: field {} is not a{} number: {}", where_, field, whole ? " whole" : "",
+                              found->dump()));
     }
     value = found->get<Number>();
   }
   void boolean(const char* field, bool& value) const {
     const auto found = object_.find(field);
     if (found == object_.end() || found->is_null()) return;
-    if (!found->is_boolean()) reject(fmt::format("{}: field {} is not true or false", where_, field));
+    if (!found->is_boolean()) reject_json(fmt::format("{}: field {} is not true or false", where_, field));
     value = found->get<bool>();
   }
   std::string text(const char* field, const std::string& otherwise) const {
     const auto found = object_.find(field);
     if (found == object_.end() || found->is_null()) return otherwise;
-    if (!found->is_string()) reject(fmt::format("{}: field {} is not a text", where_, field));
+    if (!found->is_string()) reject_json(fmt::format("{}: field {} is not a text", where_, field));
     return found->get<std::string>();
   }
 
@@ -111,8 +111,8 @@ void read_labels(const Json& json, const std::string& file, ModelConfig& config)
   for (std::int64_t label = 0; label < config.num_labels; ++label) {
     const auto entry = found->find(std::to_string(label));
     if (entry == found->end() || !entry->is_string()) {
-      reject(fmt::format("{}: field id2label has {} entries but no name for label {}", file,
-                         config.num_labels, label));
+      reject_json(fmt::format("{}: field id2label has {} entries but no name for label {}", file,
+                              config.num_labels, label));
     }
     config.label_names.push_back(entry->get<std::string>());
     own_names = own_names || config.label_names.back() != fmt::format("LABEL_{}", label);
@@ -123,15 +123,15 @@ void read_labels(const Json& json, const std::string& file, ModelConfig& config)
 // [{"name": "start", "loss": "softmax"}, ...]
 std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file) {
   const auto found = own.find("token_scores");
-  if (found == own.end() || !found->is_array()) reject(file + ": bigbird: token_scores are missing");
+  if (found == own.end() || !found->is_array()) reject_json(file + ": bigbird: token_scores are missing");
   std::vector<TokenScore> scores;
   for (const Json& entry : *found) {
     const std::string where = fmt::format("{}: bigbird: token_scores[{}]", file, scores.size());
-    if (!entry.is_object()) reject(where + " is not an object");
+    if (!entry.is_object()) reject_json(where + " is not an object");
     const Fields fields(entry, where);
     const std::string loss = fields.text("loss", "");
     const auto softmax = find_value(score_losses, loss);
-    if (!softmax) reject(fmt::format("{}: loss \"{}\" is neither softmax nor sigmoid", where, loss));
+    if (!softmax) reject_json(fmt::format("{}: loss \"{}\" is neither softmax nor sigmoid", where, loss));
     scores.push_back({fields.text("name", ""), *softmax});
     if (scores.size() > most_token_scores) break;  // validate() refuses them
   }
@@ -140,7 +140,7 @@ std::vector<TokenScore> token_scores_of(const Json& own, const std::string& file
 
 void read_decoder(const Json& own, const std::string& file, ModelConfig& config) {
   const auto found = own.find("decoder");
-  if (found == own.end() || !found->is_object()) reject(file + ": bigbird: decoder is missing");
+  if (found == own.end() || !found->is_object()) reject_json(file + ": bigbird: decoder is missing");
   const Fields fields(*found, file + ": decoder");
   DecoderConfig& decoder = config.decoder;
   fields.boolean("coupled", decoder.coupled);
@@ -194,9 +194,9 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    reject(fmt::format("{}: not valid JSON ({})", file, error.what()));
+    reject_json(fmt::format("{}: not valid JSON ({})", file, error.what()));
   }
-  if (!json.is_object()) reject(file + ": not a JSON object");
+  if (!json.is_object()) reject_json(file + ": not a JSON object");
   const Fields fields(json, file);
   ModelConfig config;
   fields.number("vocab_size", config.vocab_size, true);
@@ -244,10 +244,10 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   }
   const auto own = json.find("bigbird");
   if (config.has_decoder() && (own == json.end() || !own->is_object()))
-    reject(file + ": field bigbird, with decoder, is missing");
+    reject_json(file + ": field bigbird, with decoder, is missing");
   if (config.head == HeadType::structured_answers) {
     if (own == json.end() || !own->is_object())
-      reject(file + ": field bigbird, with token_scores, is missing");
+      reject_json(file + ": field bigbird, with token_scores, is missing");
     config.token_scores = token_scores_of(*own, file);
   }
   if (own != json.end() && own->is_object()) {
@@ -261,7 +261,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     ours.boolean("final_norm", config.final_norm);
     if (config.norm_type == NormType::postnorm && own->contains("final_norm") &&
         (*own)["final_norm"] == true) {
-      reject(file + ": bigbird: final_norm is true, but norm_type is postnorm");
+      reject_json(file + ": bigbird: final_norm is true, but norm_type is postnorm");
     }
     if (const std::string norm = ours.text("embedding_norm", ""); !norm.empty()) {
       config.embedding_norm = parse_in_file(parse_embedding_norm, norm, file);

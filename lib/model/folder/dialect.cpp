@@ -47,7 +47,7 @@ constexpr std::array<Spelling, 8> fronts{{{"roberta.", "bert."},
                                           {"lm_head.layer_norm.", "cls.predictions.transform.LayerNorm."},
                                           {"lm_head.decoder.", "cls.predictions.decoder."},
                                           {"lm_head.bias", "cls.predictions.bias"}}};
-constexpr std::array<Spelling, 2> ends{
+constexpr std::array<Spelling, 2> name_ends{
     {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}}};
 constexpr std::array<Spelling, 3> gena_norms{{{".pre_attention_ln.", ".attention.output.LayerNorm."},
                                               {".post_attention_ln.", ".output.LayerNorm."},
@@ -136,7 +136,7 @@ std::string layout_name(const std::string& stored_name, Dialect dialect) {
     name.replace(0, front.theirs.size(), front.ours);
     break;
   }
-  for (const Spelling& end : ends) {
+  for (const Spelling& end : name_ends) {
     if (has_suffix(name, end.theirs))
       name.replace(name.size() - end.theirs.size(), end.theirs.size(), end.ours);
   }

@@ -26,7 +26,7 @@ constexpr const char* file_name = "self_test.json";
 // Files that may change while the model stays the same: its description, and what is fitted to its scores.
 constexpr std::array<const char*, 2> changing_files = {"README.md", "calibration.json"};
 constexpr std::int64_t shortest_sparse = 576;  // the published code takes full attention up to 512 tokens
-constexpr std::int64_t places = 8;             // positions, and channels
+constexpr std::int64_t test_places = 8;        // positions, and channels
 constexpr std::int64_t most_tokens = 1 << 20;
 
 std::int64_t input_length(const ModelConfig& config) {
@@ -39,8 +39,8 @@ std::int64_t input_length(const ModelConfig& config) {
 // `places` numbers spread over 0..size-1, both ends included.
 std::vector<std::int64_t> spread(std::int64_t size) {
   std::vector<std::int64_t> numbers;
-  for (std::int64_t i = 0; i < std::min(places, size); ++i) {
-    numbers.push_back(size <= places ? i : i * (size - 1) / (places - 1));
+  for (std::int64_t i = 0; i < std::min(test_places, size); ++i) {
+    numbers.push_back(size <= test_places ? i : i * (size - 1) / (test_places - 1));
   }
   return numbers;
 }

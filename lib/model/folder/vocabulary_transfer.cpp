@@ -20,7 +20,7 @@ namespace bigbird {
 namespace {
 
 constexpr std::string_view blank_of_sentencepiece = "\xE2\x96\x81";  // U+2581
-constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
+constexpr const char* word_vectors = "bert.embeddings.word_embeddings.weight";
 constexpr const char* output_bias = "cls.predictions.bias";
 constexpr const char* positions_table = "bert.embeddings.position_embeddings.weight";
 
@@ -172,7 +172,7 @@ std::vector<float> transferred_parameters(const LoadedModel& source, const Model
   std::vector<float> parameters = initial_parameters(to, config, seed);
   for (const TensorSpec& spec : to.tensors()) {
     const TensorSpec* stored = from.find(spec.name);
-    const bool by_piece = spec.name == word_table || spec.name == output_bias;
+    const bool by_piece = spec.name == word_vectors || spec.name == output_bias;
     const bool repeated = spec.name == positions_table;
     const auto fits = [&] {
       if (stored == nullptr || stored->shape.size() != spec.shape.size()) return false;

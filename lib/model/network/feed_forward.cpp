@@ -24,12 +24,14 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
-  const kernels::Values dinner = work.wide;
+  // What the activation made is made again, in the place that its gradient takes afterwards.
+  const kernels::Values inner = work.wide, dinner = work.wide;
 
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
                         gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.linear_backward_weight(branch, kept.inner, tensors.output, gradients.output, rows);
+  backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
+  backend.linear_backward_weight(branch, inner, tensors.output, gradients.output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
                                            rows);
 

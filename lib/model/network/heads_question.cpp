@@ -27,7 +27,7 @@ std::vector<float> penalties(const PassContext& pass) {
 
 // One side of the answer: its logits and their gradients and, from `at` on, the labels and losses of its B
 // positions.
-struct Side {
+struct SpanSide {
   const float* logits;      // [T]
   kernels::Values dlogits;  // [T]
   const float* scale;       // of the loss, on the device
@@ -35,14 +35,15 @@ struct Side {
   std::size_t at;
 };
 
-std::array<Side, 2> sides(const PassContext& pass, const QuestionActivations& kept, const Scalars& scalars) {
+std::array<SpanSide, 2> sides(const PassContext& pass, const QuestionActivations& kept,
+                              const Scalars& scalars) {
   const Batch& batch = pass.batch;
-  return {Side{kept.start, kept.dstart, scalars.start_scale, batch.start_positions, 0},
-          Side{kept.end, kept.dend, scalars.end_scale, batch.end_positions, batch.lengths.size()}};
+  return {SpanSide{kept.start, kept.dstart, scalars.start_scale, batch.start_positions, 0},
+          SpanSide{kept.end, kept.dend, scalars.end_scale, batch.end_positions, batch.lengths.size()}};
 }
 
 // Cross entropy over the competing tokens of every sequence, and its gradient when it is wanted.
-void cross_entropies(const PassContext& pass, const QuestionActivations& kept, const Side& side,
+void cross_entropies(const PassContext& pass, const QuestionActivations& kept, const SpanSide& side,
                      bool gradient) {
   const Batch& batch = pass.batch;
   for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
@@ -66,7 +67,7 @@ void losses_of_sides(const PassContext& pass, const Activations& kept, bool grad
   if (!has_answers(pass.batch)) return;
   const QuestionActivations& head = kept.question;
   std::size_t score = 0;
-  for (const Side& side : sides(pass, head, kept.scalars)) {
+  for (const SpanSide& side : sides(pass, head, kept.scalars)) {
     if (pass.batch.token_targets.empty()) {
       cross_entropies(pass, head, side, gradient);
     } else {

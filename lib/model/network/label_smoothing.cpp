@@ -15,17 +15,17 @@ SmoothingForm parse_smoothing_form(const std::string& name) {
   return parse_name(smoothing_names, name, "form of label smoothing");
 }
 
-double LabelSmoothing::other_share(std::int64_t columns) const {
-  const auto count = static_cast<double>(columns);
+double LabelSmoothing::other_share(std::int64_t classes) const {
+  const auto count = static_cast<double>(classes);
   if (form == SmoothingForm::huggingface) return epsilon / count;
-  return columns > 1 ? epsilon / (count - 1.0) : 0.0;
+  return classes > 1 ? epsilon / (count - 1.0) : 0.0;
 }
 
-double LabelSmoothing::entropy(std::int64_t columns) const {
+double LabelSmoothing::entropy(std::int64_t classes) const {
   if (form == SmoothingForm::huggingface || epsilon == 0.0) return 0.0;
   constexpr double small = 1e-20;  // theirs
-  const double own = own_share(columns);
-  return -(own * std::log(own) + epsilon * std::log(other_share(columns) + small));
+  const double own = own_share(classes);
+  return -(own * std::log(own) + epsilon * std::log(other_share(classes) + small));
 }
 
 }  // namespace bigbird

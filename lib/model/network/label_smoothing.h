@@ -28,13 +28,13 @@ struct LabelSmoothing {
   double epsilon = 0.0;  // 0: none. Below 1
   SmoothingForm form = SmoothingForm::huggingface;
 
-  // Of the distribution over `columns`: at the label, and at each other column. Together they are 1.
-  double own_share(std::int64_t columns) const {
-    return 1.0 - static_cast<double>(columns - 1) * other_share(columns);
+  // Of the distribution over `classes`: at the label, and at each other class. Together they are 1.
+  double own_share(std::int64_t classes) const {
+    return 1.0 - static_cast<double>(classes - 1) * other_share(classes);
   }
-  double other_share(std::int64_t columns) const;
+  double other_share(std::int64_t classes) const;
   // What is taken off the loss of every label.
-  double entropy(std::int64_t columns) const;
+  double entropy(std::int64_t classes) const;
 };
 
 }  // namespace bigbird

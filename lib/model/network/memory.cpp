@@ -25,6 +25,7 @@ struct Planner {
   Arena& arena;
   const ModelConfig& config;
   std::int64_t tokens, width, inner, heads;
+  BackwardWorkspace workspace = {};  // in training
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
 
@@ -43,7 +44,8 @@ struct Planner {
     layer.attention.norm = arena.values(what, tokens * width);
     layer.attention.norm_state = norm_state(what, tokens);
     layer.feed_forward.pre = arena.values(what, tokens * inner);
-    layer.feed_forward.inner = arena.values(what, tokens * inner);
+    // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by then.
+    layer.feed_forward.inner = workspace.wide;
     const kernels::Values other = arena.values(what, tokens * width);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
     layer.feed_forward.norm_state = norm_state(what, tokens);
@@ -135,11 +137,11 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
 }
 
-BackwardWorkspace plan_workspace(Planner& plan) {
+void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
-  return {plan.arena.values(what, plan.tokens * plan.width),
-          plan.arena.values(what, plan.tokens * plan.width),
-          plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width))};
+  plan.workspace = {plan.arena.values(what, plan.tokens * plan.width),
+                    plan.arena.values(what, plan.tokens * plan.width),
+                    plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width))};
 }
 
 CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,
@@ -169,6 +171,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
                config.num_attention_heads};
   ModelOptions own = options;
   own.embedding_offsets = false;
+  if (options.training) plan_workspace(plan);
   plan_embeddings(plan, to.embeddings, own);
   const auto layer = [&](const std::string& what, bool kept) {
     DecoderLayerActivations made;
@@ -188,7 +191,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   const std::int64_t count = to.logit_rows * config.vocab_size;
   if (options.training) {
     to.logits = arena.values(logits, count);
-    to.workspace = plan_workspace(plan);
+    to.workspace = plan.workspace;
     to.key_value_gradient = arena.values("backward workspace", 2 * limits.tokens * plan.width);
   } else {
     to.logits = arena.floats(logits, count);
@@ -356,6 +359,8 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
     to.scalars.mark_scale = scales + 5;
     to.scalars.target_scale = scales + 6;
   }
+  if (options.training) plan_workspace(plan);
+  to.workspace = plan.workspace;
   plan_embeddings(plan, to.embeddings, options);
   if (config.position_type == PositionType::rotary) {
     to.rotations = {to.embeddings.positions,
@@ -364,7 +369,6 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   plan_encoder(plan, to, options);
   plan_final_norm(plan, options, to);
   plan_heads(plan, to, limits, options, backend);
-  if (options.training) to.workspace = plan_workspace(plan);
   return to;
 }
 

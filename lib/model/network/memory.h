@@ -60,7 +60,7 @@ struct AttentionActivations {
 // The same order: input -> inner -> sum -> norm, or input -> norm -> inner -> sum.
 struct FeedForwardActivations {
   kernels::Values pre;    // [T, F] before gelu; null in inference
-  kernels::Values inner;  // [T, F]
+  kernels::Values inner;  // [T, F] of the forward pass alone; in training a part of the backward workspace
   kernels::Values sum;    // [T, C]
   kernels::Values norm;   // [T, C]
   NormState norm_state;

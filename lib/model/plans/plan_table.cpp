@@ -19,14 +19,14 @@ constexpr const char* format_hint = "bigbird attention writes a plan as JSON in 
 constexpr const char* layout_hint =
     "a DeepSpeed layout is a matrix of 0 and 1, blocks x blocks for every head";
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void reject_table(const std::string& message) {
   throw_bad_input(message, format_hint);
 }
 
 const Json& array_field(const Json& object, const char* field, const std::string& where) {
   const auto found = object.is_object() ? object.find(field) : object.end();
   if (!object.is_object() || found == object.end() || !found->is_array()) {
-    reject(fmt::format("{}: no list named {}", where, field));
+    reject_table(fmt::format("{}: no list named {}", where, field));
   }
   return *found;
 }
@@ -37,15 +37,15 @@ PlanTable::Heads read_heads(const Json& layer, const std::string& where) {
     PlanTable::Rows rows;
     for (const Json& row : array_field(head, "rows", fmt::format("{}: head {}", where, heads.size()))) {
       if (!row.is_array()) {
-        reject(fmt::format("{}: head {} row {} is not a list", where, heads.size(), rows.size()));
+        reject_table(fmt::format("{}: head {} row {} is not a list", where, heads.size(), rows.size()));
       }
       std::vector<std::int32_t> blocks;
       for (const Json& block : row) {
         // The bound is checked with the table's size; here only that it fits the type.
         if (!block.is_number_integer() || block.get<std::int64_t>() < 0 ||
             block.get<std::int64_t>() > 0x7fffffff) {
-          reject(fmt::format("{}: head {} row {} holds {}, not a block number", where, heads.size(),
-                             rows.size(), block.dump()));
+          reject_table(fmt::format("{}: head {} row {} holds {}, not a block number", where, heads.size(),
+                                   rows.size(), block.dump()));
         }
         blocks.push_back(block.get<std::int32_t>());
       }
@@ -60,29 +60,30 @@ PlanTable::Heads read_heads(const Json& layer, const std::string& where) {
 
 PlanTable::PlanTable(std::int64_t block_size, std::vector<Heads> layers, const std::string& where)
     : block_size_(block_size), layers_(std::move(layers)), where_(where) {
-  if (block_size < 1 || block_size > 4096) reject(fmt::format("{}: block_size = {}", where, block_size));
+  if (block_size < 1 || block_size > 4096)
+    reject_table(fmt::format("{}: block_size = {}", where, block_size));
   if (layers_.empty() || layers_[0].empty() || layers_[0][0].empty()) {
-    reject(where + ": a plan without layers, heads or rows");
+    reject_table(where + ": a plan without layers, heads or rows");
   }
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     if (layers_[layer].size() != layers_[0].size()) {
-      reject(fmt::format("{}: layer {} has {} heads, layer 0 has {}", where, layer, layers_[layer].size(),
-                         layers_[0].size()));
+      reject_table(fmt::format("{}: layer {} has {} heads, layer 0 has {}", where, layer,
+                               layers_[layer].size(), layers_[0].size()));
     }
     for (std::size_t head = 0; head < layers_[layer].size(); ++head) {
       const Rows& rows = layers_[layer][head];
       if (static_cast<std::int64_t>(rows.size()) != blocks()) {
-        reject(fmt::format("{}: layer {} head {} has {} rows, not {}", where, layer, head, rows.size(),
-                           blocks()));
+        reject_table(fmt::format("{}: layer {} head {} has {} rows, not {}", where, layer, head, rows.size(),
+                                 blocks()));
       }
       for (std::size_t row = 0; row < rows.size(); ++row) {
         if (rows[row].empty()) {
-          reject(fmt::format("{}: layer {} head {} row {} sees no block", where, layer, head, row));
+          reject_table(fmt::format("{}: layer {} head {} row {} sees no block", where, layer, head, row));
         }
         for (const std::int32_t block : rows[row]) {
           if (block < 0 || block >= blocks()) {
-            reject(fmt::format("{}: layer {} head {} row {} names block {}, outside 0..{}", where, layer,
-                               head, row, block, blocks() - 1));
+            reject_table(fmt::format("{}: layer {} head {} row {} names block {}, outside 0..{}", where,
+                                     layer, head, row, block, blocks() - 1));
           }
         }
       }
@@ -95,11 +96,12 @@ PlanTable PlanTable::read(const std::string& file) {
   try {
     json = Json::parse(read_file(file));
   } catch (const Json::exception& error) {
-    reject(fmt::format("{}: not valid JSON ({})", file, error.what()));
+    reject_table(fmt::format("{}: not valid JSON ({})", file, error.what()));
   }
-  if (!json.is_object()) reject(file + ": not a JSON object");
+  if (!json.is_object()) reject_table(file + ": not a JSON object");
   const auto size = json.find("block_size");
-  if (size == json.end() || !size->is_number_integer()) reject(file + ": no whole number named block_size");
+  if (size == json.end() || !size->is_number_integer())
+    reject_table(file + ": no whole number named block_size");
   std::vector<Heads> layers;
   if (json.contains("layers")) {
     for (const Json& layer : array_field(json, "layers", file)) {

@@ -14,7 +14,7 @@ namespace bigbird {
 namespace {
 
 // The first name of each is the one that is written.
-constexpr std::array<std::pair<AttributionMethod, const char*>, 4> method_names{
+constexpr std::array<std::pair<AttributionMethod, const char*>, 4> attribution_names{
     {{AttributionMethod::gradient_x_input, "gradient-x-input"},
      {AttributionMethod::gradient_x_input, "gxi"},
      {AttributionMethod::integrated_gradients, "integrated-gradients"},
@@ -47,11 +47,11 @@ std::uint32_t piece_of_n(const Tokenizer& tokenizer) {
 }  // namespace
 
 AttributionMethod parse_attribution_method(const std::string& word) {
-  return parse_name(method_names, word, "choice of `method`");
+  return parse_name(attribution_names, word, "choice of `method`");
 }
 
 std::string name_of(AttributionMethod method) {
-  return find_name(method_names, method);
+  return find_name(attribution_names, method);
 }
 
 AttributionBaseline parse_attribution_baseline(const std::string& word) {

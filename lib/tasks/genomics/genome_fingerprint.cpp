@@ -15,7 +15,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t stretches = 512;
+constexpr std::int64_t fingerprint_stretches = 512;
 constexpr std::int64_t stretch_length = 64;
 
 // A stretch that is damaged is no error here: it may never be asked for.
@@ -41,9 +41,10 @@ std::string genome_fingerprint(const std::string& path) {
   }
   std::size_t contig = 0;
   std::int64_t before = 0;  // bases of the contigs before this one
-  for (std::int64_t i = 0; i < stretches; ++i) {
+  for (std::int64_t i = 0; i < fingerprint_stretches; ++i) {
     // Of quotient and remainder, so that the product stays in range.
-    const std::int64_t at = total / stretches * i + total % stretches * i / stretches;
+    const std::int64_t at =
+        total / fingerprint_stretches * i + total % fingerprint_stretches * i / fingerprint_stretches;
     while (at >= before + genome.contigs()[contig].length) before += genome.contigs()[contig++].length;
     const std::int64_t begin = at - before;
     const std::int64_t end = std::min(begin + stretch_length, genome.contigs()[contig].length);

@@ -35,7 +35,7 @@ constexpr std::array<std::pair<IsmValue, const char*>, 2> value_names{
     {{IsmValue::difference, "diff"}, {IsmValue::log_fold_change, "lfc"}}};
 
 constexpr std::size_t sequences_at_once = 256;  // tokenized together, by all threads
-constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
+constexpr float unknown_base = std::numeric_limits<float>::quiet_NaN();
 
 // What all regions share.
 struct IsmContext {
@@ -77,7 +77,7 @@ class Mutagenesis {
     result_.strands = scorer_.strands_read();
     result_.window_length = window_.length;
     result_.bases = fasta_.fetch(region_.contig, region_.begin, region_.end);
-    result_.values.assign(result_.selected.size() * result_.bases.size() * 4, unknown);
+    result_.values.assign(result_.selected.size() * result_.bases.size() * 4, unknown_base);
     reference_.resize(result_.selected.size() * scorer_.strands());
     alternative_.resize(scorer_.strands());
     place();

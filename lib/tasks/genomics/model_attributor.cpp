@@ -9,7 +9,7 @@
 namespace bigbird {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_attribution = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
 
 std::vector<float> scaled_words(const SequenceRunner& runner) {
@@ -139,7 +139,7 @@ BaseAttributions ModelAttributor::spread(const Walk& walk) const {
   BaseAttributions result;
   result.cut = walk.cut;
   for (std::size_t output = 0; output < logits_.size(); ++output) {
-    std::vector<double>& values = result.values.emplace_back(walk.sequence.size(), none);
+    std::vector<double>& values = result.values.emplace_back(walk.sequence.size(), no_attribution);
     double total = 0;
     for (std::size_t i = 0; i < walk.tokens.size(); ++i) {
       const double sum = walk.sums[output][i];

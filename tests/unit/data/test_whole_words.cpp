@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/data/mlm_masking.h"
 #include "lib/data/word_starts.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/tiny_text_data.h"
 #include "tests/support/tiny_training_data.h"
 
@@ -97,7 +98,7 @@ TEST_F(WholeWords, NeedAVocabularyThatMarksThem) {
 TEST_F(WholeWords, FifteenPercentOfAMillionWordsAndNoneInPart) {
   const MlmMasker words = masker(3000);
   std::int64_t all = 0, hidden = 0;
-  for (std::uint64_t index = 0; all < 1'000'000; ++index) {
+  for (std::uint64_t index = 0; all < (testing::under_sanitizer ? 50'000 : 1'000'000); ++index) {
     const Sample sample = random_sample(index, 300, 600);
     Ids ids = sample.ids;
     const MaskedTokens masked = mask(words, ids, index);
@@ -133,6 +134,7 @@ TEST_F(WholeWords, EveryWordIsAsLikelyWhateverItsLength) {
 }
 
 TEST_F(WholeWords, EightyTenTenPieceByPiece) {
+  if (testing::under_sanitizer) GTEST_SKIP() << "shares of a million draws; other tests draw too";
   const MlmMasker words = masker(3000);
   double all = 0, masks = 0, same = 0;
   std::vector<double> random(testing::tiny_text_pieces);

@@ -17,7 +17,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<const char*, 4> ends = {".tsv", ".json", ".list", ".pair"};
+constexpr std::array<const char*, 4> chunk_ends = {".tsv", ".json", ".list", ".pair"};
 
 class ChunkedOutputsTest : public ::testing::Test {
  protected:
@@ -104,13 +104,13 @@ TEST_F(ChunkedOutputsTest, ShardsOfAnyNumberMergeToTheWhole) {
     for (std::uint64_t index = count; index >= 1; --index) {
       const std::string name = std::to_string(index) + "of" + std::to_string(count);
       run(name, work({index, count}));
-      for (const char* end : ends) shards[end].push_back(path(name + end));
+      for (const char* end : chunk_ends) shards[end].push_back(path(name + end));
     }
     if (count == 1) {
       expect_refused("nothing that says which shard", [&] { merge_outputs(shards[".tsv"], path("never")); });
       continue;
     }
-    for (const std::string end : ends) {
+    for (const std::string end : chunk_ends) {
       EXPECT_EQ(merge_outputs(shards[end], path("merged" + end)), 7u);
       EXPECT_EQ(file("merged" + end), file("whole" + end)) << count;
     }
@@ -138,7 +138,7 @@ TEST_F(ChunkedOutputsTest, AResumedRunMakesWhatIsLeft) {
   run("broken", work({}, Restart::resume));
   EXPECT_EQ(made_, (std::vector<std::uint64_t>{2, 3}));
   EXPECT_EQ(resumed_, 4u);
-  for (const std::string end : ends) EXPECT_EQ(file("broken" + end), file("whole" + end));
+  for (const std::string end : chunk_ends) EXPECT_EQ(file("broken" + end), file("whole" + end));
   EXPECT_FALSE(std::filesystem::exists(path("broken.tsv.parts")));
 }
 

@@ -13,6 +13,7 @@
 #include "lib/model/folder/vocabulary_transfer.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/ngram_baselines.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/tiny_roberta.h"
 #include "tests/unit/training/training_fixture.h"
 
@@ -176,6 +177,7 @@ TEST_F(TextPretraining, EvaluationCountsBitsByTokenAndByByte) {
 }
 
 TEST_F(TextPretraining, PredictsBetterThanTheUnigramsDo) {
+  if (testing::under_sanitizer) GTEST_SKIP() << "600 updates; the other runs are watched";
   PretrainOptions run = text_options("run");
   run.valid = path("held_out");
   run.steps = 600;

@@ -10,17 +10,10 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/unicode.h"
 
 namespace bigbird {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  }
-  return lower;
-}
 
 std::vector<std::string_view> split_at(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -88,14 +81,14 @@ void mark_bins(std::span<const GenomeInterval> merged, const BinStretch& stretch
 }
 
 KeepRule::KeepRule(const std::string& text, const std::vector<Profile>& profiles) {
-  if (lower_case(text) == "all") return;
+  if (lower_ascii(text) == "all") return;
   std::set<std::string> groups;
   for (const Profile& profile : profiles) groups.insert(profile.group);
   for (const std::string_view term : split_at(text, ',')) {
     std::vector<Condition>& conditions = terms_.emplace_back();
     for (const std::string_view part : split_at(term, '+')) {
       const std::size_t colon = part.rfind(':');
-      const std::string group = lower_case(part.substr(0, colon));
+      const std::string group = lower_ascii(part.substr(0, colon));
       Condition condition{std::vector<std::uint8_t>(label_stride(profiles.size())), 1};
       bool malformed = group.empty();
       if (colon != std::string_view::npos) {
@@ -111,7 +104,7 @@ KeepRule::KeepRule(const std::string& text, const std::vector<Profile>& profiles
       }
       int members = 0;
       for (std::size_t k = 0; k < profiles.size(); ++k) {
-        if (group != "any" && lower_case(profiles[k].group) != group) continue;
+        if (group != "any" && lower_ascii(profiles[k].group) != group) continue;
         condition.mask[k / 8] |= static_cast<std::uint8_t>(1u << (k % 8));
         ++members;
       }

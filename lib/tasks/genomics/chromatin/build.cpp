@@ -39,9 +39,9 @@ struct NRun {
   std::int64_t begin = 0, end = 0;
 };
 
-class Builder {
+class ChromatinBuilder {
  public:
-  explicit Builder(const ChromatinBuildOptions& options)
+  explicit ChromatinBuilder(const ChromatinBuildOptions& options)
       : options_(options),
         least_(least_overlap(options.min_overlap, options.bin, options.at_least)),
         window_{"chromatin", options.left + options.bin + options.right, options.left, options.bin},
@@ -314,7 +314,7 @@ void check_options(const ChromatinBuildOptions& options) {
 
 ChromatinBuildSummary build_chromatin(const ChromatinBuildOptions& options) {
   check_options(options);
-  return Builder(options).build();
+  return ChromatinBuilder(options).build();
 }
 
 }  // namespace bigbird

@@ -14,7 +14,7 @@
 namespace bigbird {
 namespace {
 
-constexpr std::int64_t bases = 4;
+constexpr std::int64_t deepsea_bases = 4;
 constexpr std::size_t samples_per_block = 64;  // a cache line of each column
 
 // Letters by the four bits A G C T (the lowest first); 0 for what is neither one-hot nor N.
@@ -63,7 +63,7 @@ DeepseaMatrix::DeepseaMatrix(const std::string& path) : file_(path) {
   }
   if (sequences == nullptr || labels == nullptr) throw_shape(path, "lacks a variable of the bundle");
   const std::vector<std::int64_t>& shape = sequences->shape;
-  if (shape.size() != 3 || shape[1] != bases || shape[2] < 1 || shape[0] < 1) {
+  if (shape.size() != 3 || shape[1] != deepsea_bases || shape[2] < 1 || shape[0] < 1) {
     throw_shape(path, fmt::format("{} is {}", sequences->name, fmt::join(shape, " x ")));
   }
   if (labels->shape.size() != 2 || labels->shape[0] != shape[0] || labels->shape[1] < 1) {
@@ -82,11 +82,11 @@ std::int64_t DeepseaMatrix::samples_per_chunk() const {
 }
 
 std::int64_t DeepseaMatrix::bytes_per_sample() const {
-  return std::max(bases * positions_, profiles_) + positions_ + (profiles_ + 7) / 8;
+  return std::max(deepsea_bases * positions_, profiles_) + positions_ + (profiles_ + 7) / 8;
 }
 
 std::int64_t DeepseaMatrix::resident_bytes() const {
-  return by_slabs() ? 0 : samples_ * std::max(bases * positions_, profiles_);
+  return by_slabs() ? 0 : samples_ * std::max(deepsea_bases * positions_, profiles_);
 }
 
 void DeepseaMatrix::read_letters(std::int64_t begin, std::int64_t end, std::string& letters) {
@@ -98,7 +98,7 @@ void DeepseaMatrix::read_letters(std::int64_t begin, std::int64_t end, std::stri
   const std::int64_t bad = first_bad_sample(samples, [&](std::size_t first, std::size_t last) {
     std::array<std::uint8_t, samples_per_block> wrong{};
     for (std::size_t k = 0; k < positions; ++k) {
-      const std::uint8_t* a = raw_.data() + k * bases * samples;
+      const std::uint8_t* a = raw_.data() + k * deepsea_bases * samples;
       for (std::size_t i = first; i < last; ++i) {
         const unsigned one = a[i], two = a[samples + i], three = a[2 * samples + i],
                        four = a[3 * samples + i];

@@ -18,7 +18,7 @@
 namespace bigbird {
 namespace {
 
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined_score = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t block_bytes = std::size_t{64} << 20;
 constexpr std::size_t rows_per_task = 4096;
 
@@ -58,7 +58,7 @@ void draw_curves(std::span<const double> positives, std::span<const double> nega
 }
 
 double median(std::vector<double> values) {
-  if (values.empty()) return undefined;
+  if (values.empty()) return undefined_score;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
@@ -66,7 +66,7 @@ double median(std::vector<double> values) {
 }
 
 double mean(const std::vector<double>& values) {
-  if (values.empty()) return undefined;
+  if (values.empty()) return undefined_score;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -88,8 +88,8 @@ GroupScores score_group(const std::string& group, const std::vector<Profile>& pr
   result.scored = auroc.size();
   result.median_auroc = median(auroc);
   result.mean_auroc = mean(auroc);
-  result.min_auroc = auroc.empty() ? undefined : *std::min_element(auroc.begin(), auroc.end());
-  result.max_auroc = auroc.empty() ? undefined : *std::max_element(auroc.begin(), auroc.end());
+  result.min_auroc = auroc.empty() ? undefined_score : *std::min_element(auroc.begin(), auroc.end());
+  result.max_auroc = auroc.empty() ? undefined_score : *std::max_element(auroc.begin(), auroc.end());
   result.median_auprc = median(auprc);
   result.mean_auprc = mean(auprc);
   result.median_share = median(share);

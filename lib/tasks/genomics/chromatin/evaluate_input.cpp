@@ -19,7 +19,7 @@
 namespace bigbird {
 namespace {
 
-constexpr const char* rebuild_hint =
+constexpr const char* parts_hint =
     "labels.npy, bins.bed.gz and profiles.tsv of one `bigbird chromatin build` belong together";
 
 bool is_hdf5(const std::string& path) {
@@ -172,7 +172,7 @@ void ChromatinLabels::read_bins(const std::string& bed, std::optional<Split> spl
     if (line.empty() || line.front() == '#') continue;
     split_tabs(line, fields);
     if (fields.size() < 4)
-      throw_bad_input(fmt::format("{}: no split in column 4", lines.where()), rebuild_hint);
+      throw_bad_input(fmt::format("{}: no split in column 4", lines.where()), parts_hint);
     if (!split || parse_split_side(fields[3], lines.where()) == *split) {
       const auto [found, fresh] =
           ids.emplace(std::string(fields[0]), static_cast<std::uint32_t>(contigs_.size()));
@@ -184,7 +184,7 @@ void ChromatinLabels::read_bins(const std::string& bed, std::optional<Split> spl
   }
   if (row != matrix_.rows()) {
     throw_bad_input(fmt::format("{}: {} bins, but labels.npy has {} rows", bed, row, matrix_.rows()),
-                    rebuild_hint);
+                    parts_hint);
   }
 }
 

@@ -17,17 +17,17 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<StrandSampling, const char*>, 3> strand_names{
+constexpr std::array<std::pair<StrandSampling, const char*>, 3> sampling_names{
     {{StrandSampling::both, "both"}, {StrandSampling::coin, "coin"}, {StrandSampling::forward, "forward"}}};
 
 }  // namespace
 
 std::string name_of(StrandSampling strands) {
-  return find_name(strand_names, strands);
+  return find_name(sampling_names, strands);
 }
 
 StrandSampling parse_strand_sampling(const std::string& name) {
-  return parse_name(strand_names, name, "choice of `strand`");
+  return parse_name(sampling_names, name, "choice of `strand`");
 }
 
 Fasta ChromatinWindows::take_fasta() const {

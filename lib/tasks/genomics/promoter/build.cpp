@@ -40,9 +40,9 @@ bool asks_for(const PromoterBuildOptions& options, NegativeKind kind) {
   return std::find(options.negatives.begin(), options.negatives.end(), kind) != options.negatives.end();
 }
 
-class Builder {
+class PromoterBuilder {
  public:
-  explicit Builder(const PromoterBuildOptions& options)
+  explicit PromoterBuilder(const PromoterBuildOptions& options)
       : options_(options), fasta_(options.fasta), names_(fasta_.contigs()) {
     for (int i = 0; i < kernels::thread_count(); ++i) handles_.push_back(fasta_.clone());
   }
@@ -340,7 +340,7 @@ void check_options(const PromoterBuildOptions& options) {
 
 PromoterBuildSummary build_promoters(const PromoterBuildOptions& options) {
   check_options(options);
-  return Builder(options).build();
+  return PromoterBuilder(options).build();
 }
 
 }  // namespace bigbird

@@ -16,6 +16,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta_stream.h"
@@ -60,11 +61,6 @@ void split_commas(std::string_view line, const std::string& where, std::vector<s
   }
 }
 
-std::string lower(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
 class TableWindows : public WindowReader {
  public:
   explicit TableWindows(const std::string& path) : lines_(path) {
@@ -83,7 +79,7 @@ class TableWindows : public WindowReader {
     if (line.front() == '#') line.remove_prefix(1);
     tabs_ = line.find('\t') != std::string_view::npos;
     split(line);
-    for (std::string& name : fields_) name = lower(name);
+    for (std::string& name : fields_) name = lower_ascii(name);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto found = std::find(fields_.begin(), fields_.end(), names[i]);
       columns_[i] = found == fields_.end() ? no_column : static_cast<std::size_t>(found - fields_.begin());

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<Leak, const char*>, 5> leak_names{
      {Leak::reverse_complement, "reverse complement"},
      {Leak::overlapping_windows, "overlapping window"}}};
 
-constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t no_example = std::numeric_limits<std::size_t>::max();
 
 // For each key the first example that has it, and the first one of another side than that: enough to find one
 // of another side than any.
@@ -35,14 +35,14 @@ template <typename Key>
 class SideIndex {
  public:
   void add(const Key& key, std::size_t example, std::uint8_t side) {
-    const auto [found, is_new] = entries_.emplace(key, Entry{side, example, nothing});
+    const auto [found, is_new] = entries_.emplace(key, Entry{side, example, no_example});
     Entry& entry = found->second;
-    if (!is_new && entry.second == nothing && entry.side != side) entry.second = example;
+    if (!is_new && entry.second == no_example && entry.side != side) entry.second = example;
   }
   // An example with this key on another side than `side`, or `nothing`.
   std::size_t elsewhere(const Key& key, std::uint8_t side) const {
     const auto found = entries_.find(key);
-    if (found == entries_.end()) return nothing;
+    if (found == entries_.end()) return no_example;
     return found->second.side != side ? found->second.first : found->second.second;
   }
 
@@ -115,20 +115,20 @@ LeakReport LeakCheck::report() const {
   }
   for (std::size_t i = 0; i < examples_.size(); ++i) {
     const Example& example = examples_[i];
-    if (const std::size_t other = sequences.elsewhere(example.forward, example.side); other != nothing) {
+    if (const std::size_t other = sequences.elsewhere(example.forward, example.side); other != no_example) {
       found(Leak::equal_sequence, i, other);
     }
     if (const std::size_t other = sequences.elsewhere(example.reverse, example.side);
-        other != nothing && example.reverse != example.forward) {
+        other != no_example && example.reverse != example.forward) {
       found(Leak::reverse_complement, i, other);
     }
     if (example.chrom == no_place) continue;
-    if (const std::size_t other = ids.elsewhere(example.id, example.side); other != nothing) {
+    if (const std::size_t other = ids.elsewhere(example.id, example.side); other != no_example) {
       found(Leak::shared_promoter, i, other);
     }
     const std::optional<NegativeId> negative = parse_negative_id(example.id);
     if (!negative) continue;
-    if (const std::size_t other = ids.elsewhere(negative->promoter, example.side); other != nothing) {
+    if (const std::size_t other = ids.elsewhere(negative->promoter, example.side); other != no_example) {
       found(Leak::parted_negative, i, other);
     }
   }
@@ -141,20 +141,20 @@ LeakReport LeakCheck::report() const {
     return std::tie(examples_[a].chrom, examples_[a].begin, a) <
            std::tie(examples_[b].chrom, examples_[b].begin, b);
   });
-  std::vector<std::size_t> overlapped(examples_.size(), nothing);
-  std::vector<std::size_t> furthest(sides_.size(), nothing), nearest(sides_.size(), nothing);
+  std::vector<std::size_t> overlapped(examples_.size(), no_example);
+  std::vector<std::size_t> furthest(sides_.size(), no_example), nearest(sides_.size(), no_example);
   const auto sweep = [&](std::size_t i, std::vector<std::size_t>& kept, bool forwards) {
     const Example& example = examples_[i];
     if (example.chrom == no_place) return;
     for (std::size_t side = 0; side < kept.size(); ++side) {
-      if (kept[side] == nothing || side == example.side) continue;
+      if (kept[side] == no_example || side == example.side) continue;
       const Example& other = examples_[kept[side]];
       if (other.chrom == example.chrom && other.begin < example.end && example.begin < other.end) {
         overlapped[i] = kept[side];
       }
     }
     std::size_t& own = kept[example.side];
-    if (own == nothing || !forwards || examples_[own].chrom != example.chrom ||
+    if (own == no_example || !forwards || examples_[own].chrom != example.chrom ||
         examples_[own].end < example.end) {
       own = i;
     }
@@ -162,7 +162,7 @@ LeakReport LeakCheck::report() const {
   for (const std::size_t i : order) sweep(i, furthest, true);
   for (auto i = order.rbegin(); i != order.rend(); ++i) sweep(*i, nearest, false);
   for (std::size_t i = 0; i < overlapped.size(); ++i) {
-    if (overlapped[i] != nothing) found(Leak::overlapping_windows, i, overlapped[i]);
+    if (overlapped[i] != no_example) found(Leak::overlapping_windows, i, overlapped[i]);
   }
   return report;
 }

@@ -138,7 +138,7 @@ class Taken {
   std::set<std::int64_t> begins_;
 };
 
-struct Draw {
+struct WindowDraw {
   std::int64_t begin;
   double difference;  // of the fractions of G and C
   bool free;
@@ -147,12 +147,12 @@ struct Draw {
 GenomicNegative choose(const Composition& composition, const BeginDraws& begins, const Taken& taken,
                        const GenomicRequest& promoter, const GenomicNegativeOptions& options) {
   const double wanted = composition.gc_share(promoter.begin, promoter.end);
-  const auto result = [&](const Draw& draw, std::size_t step) {
+  const auto result = [&](const WindowDraw& draw, std::size_t step) {
     const std::int64_t end = draw.begin + options.length;
     return GenomicNegative{draw.begin, end, composition.gc_share(draw.begin, end), wanted, step, !draw.free};
   };
   CounterRng rng(options.seed, Purpose::promoter_negatives, promoter.key);
-  std::vector<Draw> draws;
+  std::vector<WindowDraw> draws;
   for (int i = 0; i < most_draws; ++i) {
     const std::int64_t begin = begins.draw(rng);
     const double share = composition.gc_share(begin, begin + options.length);
@@ -163,7 +163,7 @@ GenomicNegative choose(const Composition& composition, const BeginDraws& begins,
   }
   for (const bool free : {true, false}) {
     for (std::size_t step = 0; step < gc_steps.size(); ++step) {
-      for (const Draw& draw : draws) {
+      for (const WindowDraw& draw : draws) {
         if (draw.free == free && draw.difference <= options.gc_tolerance * gc_steps[step]) {
           return result(draw, step);
         }
@@ -171,7 +171,7 @@ GenomicNegative choose(const Composition& composition, const BeginDraws& begins,
     }
   }
   return result(*std::min_element(draws.begin(), draws.end(),
-                                  [](const Draw& a, const Draw& b) {
+                                  [](const WindowDraw& a, const WindowDraw& b) {
                                     return std::tuple(a.difference, !a.free) <
                                            std::tuple(b.difference, !b.free);
                                   }),

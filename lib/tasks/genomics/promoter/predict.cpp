@@ -17,9 +17,9 @@
 namespace bigbird {
 namespace {
 
-constexpr std::size_t chunk_windows = 64;  // encoded at the same time by all threads
+constexpr std::size_t windows_per_chunk = 64;  // encoded at the same time by all threads
 
-struct EncodedWindow {
+struct EncodedPromoter {
   Window window;
   bool scored = false;
   EncodedSequence sequence;
@@ -66,17 +66,17 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
     give_unscored();
   };
 
-  std::vector<EncodedWindow> chunk(chunk_windows);
+  std::vector<EncodedPromoter> chunk(windows_per_chunk);
   for (bool more = true; more;) {
     throw_if_cancelled();
     std::size_t size = 0;
-    while (size < chunk_windows && (more = windows.next(chunk[size].window))) ++size;
+    while (size < windows_per_chunk && (more = windows.next(chunk[size].window))) ++size;
     kernels::parallel_for(size, [&](std::size_t i) {
       chunk[i].scored = share_of_n(chunk[i].window.sequence) <= max_n;
       if (chunk[i].scored) chunk[i].sequence = scorer.encode(chunk[i].window.sequence);
     });
     for (std::size_t i = 0; i < size; ++i) {
-      EncodedWindow& one = chunk[i];
+      EncodedPromoter& one = chunk[i];
       ++count;
       left_out += one.scored ? 0 : 1;
       cut += one.scored && one.sequence.cut ? 1 : 0;

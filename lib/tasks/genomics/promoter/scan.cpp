@@ -32,7 +32,7 @@ namespace {
 
 // What is read of the genome and tokenized together.
 constexpr std::int64_t positions_per_piece = 1024;
-constexpr std::int64_t bases_per_piece = 1'000'000;
+constexpr std::int64_t scan_bases_per_piece = 1'000'000;
 
 // The regions to scan, in order of place and without overlap.
 std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigNames& names) {
@@ -98,7 +98,8 @@ class Grid {
   }
   // The pieces of the next chunk; none at the end.
   std::vector<Piece> next() {
-    const std::int64_t at_once = std::clamp<std::int64_t>(bases_per_piece / step_, 1, positions_per_piece);
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>(scan_bases_per_piece / step_, 1, positions_per_piece);
     std::vector<Piece> pieces;
     for (std::int64_t left = chunk_; left > 0 && region_ < regions_.size();) {
       const Region& region = regions_[region_];

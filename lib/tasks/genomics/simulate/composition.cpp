@@ -7,7 +7,7 @@
 namespace bigbird {
 namespace {
 
-constexpr char letters[] = "ACGT";
+constexpr char four_letters[] = "ACGT";
 constexpr std::size_t code_c = 1;
 constexpr std::size_t code_g = 2;
 constexpr int island_gc_percent = 66;
@@ -18,7 +18,7 @@ constexpr std::uint64_t probability_unit = 65536;
 
 using BaseWeights = std::array<std::uint64_t, 4>;  // of A, C, G, T
 
-std::string_view iupac_bases(char letter) {
+std::string_view bases_of_iupac(char letter) {
   switch (letter) {
     case 'A':
       return "A";
@@ -47,8 +47,8 @@ std::string_view iupac_bases(char letter) {
   }
 }
 
-std::size_t code_of(char base) {
-  return std::string_view(letters).find(base);
+std::size_t base_code(char base) {
+  return std::string_view(four_letters).find(base);
 }
 
 // What a model can learn beyond the GC fraction: how much each context prefers each base, 25 to 175 against a
@@ -108,7 +108,7 @@ void CompositionModel::fill(std::span<char> bases, std::size_t composition_class
       const auto& below = rows[context].below;
       const std::size_t base =
           std::size_t{value >= below[0]} + std::size_t{value >= below[1]} + std::size_t{value >= below[2]};
-      bases[at++] = letters[base];
+      bases[at++] = four_letters[base];
       context = ((context << 2) | base) % contexts;
     }
   }
@@ -125,7 +125,7 @@ std::string draw_motif(std::string_view consensus, int noise_percent, CounterRng
   std::string motif;
   for (const char letter : consensus) {
     const std::string_view allowed =
-        rng.between(1, 100) <= noise_percent ? std::string_view("ACGT") : iupac_bases(letter);
+        rng.between(1, 100) <= noise_percent ? std::string_view("ACGT") : bases_of_iupac(letter);
     motif.push_back(allowed[static_cast<std::size_t>(rng.below(allowed.size()))]);
   }
   return motif;
@@ -147,10 +147,10 @@ std::string diverge(std::string_view sequence, int per_mille, CounterRng& rng) {
     const std::uint32_t kind = (draw >> 16) % kinds;
     const std::uint32_t which = (draw >> 16) / kinds;
     if (kind >= 2) {
-      copy.push_back(letters[(code_of(base) + 1 + which % 3) % 4]);
+      copy.push_back(four_letters[(base_code(base) + 1 + which % 3) % 4]);
     } else if (kind == 1) {
       copy.push_back(base);
-      copy.push_back(letters[which % 4]);
+      copy.push_back(four_letters[which % 4]);
     }
   }
   return copy;

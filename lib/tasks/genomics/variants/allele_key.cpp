@@ -9,7 +9,7 @@ namespace bigbird {
 namespace {
 
 // Bases read at once before the place that is asked for: a repeat is followed to its left.
-constexpr std::int64_t stretch = 4096;
+constexpr std::int64_t key_stretch = 4096;
 
 // FNV-1a, 64 bits.
 std::uint64_t hash_of(std::string_view ref, std::string_view alt) {
@@ -51,7 +51,7 @@ std::optional<std::size_t> AlleleKeys::contig_of(std::string_view chrom) {
 char AlleleKeys::base_at(std::size_t contig, std::int64_t position) {
   const auto held_end = held_begin_ + static_cast<std::int64_t>(held_.size());
   if (contig != held_contig_ || position < held_begin_ || position >= held_end) {
-    held_begin_ = std::max<std::int64_t>(0, position + 1 - stretch);
+    held_begin_ = std::max<std::int64_t>(0, position + 1 - key_stretch);
     held_ = fasta_->fetch(contig, held_begin_, position + 1);
     held_contig_ = contig;
   }

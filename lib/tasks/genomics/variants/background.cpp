@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* tensor_name = "effect_sizes";
 constexpr const char* tracks_tensor_name = "track_values";
-constexpr const char* kind = "bigbird variant background 1";
+constexpr const char* background_kind = "bigbird variant background 1";
 // Variants of a tile: what one profile has of it is a piece of 16 KiB.
 constexpr std::size_t tile_rows = 4096;
 // Numbers sorted at once: 256 MB.
@@ -39,12 +39,6 @@ std::vector<std::string> split_list(const std::string& text) {
     at = comma + 1;
   }
   return parts;
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-  return text;
 }
 
 std::string name_of_track(const std::string& identity) {
@@ -70,7 +64,7 @@ VariantBackground::VariantBackground(const std::string& path, std::size_t profil
                                      const BackgroundOrigin& origin)
     : file_(path) {
   const char* remedy = "make one with `bigbird variants background` and the same models and windows";
-  if (entry(file_, "kind") != kind || !file_.has(tensor_name)) {
+  if (entry(file_, "kind") != background_kind || !file_.has(tensor_name)) {
     throw_bad_input(path + ": no background of variant effects", remedy);
   }
   const TensorInfo& info = file_.info(tensor_name);
@@ -195,7 +189,7 @@ void BackgroundWriter::commit(const BackgroundOrigin& origin, std::map<std::stri
   }
   digest.update(track_values.data(), track_values.size() * sizeof(float));
   const MappedFile bytes(scratch_.file("sorted"));
-  metadata["kind"] = kind;
+  metadata["kind"] = background_kind;
   metadata["models"] = origin.models;
   metadata["windows"] = origin.windows;
   metadata["variants"] = std::to_string(variants_);
@@ -203,7 +197,7 @@ void BackgroundWriter::commit(const BackgroundOrigin& origin, std::map<std::stri
   std::vector<TensorToWrite> tensors = {
       {tensor_name, TensorType::f32, {static_cast<std::int64_t>(profiles_), variants_}, bytes.data()}};
   if (!tracks_.empty()) {
-    metadata["tracks"] = joined(origin.tracks);
+    metadata["tracks"] = fmt::format("{}", fmt::join(origin.tracks, ","));
     tensors.push_back({tracks_tensor_name,
                        TensorType::f32,
                        {static_cast<std::int64_t>(tracks_.size()), variants_},

@@ -17,6 +17,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
+#include "lib/core/unicode.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/variants/allele_key.h"
 #include "lib/tasks/genomics/variants/baseline_table.h"
@@ -74,11 +75,11 @@ class Scores {
       : table_(table), baselines_(baselines) {}
 
   Source source_of(const EvaluatedScore& score) const {
-    const std::string name = lower_case(score.name);
+    const std::string name = lower_ascii(score.name);
     for (std::size_t i = 0; i < baselines_.size(); ++i) {
       const std::vector<std::string>& columns = baselines_[i].table->columns();
       for (std::size_t column = 0; column < columns.size(); ++column) {
-        if (name == lower_case(baselines_[i].name) + "_" + columns[column])
+        if (name == lower_ascii(baselines_[i].name) + "_" + columns[column])
           return {{name, score.direction}, column, std::nullopt, i};
       }
     }
@@ -110,7 +111,7 @@ class Scores {
     std::vector<Source> sources;
     for (const Baseline& baseline : baselines_) {
       for (const std::string& column : baseline.table->columns()) {
-        const std::string name = lower_case(baseline.name) + "_" + column;
+        const std::string name = lower_ascii(baseline.name) + "_" + column;
         sources.push_back(source_of({name, usual_direction(name)}));
       }
     }
@@ -341,7 +342,7 @@ const char* score_direction_name(ScoreDirection direction) {
 }
 
 ScoreDirection usual_direction(const std::string& name) {
-  const std::string lower = lower_case(name);
+  const std::string lower = lower_ascii(name);
   if (lower == "diff" || lower == "lfc" || lower == effect_name || ends_with_one_of(lower, {"_diff", "_lfc"}))
     return ScoreDirection::size;
   if (lower == "e" || lower == "funsig" || lower.starts_with("e_") || lower.ends_with("_e"))

@@ -9,22 +9,23 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/unicode.h"
 #include "lib/tasks/genomics/variants/variant_table.h"
 
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, int>, 8> words = {{{"0", 0},
-                                                                    {"1", 1},
-                                                                    {"pathogenic", 1},
-                                                                    {"likely_pathogenic", 1},
-                                                                    {"pathogenic/likely_pathogenic", 1},
-                                                                    {"benign", 0},
-                                                                    {"likely_benign", 0},
-                                                                    {"benign/likely_benign", 0}}};
+constexpr std::array<std::pair<std::string_view, int>, 8> label_words = {{{"0", 0},
+                                                                          {"1", 1},
+                                                                          {"pathogenic", 1},
+                                                                          {"likely_pathogenic", 1},
+                                                                          {"pathogenic/likely_pathogenic", 1},
+                                                                          {"benign", 0},
+                                                                          {"likely_benign", 0},
+                                                                          {"benign/likely_benign", 0}}};
 
 std::optional<int> label_of(std::string_view text) {
-  for (const auto& [word, label] : words) {
+  for (const auto& [word, label] : label_words) {
     if (text == word) return label;
   }
   return std::nullopt;
@@ -34,14 +35,14 @@ std::optional<int> label_of(std::string_view text) {
 
 VariantLabels::VariantLabels(const std::string& path, const std::string& column, AlleleKeys& keys) {
   VariantTable table(path);
-  const std::string name = lower_case(!column.empty() ? column : table.is_vcf() ? "CLNSIG" : "label");
+  const std::string name = lower_ascii(!column.empty() ? column : table.is_vcf() ? "CLNSIG" : "label");
   const std::size_t place = table.column(name);
   const bool clinvar = table.is_vcf() && name == "clnsig";
   const auto class_place = table.find_column(table.is_vcf() ? "mc" : "class");
   VariantRow row;
   while (table.next(row)) {
     const std::string& text = row.fields[place];
-    const std::string word = lower_case(part_of(text, '|', 0));
+    const std::string word = lower_ascii(part_of(text, '|', 0));
     const std::optional<int> label =
         !table.is_vcf() && text != "0" && text != "1" ? std::nullopt : label_of(word);
     if (!label) {

@@ -6,15 +6,6 @@
 #include <algorithm>
 
 namespace bigbird {
-namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
-}  // namespace
 
 ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceScorer& sequence_scorer)
     : scorer(sequence_scorer),
@@ -23,7 +14,8 @@ ScoringContext::ScoringContext(const VariantScoringOptions& options, SequenceSco
       rules(options.rules),
       windows(options.windows) {
   place_windows(rules, windows, scorer.window());
-  origin = {joined(scorer.digests()), windows_text(rules, windows, scorer.strands_read())};
+  origin = {fmt::format("{}", fmt::join(scorer.digests(), ",")),
+            windows_text(rules, windows, scorer.strands_read())};
   if (options.tracks.empty()) return;
   tracks = std::make_unique<AlleleTracks>(options.tracks, contigs, options.fasta);
   origin.tracks = tracks->identities();

@@ -16,7 +16,7 @@ namespace bigbird {
 namespace {
 
 // Bases that are read at once: alleles of a sorted file lie close together.
-constexpr std::int64_t stretch = 4096;
+constexpr std::int64_t track_stretch = 4096;
 
 std::string assembly_word(const Contig& contig) {
   const std::string assembly = assembly_of(contig);
@@ -114,7 +114,7 @@ float AlleleTracks::mean(Track& track, std::size_t contig, std::int64_t begin, s
   if (track.held_contig != contig || begin < track.held_begin || end > held_end) {
     track.held_begin = begin;
     track.held = track.reader->values(track.contigs[contig], begin,
-                                      std::min(genome_[contig].length, std::max(end, begin + stretch)));
+                                      std::min(genome_[contig].length, std::max(end, begin + track_stretch)));
     track.held_contig = contig;
   }
   double sum = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/unicode.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 
@@ -28,14 +29,6 @@ std::string without_prefix(std::string name) {
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
-}
 
 std::string_view part_of(std::string_view text, char separator, std::size_t index) {
   for (; index > 0; --index) {
@@ -64,7 +57,7 @@ void VariantTable::read_header() {
     if (line.empty()) continue;
     if (line.starts_with("##INFO=<")) {
       const std::string id(header_value(line, "ID="));
-      const std::string name = without_prefix(lower_case(id));
+      const std::string name = without_prefix(lower_ascii(id));
       const auto known = std::find(columns_.begin(), columns_.end(), name);
       // Of two fields of one name, ours counts.
       if (id.empty() || (known != columns_.end() && !id.starts_with("BB_"))) continue;
@@ -92,10 +85,10 @@ void VariantTable::name_table_columns(std::string_view line) {
   split_tabs(line, split_);
   std::vector<std::string> names;
   for (const std::string_view name : split_) {
-    if (std::find(names.begin(), names.end(), lower_case(name)) != names.end()) {
+    if (std::find(names.begin(), names.end(), lower_ascii(name)) != names.end()) {
       throw_bad_input(fmt::format("{}: two columns are called {}", where(), name), "give each its own name");
     }
-    names.push_back(lower_case(name));
+    names.push_back(lower_ascii(name));
   }
   const auto place_of = [&](const char* name) {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -117,7 +110,7 @@ void VariantTable::name_table_columns(std::string_view line) {
 }
 
 std::optional<std::size_t> VariantTable::find_column(std::string_view name) const {
-  const std::string lower = lower_case(name);
+  const std::string lower = lower_ascii(name);
   auto found = std::find(columns_.begin(), columns_.end(), lower);
   if (found == columns_.end()) found = std::find(columns_.begin(), columns_.end(), without_prefix(lower));
   if (found == columns_.end()) return std::nullopt;

@@ -92,6 +92,5 @@ class VariantTable {
 std::string_view part_of(std::string_view text, char separator, std::size_t index);
 // A cell without a value: "", ".", "NA", "nan".
 bool is_missing(std::string_view text);
-std::string lower_case(std::string_view text);
 
 }  // namespace bigbird

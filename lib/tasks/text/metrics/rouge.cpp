@@ -12,6 +12,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/numpy_random.h"
+#include "lib/tasks/metrics.h"
 #include "lib/tasks/text/metrics/porter_stemmer.h"
 
 namespace bigbird {
@@ -164,13 +165,6 @@ void append_word(std::string& word, bool stem, std::vector<std::string>& words) 
   if (word.empty()) return;
   words.push_back(stem && word.size() > longest_unstemmed ? porter_stem(word) : word);
   word.clear();
-}
-
-double percentile(const std::vector<double>& sorted, double share_below) {
-  const double position = share_below * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(position));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (position - static_cast<double>(below));
 }
 
 constexpr std::array<double RougeScore::*, 3> parts = {&RougeScore::precision, &RougeScore::recall,

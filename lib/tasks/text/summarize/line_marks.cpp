@@ -8,12 +8,12 @@ namespace bigbird {
 namespace {
 
 constexpr std::string_view line_mark = "<n>";
-constexpr std::string_view white_space = "\t\n\f\r ";
+constexpr std::string_view between_lines = "\t\n\f\r ";
 
 // The end of the mark [<\[]\S+[>\]] that begins at `at`, or `at` where none does.
 std::size_t mark_end(std::string_view text, std::size_t at) {
   if (at >= text.size() || (text[at] != '<' && text[at] != '[')) return at;
-  std::size_t end = std::min(text.find_first_of(white_space, at), text.size());
+  std::size_t end = std::min(text.find_first_of(between_lines, at), text.size());
   for (; end > at + 2; --end) {
     if (text[end - 1] == '>' || text[end - 1] == ']') return end;
   }

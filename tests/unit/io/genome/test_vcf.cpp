@@ -18,7 +18,7 @@ using testing::expect_bad_input;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-const std::string header =
+const std::string vcf_header =
     "##fileformat=VCFv4.2\n##reference=file:///hg19.fa\n##contig=<ID=1,length=1000,assembly=b37>\n"
     "##contig=<ID=2,note=\"a,length=7\">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
 
@@ -45,7 +45,7 @@ class Vcf : public ::testing::Test {
 
 TEST_F(Vcf, FieldsOfARecord) {
   const std::string path =
-      write(header + "1\t7\trs1\tacG\tT,<DEL>,*\t.\tq10;s50\tAC=1\n2\t0\t.\tN\t.\t5\t.\t.\n");
+      write(vcf_header + "1\t7\trs1\tacG\tT,<DEL>,*\t.\tq10;s50\tAC=1\n2\t0\t.\tN\t.\t5\t.\t.\n");
   VcfReader reader(path);
   ASSERT_EQ(reader.contigs().size(), 2u);
   EXPECT_EQ(reader.contigs()[0].length, 1000);
@@ -86,7 +86,7 @@ TEST_F(Vcf, TablesWithoutAHeader) {
 }
 
 TEST_F(Vcf, CarriageReturnsEmptyLinesAtTheEndAndNoLastNewline) {
-  std::string text = header + "1\t7\t.\tA\tG\t.\tPASS\t.\n\n\n";
+  std::string text = vcf_header + "1\t7\t.\tA\tG\t.\tPASS\t.\n\n\n";
   std::string windows;
   for (const char letter : text) windows += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
   for (const std::string& one : {text, windows, text.substr(0, text.size() - 3)}) {
@@ -94,7 +94,7 @@ TEST_F(Vcf, CarriageReturnsEmptyLinesAtTheEndAndNoLastNewline) {
     ASSERT_EQ(records.size(), 1u);
     EXPECT_EQ(records[0].filter, "PASS");
   }
-  EXPECT_TRUE(parse(header).empty());
+  EXPECT_TRUE(parse(vcf_header).empty());
 }
 
 TEST_F(Vcf, MissingColumnLineAndDuplicatesKeepTheirOrder) {
@@ -109,20 +109,20 @@ TEST_F(Vcf, MissingColumnLineAndDuplicatesKeepTheirOrder) {
 
 TEST_F(Vcf, BadLinesAreNamed) {
   const std::string good = "1\t7\t.\tA\tG\t.\tPASS\t.\n";
-  refused(header + good + "1 8 . A G . PASS .\n", "x.vcf:7", "spaces");
+  refused(vcf_header + good + "1 8 . A G . PASS .\n", "x.vcf:7", "spaces");
   refused("#CHROM POS ID REF ALT QUAL FILTER INFO\n" + good, "x.vcf:1", "spaces");
   refused("chr1  5  .  A  G\n", "x.vcf:1", "spaces");
-  refused(header + "1\t8\t.\tA\n", "x.vcf:6", "4 columns");
-  refused(header + "1\t8\t.\tA\tG\t.\tPASS\n", "x.vcf:6", "7 columns");
-  refused(header + "1\t8\t.\tA\tG\t.\tPASS\t.\tGT\t0/1\n", "x.vcf:6", "10 columns");
+  refused(vcf_header + "1\t8\t.\tA\n", "x.vcf:6", "4 columns");
+  refused(vcf_header + "1\t8\t.\tA\tG\t.\tPASS\n", "x.vcf:6", "7 columns");
+  refused(vcf_header + "1\t8\t.\tA\tG\t.\tPASS\t.\tGT\t0/1\n", "x.vcf:6", "10 columns");
   for (const char* bad : {"x", "1e3", "-1", "+5", "7.0", "99999999999999999999"})
-    refused(header + "1\t" + bad + "\t.\tA\tG\t.\tPASS\t.\n", "x.vcf:6", "POS");
-  refused(header + "1\t8\t.\t\tG\t.\tPASS\t.\n", "x.vcf:6", "REF is empty");
-  refused(header + "1\t8\t.\tA\t\t.\tPASS\t.\n", "x.vcf:6", "ALT is empty");
-  refused(header + "1\t8\t.\tA\tG,\t.\tPASS\t.\n", "x.vcf:6", "allele of ALT is empty");
-  refused(header + "1\t8\t.\tA G\tT\t.\tPASS\t.\n", "x.vcf:6", "space in REF");
-  refused(header + "\n" + good, "x.vcf:6", "empty line");
-  refused(header + good + header + good, "x.vcf:7", "header line among");
+    refused(vcf_header + "1\t" + bad + "\t.\tA\tG\t.\tPASS\t.\n", "x.vcf:6", "POS");
+  refused(vcf_header + "1\t8\t.\t\tG\t.\tPASS\t.\n", "x.vcf:6", "REF is empty");
+  refused(vcf_header + "1\t8\t.\tA\t\t.\tPASS\t.\n", "x.vcf:6", "ALT is empty");
+  refused(vcf_header + "1\t8\t.\tA\tG,\t.\tPASS\t.\n", "x.vcf:6", "allele of ALT is empty");
+  refused(vcf_header + "1\t8\t.\tA G\tT\t.\tPASS\t.\n", "x.vcf:6", "space in REF");
+  refused(vcf_header + "\n" + good, "x.vcf:6", "empty line");
+  refused(vcf_header + good + vcf_header + good, "x.vcf:7", "header line among");
   refused("#CHROM\tPOS\tID\tALT\tREF\n" + good, "x.vcf:1", "column 4");
   refused("", "x.vcf", "empty");
 }
@@ -142,7 +142,7 @@ TEST_F(Vcf, OtherFilesAreRefused) {
 class VcfContainers : public Vcf {
  protected:
   VcfContainers() {
-    text_ = header;
+    text_ = vcf_header;
     for (int i = 1; i <= 20000; ++i)
       text_ += std::to_string(i <= 15000 ? 1 : 2) + "\t" + std::to_string(i) + "\trs" + std::to_string(i) +
                "\tACGT\tA,AC\t.\tPASS\t.\n";

@@ -20,21 +20,21 @@ using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-constexpr float missing = std::numeric_limits<float>::quiet_NaN();
-const std::vector<VcfInfoField> fields = {{"BB_DIFF", "A", "Float", "difference"},
-                                          {"BB_N", "1", "Integer", "a number"},
-                                          {"BB_FLAGS", "A", "String", "flags"}};
+constexpr float vcf_missing = std::numeric_limits<float>::quiet_NaN();
+const std::vector<VcfInfoField> vcf_fields = {{"BB_DIFF", "A", "Float", "difference"},
+                                              {"BB_N", "1", "Integer", "a number"},
+                                              {"BB_FLAGS", "A", "String", "flags"}};
 
 std::vector<VcfInfoValues> values_of(const VcfRecord& record) {
   std::vector<float> diff(record.alts.size(), 0.0123456789F);
-  if (diff.size() > 1) diff[0] = missing;
+  if (diff.size() > 1) diff[0] = vcf_missing;
   return {diff, std::vector<std::int32_t>{static_cast<std::int32_t>(record.number)},
           std::vector<std::string>(record.alts.size(), record.number % 2 == 0 ? "a|b" : "")};
 }
 
 void copy(const std::string& input, const std::string& output, VcfType type, bool add) {
   VcfReader reader(input);
-  VcfWriter writer(output, type, reader, {{"1", 1000}}, add ? fields : std::vector<VcfInfoField>{},
+  VcfWriter writer(output, type, reader, {{"1", 1000}}, add ? vcf_fields : std::vector<VcfInfoField>{},
                    add ? std::vector<std::string>{"##bigbird_command=x"} : std::vector<std::string>{});
   VcfRecord record;
   while (reader.next(record)) writer.write(record, add ? values_of(record) : std::vector<VcfInfoValues>{});
@@ -69,12 +69,12 @@ const std::string written_header =
     "##INFO=<ID=BB_DIFF,Number=1,Type=String,Description=\"of an earlier run\">\n"
     "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"genotype\">\n"
     "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n";
-const std::string records =
+const std::string vcf_records =
     "1\t7\trs1\tA\tG\t29.5\tq10\tAC=1\tGT\t0|1\n1\t8\t.\tAC\tA,*\t.\tPASS\tBB_DIFF=old;AC=1,2\tGT\t1/2\n"
     "1\t9\t.\tA\t.\t5\t.\t.\tGT\t0/0\n";
 
 TEST_F(VcfOut, AddedFieldsAndNothingElse) {
-  copy(write(written_header + records), path("out.vcf"), VcfType::text, true);
+  copy(write(written_header + vcf_records), path("out.vcf"), VcfType::text, true);
   EXPECT_EQ(read_text(path("out.vcf")),
             "##fileformat=VCFv4.3\n##FILTER=<ID=q10,Description=\"low\">\n##contig=<ID=1,length=1000>\n"
             "##INFO=<ID=AC,Number=A,Type=Integer,Description=\"count\">\n"
@@ -89,7 +89,7 @@ TEST_F(VcfOut, AddedFieldsAndNothingElse) {
 }
 
 TEST_F(VcfOut, AllTypesHoldTheSame) {
-  const std::string input = write(written_header + records);
+  const std::string input = write(written_header + vcf_records);
   copy(input, path("out.vcf"), VcfType::text, true);
   copy(input, path("out.vcf.gz"), VcfType::bgzf, true);
   copy(input, path("out.bcf"), VcfType::bcf, true);
@@ -135,7 +135,7 @@ TEST_F(VcfOut, BcfNeedsDeclarations) {
 }
 
 TEST_F(VcfOut, NothingAppearsBeforeTheEndAndAFullDiskIsNoticed) {
-  const std::string input = write(written_header + records);
+  const std::string input = write(written_header + vcf_records);
   for (const VcfType type : {VcfType::text, VcfType::bgzf, VcfType::bcf}) {
     {
       VcfReader reader(input);
@@ -168,7 +168,7 @@ TEST_F(VcfOut, BytesDoNotDependOnThreads) {
 }
 
 TEST_F(VcfOut, RecordsAreCopiedDeep) {
-  copy(write(written_header + records), path("in.bcf"), VcfType::bcf, false);
+  copy(write(written_header + vcf_records), path("in.bcf"), VcfType::bcf, false);
   for (const std::string& input : {path("in.vcf"), path("in.bcf")}) {
     VcfReader reader(input);
     std::vector<VcfRecord> kept;
@@ -177,7 +177,7 @@ TEST_F(VcfOut, RecordsAreCopiedDeep) {
     VcfWriter writer(path("out.vcf"), VcfType::text, reader, {}, {}, {});
     for (const VcfRecord& one : kept) writer.write(one, {});
     writer.close();
-    EXPECT_EQ(records_of(read_text(path("out.vcf"))).size(), records_of(written_header + records).size());
+    EXPECT_EQ(records_of(read_text(path("out.vcf"))).size(), records_of(written_header + vcf_records).size());
   }
 }
 

@@ -210,9 +210,9 @@ TEST(SafetensorsBadInput, EveryCutOfAFileIsRefused) {
   }
 }
 
-// Looking every name up among those before it would take minutes.
-TEST(SafetensorsBadInput, AHeaderOfAQuarterOfAMillionNamesIsRead) {
-  constexpr std::size_t count = 250'000;
+// A name is looked up once, not compared with all before it.
+TEST(SafetensorsBadInput, AHeaderOfManyNamesIsRead) {
+  constexpr std::size_t count = 60'000;
   const TemporaryFolder folder;
   const std::uint8_t byte = 7;
   std::vector<TensorToWrite> tensors(count, {{}, TensorType::u8, {1}, &byte});
@@ -225,7 +225,7 @@ TEST(SafetensorsBadInput, AHeaderOfAQuarterOfAMillionNamesIsRead) {
   const SafetensorsFile file(folder / "x");
   ASSERT_EQ(file.tensors().size(), count);
   EXPECT_EQ(file.metadata().size(), count);
-  EXPECT_EQ(file.tensors().front().name, "encoder.layer.250000");
+  EXPECT_EQ(file.tensors().front().name, "encoder.layer.60000");
   EXPECT_EQ(file.info("encoder.layer.1").begin, count - 1);
 }
 

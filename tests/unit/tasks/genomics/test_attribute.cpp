@@ -16,7 +16,7 @@
 namespace bigbird {
 namespace {
 
-std::string random_bases(std::size_t count, std::uint64_t seed) {
+std::string attributed_bases(std::size_t count, std::uint64_t seed) {
   CounterRng rng(seed, Purpose::test, 0);
   std::string bases;
   for (std::size_t i = 0; i < count; ++i) bases += "ACGT"[rng.below(4)];
@@ -110,7 +110,7 @@ class Attribute : public ::testing::Test {
 
 TEST_F(Attribute, SumsOfATokenAreTheDerivativesOfItsLogit) {
   make({});
-  expect_derivatives(random_bases(100, 3), 1);
+  expect_derivatives(attributed_bases(100, 3), 1);
 }
 
 TEST_F(Attribute, TwoClassesAreOneDifference) {
@@ -119,12 +119,12 @@ TEST_F(Attribute, TwoClassesAreOneDifference) {
   shape.profiles = {{"promoter", "."}};
   shape.labels = 2;
   make(shape);
-  expect_derivatives(random_bases(100, 4), 0);
+  expect_derivatives(attributed_bases(100, 4), 0);
 }
 
 TEST_F(Attribute, StrandsAreReadSeparatelyAndAveraged) {
   make({});
-  const std::string genome = random_bases(150, 5) + "NNNNN" + random_bases(145, 6);
+  const std::string genome = attributed_bases(150, 5) + "NNNNN" + attributed_bases(145, 6);
   const std::string path = folder_ / "genome.fa";
   testing::write_text(path, ">chr1\n" + genome + "\n");
   Fasta fasta(path);
@@ -160,12 +160,12 @@ TEST_F(Attribute, BasesBehindTheLastTokenHaveNoValue) {
   shape.input_length = 32;
   make(shape);
   bool cut = false;
-  const std::vector<double> values = attribute(random_bases(100, 7), 0, cut);
+  const std::vector<double> values = attribute(attributed_bases(100, 7), 0, cut);
   EXPECT_TRUE(cut);
   EXPECT_FALSE(std::isnan(values[20]));
   EXPECT_TRUE(std::isnan(values[99]));
   const std::string path = folder_ / "genome.fa";
-  testing::write_text(path, ">chr1\n" + random_bases(100, 7) + "\n");
+  testing::write_text(path, ">chr1\n" + attributed_bases(100, 7) + "\n");
   Fasta fasta(path);
   const FinetunedModel model(model_);
   BaseAttributor attributor({model}, {0, 2}, {}, {1}, *backend_);
@@ -182,7 +182,7 @@ TEST_F(Attribute, NothingDependsOnTheBatch) {
     BaseAttributor attributor({model}, outputs, {}, {batch_tokens}, *backend_);
     std::vector<std::vector<double>> all;
     for (std::uint64_t seed = 10; seed < 15; ++seed) {
-      attributor.add(random_bases(30 + 5 * seed, seed), [&](const BaseAttributions& read) {
+      attributor.add(attributed_bases(30 + 5 * seed, seed), [&](const BaseAttributions& read) {
         all.insert(all.end(), read.values.begin(), read.values.end());
       });
     }

@@ -18,7 +18,7 @@ using testing::TemporaryFolder;
 using testing::write_text;
 
 constexpr std::size_t profile_count = 11;  // two bytes, the second one not full
-const ModelWindow window{"chromatin", 1000, 400, 200};
+const ModelWindow dataset_window{"chromatin", 1000, 400, 200};
 
 class ChromatinFolder : public ::testing::Test {
  protected:
@@ -29,7 +29,7 @@ class ChromatinFolder : public ::testing::Test {
     std::vector<Profile> names;
     for (std::size_t k = 0; k < profile_count; ++k)
       names.push_back({"P" + std::to_string(k % 4), k < 3 ? "DHS" : "TF"});
-    ChromatinDatasetWriter writer(data_, false, {{"chr1", 4321}, {"chr2", 2000}}, names, window,
+    ChromatinDatasetWriter writer(data_, false, {{"chr1", 4321}, {"chr2", 2000}}, names, dataset_window,
                                   {"made=here"});
     const Split sides[] = {Split::train, Split::valid, Split::test, Split::none};
     for (int i = 0; i < 30; ++i) {
@@ -59,7 +59,7 @@ class ChromatinFolder : public ::testing::Test {
 
 TEST_F(ChromatinFolder, IsReadAsItWasWritten) {
   const ChromatinDataset data(data_);
-  EXPECT_EQ(data.window(), window);
+  EXPECT_EQ(data.window(), dataset_window);
   ASSERT_EQ(data.profiles().size(), profile_count);
   EXPECT_EQ(data.profiles()[5], (Profile{"P1", "TF"}));
   ASSERT_EQ(data.bins().size(), 30u);
@@ -158,7 +158,7 @@ TEST(ChromatinDatasetWriter, LeavesNothingBehindWithoutCommit) {
   const TemporaryFolder folder;
   const std::string path = (folder / "data").string();
   {
-    ChromatinDatasetWriter writer(path, false, {{"chr1", 4000}}, {{"a", "TF"}}, window, {});
+    ChromatinDatasetWriter writer(path, false, {{"chr1", 4000}}, {{"a", "TF"}}, dataset_window, {});
     writer.write({0, Split::train, 0}, std::vector<std::uint8_t>{1});
     EXPECT_THROW(writer.write({0, Split::train, 200}, std::vector<std::uint8_t>{1, 0}), Error);
   }

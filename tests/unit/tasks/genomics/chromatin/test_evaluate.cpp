@@ -21,7 +21,7 @@ using testing::error_of;
 using testing::expect_bad_input;
 using testing::write_text;
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
 
 // The golden file's bins, every second one of them in split test of a data set; the others have predictions
 // and labels that would spoil every number.
@@ -138,7 +138,7 @@ TEST_F(ChromatinEvaluate, LabelsMayBeAMatrixOfBytes) {
 TEST_F(ChromatinEvaluate, MissingRowsAreLeftOutAndCounted) {
   // Bins that are all positive in one profile, put before the test bins, would change every number.
   std::vector<float> scores = test_;
-  for (std::size_t k = 0; k < columns_; ++k) scores[5 * columns_ + k] = nan;
+  for (std::size_t k = 0; k < columns_; ++k) scores[5 * columns_ + k] = no_number;
   write_npy(npy_, scores, shape(rows_));
   const ChromatinScores result = score_chromatin("", PredictionMatrix(npy_, columns_), test_labels(), 0);
   EXPECT_EQ(result.missing, 1u);
@@ -158,7 +158,7 @@ TEST_F(ChromatinEvaluate, MissingRowsAreLeftOutAndCounted) {
                    }),
                    "computed: row 7, profile 3", "not a finite number");
   expect_bad_input(error_of([&] {
-                     const std::vector<float> none(columns_ * rows_, nan);
+                     const std::vector<float> none(columns_ * rows_, no_number);
                      score_chromatin("", PredictionMatrix("computed", none, columns_), test_labels(), 0);
                    }),
                    "computed", "every row is NaN");

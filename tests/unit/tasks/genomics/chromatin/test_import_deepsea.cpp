@@ -13,7 +13,7 @@ namespace {
 
 using testing::TemporaryFolder;
 
-constexpr std::size_t positions = 1000, factor_count = 11;
+constexpr std::size_t deepsea_positions = 1000, factor_count = 11;
 
 struct Sample {
   std::string letters;
@@ -23,9 +23,9 @@ struct Sample {
 // As the bundle stores them: bases in the order A G C T.
 std::vector<testing::MatlabVariable> variables(const std::string& split, const std::vector<Sample>& samples) {
   const std::size_t n = samples.size();
-  testing::MatlabVariable sequences{split + "xdata", {n, 4, positions}, {}},
+  testing::MatlabVariable sequences{split + "xdata", {n, 4, deepsea_positions}, {}},
       labels{split + "data", {n, factor_count}, {}};
-  for (std::size_t k = 0; k < positions; ++k) {
+  for (std::size_t k = 0; k < deepsea_positions; ++k) {
     for (const char base : std::string("AGCT")) {
       for (const Sample& sample : samples) sequences.bytes.push_back(sample.letters[k] == base ? 1 : 0);
     }
@@ -84,7 +84,7 @@ class ImportDeepsea : public ::testing::Test {
       for (const auto& [name, bins] : places_) {
         if (name != chrom) continue;
         const std::int64_t begin = std::min<std::int64_t>(std::max<std::int64_t>(bins[i] - 400, 0), 19000);
-        Sample sample{genome_.at(chrom).substr(static_cast<std::size_t>(begin), positions), {}};
+        Sample sample{genome_.at(chrom).substr(static_cast<std::size_t>(begin), deepsea_positions), {}};
         for (std::size_t k = 0; k < factor_count; ++k)
           sample.labels.push_back((number + i) % (k + 2) == 0 ? 1 : 0);
         made.push_back(sample);

@@ -12,8 +12,8 @@
 namespace bigbird {
 namespace {
 
-Window window(const std::string& id, const std::string& chrom, std::int64_t begin, std::int64_t end,
-              const std::string& sequence) {
+Window leak_window(const std::string& id, const std::string& chrom, std::int64_t begin, std::int64_t end,
+                   const std::string& sequence) {
   return {id, chrom, begin, end, '+', 1, sequence};
 }
 
@@ -24,11 +24,11 @@ std::string bases(std::uint64_t index) {
 
 TEST(LeakCheck, FindsNothingInSidesThatHaveNothingInCommon) {
   LeakCheck check;
-  check.add("train", window("A", "1", 0, 40, bases(1)));
-  check.add("train", window("A:negative", "1", 0, 40, bases(2)));
-  check.add("train", window("A2", "1", 10, 50, bases(1)));  // leaks do not lie within a side
-  check.add("test", window("B", "1", 50, 90, bases(3)));
-  check.add("valid", window("C", "2", 0, 40, bases(4)));
+  check.add("train", leak_window("A", "1", 0, 40, bases(1)));
+  check.add("train", leak_window("A:negative", "1", 0, 40, bases(2)));
+  check.add("train", leak_window("A2", "1", 10, 50, bases(1)));  // leaks do not lie within a side
+  check.add("test", leak_window("B", "1", 50, 90, bases(3)));
+  check.add("valid", leak_window("C", "2", 0, 40, bases(4)));
   const LeakReport report = check.report();
   EXPECT_FALSE(report.any()) << report.text();
   EXPECT_EQ(report.examples, 5);
@@ -36,11 +36,11 @@ TEST(LeakCheck, FindsNothingInSidesThatHaveNothingInCommon) {
 
 TEST(LeakCheck, CountsOverlapsOfAnyTwoSidesOnBothOfThem) {
   LeakCheck check;
-  check.add("train", window("A", "1", 0, 400, bases(1)));
-  check.add("train", window("B", "1", 100, 140, bases(2)));  // within A, of its own side
-  check.add("valid", window("C", "1", 399, 439, bases(3)));  // the last base of A
-  check.add("test", window("D", "1", 439, 479, bases(4)));   // touches C
-  check.add("test", window("E", "2", 0, 40, bases(5)));
+  check.add("train", leak_window("A", "1", 0, 400, bases(1)));
+  check.add("train", leak_window("B", "1", 100, 140, bases(2)));  // within A, of its own side
+  check.add("valid", leak_window("C", "1", 399, 439, bases(3)));  // the last base of A
+  check.add("test", leak_window("D", "1", 439, 479, bases(4)));   // touches C
+  check.add("test", leak_window("E", "2", 0, 40, bases(5)));
   const LeakReport report = check.report();
   EXPECT_EQ(report.count(Leak::overlapping_windows), 2);  // A and C
   EXPECT_EQ(report.text(), "2 x overlapping window (valid C, train A)");
@@ -48,21 +48,21 @@ TEST(LeakCheck, CountsOverlapsOfAnyTwoSidesOnBothOfThem) {
 
 TEST(LeakCheck, FindsAnOverlapBehindAShorterWindow) {
   LeakCheck check;
-  check.add("test", window("far", "1", 0, 1000, bases(1)));
-  check.add("test", window("short", "1", 10, 20, bases(2)));
-  check.add("train", window("late", "1", 900, 940, bases(3)));
+  check.add("test", leak_window("far", "1", 0, 1000, bases(1)));
+  check.add("test", leak_window("short", "1", 10, 20, bases(2)));
+  check.add("train", leak_window("late", "1", 900, 940, bases(3)));
   EXPECT_EQ(check.report().count(Leak::overlapping_windows), 2);
 }
 
 TEST(LeakCheck, FindsEqualSequencesAndReverseComplementsWithoutAPlace) {
   LeakCheck check;
-  check.add("train", window("a", ".", 0, 40, bases(1)));
-  check.add("train", window("b", ".", 0, 40, bases(2)));
-  check.add("valid", window("a", ".", 0, 40, bases(1)));
-  check.add("test", window("d", ".", 0, 40, reverse_complement(bases(2))));
-  check.add("train", window("c", ".", 0, 40, bases(3)));
-  check.add("valid", window("f", ".", 0, 40, reverse_complement(bases(3))));
-  check.add("test", window("e", ".", 0, 4, "ACGT"));  // its own reverse complement
+  check.add("train", leak_window("a", ".", 0, 40, bases(1)));
+  check.add("train", leak_window("b", ".", 0, 40, bases(2)));
+  check.add("valid", leak_window("a", ".", 0, 40, bases(1)));
+  check.add("test", leak_window("d", ".", 0, 40, reverse_complement(bases(2))));
+  check.add("train", leak_window("c", ".", 0, 40, bases(3)));
+  check.add("valid", leak_window("f", ".", 0, 40, reverse_complement(bases(3))));
+  check.add("test", leak_window("e", ".", 0, 4, "ACGT"));  // its own reverse complement
   const LeakReport report = check.report();
   EXPECT_EQ(report.count(Leak::equal_sequence), 2);
   EXPECT_EQ(report.count(Leak::reverse_complement), 4);  // another number than that of equal ones
@@ -72,10 +72,10 @@ TEST(LeakCheck, FindsEqualSequencesAndReverseComplementsWithoutAPlace) {
 
 TEST(LeakCheck, FindsSharedPromotersAndNegativesApartFromTheirs) {
   LeakCheck check;
-  check.add("train", window("A", "1", 0, 40, bases(1)));
-  check.add("test", window("A:negative", "1", 200, 240, bases(2)));
-  check.add("train", window("B", "1", 400, 440, bases(3)));
-  check.add("valid", window("B", "1", 600, 640, bases(4)));
+  check.add("train", leak_window("A", "1", 0, 40, bases(1)));
+  check.add("test", leak_window("A:negative", "1", 200, 240, bases(2)));
+  check.add("train", leak_window("B", "1", 400, 440, bases(3)));
+  check.add("valid", leak_window("B", "1", 600, 640, bases(4)));
   const LeakReport report = check.report();
   EXPECT_EQ(report.count(Leak::parted_negative), 1);
   EXPECT_EQ(report.count(Leak::shared_promoter), 2);
@@ -85,10 +85,10 @@ TEST(LeakCheck, FindsSharedPromotersAndNegativesApartFromTheirs) {
 
 TEST(LeakCheck, FindsEachOfSeveralNegativesApartFromTheirPromoter) {
   LeakCheck check;
-  check.add("train", window("A", "1", 0, 40, bases(1)));
-  check.add("train", window("A:negative:random", "1", 0, 40, bases(2)));
-  check.add("test", window("A:negative:genomic", "1", 200, 240, bases(3)));
-  check.add("test", window("A:other", "1", 400, 440, bases(4)));
+  check.add("train", leak_window("A", "1", 0, 40, bases(1)));
+  check.add("train", leak_window("A:negative:random", "1", 0, 40, bases(2)));
+  check.add("test", leak_window("A:negative:genomic", "1", 200, 240, bases(3)));
+  check.add("test", leak_window("A:other", "1", 400, 440, bases(4)));
   const LeakReport report = check.report();
   EXPECT_EQ(report.count(Leak::parted_negative), 1);
   EXPECT_NE(report.text().find("(train A, test A:negative:genomic)"), std::string::npos);

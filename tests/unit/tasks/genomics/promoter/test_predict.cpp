@@ -16,9 +16,9 @@ namespace {
 
 using testing::TinyClassifier;
 
-class Windows : public WindowReader {
+class PromoterWindows : public WindowReader {
  public:
-  explicit Windows(std::vector<std::string> sequences) : sequences_(std::move(sequences)) {}
+  explicit PromoterWindows(std::vector<std::string> sequences) : sequences_(std::move(sequences)) {}
   bool next(Window& window) override {
     if (next_ == sequences_.size()) return false;
     window = {"w" + std::to_string(next_), ".", 0, 0, '+', -1, sequences_[next_]};
@@ -70,7 +70,7 @@ class PromoterPredict : public ::testing::Test {
   std::vector<std::vector<double>> predicted(Strands strands, const BatchSize& batch, int threads) {
     kernels::set_thread_count(threads);
     SequenceScorer scorer({{path_}, strands, batch}, *backend_);
-    Windows windows(sequences_);
+    PromoterWindows windows(sequences_);
     std::vector<std::vector<double>> all;
     const std::int64_t count =
         predict_promoters(scorer, windows, 0.5, [&](const Window& window, std::span<const double> scores) {

@@ -15,7 +15,7 @@ namespace {
 
 //                        0         1         2         3
 //                        0123456789012345678901234567890123456789
-constexpr const char* ones = "ACGTACGTTGCAACGGTTCANNNNNNNNNNACGTAAGGCC";
+constexpr const char* contig_ones = "ACGTACGTTGCAACGGTTCANNNNNNNNNNACGTAAGGCC";
 
 VcfRecord record_of(const std::string& chrom, std::int64_t position, const std::string& ref,
                     const std::vector<std::string>& alts) {
@@ -31,7 +31,7 @@ class Alleles : public ::testing::Test {
  protected:
   Alleles() {
     testing::write_text(folder_ / "genome.fa",
-                        std::string(">chr1\n") + ones + "\n>other\nACGTACGTAC\n>MT\nACGT\n");
+                        std::string(">chr1\n") + contig_ones + "\n>other\nACGTACGTAC\n>MT\nACGT\n");
     fasta_ = std::make_unique<Fasta>((folder_ / "genome.fa").string());
     names_ = ContigNames(fasta_->contigs());
     rules_.window = 8;

@@ -16,7 +16,7 @@ namespace {
 using testing::error_of;
 using testing::expect_bad_input;
 
-constexpr const char* columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+constexpr const char* vcf_columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
 
 class VariantInputs : public ::testing::Test {
  protected:
@@ -49,7 +49,7 @@ class VariantInputs : public ::testing::Test {
   std::string base(std::int64_t at) const { return bases_.substr(static_cast<std::size_t>(at), 1); }
   std::string write(const std::string& header, const std::string& records) const {
     const std::string path = folder_ / "in.vcf";
-    testing::write_text(path, "##fileformat=VCFv4.2\n" + header + columns + records);
+    testing::write_text(path, "##fileformat=VCFv4.2\n" + header + vcf_columns + records);
     return path;
   }
   VariantInput input(const std::string& path, std::uint64_t chunk) const {
