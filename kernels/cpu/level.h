@@ -92,7 +92,8 @@ struct AdamWConstants {
   float decay = 0.0f;                // learning rate * weight decay
 };
 
-// Length of a slice of a product's k: a panel of b (a slice by the tile's columns) stays in the first-level cache.
+// Length of a slice of a product's k: a panel of b (a slice by the tile's columns) stays in the first-level
+// cache.
 inline constexpr Index gemm_depth = 256;
 
 // Every function works on contiguous arrays on the calling thread. Scratch is 64-byte aligned, owned by the
@@ -106,10 +107,11 @@ struct Level {
   // The same product in two steps, so that what is packed serves many rows. Sums are taken slice by slice of
   // gemm_depth along k in both, so that a result is the same whoever packed.
   Index (*gemm_panel)();  // columns of b that lie together
-  // The n columns of b in one slice, `depth` long from `first`: a multiple of gemm_panel() wide, zeros behind n.
+  // The n columns of b in one slice, `depth` long from `first`: a multiple of gemm_panel() wide, zeros behind
+  // n.
   void (*gemm_pack)(const Product& product, Index first, Index depth, float* packed);
-  // Of a whole packed b, `packed_columns` wide (a multiple of gemm_panel()), slice behind slice: the product's n
-  // columns from `column`, which is such a multiple too.
+  // Of a whole packed b, `packed_columns` wide (a multiple of gemm_panel()), slice behind slice: the
+  // product's n columns from `column`, which is such a multiple too.
   void (*gemm_rows)(const Product& product, const float* packed_b, Index packed_columns, Index column,
                     float* scratch);
   Index (*gemm_rows_scratch)();

@@ -15,8 +15,8 @@ struct TileSize {
   Index columns;
 };
 
-// Of oneDNN, which packs every tile for itself: large ones lose less to that; small products are cut finer, so
-// that there is work for several threads.
+// Of oneDNN, which packs every tile for itself: large ones lose less to that; small products are cut finer,
+// so that there is work for several threads.
 TileSize tile_size(Index m, Index n) {
   constexpr Index wanted_tasks = 16;
   TileSize tile{512, 768};
@@ -140,8 +140,8 @@ void CpuBackend::multiply_onednn(const Product& whole, const After& after) {
   });
 }
 
-// The own product: b is packed by all threads, in runs of columns when it is large, and every task multiplies its
-// rows by it.
+// The own product: b is packed by all threads, in runs of columns when it is large, and every task multiplies
+// its rows by it.
 template <typename After>
 void CpuBackend::multiply_shared(const Product& x, const After& after) {
   const Index panel = level_.gemm_panel();

@@ -63,8 +63,8 @@ std::vector<CurvePoint> ranked_curve(std::span<const double> positives, std::spa
 // not empty.
 std::string metrics_json(const BinaryMetrics& metrics, const std::string& provenance_json);
 
-// The value below which `share` (0 to 1) of ascending values lie, between two of them by their distance (numpy's
-// default). `sorted` must not be empty.
+// The value below which `share` (0 to 1) of ascending values lie, between two of them by their distance
+// (numpy's default). `sorted` must not be empty.
 double percentile(std::span<const double> sorted, double share);
 
 }  // namespace bigbird

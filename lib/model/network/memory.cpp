@@ -44,7 +44,8 @@ struct Planner {
     layer.attention.norm = arena.values(what, tokens * width);
     layer.attention.norm_state = norm_state(what, tokens);
     layer.feed_forward.pre = arena.values(what, tokens * inner);
-    // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by then.
+    // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by
+    // then.
     layer.feed_forward.inner = workspace.wide;
     const kernels::Values other = arena.values(what, tokens * width);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
