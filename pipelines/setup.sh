@@ -9,6 +9,7 @@ packages_base=(g++ cmake make pkg-config libhts-dev libsentencepiece-dev libcli1
 # What the tests read outputs with (they skip, loudly, where it is not), and what builds them faster than make.
 packages_test=(bcftools samtools tabix ninja-build)
 packages_lint=(clang clang-format clang-tidy libomp-dev) # clang: the sanitizers too
+packages_mpi=(libopenmpi-dev openmpi-bin libmpich-dev mpich) # tests/mpi, and the plug-ins for both
 packages_cluster=(slurmctld slurmd slurm-client munge)   # tests/cluster
 : "${may_install:=yes}" # a script may set it to "no" before it calls ensure_packages
 

@@ -67,6 +67,8 @@ run_ctest() { # run_ctest PRESET CTEST_OPTION...
 
 run_tests() {
   part packages ensure_packages "${packages_base[@]}" "${packages_test[@]}"
+  # Nor is an MPI needed by anyone but who trains over ranks.
+  (ensure_packages "${packages_mpi[@]}") || say "SKIPPED: tests/mpi: MPI cannot be installed here"
   # One architecture says whether the kernels compile and what they spill; what is released is built for all of them.
   local one=()
   if [ "${CI:-}" = true ]; then one=(-DCMAKE_CUDA_ARCHITECTURES=90); fi
@@ -154,7 +156,7 @@ format() {
 
 tidy() {
   say "clang-tidy"
-  # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA itself.
+  # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA or MPI itself.
   # Eight files of a folder are read at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
   # The largest files first, so that no processor waits for the other at the end.
   local together
@@ -162,7 +164,7 @@ tidy() {
   {
     printf '%s\n' "${together[@]}"
     printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
-      grep -vxE 'kernels/cuda/(runtime\.cu|gemm_cublaslt\.cpp)' |
+      grep -vxE 'kernels/(cuda/(runtime\.cu|gemm_cublaslt\.cpp)|ranks/mpi_plugin\.cpp)' |
       grep -vxFf <(sed -n "s|^#include \"$root/\(.*\)\"\$|\1|p" "${together[@]}") | xargs ls -S
   } | xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
   say "lint: ${#sources[@]} files are clean"
