@@ -127,7 +127,7 @@ run_sanitizers() {
   # oracles compute the same values over again, and policy reads text.
   local lines=()
   if [ "${CI:-}" = true ]; then lines=(-DBIGBIRD_SANITIZE_LINES=-g0); fi
-  local watched=(core io tokenization data model training tasks report kernels cuda cli)
+  local watched=(core io tokenization data model training tasks report kernels ranks cuda cli)
   # With clang, which takes half of g++'s time to build them.
   configure asan ${lines[@]+"${lines[@]}"}
   part asan-build build asan "${watched[@]/#/test_}"
@@ -135,7 +135,7 @@ run_sanitizers() {
   part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$"
 
   # Where threads are started or shared; that the smallest set of libraries is enough for a program shows in them too.
-  local threaded=(core data kernels training tasks)
+  local threaded=(core data kernels ranks training tasks)
   configure tsan ${lines[@]+"${lines[@]}"}
   part tsan-build build tsan "${threaded[@]/#/test_}"
   # ThreadSanitizer cannot place its shadow memory under some kernels' address randomisation.
@@ -157,7 +157,7 @@ format() {
 tidy() {
   say "clang-tidy"
   # Kernels are read as the emulation compiles them. No part of this build: the fuzzers, and what needs CUDA or MPI itself.
-  # Eight files of a folder are read at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
+  # Many files are read at a time (BIGBIRD_UNITY): the headers of the standard library take longer than ours.
   # The largest files first, so that no processor waits for the other at the end.
   local together
   mapfile -t together < <(sed -n "s|^ *\"file\": \"$root/\(.*/Unity/[^\"]*\)\".*|\1|p" build/lint/compile_commands.json)

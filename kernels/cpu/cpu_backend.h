@@ -76,6 +76,9 @@ class CpuBackend final : public Backend {
   void multiply_onednn(const Product& product, const After& after);
   template <typename After>
   void multiply_shared(const Product& product, const After& after);
+  template <typename After>
+  void multiply_packed_b(const Product& product, float* packed_b, float* packed_a, Index a_floats,
+                         const After& after);
   // The same with AVX-512's bf16 instructions, of a linear layer's forward pass.
   template <typename After>
   void multiply_bf16(const Product& product, const After& after);

@@ -32,7 +32,8 @@ TileSize tile_size(Index m, Index n) {
 // The own product with b packed once, for all tasks: columns of c that stay in the cache of a task until what
 // follows the product is done, and so many rows that reading the packed panels again is no price; finer where
 // that leaves too few tasks.
-constexpr Index packed_b_floats = Index{4} << 20;
+constexpr Index packed_b_floats = Index{1} << 20;  // a stretch, for a cache that threads share
+constexpr Index packed_b_depth = 1024;             // of the longest that is as wide as it can be
 TileSize shared_tile_size(Index m, Index n, Index panel) {
   constexpr Index wanted_tasks = 16;
   TileSize tile{192, std::min<Index>(n, 768)};
@@ -140,43 +141,63 @@ void CpuBackend::multiply_onednn(const Product& whole, const After& after) {
   });
 }
 
-// The own product: b is packed by all threads, in runs of columns when it is large, and every task multiplies
-// its rows by it.
+// The own product: a stretch of b is packed by all threads, and every task multiplies its rows by it.
 template <typename After>
 void CpuBackend::multiply_shared(const Product& x, const After& after) {
   const Index panel = level_.gemm_panel();
-  const Index run =
-      std::clamp(packed_b_floats / std::max<Index>(1, x.k) / panel, Index{1}, pieces(x.n, panel)) * panel;
-  const Index a_floats = level_.gemm_rows_scratch(), slices = std::max<Index>(1, pieces(x.k, gemm_depth));
-  float* const packed_b = scratch_.reserve(run * x.k + a_floats * thread_count());
-  float* const packed_a = packed_b + run * x.k;
-  for (Index first = 0; first < x.n; first += run) {
-    const Index columns = std::min(run, x.n - first), packed_columns = pieces(columns, panel) * panel;
-    const Index pack = 4 * panel, packs = pieces(columns, pack);
-    parallel_for(static_cast<std::size_t>(slices * packs), [&](std::size_t task) {
-      const Index slice = static_cast<Index>(task) / packs * gemm_depth;
-      const Index column = static_cast<Index>(task) % packs * pack;
+  const Index run = std::clamp(packed_b_floats / std::clamp(x.k, Index{1}, packed_b_depth) / panel, Index{1},
+                               pieces(x.n, panel)) *
+                    panel;
+  const Index depth = std::min(x.k, std::max(packed_b_floats / run / gemm_depth, Index{1}) * gemm_depth);
+  const Index a_floats = level_.gemm_rows_scratch();
+  float* const packed_b = scratch_.reserve(run * depth + a_floats * thread_count());
+  float* const packed_a = packed_b + run * depth;
+  for (Index column = 0; column < x.n; column += run) {
+    for (Index step = 0; step < x.k || step == 0; step += depth) {
       Product part = x;
-      part.n = std::min(pack, columns - column);
-      part.b += (first + column) * x.b_column;
-      const Index depth = std::min(gemm_depth, x.k - slice);
-      level_.gemm_pack(part, slice, depth, packed_b + slice * packed_columns + column * depth);
-    });
-    const TileSize tile = shared_tile_size(x.m, columns, panel);
-    const Index row_tiles = pieces(x.m, tile.rows), column_tiles = pieces(columns, tile.columns);
-    parallel_for_worker(
-        static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
-          const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
-          const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
-          Product part = x;
-          part.m = std::min(tile.rows, x.m - row);
-          part.n = std::min(tile.columns, columns - column);
-          part.a += row * x.a_row;
-          part.c += row * x.c_row + first + column;
-          level_.gemm_rows(part, packed_b, packed_columns, column, packed_a + a_floats * worker);
-          after(row, part.m, first + column, part.n);
-        });
+      part.n = std::min(run, x.n - column);
+      part.k = std::min(depth, x.k - step);
+      part.a += step * x.a_column;
+      part.b += column * x.b_column + step * x.b_row;
+      part.c += column;
+      part.accumulate = x.accumulate || step > 0;
+      multiply_packed_b(part, packed_b, packed_a, a_floats,
+                        [&](Index row, Index rows, Index first, Index columns) {
+                          if (step + depth >= x.k) after(row, rows, column + first, columns);
+                        });
+      if (x.k == 0) break;
+    }
   }
+}
+
+// One stretch: packed, then multiplied.
+template <typename After>
+void CpuBackend::multiply_packed_b(const Product& x, float* packed_b, float* packed_a, Index a_floats,
+                                   const After& after) {
+  const Index panel = level_.gemm_panel(), packed_columns = pieces(x.n, panel) * panel;
+  const Index pack = 4 * panel, packs = pieces(x.n, pack);
+  parallel_for(static_cast<std::size_t>(pieces(x.k, gemm_depth) * packs), [&](std::size_t task) {
+    const Index slice = static_cast<Index>(task) / packs * gemm_depth;
+    const Index column = static_cast<Index>(task) % packs * pack;
+    Product part = x;
+    part.n = std::min(pack, x.n - column);
+    part.b += column * x.b_column;
+    const Index depth = std::min(gemm_depth, x.k - slice);
+    level_.gemm_pack(part, slice, depth, packed_b + slice * packed_columns + column * depth);
+  });
+  const TileSize tile = shared_tile_size(x.m, x.n, panel);
+  const Index row_tiles = pieces(x.m, tile.rows), column_tiles = pieces(x.n, tile.columns);
+  parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
+    const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
+    const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
+    Product part = x;
+    part.m = std::min(tile.rows, x.m - row);
+    part.n = std::min(tile.columns, x.n - column);
+    part.a += row * x.a_row;
+    part.c += row * x.c_row + column;
+    level_.gemm_rows(part, packed_b, packed_columns, column, packed_a + a_floats * worker);
+    after(row, part.m, column, part.n);
+  });
 }
 
 // As on AMX: b is packed in runs of columns, a by the tasks.

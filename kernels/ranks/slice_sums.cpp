@@ -7,6 +7,27 @@
 
 namespace bigbird::kernels {
 
+namespace {
+
+void require_power_of_two(int count) {
+  if ((count & (count - 1)) == 0) return;
+  throw RanksError(std::to_string(count) + " ranks: their number is no power of two",
+                   "use 1, 2, 4, 8, ... ranks, as many as divide the parts of an update");
+}
+
+}  // namespace
+
+SlotRange slots_of_rank(const Ranks& ranks, Index slots) {
+  require_power_of_two(ranks.count());
+  const Index each = slots / ranks.count();
+  if (each * ranks.count() != slots) {
+    throw RanksError(std::to_string(ranks.count()) + " ranks do not divide the " + std::to_string(slots) +
+                         " parts of an update",
+                     "use as many ranks, or cut an update into as many parts, that one divides the other");
+  }
+  return {ranks.rank() * each, each};
+}
+
 void add_to(float* a, const float* b, Index count) {
   for (Index i = 0; i < count; ++i) a[i] += b[i];
 }
@@ -14,9 +35,7 @@ void add_to(float* a, const float* b, Index count) {
 SliceSums::SliceSums(Ranks& ranks, Index slice, Index bucket)
     : ranks_(ranks), slice_(slice), bucket_(std::min(slice, bucket)) {
   const int count = ranks.count();
-  if ((count & (count - 1)) != 0)
-    throw RanksError(std::to_string(count) + " ranks: their number is no power of two",
-                     "use 1, 2, 4, 8, ... ranks, as many as divide the parts of an update");
+  require_power_of_two(count);
   if (slice < 1 || bucket < 1) throw std::logic_error("SliceSums: an empty slice or bucket");
   if (count == 1) return;
   sent_.resize(static_cast<std::size_t>(bucket_ * count));

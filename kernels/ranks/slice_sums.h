@@ -12,6 +12,14 @@
 
 namespace bigbird::kernels {
 
+// The slots of one rank.
+struct SlotRange {
+  Index first = 0;
+  Index count = 0;
+};
+// RanksError where the ranks' number does not divide `slots`, or is no power of two.
+SlotRange slots_of_rank(const Ranks& ranks, Index slots);
+
 // a[i] += b[i]
 void add_to(float* a, const float* b, Index count);
 

@@ -182,8 +182,8 @@ TEST_F(CudaDecoder, RecordedCallsTakeTheTargetsOfEachBatch) {
 TEST_F(CudaDecoder, UpdatesInPiecesEqualTheCpu) {
   ModelConfig config = config_of();
   config.decoder.encoder_layer_drop = config.decoder.layer_drop = 0.4;
-  const Batch batch = random_batch(config, {64, 64, 60, 64, 64}, 84);
-  ASSERT_GT(batch.targets.tokens(), 64);
+  const Batch batch = random_batch(config, {64, 64, 60, 64, 59, 64, 64, 64, 64}, 84);
+  ASSERT_GT(batch.targets.tokens(), 128);
   const std::vector<float> parameters = random_parameters(config, 85);
   const auto backend = cuda(Precision::fp32);
   const auto model =

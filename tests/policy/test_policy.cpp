@@ -64,6 +64,11 @@ TEST(Policy, KernelsStandAlone) {
   expect_good("lib/data/x.cpp", "#include \"kernels/parallel.h\"");
   expect_good("kernels/cpu/x.cpp", "#include \"kernels/cpu/gemm.h\"");
   expect_good("kernels/registry.cpp", "#include \"kernels/cpu/backend.h\"");
+  expect_good("lib/training/x.cpp", "#include \"kernels/ranks/ranks.h\"");
+  expect_bad("lib/data/x.cpp", "#include \"kernels/ranks/ranks.h\"");
+  expect_bad("lib/training/x.cpp", "#include \"kernels/ranks/mpi_table.h\"");
+  expect_bad("kernels/ranks/mpi_ranks.cpp", "#include <mpi.h>");
+  expect_good("kernels/ranks/mpi_plugin.cpp", "#include <mpi.h>");
 }
 
 TEST(Policy, CudaIsSpokenInThreeFiles) {

@@ -99,6 +99,16 @@ TEST(SliceSums, AreTheBytesOfOneRankForAnyNumberOfRanksAndAnyBucket) {
   }
 }
 
+TEST(SlotRange, NeighboursAndAllOfThem) {
+  testing::run_ranks(4, [](Ranks& own) {
+    const SlotRange range = slots_of_rank(own, 12);
+    EXPECT_EQ(range.first, own.rank() * 3);
+    EXPECT_EQ(range.count, 3);
+    EXPECT_THROW(slots_of_rank(own, 6), RanksError);
+  });
+  testing::run_ranks(3, [](Ranks& own) { EXPECT_THROW(slots_of_rank(own, 6), RanksError); });
+}
+
 TEST(SliceSums, ThreeRanksAreRefused) {
   testing::run_ranks(3, [](Ranks& own) { EXPECT_THROW(SliceSums(own, 4, 4), RanksError); });
 }
