@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t alignment = 256;
 
 // Of targets, where logits are taken in pieces: 47 MiB of a vocabulary of 96,103, and enough of them that
-// packing the table for a product is a small part of it (of 64 rows it was 8 % of an update of a small
-// model).
+// packing the table for a product is a small part of it (with 64, all packing was 8 % of an update of a
+// small model).
 constexpr std::int64_t rows_of_logits = 128;
 
 // Everything that is needed to lay out one pass, so that the parts below read as tables.
