@@ -17,9 +17,11 @@
 #include "apps/command_line.h"
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
+#include "apps/rank_options.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
 #include "kernels/errors.h"
+#include "kernels/ranks/ranks.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 
@@ -170,22 +172,10 @@ int finish_output(int status) {
   throw_runtime("standard output: not everything could be written", "is the disk full, or the reader gone?");
 }
 
-int report(const Error& error) {
-  if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
-    const int number = cancel_signal();
-    std::cerr << "bigbird: stopped "
-              << (time_is_up()       ? "before the end of the job (--stop-before)"
-                  : number == SIGINT ? "by SIGINT"
-                                     : "by SIGTERM");
-    if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
-    std::cerr << "\n";
-    return 128 + number;
-  }
-  std::cerr << "bigbird: error: " << option_text(error.message()) << "\n";
-  const bool is_usage = error.kind() == ErrorKind::usage;
-  const std::string hint = is_usage ? usage_hint(error.hint()) : option_text(error.hint());
-  if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
+int status_of(const Error& error) {
   switch (error.kind()) {
+    case ErrorKind::interrupted:
+      return cancel_signal() != 0 ? 128 + cancel_signal() : 1;
     case ErrorKind::usage:
       return 2;
     case ErrorKind::environment:
@@ -195,25 +185,58 @@ int report(const Error& error) {
   }
 }
 
-int guarded(int argc, char** argv) {
+int report(const Error& error) {
+  if (error.kind() == ErrorKind::interrupted && cancel_signal() != 0) {
+    const int number = cancel_signal();
+    std::cerr << "bigbird: stopped "
+              << (time_is_up()       ? "before the end of the job (--stop-before)"
+                  : number == SIGINT ? "by SIGINT"
+                                     : "by SIGTERM");
+    if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
+    std::cerr << "\n";
+    return status_of(error);
+  }
+  std::cerr << "bigbird: error: " << option_text(error.message()) << "\n";
+  const bool is_usage = error.kind() == ErrorKind::usage;
+  const std::string hint = is_usage ? usage_hint(error.hint()) : option_text(error.hint());
+  if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
+  return status_of(error);
+}
+
+// Of several processes that run a verb together, one says what all of them met.
+int end_with(const Error& error) {
+  const RankFailure failure = share_failure(error, report);
+  return failure.said_here ? report(failure.error) : status_of(failure.error);
+}
+
+int run_verb(int argc, char** argv) {
   try {
     const int status = finish_output(run(argc, argv));
     if (const std::string line = closing_line(); !line.empty()) std::cerr << line << "\n";
     return status;
   } catch (const Error& error) {
-    return report(error);
+    return end_with(error);
   } catch (const kernels::OutOfMemory& error) {
-    return report(Error(ErrorKind::environment, error.what(),
-                        "run less at once (--batch, --batch-tokens), choose another --device, or cpu"));
+    return end_with(Error(ErrorKind::environment, error.what(),
+                          "run less at once (--batch, --batch-tokens), choose another --device, or cpu"));
+  } catch (const kernels::RanksError& error) {
+    return end_with(Error(ErrorKind::environment, error.what(), error.hint()));
   } catch (const kernels::DeviceError& error) {
-    return report(Error(ErrorKind::environment, error.what(), "--device cpu runs the same on the processor"));
+    return end_with(
+        Error(ErrorKind::environment, error.what(), "--device cpu runs the same on the processor"));
   } catch (const std::bad_alloc&) {
-    return report(Error(ErrorKind::environment, "out of memory",
-                        "use a smaller batch or model, or a machine with more"));
+    return end_with(Error(ErrorKind::environment, "out of memory",
+                          "use a smaller batch or model, or a machine with more"));
   } catch (const std::exception& error) {
-    return report(Error(ErrorKind::runtime, std::string("unexpected: ") + error.what(),
-                        "this is a defect of bigbird; please report it with the command line"));
+    return end_with(Error(ErrorKind::runtime, std::string("unexpected: ") + error.what(),
+                          "this is a defect of bigbird; please report it with the command line"));
   }
+}
+
+int guarded(int argc, char** argv) {
+  const int status = run_verb(argc, argv);
+  close_team();
+  return status;
 }
 
 }  // namespace

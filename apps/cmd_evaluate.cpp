@@ -9,12 +9,14 @@
 #include <string>
 
 #include "apps/command_line.h"
+#include "apps/rank_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/file_digest.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
@@ -130,7 +132,10 @@ int cmd_evaluate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  RankOptions ranks;
+  ranks.add(verb);
   if (!verb.parse(argc, argv)) return 0;
+  RankTeam& team = ranks.open(verb);
 
   const ModelFolder folder(options.model);
   const Tokenizer& tokenizer = folder.tokenizer();
@@ -155,7 +160,19 @@ int cmd_evaluate(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
-  const EvaluationResult result = evaluate_pretraining(model, batches, tokenizer, options.evaluation);
+  team.enter(
+      {{"the program", sampled_digest("/proc/self/exe")},
+       {"the command", verb.command()},
+       {"the device", backend->arithmetic()},
+       {"the model", folder.weights_digest()},
+       {"the data", fmt::format("{} samples, {} tokens", batches.sampler().size(), shards.token_count())}});
+  const EvaluationResult result =
+      evaluate_pretraining(model, batches, tokenizer, options.evaluation, team.ranks());
+  team.leave();
+  if (team.ranks().rank() != 0) {
+    team.finish();
+    return 0;
+  }
 
   Json json = result_json(result, batches.objective(), shards.is_text());
   if (!options.baseline_from.empty()) json["baseline"] = baselines(options, tokenizer, result, verb.seed());
@@ -171,6 +188,7 @@ int cmd_evaluate(int argc, char** argv) {
   OutputStream out("-");
   out.write(json.dump(2) + "\n");
   out.close();
+  team.finish();
   verb.set_throughput(static_cast<double>(result.tokens), "tokens");
   return 0;
 }

@@ -45,10 +45,11 @@ std::string& last_closing_line() {
 // options of the verb that are left out too, with their values.
 std::string content_words(const std::vector<std::string>& words, std::vector<std::string> with_value) {
   for (const char* option :
-       {"-o", "--output", "-@", "--threads", "--log", "--batch-tokens", "--shard", "--report"}) {
+       {"-o", "--output", "-@", "--threads", "--log", "--ranks", "--batch-tokens", "--shard", "--report"}) {
     with_value.emplace_back(option);
   }
-  const std::vector<std::string> flags = {"-q", "--quiet", "-v", "--verbose", "--force", "--resume"};
+  const std::vector<std::string> flags = {"-q",          "--quiet", "-v",      "--verbose",
+                                          "--log-ranks", "--force", "--resume"};
   const auto is_one_of = [](const std::vector<std::string>& among, const std::string& word) {
     return std::find(among.begin(), among.end(), word) != among.end();
   };
@@ -170,11 +171,20 @@ void check_device(const std::string& verb, const std::string& device) {
 
 // The device that was asked for, or with auto the first that can be had; null and why.
 std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, kernels::CudaOptions options,
-                                                     std::string& why, std::string& hint) {
-  if (device != "auto") return kernels::make_cuda_backend(options, why, hint);
+                                                     int rank_on_machine, std::string& why,
+                                                     std::string& hint) {
+  const bool has_number = device != "auto" && device != "cuda";
+  if (has_number || (device == "cuda" && rank_on_machine == 0))
+    return kernels::make_cuda_backend(options, why, hint);
   const kernels::CudaStatus status = kernels::cuda_status();
   why = status.why;
   hint = status.hint;
+  // Ranks of a machine take its devices in turn; where each was given its own, each sees that one alone.
+  if (rank_on_machine > 0 && !status.devices.empty()) {
+    options.index = status.devices[static_cast<std::size_t>(rank_on_machine) % status.devices.size()].index;
+    return kernels::make_cuda_backend(options, why, hint);
+  }
+  if (device == "cuda") return kernels::make_cuda_backend(options, why, hint);
   for (const kernels::CudaDevice& found : status.devices) {
     options.index = found.index;
     if (auto backend = kernels::make_cuda_backend(options, why, hint)) return backend;
@@ -263,6 +273,17 @@ void Verb::add_nondeterministic() {
       ->group("General");
 }
 
+void Verb::become_rank(int rank, int rank_on_machine, bool speaks) {
+  rank_on_machine_ = rank_on_machine;
+  if (rank == 0) return;
+  closing_ = false;
+  stop_console();
+  if (!speaks) return;
+  const std::string number = std::to_string(rank);
+  start_console({name_ + " rank " + number, log_file_.empty() ? "" : log_file_ + ".rank-" + number, quiet_,
+                 verbose_ > 0});
+}
+
 std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
   std::string why, hint;
   if (device_ != "cpu") {
@@ -270,7 +291,7 @@ std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
         .index = cuda_index(device_),
         .precision = find_value(kernels::precision_names, precision_).value_or(kernels::Precision::bf16),
         .deterministic = !nondeterministic_};
-    if (auto backend = first_cuda_backend(device_, options, why, hint)) {
+    if (auto backend = first_cuda_backend(device_, options, rank_on_machine_, why, hint)) {
       log_info("computing on " + backend->description());
       return backend;
     }
@@ -340,6 +361,18 @@ bool Verb::parse(int argc, char** argv) {
   if (!stop_before_.empty()) stop_before_end(stop_before_);
   parsed_ = true;
   return true;
+}
+
+void Verb::set_in_command(const std::string& option, const std::string& value) {
+  const std::string word = " " + option;
+  for (const char* const between : {" ", "="}) {
+    const std::size_t at = command_.find(word + between);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + word.size() + 1;
+    command_.replace(begin, std::min(command_.find(' ', begin), command_.size()) - begin, value);
+    return;
+  }
+  command_ += word + " " + value;
 }
 
 std::string Verb::resolved_toml() const {

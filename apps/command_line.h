@@ -62,6 +62,12 @@ class Verb {
   // Usage errors throw Error{usage} with the nearest option as hint.
   bool parse(int argc, char** argv);
 
+  // For a verb that several processes run together, once they know of each other: ranks other than 0 say
+  // nothing, or what they say under their number; and the device that has no number is the rank's own.
+  void become_rank(int rank, int rank_on_machine, bool speaks);
+  // Whether the number of threads was left open.
+  bool takes_all_cores() const { return has_threads_ && threads_ == 0; }
+
   std::uint64_t seed() const { return seed_; }
   // The device and precision that were asked for, said in one line of the log. auto is the first CUDA device
   // that can be used, else the cpu; and bf16 there, fp32 here. Error{environment} for a CUDA device that
@@ -74,6 +80,8 @@ class Verb {
   // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
   // same bytes.
   const std::string& command() const { return command_; }
+  // An option of it as if it had been typed with this value.
+  void set_in_command(const std::string& option, const std::string& value);
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
 
@@ -106,6 +114,7 @@ class Verb {
   bool has_threads_ = false;
   bool parsed_ = false;
   bool closing_ = true;
+  int rank_on_machine_ = 0;
   double amount_ = 0;
   std::string unit_;
 };

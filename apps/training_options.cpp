@@ -38,6 +38,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
   verb_.add_precision();
   verb_.add_nondeterministic();
   verb_.add_force();
+  ranks_.add(verb_);
 }
 
 void TrainingOptions::add_update_options(const TrainingWords& words) {
@@ -46,7 +47,8 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
   app.add_option("--batch", options_.batch, words.sample + " of one update")
       ->transform(count_suffix())
       ->group(training_group);
-  app.add_option("--accumulate", options_.accumulate, "Parts that the batch is cut into, to save memory")
+  app.add_option("--accumulate", options_.accumulate,
+                 "Parts that the batch is cut into, to save memory; of several ranks each has so many")
       ->group(training_group);
   const bool counts_epochs = options_.epochs > 0;
   if (counts_epochs) {
@@ -190,13 +192,24 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
   options_.seed = verb_.seed();
   options_.config_toml = verb_.resolved_toml();
+  open_ranks();
   if (!verb_.provenance()) return;
   options_.comments = provenance_lines({bigbird_version(), verb_.command(), verb_.seed(), fasta, {}});
   options_.command = verb_.command();
 }
 
+// --accumulate is of a rank; the run has the micro-batches of all.
+void TrainingOptions::open_ranks() {
+  options_.team = &ranks_.open(verb_);
+  const int count = options_.team->ranks().count();
+  if (count == 1) return;
+  options_.accumulate *= static_cast<std::uint64_t>(count);
+  verb_.set_in_command("--accumulate", std::to_string(options_.accumulate));
+}
+
 void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
   const TrainingSummary summary = sweep_learning_rates(options_, train);
+  options_.team->finish();
   std::string kept;
   if (summary.final_valid_loss && summary.final_step < summary.steps)
     kept = fmt::format(", as it was after step {} with validation loss {:.4f}", summary.final_step,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/rank_options.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
@@ -21,7 +22,7 @@ struct TrainingWords {
   bool needs_init = false;  // a model to begin from has to be given
 };
 
-// --init, -o, what is in the groups Training and Checkpoints and validation, and the general --seed,
+// --init, -o, what is in the groups Training, Checkpoints and validation and Ranks, and the general --seed,
 // --threads, --device, --precision, --nondeterministic and --force. --epochs belongs to the tasks whose
 // default is in epochs.
 class TrainingOptions {
@@ -32,9 +33,9 @@ class TrainingOptions {
   TrainingOptions(const TrainingOptions&) = delete;
   TrainingOptions& operator=(const TrainingOptions&) = delete;
 
-  // After parsing: the fields that are not bound as they are typed, and provenance, with `fasta` where there
-  // is one. Error{usage} for names that do not exist, for --resume with --force, and for options of AdamW
-  // with another optimizer.
+  // After parsing: the fields that are not bound as they are typed, provenance, with `fasta` where there is
+  // one, and the ranks of the run. Error{usage} for names that do not exist, for --resume with --force, and
+  // for options of AdamW with another optimizer.
   void finish(const std::string& fasta = "");
 
   // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
@@ -48,8 +49,11 @@ class TrainingOptions {
   void add_checkpoint_options();
   void require_adamw() const;
 
+  void open_ranks();
+
   Verb& verb_;
   RunOptions& options_;
+  RankOptions ranks_;
   std::string schedule_;
   std::string optimizer_;
   const OptimizerOptions usual_;  // the verb's own, before anything is typed

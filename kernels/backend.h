@@ -60,6 +60,9 @@ class Backend {
   virtual std::string name() const = 0;
   // "oneDNN 2.6.3, x86-64-v4, 2 threads": how it computes, for people.
   virtual std::string details() const = 0;
+  // "oneDNN 2.6.3, x86-64-v4", "NVIDIA H200, bf16, cuBLASLt 13.1": what two machines must have in common to
+  // give the same bytes.
+  virtual std::string arithmetic() const = 0;
   // One line for people: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.

@@ -44,6 +44,7 @@ class CpuBackend final : public Backend {
   // device.cpp
   std::string name() const override { return "cpu"; }
   std::string details() const override;
+  std::string arithmetic() const override;
   Precision precision() const override { return precision_; }
   bool wants_whole_blocks() const override { return false; }
   bool in_host_memory() const override { return true; }

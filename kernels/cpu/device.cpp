@@ -78,6 +78,10 @@ std::unique_ptr<Backend> make_cpu_backend(Precision precision) {
 
 std::string CpuBackend::details() const {
   const int threads = thread_count();
+  return arithmetic() + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+std::string CpuBackend::arithmetic() const {
   const bool bf16 = precision_ == Precision::bf16;
   std::string products = "own matrix product";
   if (amx_ != nullptr) {
@@ -89,8 +93,7 @@ std::string CpuBackend::details() const {
   } else if (use_onednn_) {
     products = "oneDNN " + onednn_version();
   }
-  return products + ", " + level_.name + ", " + std::to_string(threads) +
-         (threads == 1 ? " thread" : " threads");
+  return products + ", " + level_.name;
 }
 
 void* CpuBackend::allocate(std::size_t bytes) {

@@ -29,6 +29,7 @@ class CudaBackend final : public Backend {
   // cuda_backend.cpp: the device
   std::string name() const override;
   std::string details() const override;
+  std::string arithmetic() const override { return device_name_ + ", " + details(); }
   Precision precision() const override { return options_.precision; }
   ElementType element_type() const override {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;

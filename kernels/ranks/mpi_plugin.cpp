@@ -107,6 +107,7 @@ extern "C" __attribute__((visibility("default"))) int bigbird_mpi_start(BigbirdM
   MPI_Comm_rank(MPI_COMM_WORLD, &table->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &table->count);
   MPI_Comm_rank(machine, &table->rank_on_machine);
+  MPI_Comm_size(machine, &table->count_on_machine);
   MPI_Comm_free(&machine);
   table->broadcast = broadcast;
   table->exchange = exchange;

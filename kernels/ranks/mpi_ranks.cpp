@@ -42,6 +42,7 @@ class MpiRanks : public Ranks {
   int rank() const override { return table_.rank; }
   int count() const override { return table_.count; }
   int rank_on_machine() const override { return table_.rank_on_machine; }
+  int count_on_machine() const override { return table_.count_on_machine; }
   std::string engine() const override { return table_.library; }
   void broadcast(void* data, std::size_t bytes, int from) override {
     Line error{};

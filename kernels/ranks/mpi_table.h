@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { bigbird_mpi_version = 1 };  // of this table; a plug-in of another one is refused
+enum { bigbird_mpi_version = 2 };  // of this table; a plug-in of another one is refused
 
 // Every function returns 0, or writes one line of what went wrong to `error` (error_size bytes, a zero at the
 // end) and returns something else. Sizes are those of Ranks (ranks.h).
@@ -19,6 +19,7 @@ struct BigbirdMpi {
   int rank;
   int count;
   int rank_on_machine;
+  int count_on_machine;
   int (*broadcast)(void* data, size_t bytes, int from, char* error, size_t error_size);
   int (*exchange)(const void* to_each, void* from_each, size_t bytes, char* error, size_t error_size);
   int (*all_gather)(const void* mine, void* all, size_t bytes, char* error, size_t error_size);

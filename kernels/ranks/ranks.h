@@ -37,10 +37,14 @@ class Ranks {
   virtual int count() const = 0;  // 1 for a run of one process
   // The place of this rank among those on its machine: which of the machine's devices it takes.
   virtual int rank_on_machine() const = 0;
+  virtual int count_on_machine() const = 0;  // ranks on the machine of this one
   // "Open MPI v4.1.4"; empty for one process.
   virtual std::string engine() const = 0;
 
-  // Those of rank `from` to all. Host memory, as everywhere here.
+  // Whether exchange() and all_gather() take memory of a backend's device instead of the program's.
+  virtual bool on_device() const { return false; }
+
+  // Those of rank `from` to all. The program's memory, as in whatever says nothing else.
   virtual void broadcast(void* data, std::size_t bytes, int from) = 0;
   // Slice r of to_each goes to rank r; slice r of from_each comes from rank r. Both hold count() slices of
   // `bytes` bytes and do not overlap.
@@ -62,6 +66,8 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& mine);
 
 // This process alone.
 std::unique_ptr<Ranks> make_self_ranks();
+// The same, for who needs no object of its own.
+Ranks& this_process();
 // Those of an MPI, through its plug-in (mpi_table.h): a shared library that is opened here, so that a program
 // that nobody starts under MPI needs none. The MPI ends with the object; there is one in a process's life.
 std::unique_ptr<Ranks> make_mpi_ranks(const std::string& plugin);

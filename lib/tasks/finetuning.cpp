@@ -47,6 +47,24 @@ std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::
   return draws;
 }
 
+std::vector<Draw> draws_of_slots(const RunOptions& options, std::uint64_t samples, std::uint64_t step,
+                                 const kernels::IndexRange& slots) {
+  const std::vector<Draw> all = draws_of_update(options.seed, options.batch, samples, step);
+  const kernels::IndexRange own = samples_of_slots(options, slots);
+  return {all.begin() + own.first, all.begin() + own.end()};
+}
+
+std::uint64_t batches_of(const RunOptions& options, std::uint64_t samples) {
+  const auto size = static_cast<std::uint64_t>(micro_batch(options));
+  return (samples + size - 1) / size;
+}
+
+kernels::IndexRange samples_of_batch(const RunOptions& options, std::uint64_t samples, std::uint64_t batch) {
+  const std::int64_t size = micro_batch(options), all = static_cast<std::int64_t>(samples);
+  const std::int64_t first = std::min(static_cast<std::int64_t>(batch) * size, all);
+  return {first, std::min(first + size, all) - first};
+}
+
 BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences) {
   return {sequences * config.input_length, sequences, 0, config.input_length};
 }

@@ -30,6 +30,15 @@ struct Draw {
 std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::uint64_t samples,
                                   std::uint64_t step);
 
+// Of them, the draws of these micro-batches, one micro-batch behind the other.
+std::vector<Draw> draws_of_slots(const RunOptions& options, std::uint64_t samples, std::uint64_t step,
+                                 const kernels::IndexRange& slots);
+
+// Of a validation set of so many samples in order, in batches as large as a micro-batch: how many there are,
+// and the samples of one.
+std::uint64_t batches_of(const RunOptions& options, std::uint64_t samples);
+kernels::IndexRange samples_of_batch(const RunOptions& options, std::uint64_t samples, std::uint64_t batch);
+
 // The largest batch of `sequences` sequences when every one is padded to config.input_length.
 BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);
 

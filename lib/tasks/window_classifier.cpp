@@ -48,9 +48,9 @@ ClassificationTask::ClassificationTask(const RunOptions& options, const ModelCon
                                        const std::vector<ClassifiedSequence>& valid, Remake remake)
     : options_(options), config_(config), train_(train), valid_(valid), remake_(std::move(remake)) {}
 
-std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
+std::vector<Batch> ClassificationTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
   std::vector<Batch> result;
-  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
+  for (const Draw& draw : draws_of_slots(options_, train_.size(), step, slots)) {
     if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
     const std::optional<ClassifiedSequence> remade = remake_ ? remake_(draw) : std::nullopt;
     append(result.back(), config_, remade ? *remade : train_[static_cast<std::size_t>(draw.sample)]);
@@ -58,18 +58,16 @@ std::vector<Batch> ClassificationTask::batches(std::uint64_t step) const {
   return result;
 }
 
-std::optional<LossSums> ClassificationTask::validate(Model& model) const {
-  if (valid_.empty()) return std::nullopt;
-  LossSums sums;
+std::uint64_t ClassificationTask::validation_batches() const {
+  return batches_of(options_, valid_.size());
+}
+
+Batch ClassificationTask::validation_batch(std::uint64_t number) const {
   Batch batch;
-  for (std::size_t i = 0; i < valid_.size(); ++i) {
-    append(batch, config_, valid_[i]);
-    if (batch.sequences() == micro_batch(options_) || i + 1 == valid_.size()) {
-      sums.add(model.forward(batch, {}));
-      batch.clear();
-    }
-  }
-  return sums;
+  const kernels::IndexRange samples = samples_of_batch(options_, valid_.size(), number);
+  for (kernels::Index i = samples.first; i < samples.end(); ++i)
+    append(batch, config_, valid_[static_cast<std::size_t>(i)]);
+  return batch;
 }
 
 }  // namespace bigbird

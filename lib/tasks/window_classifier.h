@@ -48,8 +48,10 @@ class ClassificationTask : public TrainingTask {
   ClassificationTask(const RunOptions& options, const ModelConfig& config,
                      const std::vector<ClassifiedSequence>& train,
                      const std::vector<ClassifiedSequence>& valid, Remake remake = {});
-  std::vector<Batch> batches(std::uint64_t step) const override;
-  std::optional<LossSums> validate(Model& model) const override;
+  kernels::Index slots() const override { return slots_of_update(options_); }
+  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
+  std::uint64_t validation_batches() const override;
+  Batch validation_batch(std::uint64_t number) const override;
 
  private:
   const RunOptions& options_;

@@ -2,8 +2,12 @@
 #include "lib/training/evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "lib/core/cancel.h"
 #include "lib/core/progress.h"
@@ -12,8 +16,44 @@
 namespace bigbird {
 namespace {
 
-// Piece numbers, ascending: all, or a seeded choice.
-std::vector<std::uint64_t> chosen_pieces(const PretrainSampler& sampler, std::uint64_t max_samples) {
+// What one batch adds to a result, as doubles: its losses, tokens, bases, and how many tokens were scored.
+constexpr std::size_t row_width = LossSums::width + 3;
+
+struct BatchResult {
+  std::array<double, row_width> numbers{};
+  std::vector<ScoredToken> scored;
+};
+
+BatchResult evaluate_batch(Model& model, const PretrainingBatches& batches, const Tokenizer& tokenizer,
+                           std::span<const std::uint64_t> pieces, bool keep_scored) {
+  Batch batch;
+  std::vector<std::int32_t> left;
+  for (const std::uint64_t piece : pieces) batches.append_piece(piece, batch, &left);
+  LossSums sums;
+  sums.add(model.forward(batch, {}));
+  BatchResult result;
+  const auto losses = sums.numbers();
+  std::copy(losses.begin(), losses.end(), result.numbers.begin());
+  double &tokens = result.numbers[LossSums::width], &bases = result.numbers[LossSums::width + 1];
+  for (const std::int64_t length : batch.lengths) tokens += static_cast<double>(length);
+  for (std::size_t i = 0; i < batch.masked_labels.size(); ++i) {
+    const std::int32_t label = batch.masked_labels[i];
+    bases += static_cast<double>(tokenizer.piece_length(static_cast<std::uint32_t>(label)));
+    if (keep_scored) result.scored.push_back({left[i], label});
+  }
+  result.numbers[LossSums::width + 2] = static_cast<double>(result.scored.size());
+  return result;
+}
+
+void add(EvaluationResult& result, const double* numbers) {
+  result.sums.add(LossSums::of_numbers(numbers));
+  result.tokens += static_cast<std::uint64_t>(numbers[LossSums::width]);
+  result.bases_covered += static_cast<std::uint64_t>(numbers[LossSums::width + 1]);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> evaluation_pieces(const PretrainSampler& sampler, std::uint64_t max_samples) {
   const std::uint64_t all = sampler.size();
   const std::uint64_t count = max_samples == 0 ? all : std::min(all, max_samples);
   std::vector<std::uint64_t> pieces(static_cast<std::size_t>(count));
@@ -22,8 +62,6 @@ std::vector<std::uint64_t> chosen_pieces(const PretrainSampler& sampler, std::ui
   std::sort(pieces.begin(), pieces.end());
   return pieces;
 }
-
-}  // namespace
 
 double EvaluationResult::mlm_loss() const {
   return sums.mlm_loss / static_cast<double>(sums.mlm_count);
@@ -38,27 +76,46 @@ double EvaluationResult::bits_per_token() const {
 }
 
 EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
-                                      const Tokenizer& tokenizer, const EvaluationOptions& options) {
-  const std::vector<std::uint64_t> pieces = chosen_pieces(batches.sampler(), options.max_samples);
+                                      const Tokenizer& tokenizer, const EvaluationOptions& options,
+                                      kernels::Ranks& ranks) {
+  const std::vector<std::uint64_t> pieces = evaluation_pieces(batches.sampler(), options.max_samples);
   std::optional<Progress> progress;
   if (options.progress) progress.emplace("evaluate", pieces.size(), "samples");
+  const auto size = static_cast<std::size_t>(options.batch), count = static_cast<std::size_t>(ranks.count());
+  const std::size_t number = (pieces.size() + size - 1) / size;
+  const std::size_t rounds = (number + count - 1) / count;
+  std::vector<double> mine(rounds * row_width);
+  std::string scored;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    if (count == 1) throw_if_cancelled();
+    const std::size_t begin = (round * count + static_cast<std::size_t>(ranks.rank())) * size;
+    if (begin >= pieces.size()) break;
+    const std::size_t end = std::min(pieces.size(), begin + size);
+    const BatchResult result = evaluate_batch(
+        model, batches, tokenizer, std::span(pieces).subspan(begin, end - begin), options.keep_scored);
+    std::copy(result.numbers.begin(), result.numbers.end(),
+              mine.begin() + static_cast<std::ptrdiff_t>(round * row_width));
+    scored.append(reinterpret_cast<const char*>(result.scored.data()),
+                  result.scored.size() * sizeof(ScoredToken));
+    if (progress) progress->advance(std::min(pieces.size(), begin + size * count) - begin);
+  }
+  // In the order of the batches, whoever took them.
   EvaluationResult result;
-  std::vector<std::int32_t> left;
-  for (std::size_t begin = 0; begin < pieces.size(); begin += static_cast<std::size_t>(options.batch)) {
-    throw_if_cancelled();
-    const std::size_t end = std::min(pieces.size(), begin + static_cast<std::size_t>(options.batch));
-    Batch batch;
-    left.clear();
-    for (std::size_t i = begin; i < end; ++i) batches.append_piece(pieces[i], batch, &left);
-    result.sums.add(model.forward(batch, {}));
-    for (const std::int64_t length : batch.lengths) result.tokens += static_cast<std::uint64_t>(length);
-    for (std::size_t i = 0; i < batch.masked_labels.size(); ++i) {
-      const std::int32_t label = batch.masked_labels[i];
-      result.bases_covered += tokenizer.piece_length(static_cast<std::uint32_t>(label));
-      if (options.keep_scored) result.scored.push_back({left[i], label});
-    }
-    result.samples += end - begin;
-    if (progress) progress->advance(end - begin);
+  result.samples = pieces.size();
+  const std::vector<double> all = kernels::gather_numbers(ranks, mine);
+  const std::vector<std::string> texts = kernels::gather_texts(ranks, scored);
+  std::vector<std::size_t> read(count);
+  for (std::size_t batch = 0; batch < number; ++batch) {
+    const std::size_t rank = batch % count, round = batch / count;
+    const double* const numbers = all.data() + (rank * rounds + round) * row_width;
+    add(result, numbers);
+    const auto tokens = static_cast<std::size_t>(numbers[LossSums::width + 2]);
+    const std::size_t before = result.scored.size();
+    result.scored.resize(before + tokens);
+    if (tokens > 0)
+      std::memcpy(result.scored.data() + before, texts[rank].data() + read[rank],
+                  tokens * sizeof(ScoredToken));
+    read[rank] += tokens * sizeof(ScoredToken);
   }
   return result;
 }

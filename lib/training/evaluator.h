@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/ranks/ranks.h"
 #include "lib/model/network/model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/pretraining_batches.h"
@@ -35,6 +36,10 @@ struct EvaluationResult {
   double bits_per_byte() const { return bits_per_base(); }
 };
 
+// The piece numbers of an evaluation, ascending: all, or max_samples of them, a random choice keyed by the
+// sampler's seed.
+std::vector<std::uint64_t> evaluation_pieces(const PretrainSampler& sampler, std::uint64_t max_samples);
+
 struct EvaluationOptions {
   std::int64_t batch = 8;         // sequences at a time; the result does not depend on it
   std::uint64_t max_samples = 0;  // 0: every piece; else so many, a random choice keyed by the sampler's seed
@@ -42,8 +47,10 @@ struct EvaluationOptions {
   bool progress = false;
 };
 
-// The model must have been built for batches.limits(options.batch).
+// The model must have been built for batches.limits(options.batch). Collective: ranks share the batches, and
+// all have the result, which does not depend on how many they are.
 EvaluationResult evaluate_pretraining(Model& model, const PretrainingBatches& batches,
-                                      const Tokenizer& tokenizer, const EvaluationOptions& options);
+                                      const Tokenizer& tokenizer, const EvaluationOptions& options,
+                                      kernels::Ranks& ranks = kernels::this_process());
 
 }  // namespace bigbird

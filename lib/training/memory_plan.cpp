@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/ranks/slice_sums.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/network/layout.h"
@@ -65,11 +66,12 @@ std::size_t device_memory_at_hand(const kernels::Backend& backend) {
   return free + backend.scratch_bytes(nothing);
 }
 
-MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
+MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, int processes) {
   MemoryBefore before;
   before.resident = resident_memory();
   const std::size_t available = available_memory();
-  if (available > 0) before.process_limit = available + before.resident.anonymous;
+  if (available > 0)
+    before.process_limit = available / static_cast<std::size_t>(processes) + before.resident.anonymous;
   before.device_limit = device_memory_at_hand(backend);
   if (typed > 0) (before.device_limit > 0 ? before.device_limit : before.process_limit) = typed;
   return before;
@@ -78,13 +80,21 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed) {
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
                                     const MemoryBefore& before, bool averages_weights,
-                                    OptimizerVariant variant) {
+                                    OptimizerVariant variant, const RankShare& share) {
   const ParameterLayout layout(config);
   const auto arena = static_cast<std::size_t>(layout.count()) * sizeof(float);
-  const OptimizerMemory optimizer = optimizer_memory(layout, variant, backend);
+  const int ranks = share.ranks->count();
+  const OptimizerMemory optimizer = optimizer_memory(layout, variant, backend, ranks);
   std::vector<MemoryRow> model = plan_model_memory(config, limits, options, backend);
   const bool factored = variant == OptimizerVariant::adafactor;
-  model.push_back({factored ? "state of Adafactor" : "moments of AdamW (2)", optimizer.bytes()});
+  const std::string moments = ranks == 1 ? "moments of AdamW (2)"
+                                         : fmt::format("moments of AdamW (2), of 1/{} of the weights", ranks);
+  model.push_back({factored ? "state of Adafactor" : moments, optimizer.bytes()});
+  const kernels::Index levels = kernels::SlotSums::levels(share.slots);
+  model.push_back({fmt::format("gradients of micro-batches that wait ({})", levels),
+                   static_cast<std::size_t>(levels) * arena});
+  const kernels::SliceSums::Memory slices = kernels::SliceSums::memory(*share.ranks, backend, layout.count());
+  model.push_back({"slices of gradients on their way (2)", slices.backend});
   if (averages_weights) model.push_back({"average of the weights", arena});
 
   TrainingMemory memory;
@@ -102,9 +112,14 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   }
   // In the program's own memory a checkpoint is written from where the numbers are, but for the weights whose
   // place their average takes. Of a device's, the weights are copied first, and the state when they are done.
-  const std::size_t copied = std::max(arena, static_cast<std::size_t>(optimizer.state) * sizeof(float));
-  process.rows.push_back({"host copies while a checkpoint is written",
-                          (backend.in_host_memory() ? 0 : copied) + (averages_weights ? arena : 0)});
+  // Of several ranks the moments are brought together then.
+  const std::size_t state = factored ? static_cast<std::size_t>(optimizer.state) * sizeof(float) : 2 * arena;
+  const bool brought_together = ranks > 1 && !factored;
+  const std::size_t copied =
+      backend.in_host_memory() ? (brought_together ? state : 0) : std::max(arena, state);
+  process.rows.push_back(
+      {"host copies while a checkpoint is written", copied + (averages_weights ? arena : 0)});
+  process.rows.push_back({"slices on their way, on the host (2)", slices.host});
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;

@@ -10,6 +10,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/errors.h"
+#include "kernels/ranks/ranks.h"
 #include "lib/core/process_memory.h"
 #include "lib/model/config.h"
 #include "lib/model/network/model.h"
@@ -48,15 +49,24 @@ struct MemoryBefore {
   std::size_t device_limit = 0;   // bytes that the run may take of the device's own memory; 0: it has none
 };
 // As things stand now. `typed`: the user's limit, in bytes, on the memory that the model lives in; 0: none.
-MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed);
+// `processes` on this machine share what it has left.
+MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, int processes = 1);
+
+// What a process has of an update.
+struct RankShare {
+  const kernels::Ranks* ranks = &kernels::this_process();
+  kernels::Index slots = 1;  // micro-batches of this rank
+};
 
 // One training process: the program as it stands now, the model (plan_model_memory), the state of the
-// optimizer, the average of the weights where there is one, and the host copies made while a checkpoint is
-// written.
+// optimizer, the average of the weights where there is one, the gradients that wait for others and the slices
+// that are on their way, and the host copies made while a checkpoint is written (of several ranks by the
+// first, whose plan is that of all).
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
                                     const MemoryBefore& before, bool averages_weights = false,
-                                    OptimizerVariant variant = OptimizerVariant::google);
+                                    OptimizerVariant variant = OptimizerVariant::google,
+                                    const RankShare& share = {});
 
 // A process that runs a model without training it: the program as it stands now, and `model`.
 TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels::Backend& backend,

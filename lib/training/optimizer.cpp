@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -92,22 +93,26 @@ std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, Optim
 }
 
 OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant variant,
-                                 const kernels::Backend& backend) {
+                                 const kernels::Backend& backend, int ranks) {
   OptimizerMemory memory;
   const std::vector<OptimizerState> state = optimizer_state(layout, variant);
   if (!state.empty()) memory.state = aligned(state.back().offset + state.back().count);
-  if (variant == OptimizerVariant::adafactor)
+  if (variant == OptimizerVariant::adafactor) {
     memory.scratch = backend.adafactor_scratch_bytes(adafactor_tensors(layout));
+  } else if (ranks > 1) {
+    memory.state = 2 * kernels::slice_size(ranks, layout.count());
+  }
   return memory;
 }
 
 Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
-                     const OptimizerOptions& options)
+                     const OptimizerOptions& options, kernels::Ranks* ranks)
     : backend_(backend),
       options_(options),
       count_(layout.count()),
+      slices_(ranks != nullptr ? *ranks : kernels::this_process(), backend, layout.count()),
       state_(optimizer_state(layout, options.variant)),
-      memory_(optimizer_memory(layout, options.variant, backend)) {
+      memory_(optimizer_memory(layout, options.variant, backend, slices_.ranks().count())) {
   if (options_.epsilon <= 0.0) options_.epsilon = options_.variant == OptimizerVariant::google ? 1e-6 : 1e-8;
   const std::int64_t top = layout.tensors().empty() ? 0 : layout.tensors().back().depth;
   const auto rate_of = [&](const TensorSpec& tensor) {
@@ -129,12 +134,18 @@ Optimizer::Optimizer(kernels::Backend& backend, const ParameterLayout& layout,
     const double rate = rate_of(tensor);
     if (groups_.empty() || groups_.back().rate != rate) groups_.push_back({rate, {}});
     std::vector<kernels::ParameterRun>& runs = groups_.back().runs;
+    // Of the own slice, and counted from where it begins.
+    const kernels::IndexRange& own = slices_.own();
+    const std::int64_t begin = std::max(tensor.offset, own.first);
+    const std::int64_t count = std::min(tensor.offset + tensor.count, own.end()) - begin;
+    if (count <= 0) continue;
+    const std::int64_t offset = begin - own.first;
     const bool joins = !runs.empty() && runs.back().decay == tensor.decay &&
-                       runs.back().offset + runs.back().count == tensor.offset;
+                       runs.back().offset + runs.back().count == offset;
     if (joins) {
-      runs.back().count += tensor.count;
+      runs.back().count += count;
     } else {
-      runs.push_back({tensor.offset, tensor.count, tensor.decay});
+      runs.push_back({offset, count, tensor.decay});
     }
   }
   values_ = static_cast<float*>(backend_.allocate(memory_.bytes()));
@@ -145,9 +156,18 @@ Optimizer::~Optimizer() {
   backend_.release(values_);
 }
 
-double Optimizer::update(float* parameters, const float* gradients, double learning_rate,
+bool Optimizer::sliced() const {
+  return options_.variant != OptimizerVariant::adafactor && slices_.ranks().count() > 1;
+}
+
+std::int64_t Optimizer::half() const {
+  return sliced() ? kernels::slice_size(slices_.ranks().count(), count_) : aligned(count_);
+}
+
+double Optimizer::update(float* parameters, float* gradients, double learning_rate,
                          std::uint64_t update_number) {
-  const double norm = std::sqrt(backend_.sum_of_squares(gradients, count_));
+  slices_.reduce_scatter(gradients);
+  const double norm = slices_.norm(gradients);
   if (!std::isfinite(norm)) return norm;
   float gradient_scale = 1.0f;
   if (options_.clip_norm > 0.0 && norm > options_.clip_norm) {
@@ -156,6 +176,7 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
   const auto t = static_cast<double>(update_number);
   if (options_.variant == OptimizerVariant::adafactor) {
     const double beta2 = 1.0 - std::pow(t, -0.8);
+    slices_.all_gather(gradients);
     backend_.adafactor({parameters, gradients, values_, values_ + memory_.state}, tensors_,
                        {learning_rate, beta2, gradient_scale});
     return norm;
@@ -170,19 +191,40 @@ double Optimizer::update(float* parameters, const float* gradients, double learn
     step.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t));
   }
   step.weight_decay = static_cast<float>(options_.weight_decay);
+  const std::int64_t first = slices_.own().first;
   for (const Group& group : groups_) {
     step.learning_rate = static_cast<float>(learning_rate * group.rate);
-    backend_.adamw({parameters, gradients, values_, values_ + aligned(count_)}, group.runs, step);
+    backend_.adamw({parameters + first, gradients + first, values_, values_ + half()}, group.runs, step);
+  }
+  if (slices_.ranks().count() > 1) {
+    slices_.all_gather(parameters);
+    backend_.refresh_weights(parameters);
   }
   return norm;
 }
 
-HostValues Optimizer::state_to_read() const {
-  return {backend_, values_, memory_.state};
+HostValues Optimizer::state_to_read() {
+  if (!sliced()) return {backend_, values_, memory_.state};
+  const bool first = slices_.ranks().rank() == 0;
+  std::vector<float> whole(first ? static_cast<std::size_t>(2 * aligned(count_)) : 0);
+  slices_.collect(values_, first ? whole.data() : nullptr);
+  slices_.collect(values_ + half(), first ? whole.data() + aligned(count_) : nullptr);
+  return HostValues(std::move(whole));
 }
 
 void Optimizer::upload_state(const OptimizerState& part, const std::vector<float>& values) {
-  backend_.upload(values_ + part.offset, values.data(), values.size() * sizeof(float));
+  if (!sliced()) {
+    backend_.upload(values_ + part.offset, values.data(), values.size() * sizeof(float));
+    return;
+  }
+  const bool second = part.offset >= aligned(count_);
+  const std::int64_t offset = part.offset - (second ? aligned(count_) : 0);
+  const kernels::IndexRange& own = slices_.own();
+  const std::int64_t begin = std::max(offset, own.first);
+  const std::int64_t count = std::min(offset + part.count, own.end()) - begin;
+  if (count <= 0) return;
+  backend_.upload(values_ + (second ? half() : 0) + begin - own.first, values.data() + (begin - offset),
+                  static_cast<std::size_t>(count) * sizeof(float));
 }
 
 }  // namespace bigbird

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/ranks/slice_sums.h"
 #include "lib/model/network/host_values.h"
 #include "lib/model/network/layout.h"
 #include "lib/training/schedule.h"
@@ -61,38 +62,53 @@ struct OptimizerState {
 // squares of a vector (exp_avg_sq).
 std::vector<OptimizerState> optimizer_state(const ParameterLayout& layout, OptimizerVariant variant);
 
-// What an Optimizer takes of its backend: the numbers of its state, and beside them, for an update, bytes.
+// What an Optimizer takes of its backend: the numbers of its state, of a rank of `ranks`, and beside them,
+// for an update, bytes.
 struct OptimizerMemory {
   std::int64_t state = 0;
   std::size_t scratch = 0;
   std::size_t bytes() const { return static_cast<std::size_t>(state) * sizeof(float) + scratch; }
 };
 OptimizerMemory optimizer_memory(const ParameterLayout& layout, OptimizerVariant variant,
-                                 const kernels::Backend& backend);
+                                 const kernels::Backend& backend, int ranks = 1);
 
-// Owns its state (device memory, zero at first).
+// Owns its state (device memory, zero at first). Of several ranks each has the moments of its own slice of
+// the parameters, updates that, and gets the others' from them (ZeRO-1, Rajbhandari et al. 2020, section
+// 5.1); Adafactor, whose state is small and whose updates need whole tensors, runs on every rank alike.
 class Optimizer {
  public:
-  Optimizer(kernels::Backend& backend, const ParameterLayout& layout, const OptimizerOptions& options);
+  // `ranks`: those that share the update, referred to; null: this process alone.
+  Optimizer(kernels::Backend& backend, const ParameterLayout& layout, const OptimizerOptions& options,
+            kernels::Ranks* ranks = nullptr);
   ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update in place. parameters and gradients are device arenas of layout.count() floats; update is 1 for
-  // the first update of the run. Returns the norm of the gradients before clipping; when that is not finite,
-  // nothing was changed.
-  double update(float* parameters, const float* gradients, double learning_rate, std::uint64_t update_number);
+  // One update in place, collective. parameters and gradients are device arenas of layout.count() floats, the
+  // gradients those of this rank's part of the batch, which are summed over the ranks here: of several, what
+  // they hold afterwards is of use where slices().own() says. `update` is 1 for the first update of the run.
+  // Returns the norm of the summed gradients before clipping; when that is not finite, no parameter was
+  // changed.
+  double update(float* parameters, float* gradients, double learning_rate, std::uint64_t update_number);
+  kernels::SliceSums& slices() { return slices_; }
 
-  // The state, part by part, to read without a copy where it is in the program's memory, and back
-  // (checkpoints).
+  // The state, part by part, to read without a copy where it is in the program's memory and this process has
+  // all of it. Collective; on other ranks than 0 it may be empty.
   const std::vector<OptimizerState>& state() const { return state_; }
-  HostValues state_to_read() const;
+  HostValues state_to_read();
+  // And back: of a sliced state what belongs to this rank is taken.
   void upload_state(const OptimizerState& part, const std::vector<float>& values);
 
  private:
+  // Whether this rank has a slice of the state, not all.
+  bool sliced() const;
+  // Numbers of each half of AdamW's state here.
+  std::int64_t half() const;
+
   kernels::Backend& backend_;
   OptimizerOptions options_;
   std::int64_t count_ = 0;
+  kernels::SliceSums slices_;
   struct Group {
     double rate = 1.0;  // share of the learning rate
     std::vector<kernels::ParameterRun> runs;

@@ -28,34 +28,40 @@ namespace {
 class PretrainingTask : public TrainingTask {
  public:
   PretrainingTask(const PretrainOptions& options, const PretrainingBatches& train,
-                  const PretrainingBatches* valid, const Tokenizer& tokenizer)
-      : options_(options), train_(train), valid_(valid), tokenizer_(tokenizer) {}
+                  const PretrainingBatches* valid)
+      : options_(options), train_(train), valid_(valid) {
+    if (valid != nullptr) pieces_ = evaluation_pieces(valid->sampler(), options.eval_samples);
+  }
 
-  std::vector<Batch> batches(std::uint64_t step) const override {
+  kernels::Index slots() const override { return slots_of_update(options_); }
+  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override {
     std::vector<Batch> parts;
-    const std::uint64_t first = step * options_.batch;
-    for (std::uint64_t done = 0; done < options_.batch;) {
-      const std::uint64_t count =
-          std::min(static_cast<std::uint64_t>(micro_batch(options_)), options_.batch - done);
-      parts.push_back(train_.training_batch(first + done, count));
-      done += count;
+    for (kernels::Index slot = slots.first; slot < slots.end(); ++slot) {
+      const kernels::IndexRange samples = samples_of_slots(options_, {slot, 1});
+      parts.push_back(train_.training_batch(step * options_.batch + static_cast<std::uint64_t>(samples.first),
+                                            static_cast<std::uint64_t>(samples.count)));
     }
     return parts;
   }
 
-  std::optional<LossSums> validate(Model& model) const override {
-    if (valid_ == nullptr) return std::nullopt;
-    EvaluationOptions evaluation;
-    evaluation.batch = micro_batch(options_);
-    evaluation.max_samples = options_.eval_samples;
-    return evaluate_pretraining(model, *valid_, tokenizer_, evaluation).sums;
+  std::uint64_t validation_batches() const override {
+    return (pieces_.size() + batch_size() - 1) / batch_size();
+  }
+  Batch validation_batch(std::uint64_t number) const override {
+    Batch batch;
+    const std::size_t begin = static_cast<std::size_t>(number) * batch_size();
+    for (std::size_t i = begin; i < std::min(begin + batch_size(), pieces_.size()); ++i)
+      valid_->append_piece(pieces_[i], batch);
+    return batch;
   }
 
  private:
+  std::size_t batch_size() const { return static_cast<std::size_t>(micro_batch(options_)); }
+
   const PretrainOptions& options_;
   const PretrainingBatches& train_;
   const PretrainingBatches* valid_;
-  const Tokenizer& tokenizer_;
+  std::vector<std::uint64_t> pieces_;  // of a validation
 };
 
 // How a text model is begun from one of another vocabulary. Nothing for DNA, or where the model's own
@@ -230,8 +236,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.identity = identity(options, train_shards);
   task.extras = {options.tokenizer, model_card(describe_model(options, config, schedule, train_shards,
                                                               transfer ? &*transfer : nullptr, backend))};
-  const PretrainingTask batches(options, train_batches, valid_batches ? &*valid_batches : nullptr,
-                                *tokenizer);
+  const PretrainingTask batches(options, train_batches, valid_batches ? &*valid_batches : nullptr);
   return run_training(batches, task, options, backend);
 }
 

@@ -40,7 +40,8 @@ class PretrainingBatches {
   Batch training_batch(std::uint64_t first, std::uint64_t count) const;
   // Adds one piece in the order of the shards, for evaluation: its masks and pairs are drawn for the piece's
   // number. When left_neighbours is given, it gets the true id to the left of every masked token.
-  void append_piece(std::uint64_t piece, Batch& batch, std::vector<std::int32_t>* left_neighbours) const;
+  void append_piece(std::uint64_t piece, Batch& batch,
+                    std::vector<std::int32_t>* left_neighbours = nullptr) const;
 
   // The largest batch of so many sequences. The second: with the objective of the shards (objective_for).
   BatchLimits limits(std::int64_t sequences) const;

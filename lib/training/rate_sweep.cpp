@@ -82,7 +82,8 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     if (!folders.insert(rate_folder(rate)).second)
       throw_usage(fmt::format("`learning_rate` {:g}: given twice", rate), "give every rate once");
   }
-  { const RunFolder run(restore.run(), options.start); }
+  const bool writes = ranks_of(options.team).rank() == 0;
+  if (writes) const RunFolder run(restore.run(), options.start);
   std::vector<SweptRate> swept;
   std::size_t best = 0;
   for (const double rate : rates) {
@@ -97,8 +98,9 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     if (*swept.back().summary.final_valid_loss < *swept[best].summary.final_valid_loss)
       best = swept.size() - 1;
   }
-  copy_final(restore.run() + "/" + rate_folder(swept[best].rate) + "/final", restore.run() + "/final");
-  write_text_atomic(restore.run() + "/rates.tsv", table(swept, best, options.comments));
+  if (writes)
+    copy_final(restore.run() + "/" + rate_folder(swept[best].rate) + "/final", restore.run() + "/final");
+  if (writes) write_text_atomic(restore.run() + "/rates.tsv", table(swept, best, options.comments));
   TrainingSummary chosen = swept[best].summary;
   chosen.tokens = 0;
   chosen.seconds = 0;

@@ -59,14 +59,6 @@ std::string field_name(const std::string& name) {
   return field;
 }
 
-// As messages name it: "`train` (documents, sentences, tokens)"; what config.json holds is no setting of the
-// run.
-std::string in_words(const std::string& name) {
-  if (name.rfind("model.", 0) == 0) return name;
-  const std::size_t end = std::min(name.find(' '), name.size());
-  return "`" + name.substr(0, end) + "`" + name.substr(end);
-}
-
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -76,6 +68,12 @@ std::vector<std::string> names_in(const std::string& folder) {
 }
 
 }  // namespace
+
+std::string in_words(const std::string& name) {
+  if (name.rfind("model.", 0) == 0) return name;
+  const std::size_t end = std::min(name.find(' '), name.size());
+  return "`" + name.substr(0, end) + "`" + name.substr(end);
+}
 
 void RunFolder::check(const std::string& path, RunStart start) {
   if (start != RunStart::fresh || !folder_exists(path)) return;
@@ -154,7 +152,7 @@ void write_model_folder(const AtomicFolder& folder, const Model& model, const Fo
 
 }  // namespace
 
-void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
+void save_checkpoint(const std::string& folder, const Model& model, Optimizer& optimizer,
                      const TrainState& state, const FolderExtras& extras, const std::vector<float>* trained) {
   AtomicFolder atomic(folder, true);
   write_model_folder(atomic, model, extras);

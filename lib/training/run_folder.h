@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/network/model.h"
@@ -37,6 +38,10 @@ struct TrainState {
   std::string precision;
 };
 
+// A key of `options` as messages name it: "`train` (documents, sentences, tokens)"; what config.json holds is
+// no setting of the run.
+std::string in_words(const std::string& name);
+
 enum class RunStart {
   fresh,      // the folder must hold no run
   resume,     // go on from the newest checkpoint; begin where there is none
@@ -53,7 +58,9 @@ class RunFolder {
  public:
   // Creates the folder. Error{bad_input} when a fresh run finds a run there, or anything else.
   RunFolder(std::string path, RunStart start);
-  // The same Error, before anything is created or removed: to fail before long work.
+  // A folder that another process writes: as it is.
+  static RunFolder of_another(std::string path) { return RunFolder(std::move(path)); }
+  // The Error of the first, before anything is created or removed: to fail before long work.
   static void check(const std::string& path, RunStart start);
 
   const std::string& path() const { return path_; }
@@ -69,6 +76,7 @@ class RunFolder {
   void retain(std::uint64_t keep_last, std::uint64_t keep_best) const;
 
  private:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
   std::vector<ValidatedCheckpoint> validated() const;  // the best first
   void remove_checkpoint(std::uint64_t step) const;
   std::string path_;
@@ -83,7 +91,7 @@ struct FolderExtras {
 
 // `trained`, in a run that averages its weights: the weights that it goes on with, while the model holds
 // their average; they lie beside the moments.
-void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer,
+void save_checkpoint(const std::string& folder, const Model& model, Optimizer& optimizer,
                      const TrainState& state, const FolderExtras& extras,
                      const std::vector<float>* trained = nullptr);
 // The weights alone, as RUN/final: replaces what is there in one step.

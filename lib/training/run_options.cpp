@@ -33,6 +33,23 @@ void require_not_negative(const char* field, double value) {
   }
 }
 
+// What ranks need to share an update: as many equal parts for each, and a binary tree over all of them.
+void check_shares(const RunOptions& options) {
+  const auto ranks = static_cast<std::uint64_t>(ranks_of(options.team).count());
+  if (ranks == 1) return;
+  const std::uint64_t parts = options.accumulate;
+  const auto power_of_two = [](std::uint64_t count) { return (count & (count - 1)) == 0; };
+  if (power_of_two(ranks) && power_of_two(parts) && options.batch % parts == 0 &&
+      ranks <= static_cast<std::uint64_t>(kernels::most_ranks))
+    return;
+  throw_usage(
+      fmt::format("{} ranks, each with `accumulate` {}: {} parts do not make `batch` {}", ranks,
+                  parts / ranks, parts, options.batch),
+      fmt::format("ranks (at most {}) and parts of each are 1, 2, 4, 8, ..., and their product divides "
+                  "the batch of an update",
+                  kernels::most_ranks));
+}
+
 }  // namespace
 
 std::string name_of(FinalState state) {
@@ -66,6 +83,7 @@ RunOptions finetuning_defaults() {
 
 void check_options(const RunOptions& options) {
   if (options.batch == 0) throw_usage("`batch` 0: must be at least 1", "the usual values are 32 to 256");
+  check_shares(options);
   if (options.accumulate == 0 || options.accumulate > options.batch) {
     throw_usage(fmt::format("`accumulate` {}: must lie between 1 and the batch of {} sequences",
                             options.accumulate, options.batch),
@@ -109,6 +127,17 @@ void check_options(const RunOptions& options) {
 
 std::int64_t micro_batch(const RunOptions& options) {
   return static_cast<std::int64_t>((options.batch + options.accumulate - 1) / options.accumulate);
+}
+
+std::int64_t slots_of_update(const RunOptions& options) {
+  const std::int64_t size = micro_batch(options);
+  return (static_cast<std::int64_t>(options.batch) + size - 1) / size;
+}
+
+kernels::IndexRange samples_of_slots(const RunOptions& options, const kernels::IndexRange& slots) {
+  const std::int64_t size = micro_batch(options), batch = static_cast<std::int64_t>(options.batch);
+  const std::int64_t first = std::min(slots.first * size, batch);
+  return {first, std::min(slots.end() * size, batch) - first};
 }
 
 Schedule schedule_of(const RunOptions& options, std::uint64_t samples) {

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/ranks/slice_sums.h"
 #include "lib/training/optimizer.h"
+#include "lib/training/rank_team.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
 
@@ -32,13 +34,14 @@ struct RunOptions {
   std::string init;  // model folder to begin from; empty, where the task allows it: a fresh model
 
   // What an update sees.
-  std::int64_t length = 0;       // most tokens of a sample, special ones included; 0: chosen from the data
-  std::uint64_t batch = 0;       // sequences of one update,
-  std::uint64_t accumulate = 1;  // run in so many micro-batches of ceil(batch / accumulate) sequences
-  std::uint64_t steps = 0;       // updates; 0: as many as `epochs` take
-  double epochs = 0;             // passes over the training samples, when steps is 0
-  std::uint64_t seed = 1;        // of the order, the masks, the dropout and the initial weights
-  double dropout = -1;           // of the hidden states; negative: the model's own
+  std::int64_t length = 0;  // most tokens of a sample, special ones included; 0: chosen from the data
+  std::uint64_t batch = 0;  // sequences of one update,
+  // run in so many micro-batches of ceil(batch / accumulate) sequences, those of all ranks together.
+  std::uint64_t accumulate = 1;
+  std::uint64_t steps = 0;  // updates; 0: as many as `epochs` take
+  double epochs = 0;        // passes over the training samples, when steps is 0
+  std::uint64_t seed = 1;   // of the order, the masks, the dropout and the initial weights
+  double dropout = -1;      // of the hidden states; negative: the model's own
 
   // What it does to the weights.
   double learning_rate = 1e-4;          // the highest
@@ -65,6 +68,9 @@ struct RunOptions {
   FinalState final_state = FinalState::last;
   std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
+  // The ranks that train together; null: this process alone. Referred to. All have the same options.
+  RankTeam* team = nullptr;
+
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out
   std::vector<std::string> comments;  // provenance lines of metrics.tsv and valid.tsv
@@ -78,6 +84,11 @@ void check_options(const RunOptions& options);
 
 // Sequences of the largest micro-batch.
 std::int64_t micro_batch(const RunOptions& options);
+// Micro-batches of an update, which several ranks share: at most `accumulate`, fewer where they do not go
+// into the batch.
+std::int64_t slots_of_update(const RunOptions& options);
+// Of the samples of an update, counted from 0, those of these micro-batches.
+kernels::IndexRange samples_of_slots(const RunOptions& options, const kernels::IndexRange& slots);
 
 // Of a run over `samples` an epoch. Error{usage} for a warm-up that is longer than the run.
 Schedule schedule_of(const RunOptions& options, std::uint64_t samples);

@@ -10,44 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/network/batch.h"
+#include "lib/model/network/label_smoothing.h"
 #include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
+#include "lib/training/rank_team.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/schedule.h"
+#include "lib/training/training_task.h"
 #include "lib/training/weight_average.h"
 
 namespace bigbird {
-
-// Sums over a set of samples; means are taken where they are shown.
-struct LossSums {
-  double mlm_loss = 0;  // nats over masked tokens
-  std::int64_t mlm_count = 0;
-  std::int64_t mlm_correct = 0;
-  // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends;
-  // answers in parts: over the types and over the choices among tokens.
-  double sequence_loss = 0;
-  std::int64_t sequence_count = 0;
-  std::int64_t sequence_correct = 0;
-  double mark_loss = 0;  // answers in parts: nats of the marked tokens over their groups (ForwardResult)
-  std::int64_t mark_count = 0;
-
-  void add(const ForwardResult& result);
-  // Mean over the masked tokens plus mean over the sequences (or their labels) plus mean over the groups of
-  // marks, of those that there are: what is minimised.
-  double loss() const;
-};
-
-class TrainingTask {
- public:
-  virtual ~TrainingTask() = default;
-  // The micro-batches of update `step` (0, 1, ...): a function of the step alone, so that a run resumes
-  // anywhere. May be called beside validate(), on another thread.
-  virtual std::vector<Batch> batches(std::uint64_t step) const = 0;
-  // Losses on the validation set; nothing where there is none.
-  virtual std::optional<LossSums> validate(Model&) const { return std::nullopt; }
-};
 
 // Columns of metrics.tsv and valid.tsv after step and loss, in this order.
 struct LossColumns {
@@ -77,7 +50,8 @@ struct TrainerOptions {
   std::vector<std::string> comments;            // provenance lines of the TSV files
   std::map<std::string, std::string> identity;  // options that decide the result (TrainState::options)
   FolderExtras extras;
-  bool debug_nan = false;  // names the layer or the tensor when a loss or gradient is not finite
+  bool debug_nan = false;    // names the layer or the tensor when a loss or gradient is not finite
+  RankTeam* team = nullptr;  // the ranks that train together, in step; null: this process alone
   // Bytes of a device with its own memory: what was planned, and what was free before anything was taken.
   // What is used is logged beside them after the first update. 0: nothing to say.
   std::size_t planned_device_memory = 0;
@@ -90,9 +64,9 @@ void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
 
 struct TrainingSummary {
   std::uint64_t steps = 0;   // of the run so far
-  std::uint64_t tokens = 0;  // of this process: real ones, special tokens included
-  double seconds = 0;        // of this process
-  double loss = 0;           // of the last update of this process; 0 when there was none
+  std::uint64_t tokens = 0;  // of this part of the run: real ones, special tokens included
+  double seconds = 0;        // of this part
+  double loss = 0;           // of the last update of this part; 0 when there was none
   // What RUN/final is: the state after this update, with its validation loss where that was why.
   std::uint64_t final_step = 0;
   std::optional<double> final_valid_loss;
@@ -108,10 +82,14 @@ struct TrainingSummary {
 // dropout the way a batch is cut changes rounding only. Dropout masks are a function of (seed, step,
 // micro-batch) and, within the model, of the site (lib/model/network/dropout_site.h).
 //
-// On SIGTERM or SIGINT (lib/core/cancel.h) the update in progress is dropped, the state after the last whole
-// one is saved, and Error{interrupted} thrown. A loss or gradient that is not finite is Error{runtime}: the
-// weights are not touched, and the state after the last whole update is saved beside the checkpoints that
-// there are.
+// Ranks of a team share the micro-batches of an update, and its validation; all call this with the same
+// arguments, on models with the same weights, and the optimizer is one over the team's ranks. Rank 0 alone
+// writes. The bytes of what it writes, but for seconds and speeds, are those of one process.
+//
+// On SIGTERM or SIGINT (lib/core/cancel.h) the update in progress is dropped (of several ranks, made first),
+// the state after the last whole one is saved, and Error{interrupted} thrown; a validation that was due and
+// given up is made when the run goes on. A loss or gradient that is not finite is Error{runtime}: the weights
+// are not touched, and the state after the last whole update is saved beside the checkpoints that there are.
 //
 // With `average` (weight_average.h) every update moves it, and it is what is validated, what checkpoints hold
 // as their model and what RUN/final is made of.

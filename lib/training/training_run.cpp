@@ -4,18 +4,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/file_digest.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/weight_average.h"
 
 namespace bigbird {
 namespace {
+
+// FNV-1a, 64 bits.
+class Digest {
+ public:
+  template <typename T>
+  void add(const std::vector<T>& values) {
+    add_bytes(values.data(), values.size() * sizeof(T));
+  }
+  void add_bytes(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (; size >= sizeof(std::uint64_t); bytes += sizeof(std::uint64_t), size -= sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes, sizeof word);
+      mix(word);
+    }
+    for (; size > 0; ++bytes, --size) mix(*bytes);
+  }
+  std::string text() const { return fmt::format("{:016x}", state_); }
+
+ private:
+  void mix(std::uint64_t word) { state_ = (state_ ^ word) * 1099511628211u; }
+  std::uint64_t state_ = 14695981039346656037u;
+};
+
+// Of samples at both ends of the run: that all ranks read the same files.
+std::string data_digest(const TrainingTask& task, std::uint64_t steps) {
+  Digest digest;
+  const auto add = [&digest](const Batch& batch) {
+    digest.add(batch.ids);
+    digest.add(batch.lengths);
+    digest.add(batch.masked_labels);
+    digest.add(batch.sequence_labels);
+    digest.add(batch.sequence_targets);
+    digest.add(batch.start_positions);
+    digest.add(batch.targets.ids);
+  };
+  for (const std::uint64_t step : {std::uint64_t{0}, steps - 1}) {
+    for (const Batch& batch : task.batches(step, {0, 1})) add(batch);
+  }
+  const std::uint64_t validation = task.validation_batches();
+  if (validation > 0) add(task.validation_batch(0));
+  if (validation > 1) add(task.validation_batch(validation - 1));
+  return digest.text();
+}
+
+// What the ranks of a team must have in common beside the identity of the run.
+std::map<std::string, std::string> facts_of(const TrainingTask& task, const TrainerOptions& trainer,
+                                            const RunOptions& options, const kernels::Backend& backend) {
+  std::map<std::string, std::string> facts;
+  for (const auto& [name, value] : trainer.identity) facts[in_words(name)] = value;
+  facts["the program"] = sampled_digest("/proc/self/exe");
+  facts["the device"] = backend.arithmetic();
+  facts["the data (samples of them)"] = data_digest(task, trainer.steps);
+  facts["the run"] = fmt::format(
+      "{}, {} steps, a checkpoint every {}, a validation every {}, best {} of {}, patience {}, start {}",
+      options.run, trainer.steps, trainer.save_every, trainer.eval_every, trainer.final_is_best,
+      trainer.keep_best, trainer.patience, static_cast<int>(options.start));
+  facts["`debug_nan`"] = options.debug_nan ? "true" : "false";
+  return facts;
+}
 
 // Everything that decides the weights, as text.
 std::map<std::string, std::string> identity(const TaskDescription& description, const ModelConfig& config,
@@ -51,6 +113,7 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   trainer.identity = identity(description, config, options, schedule);
   trainer.extras = description.extras;
   trainer.debug_nan = options.debug_nan;
+  trainer.team = options.team;
   return trainer;
 }
 
@@ -70,14 +133,19 @@ struct PlannedMemory {
 // What the run will take, and the options that would make it smaller.
 PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig& config,
                           const RunOptions& options, const kernels::Backend& backend) {
-  MemoryBefore before = memory_before(backend, options.memory_limit);
+  const kernels::Ranks& ranks = ranks_of(options.team);
+  const auto count = static_cast<std::uint64_t>(ranks.count());
+  MemoryBefore before = memory_before(backend, options.memory_limit, ranks.count_on_machine());
   before.resident.file += description.mapped_bytes;
   before.resident.anonymous -= std::min(before.resident.anonymous, description.initial_bytes);
   const auto plan = [config, before, limits = description.limits, &backend,
-                     averages = options.average_decay > 0, variant = options.optimizer.variant](
-                        std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
+                     averages = options.average_decay > 0, variant = options.optimizer.variant, &ranks,
+                     batch = options.batch,
+                     count](std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
+    const auto size = static_cast<std::uint64_t>(sequences);
+    const auto slots = static_cast<kernels::Index>((batch + size - 1) / size / count);
     return plan_training_memory(config, limits(sequences, length), model_options(grad_checkpoint), backend,
-                                before, averages, variant);
+                                before, averages, variant, {&ranks, slots});
   };
   const std::int64_t sequences_now = micro_batch(options);
   const std::int64_t length_now = description.length;
@@ -88,9 +156,11 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
     checkpointed.push_back({"`grad_checkpoint`", [=] { return plan(sequences_now, length_now, true); }});
   }
   for (std::int64_t sequences = sequences_now - 1; sequences > 0; --sequences) {
-    const auto size = static_cast<std::uint64_t>(sequences);
+    const auto size = static_cast<std::uint64_t>(sequences), parts = (options.batch + size - 1) / size;
+    // Ranks share parts that are equal, 2, 4, 8, ...
+    if (count > 1 && (parts * size != options.batch || (parts & (parts - 1)) != 0)) continue;
     const std::string text =
-        fmt::format("`accumulate` {} ({} sequences at a time)", (options.batch + size - 1) / size, sequences);
+        fmt::format("`accumulate` {} ({} sequences at a time)", parts / count, sequences);
     more_parts.push_back({text, [=] { return plan(sequences, length_now, checkpointed_now); }});
     if (checkpointed_now) continue;
     checkpointed.push_back({"`grad_checkpoint` " + text, [=] { return plan(sequences, length_now, true); }});
@@ -98,7 +168,7 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
   for (const std::int64_t sequences : {sequences_now, std::int64_t{1}}) {
     if (!description.may_be_shorter) break;
     const std::string parts =
-        sequences == sequences_now ? "" : fmt::format(" `accumulate` {}", options.batch);
+        sequences == sequences_now ? "" : fmt::format(" `accumulate` {}", options.batch / count);
     for (std::int64_t length = (length_now - 1) / config.block_size * config.block_size; length > 0;
          length -= config.block_size) {
       shorter.push_back({fmt::format("`length` {}{}", length, parts),
@@ -107,6 +177,16 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
   }
   return {plan(sequences_now, length_now, checkpointed_now),
           {std::move(more_parts), std::move(checkpointed), std::move(shorter)}};
+}
+
+// resumption() of rank 0, for all.
+Resumption resumption_of_ranks(const RunFolder& run, const std::map<std::string, std::string>& identity,
+                               const kernels::Backend& backend, kernels::Ranks& ranks) {
+  Resumption from;
+  if (ranks.rank() == 0) from = resumption(run, identity, backend);
+  from.checkpoint = kernels::gather_texts(ranks, from.checkpoint).front();
+  if (ranks.rank() != 0 && !from.checkpoint.empty()) from.state = read_train_state(from.checkpoint);
+  return from;
 }
 
 }  // namespace
@@ -137,10 +217,15 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
   TrainerOptions trainer = trainer_options(description, config, options, schedule);
   const PlannedMemory planned = plan_memory(description, config, options, backend);
   watch_device_memory(trainer, planned.memory, backend);
+  kernels::Ranks& ranks = ranks_of(options.team);
   TrainingSummary summary;
   run_in_memory(backend, planned.memory, planned.smaller, [&] {
-    const RunFolder run(options.run, options.start);
-    const auto [checkpoint, state] = resumption(run, trainer.identity, backend);
+    if (options.team != nullptr) options.team->enter(facts_of(task, trainer, options, backend));
+    // Rank 0 makes and clears the folder, and says what to go on from; then the others look.
+    std::optional<RunFolder> own;
+    if (ranks.rank() == 0) own.emplace(options.run, options.start);
+    const RunFolder& run = own ? *own : own.emplace(RunFolder::of_another(options.run));
+    const auto [checkpoint, state] = resumption_of_ranks(run, trainer.identity, backend, ranks);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
                 model_options(options.grad_checkpoint));
     // Before the optimizer takes memory: what the weights come from is given up first.
@@ -150,15 +235,22 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
       if (description.initial_bytes > 0) description.initial_parameters();
       load_weights(checkpoint, model);
     }
-    Optimizer optimizer(backend, model.layout(), options.optimizer);
+    Optimizer optimizer(backend, model.layout(), options.optimizer, &ranks);
     std::optional<WeightAverage> average;
     if (options.average_decay > 0) average.emplace(backend, model, options.average_decay);
     if (!checkpoint.empty()) {
       load_training_state(checkpoint, model, optimizer, average.has_value());
       log_info(fmt::format("going on from {}", checkpoint));
     }
-    write_text_atomic(run.file("config.toml"), options.config_toml);
+    if (options.team != nullptr && ranks.count() > 1) {
+      Digest weights;
+      const HostValues values = model.parameters_to_read();
+      weights.add_bytes(values.values().data(), values.values().size_bytes());
+      options.team->agree({{"the weights to begin with", weights.text()}});
+    }
+    if (ranks.rank() == 0) write_text_atomic(run.file("config.toml"), options.config_toml);
     summary = train(model, optimizer, task, run, trainer, state, average ? &*average : nullptr);
+    if (options.team != nullptr) options.team->leave();
   });
   return summary;
 }

@@ -26,16 +26,17 @@ float number_of(std::uint64_t slot, std::uint64_t i) {
 }
 
 void digest(Ranks& ranks, Index slots, Index count, Index bucket) {
-  const Index mine = slots / ranks.count();
-  SlotSums own(count, mine);
+  const auto backend = make_cpu_backend();
+  const IndexRange mine = slots_of_rank(ranks, slots);
+  SlotSums own(*backend, count, mine.count);
   std::vector<float> data(static_cast<std::size_t>(count));
-  for (Index slot = ranks.rank() * mine; slot < (ranks.rank() + 1) * mine; ++slot) {
+  for (Index slot = mine.first; slot < mine.end(); ++slot) {
     for (Index i = 0; i < count; ++i)
       data[static_cast<std::size_t>(i)] =
           number_of(static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(i));
     own.add(data.data());
   }
-  SliceSums sums(ranks, count / ranks.count(), bucket);
+  SliceSums sums(ranks, *backend, count, bucket);
   sums.reduce_scatter(data.data());
   sums.all_gather(data.data());
   std::uint64_t hash = 14695981039346656037u;

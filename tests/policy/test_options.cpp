@@ -23,11 +23,12 @@ std::set<std::string> verbs() {
   return names;
 }
 
-// What every verb takes alike, from apps/command_line.cpp: one verb that passes it is enough.
+// What every verb takes alike, from apps/command_line.cpp and apps/rank_options.cpp: one verb that passes it
+// is enough.
 const std::set<std::string> common = {
-    "--help",          "--quiet",   "--verbose", "--log",       "--config",
-    "--no-provenance", "--threads", "--device",  "--precision", "--nondeterministic",
-    "--stop-before"};
+    "--help",          "--quiet",   "--verbose",  "--log",       "--config",
+    "--no-provenance", "--threads", "--device",   "--precision", "--nondeterministic",
+    "--stop-before",   "--ranks",   "--log-ranks"};
 
 Passed everything_passed() {
   Passed passed;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -39,7 +40,8 @@ bool same_bytes(const Floats& a, const Floats& b) {
 }
 
 Floats sum_of_slots(Index first, Index slots, Index count) {
-  SlotSums sums(count, slots);
+  const auto backend = make_cpu_backend();
+  SlotSums sums(*backend, count, slots);
   Floats data;
   for (Index slot = first; slot < first + slots; ++slot) {
     data = numbers_of_slot(slot, count);
@@ -57,14 +59,15 @@ TEST(SlotSums, AnOrderOfTheNumbersAsTheyComeWouldDiffer) {
   Floats sum = numbers_of_slot(0, 33);
   for (Index slot = 1; slot < 16; ++slot) {
     const Floats next = numbers_of_slot(slot, 33);
-    add_to(sum.data(), next.data(), 33);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += next[i];
   }
   EXPECT_FALSE(same_bytes(sum, tree(0, 16, 33)));
 }
 
 TEST(SlotSums, OtherNumbersOfSlotsHoldEveryOneOnce) {
+  const auto backend = make_cpu_backend();
   for (Index slots = 1; slots <= 19; ++slots) {
-    SlotSums sums(1, slots);
+    SlotSums sums(*backend, 1, slots);
     float data = 0;
     for (const int round : {0, 1}) {  // the second update begins anew
       for (Index slot = 0; slot < slots; ++slot) {
@@ -79,38 +82,82 @@ TEST(SlotSums, OtherNumbersOfSlotsHoldEveryOneOnce) {
   EXPECT_EQ(SlotSums::levels(9), 4);
 }
 
+// Arrays of fewer numbers than parts, of a part that is not full, and of many.
 TEST(SliceSums, AreTheBytesOfOneRankForAnyNumberOfRanksAndAnyBucket) {
-  constexpr Index slots = 16, count = 16 * 37;
-  const Floats expected = tree(0, slots, count);
-  for (const int ranks : {1, 2, 4, 8, 16}) {
-    for (const Index bucket : {Index{1}, Index{7}, Index{36}, Index{1000}}) {
-      std::vector<Floats> results(static_cast<std::size_t>(ranks));
+  constexpr Index slots = 16;
+  for (const Index count : {Index{5}, Index{592}, 64 * Index{64} * 2, Index{20011}}) {
+    const Floats expected = tree(0, slots, count);
+    for (const int ranks : {1, 2, 4, 8, 16}) {
+      for (const Index bucket : {Index{1000}, Index{7777}, Index{0}}) {
+        std::vector<Floats> results(static_cast<std::size_t>(ranks));
+        testing::run_ranks(ranks, [&](Ranks& own) {
+          const auto backend = make_cpu_backend();
+          const IndexRange mine = slots_of_rank(own, slots);
+          Floats data = sum_of_slots(mine.first, mine.count, count);
+          SliceSums sums(own, *backend, count, bucket);
+          sums.reduce_scatter(data.data());
+          sums.all_gather(data.data());
+          results[static_cast<std::size_t>(own.rank())] = data;
+        });
+        for (const Floats& result : results)
+          EXPECT_TRUE(same_bytes(result, expected)) << count << " " << ranks << " " << bucket;
+      }
+    }
+  }
+}
+
+TEST(SliceSums, OwnEveryNumberOnceAndCollectThemOnRankZero) {
+  for (const Index count : {Index{5}, Index{592}, Index{20011}}) {
+    Floats expected;
+    for (Index i = 0; i < count; ++i) expected.push_back(static_cast<float>(i));
+    for (const int ranks : {1, 2, 8, 64}) {
       testing::run_ranks(ranks, [&](Ranks& own) {
-        const Index mine = slots / ranks;
-        Floats data = sum_of_slots(own.rank() * mine, mine, count);
-        SliceSums sums(own, count / ranks, bucket);
-        sums.reduce_scatter(data.data());
-        sums.all_gather(data.data());
-        results[static_cast<std::size_t>(own.rank())] = data;
+        const auto backend = make_cpu_backend();
+        SliceSums sums(own, *backend, count, 700);
+        Floats slice;
+        for (Index i = sums.own().first; i < sums.own().end(); ++i) slice.push_back(static_cast<float>(i));
+        const bool first = own.rank() == 0;
+        Floats whole(first ? static_cast<std::size_t>(count) : 0);
+        sums.collect(slice.data(), first ? whole.data() : nullptr);
+        EXPECT_EQ(whole, first ? expected : Floats{}) << count << " on " << ranks;
       });
-      for (const Floats& result : results)
-        EXPECT_TRUE(same_bytes(result, expected)) << ranks << " " << bucket;
+    }
+  }
+}
+
+TEST(SliceSums, TheNormIsThatOfOneRankToTheBit) {
+  for (const Index count : {Index{5}, Index{20011}}) {
+    Floats data = numbers_of_slot(1, count);
+    const auto backend = make_cpu_backend();
+    const double expected = norm_of_parts(*backend, data.data(), count);
+    double plain = 0;
+    for (const float x : data) plain += static_cast<double>(x) * static_cast<double>(x);
+    EXPECT_NEAR(expected, std::sqrt(plain), 1e-9 * expected);
+    for (const int ranks : {1, 2, 16}) {
+      testing::run_ranks(ranks, [&](Ranks& own) {
+        const auto mine = make_cpu_backend();
+        EXPECT_EQ(SliceSums(own, *mine, count).norm(data.data()), expected) << count << " on " << ranks;
+      });
     }
   }
 }
 
 TEST(SlotRange, NeighboursAndAllOfThem) {
   testing::run_ranks(4, [](Ranks& own) {
-    const SlotRange range = slots_of_rank(own, 12);
-    EXPECT_EQ(range.first, own.rank() * 3);
-    EXPECT_EQ(range.count, 3);
-    EXPECT_THROW(slots_of_rank(own, 6), RanksError);
+    const IndexRange range = slots_of_rank(own, 16);
+    EXPECT_EQ(range.first, own.rank() * 4);
+    EXPECT_EQ(range.count, 4);
+    EXPECT_THROW(slots_of_rank(own, 2), RanksError);
+    EXPECT_THROW(slots_of_rank(own, 12), RanksError);
   });
   testing::run_ranks(3, [](Ranks& own) { EXPECT_THROW(slots_of_rank(own, 6), RanksError); });
+  EXPECT_EQ(slots_of_rank(*make_self_ranks(), 6).count, 6);
 }
 
-TEST(SliceSums, ThreeRanksAreRefused) {
-  testing::run_ranks(3, [](Ranks& own) { EXPECT_THROW(SliceSums(own, 4, 4), RanksError); });
+TEST(SliceSums, ThreeRanksAndMoreThanPartsAreRefused) {
+  const auto backend = make_cpu_backend();
+  testing::run_ranks(3, [&](Ranks& own) { EXPECT_THROW(SliceSums(own, *backend, 4), RanksError); });
+  testing::run_ranks(128, [&](Ranks& own) { EXPECT_THROW(SliceSums(own, *backend, 4), RanksError); });
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class ThreadRanks : public kernels::Ranks {
   int rank() const override { return rank_; }
   int count() const override { return static_cast<int>(meeting_.places.size()); }
   int rank_on_machine() const override { return rank_; }
+  int count_on_machine() const override { return count(); }
   std::string engine() const override { return "threads"; }
   void broadcast(void* data, std::size_t bytes, int from) override {
     meet(data, [&] {

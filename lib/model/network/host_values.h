@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -18,6 +19,7 @@ class HostValues {
         values_(backend.in_host_memory() ? values : copy_.data(), static_cast<std::size_t>(count)) {
     if (!copy_.empty()) backend.download_values(copy_.data(), values, count);
   }
+  explicit HostValues(std::vector<float> copy) : copy_(std::move(copy)), values_(copy_) {}
   HostValues(HostValues&&) = default;
   HostValues& operator=(HostValues&&) = default;
   HostValues(const HostValues&) = delete;

@@ -60,7 +60,7 @@ TEST_F(WindowClassifier, ValidationCountsTheClassesThatAreRight) {
     answers.insert(answer);
   }
   const ClassificationTask task(options_, loaded_.config, none_, sequences_);
-  const std::optional<LossSums> sums = task.validate(model);
+  const std::optional<LossSums> sums = task.validate(model, kernels::this_process());
   ASSERT_TRUE(sums.has_value());
   EXPECT_EQ(sums->sequence_count, 40);
   EXPECT_EQ(sums->sequence_correct, correct);
@@ -68,13 +68,15 @@ TEST_F(WindowClassifier, ValidationCountsTheClassesThatAreRight) {
   EXPECT_GT(correct, 0);
   EXPECT_LT(correct, 40);
   EXPECT_GT(answers.size(), 1u);
-  EXPECT_FALSE(ClassificationTask(options_, loaded_.config, sequences_, none_).validate(model).has_value());
+  EXPECT_FALSE(ClassificationTask(options_, loaded_.config, sequences_, none_)
+                   .validate(model, kernels::this_process())
+                   .has_value());
 }
 
 TEST_F(WindowClassifier, BatchesAreTheDrawsOfTheUpdateInParts) {
   const ClassificationTask task(options_, loaded_.config, sequences_, none_);
   for (const std::uint64_t step : {0u, 5u, 6u}) {
-    const std::vector<Batch> parts = task.batches(step);
+    const std::vector<Batch> parts = task.whole_update(step);
     ASSERT_EQ(parts.size(), 3u);
     const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
     std::size_t draw = 0;
@@ -103,7 +105,7 @@ TEST_F(WindowClassifier, ADrawMayBeRemadeInItsPlace) {
   std::uint64_t number = 0, remade = 0;
   for (std::uint64_t step = 0; step < 6; ++step) {
     const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
-    for (const Batch& part : task.batches(step)) {
+    for (const Batch& part : task.whole_update(step)) {
       for (std::size_t s = 0; s < part.lengths.size(); ++s, ++number) {
         const Draw& draw = draws[static_cast<std::size_t>(number % 7)];
         EXPECT_EQ(draw.number, number);

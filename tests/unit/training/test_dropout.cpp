@@ -95,8 +95,9 @@ TEST_F(ConstantBranches, EverySiteOfEveryLayerAndEverySeedHasAMaskOfItsOwn) {
 // ---- Within a run: updates and micro-batches
 
 // The same sequence again and again in every micro-batch.
-class Copies : public TrainingTask {
+class Copies : public WholeUpdates {
  public:
+  using WholeUpdates::batches;
   Copies(const Batch& batch, std::size_t parts) : parts_(parts, batch) {}
   std::vector<Batch> batches(std::uint64_t) const override { return parts_; }
 

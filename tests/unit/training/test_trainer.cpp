@@ -21,7 +21,7 @@ class ToldLosses : public OneBatch {
  public:
   ToldLosses(Batch batch, std::vector<double> losses)
       : OneBatch(std::move(batch)), losses_(std::move(losses)) {}
-  std::optional<LossSums> validate(Model&) const override {
+  std::optional<LossSums> validate(Model&, kernels::Ranks&) const override {
     LossSums sums;
     sums.sequence_loss = losses_.at(told_++);
     sums.sequence_count = 1;
@@ -189,8 +189,9 @@ TEST(WeightAverage, HoldsOnLessInTheFirstUpdates) {
 }
 
 // Five sequences an update, in micro-batches of `most`.
-class LabelledSequences : public TrainingTask {
+class LabelledSequences : public WholeUpdates {
  public:
+  using WholeUpdates::batches;
   LabelledSequences(const ModelConfig& config, std::int64_t most) : config_(config), most_(most) {}
   std::vector<Batch> batches(std::uint64_t step) const override {
     std::vector<Batch> parts;
@@ -275,8 +276,9 @@ TEST_F(MultiLabelTraining, PositivesWeighAsAsked) {
 
 // Five sequences an update, in micro-batches of `most`, with answers in parts: groups without a right row,
 // types that are not known.
-class AnswersInParts : public TrainingTask {
+class AnswersInParts : public WholeUpdates {
  public:
+  using WholeUpdates::batches;
   AnswersInParts(const ModelConfig& config, std::int64_t most) : config_(config), most_(most) {}
   std::vector<Batch> batches(std::uint64_t step) const override {
     std::vector<Batch> parts;

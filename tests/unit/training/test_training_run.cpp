@@ -34,8 +34,9 @@ std::uint64_t seed_of(std::uint64_t step) {
   return 100 + step;
 }
 
-class RandomSequences : public TrainingTask {
+class RandomSequences : public WholeUpdates {
  public:
+  using WholeUpdates::batches;
   RandomSequences(const RunOptions& options, const ModelConfig& config)
       : options_(options), config_(config) {}
   std::vector<Batch> batches(std::uint64_t step) const override {

@@ -116,10 +116,9 @@ Batch ChromatinTask::batch_of(std::span<const ChromatinSample> samples, std::siz
   return batch;
 }
 
-std::vector<Batch> ChromatinTask::batches(std::uint64_t step) const {
+std::vector<Batch> ChromatinTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
   std::vector<ChromatinSample> all;
-  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, samples(), step))
-    all.push_back(sample(draw));
+  for (const Draw& draw : draws_of_slots(options_, samples(), step, slots)) all.push_back(sample(draw));
   const auto most = static_cast<std::size_t>(micro_batch(options_));
   std::vector<Batch> parts;
   std::size_t cut = 0;
@@ -131,21 +130,17 @@ std::vector<Batch> ChromatinTask::batches(std::uint64_t step) const {
   return parts;
 }
 
-std::optional<LossSums> ChromatinTask::validate(Model& model) const {
-  if (task_.valid.empty()) return std::nullopt;
-  LossSums sums;
-  const auto most = static_cast<std::size_t>(micro_batch(options_));
+std::uint64_t ChromatinTask::validation_batches() const {
+  return batches_of(options_, task_.valid.size());
+}
+
+Batch ChromatinTask::validation_batch(std::uint64_t number) const {
+  const kernels::IndexRange samples = samples_of_batch(options_, task_.valid.size(), number);
+  std::vector<ChromatinSample> windows;
+  for (kernels::Index i = samples.first; i < samples.end(); ++i)
+    windows.push_back({task_.valid[static_cast<std::size_t>(i)], false});
   std::size_t cut = 0;
-  std::vector<ChromatinSample> samples;
-  for (std::size_t begin = 0; begin < task_.valid.size(); begin += most) {
-    throw_if_cancelled();
-    samples.clear();
-    for (std::size_t i = begin; i < std::min(begin + most, task_.valid.size()); ++i) {
-      samples.push_back({task_.valid[i], false});
-    }
-    sums.add(model.forward(batch_of(samples, cut), {}));
-  }
-  return sums;
+  return batch_of(windows, cut);
 }
 
 }  // namespace bigbird

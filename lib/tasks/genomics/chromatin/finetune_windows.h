@@ -73,8 +73,10 @@ class ChromatinTask : public TrainingTask {
   ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
                 const ChromatinWindows& windows, ChromatinTaskOptions task);
   std::uint64_t samples() const;  // of an epoch
-  std::vector<Batch> batches(std::uint64_t step) const override;
-  std::optional<LossSums> validate(Model& model) const override;
+  kernels::Index slots() const override { return slots_of_update(options_); }
+  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
+  std::uint64_t validation_batches() const override;
+  Batch validation_batch(std::uint64_t number) const override;
   // Training windows that were cut so far, and all of them.
   std::uint64_t cut() const { return cut_; }
   std::uint64_t seen() const { return seen_; }

@@ -123,10 +123,10 @@ RunOptions question_answering_defaults(QuestionFormat format) {
   return options;
 }
 
-std::vector<Batch> AnswerTask::batches(std::uint64_t step) const {
+std::vector<Batch> AnswerTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
   std::vector<Batch> result;
   std::int64_t samples = 0;
-  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
+  for (const Draw& draw : draws_of_slots(options_, train_.size(), step, slots)) {
     if (samples % micro_batch(options_) == 0) result.emplace_back();
     train_.append(static_cast<std::size_t>(draw.sample), config_, result.back());
     ++samples;
@@ -134,18 +134,16 @@ std::vector<Batch> AnswerTask::batches(std::uint64_t step) const {
   return result;
 }
 
-std::optional<LossSums> AnswerTask::validate(Model& model) const {
-  if (valid_ == nullptr) return std::nullopt;
-  LossSums sums;
+std::uint64_t AnswerTask::validation_batches() const {
+  return valid_ == nullptr ? 0 : batches_of(options_, valid_->size());
+}
+
+Batch AnswerTask::validation_batch(std::uint64_t number) const {
   Batch batch;
-  const auto samples = static_cast<std::int64_t>(valid_->size());
-  for (std::int64_t i = 0; i < samples; ++i) {
+  const kernels::IndexRange samples = samples_of_batch(options_, valid_->size(), number);
+  for (kernels::Index i = samples.first; i < samples.end(); ++i)
     valid_->append(static_cast<std::size_t>(i), config_, batch);
-    if ((i + 1) % micro_batch(options_) != 0 && i + 1 < samples) continue;
-    sums.add(model.forward(batch, {}));
-    batch.clear();
-  }
-  return sums;
+  return batch;
 }
 
 TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernels::Backend& backend) {

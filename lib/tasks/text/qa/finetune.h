@@ -54,9 +54,10 @@ class AnswerTask : public TrainingTask {
   AnswerTask(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
              const AnswerTrainingData* valid)
       : options_(options), config_(config), train_(train), valid_(valid) {}
-  std::vector<Batch> batches(std::uint64_t step) const override;
-  // Over all samples of the validation side.
-  std::optional<LossSums> validate(Model& model) const override;
+  kernels::Index slots() const override { return slots_of_update(options_); }
+  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
+  std::uint64_t validation_batches() const override;
+  Batch validation_batch(std::uint64_t number) const override;
 
  private:
   const RunOptions& options_;

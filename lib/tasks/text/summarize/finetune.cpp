@@ -130,27 +130,25 @@ RunOptions summarization_defaults() {
   return options;
 }
 
-std::vector<Batch> SummaryTask::batches(std::uint64_t step) const {
+std::vector<Batch> SummaryTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
   std::vector<Batch> result;
-  for (const Draw& draw : draws_of_update(options_.seed, options_.batch, train_.size(), step)) {
+  for (const Draw& draw : draws_of_slots(options_, train_.size(), step, slots)) {
     if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
     append_pair(result.back(), config_, train_[static_cast<std::size_t>(draw.sample)]);
   }
   return result;
 }
 
-std::optional<LossSums> SummaryTask::validate(Model& model) const {
-  if (valid_.empty()) return std::nullopt;
-  LossSums sums;
+std::uint64_t SummaryTask::validation_batches() const {
+  return batches_of(options_, valid_.size());
+}
+
+Batch SummaryTask::validation_batch(std::uint64_t number) const {
   Batch batch;
-  for (std::size_t i = 0; i < valid_.size(); ++i) {
-    append_pair(batch, config_, valid_[i]);
-    if (batch.sequences() == micro_batch(options_) || i + 1 == valid_.size()) {
-      sums.add(model.forward(batch, {}));
-      batch.clear();
-    }
-  }
-  return sums;
+  const kernels::IndexRange samples = samples_of_batch(options_, valid_.size(), number);
+  for (kernels::Index i = samples.first; i < samples.end(); ++i)
+    append_pair(batch, config_, valid_[static_cast<std::size_t>(i)]);
+  return batch;
 }
 
 TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels::Backend& backend) {

@@ -111,7 +111,7 @@ TEST_F(ChromatinModelData, AnEpochReadsEveryWindowOnBothStrandsWithItsLabels) {
   options_.batch = 26;
   options_.accumulate = 4;
   std::size_t sequences = 0;
-  for (const Batch& batch : both.batches(0)) {
+  for (const Batch& batch : both.whole_update(0)) {
     ASSERT_EQ(batch.sequence_targets.size(), batch.lengths.size() * 3);
     for (std::size_t s = 0; s < batch.lengths.size(); ++s, ++sequences) {
       const auto first = batch.ids.begin() + batch.token_offsets[s];
@@ -128,11 +128,11 @@ TEST_F(ChromatinModelData, BatchesAreAFunctionOfTheStepAlone) {
   const ChromatinWindows windows(*data_, *tokenizer_);
   for (const StrandSampling strands : {StrandSampling::both, StrandSampling::coin, StrandSampling::forward}) {
     const ChromatinTask one = task(strands, windows), other = task(strands, windows);
-    one.batches(0);
+    one.whole_update(0);
     kernels::set_thread_count(1);
-    const std::vector<Batch> a = one.batches(3);
+    const std::vector<Batch> a = one.whole_update(3);
     kernels::set_thread_count(3);
-    const std::vector<Batch> b = other.batches(3);
+    const std::vector<Batch> b = other.whole_update(3);
     kernels::set_thread_count(0);
     ASSERT_EQ(a.size(), 2u);
     ASSERT_EQ(b.size(), 2u);
@@ -150,7 +150,7 @@ TEST_F(ChromatinModelData, WindowsThatDoNotFitAreCutAndCounted) {
   EXPECT_GT(windows.longest_of_sample(data_->rows(Split::train), true, 100, 512, 1), 40);
   config_.input_length = 16;
   const ChromatinTask cut = task(StrandSampling::forward, windows);
-  for (const Batch& batch : cut.batches(0)) {
+  for (const Batch& batch : cut.whole_update(0)) {
     for (const std::int64_t length : batch.lengths) EXPECT_LE(length, 16);
   }
   EXPECT_EQ(cut.seen(), 5u);

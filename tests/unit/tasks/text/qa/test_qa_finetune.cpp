@@ -112,7 +112,7 @@ TEST_F(QuestionFinetune, AnEpochVisitsEveryWindowOnceInAnOrderOfTheSeed) {
     run.seed = seed;
     const AnswerTask task(run, config, questions, nullptr);
     std::vector<std::string> seen;
-    for (const Batch& batch : task.batches(step)) {
+    for (const Batch& batch : task.whole_update(step)) {
       EXPECT_LE(batch.sequences(), micro_batch(run));
       EXPECT_EQ(batch.start_positions.size(), batch.lengths.size());
       for (std::size_t s = 0; s < batch.lengths.size(); ++s) {

@@ -254,7 +254,7 @@ TEST_F(TrainingData, MicroBatchesHoldWholeSamples) {
   run.batch = 4;
   run.accumulate = 2;
   const AnswerTask task(run, config, *data, nullptr);
-  const std::vector<Batch> batches = task.batches(0);
+  const std::vector<Batch> batches = task.whole_update(0);
   ASSERT_EQ(batches.size(), 2U);
   std::int64_t sequences = 0;
   for (const Batch& batch : batches) {

@@ -1,0 +1,164 @@
+// One update of the weights; see update.h.
+#include "lib/training/update.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lib/core/cancel.h"
+#include "lib/core/rng.h"
+#include "lib/training/not_finite.h"
+
+namespace bigbird {
+namespace {
+
+// 2^20 micro-batches a step and 2^44 steps do not collide.
+std::uint64_t dropout_seed(std::uint64_t seed, std::uint64_t step, kernels::Index slot) {
+  return CounterRng(seed, Purpose::dropout, (step << 20) + static_cast<std::uint64_t>(slot)).next_u64();
+}
+
+// What the losses of an update are divided by.
+struct LabelCounts {
+  std::int64_t masked = 0;
+  std::int64_t labels = 0;  // of sequences and, for answers in parts, the choices among tokens
+  std::int64_t positions = 0;
+  std::int64_t marks = 0;
+  std::int64_t targets = 0;  // of a decoder
+
+  void add(const Batch& batch, const ModelConfig& config) {
+    const auto known = [](const std::vector<std::int32_t>& all) {
+      return std::count_if(all.begin(), all.end(), [](std::int32_t label) { return label != ignored_label; });
+    };
+    masked += static_cast<std::int64_t>(batch.masked_rows.size());
+    labels += known(batch.sequence_labels);  // one of the two is empty
+    labels += static_cast<std::int64_t>(batch.sequence_targets.size());
+    positions += known(batch.start_positions) + known(batch.end_positions);
+    std::int64_t marked = 0;
+    for (std::size_t score = 0; score < batch.token_targets.size(); ++score) {
+      const TokenTargets& groups = batch.token_targets[score];
+      if (config.head == HeadType::question_answering) {
+        positions += groups.answered_groups();
+      } else if (config.token_scores[score].softmax) {
+        labels += groups.answered_groups();
+      } else {
+        marked = groups.groups();  // the same for each
+      }
+    }
+    marks += marked;
+    targets += known(batch.targets.labels);
+  }
+
+  LossScale means() const {
+    const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
+    return {mean(masked), mean(labels), mean(positions), mean(positions),
+            mean(labels), mean(marks),  mean(targets)};
+  }
+};
+
+std::uint64_t tokens_of(const Batch& batch) {
+  std::uint64_t tokens = 0;
+  for (const std::int64_t length : batch.lengths) tokens += static_cast<std::uint64_t>(length);
+  return tokens;
+}
+
+// The first text that is not empty.
+std::string said_first(kernels::Ranks& ranks, const std::string& mine) {
+  for (const std::string& text : kernels::gather_texts(ranks, mine)) {
+    if (!text.empty()) return text;
+  }
+  return {};
+}
+
+// Numbers of a slot's result: its losses, then its tokens.
+constexpr std::size_t result_width = LossSums::width + 1;
+
+}  // namespace
+
+Updater::Updater(Model& model, Optimizer& optimizer, kernels::Index slots, const UpdateOptions& options)
+    : model_(model),
+      optimizer_(optimizer),
+      ranks_(optimizer.slices().ranks()),
+      options_(options),
+      slots_(slots),
+      own_(kernels::slots_of_rank(ranks_, slots)),
+      sums_(model.backend(), model.layout().count(), own_.count) {}
+
+// The means are over all slots of the update; and a rank that was asked to stop says so here.
+std::optional<LossScale> Updater::agree_on_scale(const std::vector<Batch>& batches) {
+  LabelCounts counts;
+  for (const Batch& batch : batches) counts.add(batch, model_.config());
+  const auto exact = [](std::int64_t count) { return static_cast<double>(count); };
+  const std::array<double, 6> mine = {exact(counts.masked),    exact(counts.labels),
+                                      exact(counts.positions), exact(counts.marks),
+                                      exact(counts.targets),   cancel_signal() != 0 ? 1.0 : 0.0};
+  const std::vector<double> all = kernels::gather_numbers(ranks_, mine);
+  std::array<double, 6> sum{};
+  for (std::size_t i = 0; i < all.size(); ++i) sum[i % mine.size()] += all[i];
+  if (sum[5] > 0) return std::nullopt;
+  const auto count = [&sum](std::size_t at) { return static_cast<std::int64_t>(sum[at]); };
+  return LabelCounts{count(0), count(1), count(2), count(3), count(4)}.means();
+}
+
+std::optional<Update> Updater::update(std::uint64_t step, const std::function<std::vector<Batch>()>& take) {
+  const bool alone = ranks_.count() == 1;
+  if (alone && cancel_signal() != 0) return std::nullopt;
+  const std::vector<Batch> batches = take();
+  const std::optional<LossScale> scale = agree_on_scale(batches);
+  if (!scale) return std::nullopt;
+
+  const auto number_of_slots = static_cast<std::size_t>(own_.count);
+  std::vector<double> results(number_of_slots * result_width);
+  std::string first_bad;
+  sums_.begin_anew();
+  for (std::size_t i = 0; i < number_of_slots; ++i) {
+    if (alone && cancel_signal() != 0) return std::nullopt;
+    ForwardOptions forward;
+    forward.training = true;
+    forward.dropout_seed = dropout_seed(options_.seed, step, own_.first + static_cast<kernels::Index>(i));
+    forward.scale = *scale;
+    forward.smoothing = options_.smoothing;
+    // Every slot from zero: what a sum is made of does not depend on who adds it.
+    model_.zero_gradients();
+    LossSums sums;
+    sums.add(model_.forward(batches[i], forward));
+    const auto numbers = sums.numbers();
+    std::copy(numbers.begin(), numbers.end(),
+              results.begin() + static_cast<std::ptrdiff_t>(i * result_width));
+    results[i * result_width + LossSums::width] = static_cast<double>(tokens_of(batches[i]));
+    if (!std::isfinite(sums.loss())) {
+      if (options_.debug_nan) first_bad = first_output_not_finite(model_, batches[i], forward);
+      break;
+    }
+    model_.backward(*scale);
+    sums_.add(model_.gradients());
+  }
+
+  Update update;
+  const std::vector<double> all = kernels::gather_numbers(ranks_, results);
+  for (std::size_t slot = 0; slot < static_cast<std::size_t>(slots_); ++slot) {
+    const double* const numbers = all.data() + slot * result_width;
+    const LossSums sums = LossSums::of_numbers(numbers);
+    update.sums.add(sums);
+    update.tokens += static_cast<std::uint64_t>(numbers[LossSums::width]);
+    if (std::isfinite(sums.loss())) continue;
+    update.not_finite = slots_ == 1 ? "the loss" : fmt::format("the loss of part {} of {}", slot + 1, slots_);
+    // The first of all: ranks are in the order of their slots.
+    if (options_.debug_nan) update.first_bad = said_first(ranks_, first_bad);
+    return update;
+  }
+  update.learning_rate = options_.schedule.rate(step);
+  update.gradient_norm =
+      optimizer_.update(model_.parameters(), model_.gradients(), update.learning_rate, step + 1);
+  if (!std::isfinite(update.gradient_norm)) {
+    update.not_finite = "the gradient";
+    if (options_.debug_nan) {
+      optimizer_.slices().all_gather(model_.gradients());
+      update.first_bad = first_gradient_not_finite(model_);
+    }
+  }
+  return update;
+}
+
+}  // namespace bigbird
