@@ -48,7 +48,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
 
   options.strands = parse_strand_sampling(strands);
   training.finish(options.fasta);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return chromatin_finetune(options, *backend); });
   return 0;
 }

@@ -157,7 +157,7 @@ int cmd_evaluate(int argc, char** argv) {
       std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
   options.evaluation.keep_scored = !options.baseline_from.empty();
   options.evaluation.progress = true;
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const std::unique_ptr<kernels::Backend> backend = ranks.make_backend(verb, ModelUse::inference);
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
   team.enter(

@@ -161,7 +161,7 @@ int cmd_pretrain(int argc, char** argv) {
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
   training.finish();
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return pretrain(options, *backend); });
   return 0;
 }

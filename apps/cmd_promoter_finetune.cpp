@@ -57,7 +57,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
   }
   if (!fresh_negatives.empty()) options.fresh_negatives = parse_negative_kind(fresh_negatives);
   training.finish();
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return promoter_finetune(options, *backend); });
   return 0;
 }

@@ -63,7 +63,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
     throw_usage("text classify finetune: training texts are read from files", "write them to a file first");
   training.finish();
   const LabelledTextOptions read = columns.columns(Labels::required);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   const TextRows train_rows = labelled_rows(train, read);
   std::optional<TextRows> valid_rows;
   if (!valid.empty()) valid_rows = labelled_rows(valid, read);

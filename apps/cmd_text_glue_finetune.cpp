@@ -96,7 +96,7 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   // Of MNLI the matched side, as the published runs choose by it.
   const std::string dev = glue_split_files(task, data, GlueSplit::dev).front().path;
   const TextRows dev_rows = glue_rows(dev, task, replace_invalid);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return text_finetune(options, train_rows, dev_rows, *backend); });
   return 0;
 }

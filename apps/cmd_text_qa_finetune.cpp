@@ -112,7 +112,7 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   training.finish();
   random_mode.apply(options.random_mode, options.plan);
   take_settings_of(options.format, app, options);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return question_finetune(options, *backend); });
   return 0;
 }

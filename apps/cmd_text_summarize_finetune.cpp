@@ -54,7 +54,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   if (options.train == "-" || options.valid == "-")
     throw_usage("text summarize finetune: training pairs are read from files", "write them to a file first");
   training.finish();
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return summary_finetune(options, *backend); });
   return 0;
 }

@@ -44,8 +44,8 @@ std::string& last_closing_line() {
 // the same work leaves the same bytes whatever the file's name and the number of threads. `with_value`:
 // options of the verb that are left out too, with their values.
 std::string content_words(const std::vector<std::string>& words, std::vector<std::string> with_value) {
-  for (const char* option :
-       {"-o", "--output", "-@", "--threads", "--log", "--ranks", "--batch-tokens", "--shard", "--report"}) {
+  for (const char* option : {"-o", "--output", "-@", "--threads", "--log", "--ranks", "--between-devices",
+                             "--batch-tokens", "--shard", "--report"}) {
     with_value.emplace_back(option);
   }
   const std::vector<std::string> flags = {"-q",          "--quiet", "-v",      "--verbose",

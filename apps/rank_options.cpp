@@ -66,6 +66,11 @@ void RankOptions::add(Verb& verb) {
       ->check(CLI::IsMember({"auto", "none", "open-mpi", "mpich"}))
       ->group(group);
   verb.app()
+      .add_option("--between-devices", between_devices_,
+                  "How CUDA devices of several ranks get each other's gradients: nccl, host (by way of the "
+                  "processes' memory), or auto: nccl where it is found")
+      ->group(group);
+  verb.app()
       .add_flag("--log-ranks", log_,
                 "Messages of every rank, not of the first alone; into FILE.rank-N where --log FILE is given")
       ->group(group);
@@ -91,6 +96,13 @@ RankTeam& RankOptions::open(Verb& verb) const {
                        ranks.count(), ranks.count_on_machine(), ranks.engine(), kernels::thread_count(),
                        kernels::thread_count() == 1 ? "" : "s"));
   return team;
+}
+
+std::unique_ptr<kernels::Backend> RankOptions::make_backend(const Verb& verb, ModelUse use) const {
+  const BetweenDevices way = parse_between_devices(between_devices_);
+  std::unique_ptr<kernels::Backend> backend = verb.make_backend(use);
+  connect_devices(*running_team(), *backend, way);
+  return backend;
 }
 
 RankTeam* running_team() {

@@ -2,6 +2,7 @@
 // process differs from one that runs alone: threads, device, and who speaks.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "apps/command_line.h"
@@ -12,16 +13,19 @@ namespace bigbird::apps {
 
 class RankOptions {
  public:
-  // --ranks and --log-ranks.
+  // --ranks, --between-devices and --log-ranks.
   void add(Verb& verb);
   // After parsing, before a device is taken: meets the other ranks. From here on rank 0 alone speaks (with
   // --log-ranks all do), threads that were not asked for are the cores that a rank has for itself, and `cuda`
   // is the device of the rank. Error{environment}, or {usage} for a launcher and a choice that do not go
   // together.
   RankTeam& open(Verb& verb) const;
+  // Verb::make_backend() of every rank; then the way between their devices.
+  std::unique_ptr<kernels::Backend> make_backend(const Verb& verb, ModelUse use) const;
 
  private:
   std::string choice_ = "auto";
+  std::string between_devices_ = "auto";
   bool log_ = false;
 };
 

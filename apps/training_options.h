@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,11 @@ class TrainingOptions {
   // one, and the ranks of the run. Error{usage} for names that do not exist, for --resume with --force, and
   // for options of AdamW with another optimizer.
   void finish(const std::string& fasta = "");
+
+  // What all ranks compute on, each on its own.
+  std::unique_ptr<kernels::Backend> make_backend() const {
+    return ranks_.make_backend(verb_, ModelUse::training);
+  }
 
   // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
   // verb.

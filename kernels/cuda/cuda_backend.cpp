@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t cell_bytes = 256;
 
-std::string name_of_device(int index) {
+DeviceInfo device_of(int index) {
   std::string why;
   for (const DeviceInfo& info : find_devices(why)) {
-    if (info.index == index) return info.name;
+    if (info.index == index) return info;
   }
   throw CudaError(why.empty() ? "there is no device cuda:" + std::to_string(index) : why);
 }
@@ -56,7 +56,7 @@ CudaBackend::CudaBackend(const CudaOptions& options)
     : options_(options),
       stream_owner_(options.index),
       stream_(stream_owner_.stream),
-      device_name_(name_of_device(options.index)),
+      device_(device_of(options.index)),
       gemm_(make_gemm_library()),
       transfers_(stream_),
       workspace_(gemm_->workspace_bytes()),
@@ -73,7 +73,7 @@ CudaBackend::~CudaBackend() {
 }
 
 std::string CudaBackend::name() const {
-  return "cuda:" + std::to_string(options_.index) + " " + device_name_;
+  return "cuda:" + std::to_string(options_.index) + " " + device_.name;
 }
 
 std::string CudaBackend::details() const {

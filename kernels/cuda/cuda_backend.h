@@ -29,8 +29,10 @@ class CudaBackend final : public Backend {
   // cuda_backend.cpp: the device
   std::string name() const override;
   std::string details() const override;
-  std::string arithmetic() const override { return device_name_ + ", " + details(); }
+  std::string arithmetic() const override { return device_.name + ", " + details(); }
   Precision precision() const override { return options_.precision; }
+  std::string device_identity() const override { return device_.identity; }
+  void* stream() const override { return stream_.handle; }
   ElementType element_type() const override {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
@@ -100,7 +102,7 @@ class CudaBackend final : public Backend {
   CudaOptions options_;
   OwnedStream stream_owner_;
   Stream stream_;
-  std::string device_name_;
+  DeviceInfo device_;
   std::unique_ptr<GemmLibrary> gemm_;
   DeviceMemory memory_;
   Transfers transfers_;

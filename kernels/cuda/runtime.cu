@@ -79,6 +79,12 @@ std::vector<DeviceInfo> find_devices(std::string& why) {
     DeviceInfo info;
     info.index = index;
     info.name = properties.name;
+    info.identity = "GPU-";
+    for (const char byte : properties.uuid.bytes) {
+      constexpr const char* digits = "0123456789abcdef";
+      const auto value = static_cast<unsigned char>(byte);
+      info.identity += {digits[value >> 4], digits[value & 15]};
+    }
     info.major = properties.major;
     info.minor = properties.minor;
     info.multiprocessors = properties.multiProcessorCount;

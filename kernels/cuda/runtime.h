@@ -25,8 +25,9 @@ struct OutOfDeviceMemory : CudaError {
 
 struct DeviceInfo {
   int index = 0;
-  std::string name;  // "NVIDIA H200"
-  int major = 0;     // compute capability
+  std::string name;      // "NVIDIA H200"
+  std::string identity;  // "GPU-" and the 32 digits of its UUID
+  int major = 0;         // compute capability
   int minor = 0;
   int multiprocessors = 0;
   std::size_t memory = 0;                   // bytes in all

@@ -12,6 +12,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bigbird::kernels {
@@ -25,6 +26,20 @@ class RanksError : public std::runtime_error {
 
  private:
   std::string hint_;
+};
+
+// Copies between the memories of the ranks' devices, where an engine has them (nccl.h). In order with the work
+// of the backend that they were made for.
+class DeviceCopies {
+ public:
+  DeviceCopies() = default;
+  virtual ~DeviceCopies() = default;
+  DeviceCopies(const DeviceCopies&) = delete;
+  DeviceCopies& operator=(const DeviceCopies&) = delete;
+  virtual std::string engine() const = 0;  // "NCCL 2.28.9"
+  // As those of Ranks.
+  virtual void exchange(const void* to_each, void* from_each, std::size_t bytes) = 0;
+  virtual void all_gather(const void* mine, void* all, std::size_t bytes) = 0;
 };
 
 class Ranks {
@@ -41,10 +56,11 @@ class Ranks {
   // "Open MPI v4.1.4"; empty for one process.
   virtual std::string engine() const = 0;
 
-  // Whether exchange() and all_gather() take memory of a backend's device instead of the program's.
-  virtual bool on_device() const { return false; }
+  // Null: what a device holds goes by way of the program's memory.
+  DeviceCopies* device_copies() const { return device_copies_.get(); }
+  void use(std::unique_ptr<DeviceCopies> copies) { device_copies_ = std::move(copies); }
 
-  // Those of rank `from` to all. The program's memory, as in whatever says nothing else.
+  // Those of rank `from` to all. The program's memory, as everywhere here.
   virtual void broadcast(void* data, std::size_t bytes, int from) = 0;
   // Slice r of to_each goes to rank r; slice r of from_each comes from rank r. Both hold count() slices of
   // `bytes` bytes and do not overlap.
@@ -57,6 +73,9 @@ class Ranks {
 
  protected:
   Ranks() = default;
+
+ private:
+  std::unique_ptr<DeviceCopies> device_copies_;
 };
 
 // The numbers of every rank, in rank order. All give as many.

@@ -2,6 +2,7 @@
 #include "kernels/ranks/slice_sums.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -52,6 +53,24 @@ std::vector<double> squares_of_parts(Backend& backend, const float* data, Index 
   return squares;
 }
 
+// Adds what passes while it lives, work of the device before it not counted.
+class Timed {
+ public:
+  Timed(Backend& backend, double& seconds) : backend_(backend), seconds_(seconds) {
+    backend_.synchronize();
+    start_ = Clock::now();
+  }
+  ~Timed() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Backend& backend_;
+  double& seconds_;
+  Clock::time_point start_;
+};
+
 double root_of_sum(const std::vector<double>& squares) {
   double sum = 0;
   for (const double square : squares) sum += square;
@@ -96,7 +115,7 @@ SliceSums::SliceSums(Ranks& ranks, Backend& backend, Index count, Index bucket)
   sent_ = static_cast<float*>(backend_.allocate(2 * bytes_of(floats)));
   received_ = sent_ + floats;
   backend_.zero(sent_, 2 * bytes_of(floats));
-  if (backend_.in_host_memory() || ranks_.on_device()) return;
+  if (backend_.in_host_memory() || ranks_.device_copies() != nullptr) return;
   host_sent_.resize(static_cast<std::size_t>(floats));
   host_received_.resize(static_cast<std::size_t>(floats));
 }
@@ -108,7 +127,7 @@ SliceSums::~SliceSums() {
 SliceSums::Memory SliceSums::memory(const Ranks& ranks, const Backend& backend, Index count, Index bucket) {
   if (ranks.count() == 1) return {};
   const std::size_t bytes = 2 * bytes_of(bucket_size(ranks, count, bucket) * ranks.count());
-  return {bytes, backend.in_host_memory() || ranks.on_device() ? 0 : bytes};
+  return {bytes, backend.in_host_memory() || ranks.device_copies() != nullptr ? 0 : bytes};
 }
 
 IndexRange SliceSums::piece(Index r, Index at, Index size) const {
@@ -117,8 +136,12 @@ IndexRange SliceSums::piece(Index r, Index at, Index size) const {
 
 void SliceSums::exchange(Index size) {
   const auto slice_bytes = bytes_of(size);
-  if (backend_.in_host_memory() || ranks_.on_device()) {
+  if (DeviceCopies* const copies = ranks_.device_copies()) {
     backend_.synchronize();
+    copies->exchange(sent_, received_, slice_bytes);
+    return;
+  }
+  if (backend_.in_host_memory()) {
     ranks_.exchange(sent_, received_, slice_bytes);
     return;
   }
@@ -131,6 +154,7 @@ void SliceSums::exchange(Index size) {
 void SliceSums::reduce_scatter(float* data) {
   const Index count = ranks_.count();
   if (count == 1) return;
+  const Timed timed(backend_, seconds_);
   for (Index at = 0; at < slice_; at += bucket_) {
     const Index size = std::min(bucket_, slice_ - at);
     for (Index r = 0; r < count; ++r) {
@@ -150,12 +174,15 @@ void SliceSums::reduce_scatter(float* data) {
 void SliceSums::all_gather(float* data) {
   const Index count = ranks_.count();
   if (count == 1) return;
+  const Timed timed(backend_, seconds_);
   for (Index at = 0; at < slice_; at += bucket_) {
     const Index size = std::min(bucket_, slice_ - at);
     const IndexRange own = piece(ranks_.rank(), at, size);
     if (own.count > 0) backend_.copy(sent_, data + own.first, bytes_of(own.count));
-    if (backend_.in_host_memory() || ranks_.on_device()) {
+    if (DeviceCopies* const copies = ranks_.device_copies()) {
       backend_.synchronize();
+      copies->all_gather(sent_, received_, bytes_of(size));
+    } else if (backend_.in_host_memory()) {
       ranks_.all_gather(sent_, received_, bytes_of(size));
     } else {
       backend_.download(host_sent_.data(), sent_, bytes_of(size));

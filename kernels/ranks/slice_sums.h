@@ -4,7 +4,7 @@
 // every sum of P numbers is taken in one order, ((0 + 1) + (2 + 3)) + ..., for R = 1 too, and the traffic is
 // that of a ring's reduce-scatter.
 //
-// Arrays are in the memory of a backend. Engines that copy in the program's memory alone (Ranks::on_device)
+// Arrays are in the memory of a backend. Engines that copy in the program's memory alone (no Ranks::device_copies())
 // get what a device holds by way of it.
 #pragma once
 
@@ -65,6 +65,8 @@ class SliceSums {
   void all_gather(float* data);
   // Of an array of which every rank has its own slice: the same on all ranks, and for any number of them.
   double norm(const float* data);
+  // That reduce_scatter() and all_gather() took so far, their waiting for the other ranks included.
+  double seconds() const { return seconds_; }
   // The whole array, of which every rank has its own slice at `own`, into the program's memory on rank 0:
   // `count` numbers. On other ranks `whole` is null.
   void collect(const float* own, float* whole);
@@ -80,6 +82,7 @@ class SliceSums {
   Index slice_;   // numbers of every slice, but for the last ones
   Index bucket_;  // of a slice
   IndexRange own_;
+  double seconds_ = 0;
   float* sent_ = nullptr;  // [ranks, bucket] each
   float* received_ = nullptr;
   std::vector<float> host_sent_;

@@ -3,15 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "kernels/ranks/nccl.h"
+#include "lib/core/log.h"
+#include "lib/core/names.h"
+
 namespace bigbird {
 namespace {
 
 using Facts = std::map<std::string, std::string>;
+
+constexpr std::array<std::pair<BetweenDevices, const char*>, 3> way_names{
+    {{BetweenDevices::automatic, "auto"}, {BetweenDevices::nccl, "nccl"}, {BetweenDevices::host, "host"}}};
 
 // Messages hold bytes of file names, which need not be UTF-8.
 std::string text_of(const nlohmann::json& json) {
@@ -106,6 +114,45 @@ void RankTeam::throw_together(const Error& error) {
   wait_for_all();
   in_step_ = false;
   throw ErrorOfAllRanks(error);
+}
+
+std::string name_of(BetweenDevices way) {
+  return find_name(way_names, way);
+}
+
+BetweenDevices parse_between_devices(const std::string& name) {
+  return parse_name(way_names, name, "choice of `between_devices`");
+}
+
+void connect_devices(RankTeam& team, const kernels::Backend& backend, BetweenDevices way) {
+  kernels::Ranks& ranks = team.ranks();
+  if (ranks.count() == 1) return;
+  const bool apart = !backend.in_host_memory();
+  std::string nccl, without;
+  if (apart && way != BetweenDevices::host) {
+    try {
+      nccl = kernels::nccl_version();
+    } catch (const kernels::RanksError& error) {
+      if (way == BetweenDevices::nccl) throw_environment(error.what(), error.hint());
+      without = error.what();
+    }
+  }
+  team.enter({{"the device", backend.arithmetic()},
+              {"`between_devices`", name_of(way)},
+              {"NCCL", nccl.empty() ? "none" : nccl}});
+  try {
+    if (apart) kernels::require_own_devices(ranks, backend);
+    if (!nccl.empty()) ranks.use(kernels::make_nccl_copies(ranks, backend));
+  } catch (const kernels::RanksError& error) {
+    team.throw_together(Error(ErrorKind::environment, error.what(), error.hint()));
+  }
+  team.leave();
+  if (!nccl.empty()) log_info("between the devices: " + nccl);
+  if (apart && nccl.empty()) {
+    const std::string text = "between the devices: by way of the program's memory";
+    if (without.empty()) log_info(text);
+    if (!without.empty()) log_warning(text + ", which is slow: " + without);
+  }
 }
 
 kernels::Ranks& ranks_of(RankTeam* team) {

@@ -245,6 +245,10 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     close_step();
   }
 
+  if (ranks.count() > 1 && state.step > first_step) {
+    log_info(fmt::format("copies and sums between ranks took {:.1f} % of the time",
+                         100.0 * optimizer.slices().seconds() / seconds_since(start)));
+  }
   summary.final_step = state.step;
   if (average != nullptr) model.set_parameters(average->values());
   if (best.step > 0) {

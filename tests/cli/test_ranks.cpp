@@ -71,10 +71,11 @@ class RanksOnTheCommandLine : public ::testing::Test {
 };
 
 TEST_F(RanksOnTheCommandLine, OneProcessNeedsNoLauncher) {
-  ASSERT_EQ(pretrain({"--ranks", "none", "--log-ranks"}).status, 0);
+  ASSERT_EQ(pretrain({"--ranks", "none", "--log-ranks", "--between-devices", "host"}).status, 0);
   const std::string metrics = testing::read_text(path("run") + "/metrics.tsv");
   EXPECT_EQ(metrics.find("ranks"), std::string::npos) << "how it was made is no part of what it is";
   EXPECT_EQ(pretrain({"--ranks", "two", "--force"}).status, 2);
+  EXPECT_EQ(pretrain({"--between-devices", "pigeon", "--force"}).status, 2);
 }
 
 TEST_F(RanksOnTheCommandLine, ProcessesThatWouldNotKnowOfEachOtherAreRefused) {

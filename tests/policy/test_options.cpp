@@ -28,7 +28,8 @@ std::set<std::string> verbs() {
 const std::set<std::string> common = {
     "--help",          "--quiet",   "--verbose",  "--log",       "--config",
     "--no-provenance", "--threads", "--device",   "--precision", "--nondeterministic",
-    "--stop-before",   "--ranks",   "--log-ranks"};
+    "--stop-before",   "--ranks",   "--log-ranks",
+    "--between-devices"};
 
 Passed everything_passed() {
   Passed passed;

@@ -1,5 +1,7 @@
 // runtime.h on the processor: one device whose memory is the heap, NaN until written. Streams keep their work
 // as closures, which run at once or, with options().lazy_streams, when somebody waits.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -118,6 +120,8 @@ std::vector<DeviceInfo> find_devices(std::string& why) {
   why.clear();
   DeviceInfo info;
   info.name = "emulated device";
+  const char* const shared = std::getenv("BIGBIRD_EMULATION_DEVICE");  // as if processes shared one
+  info.identity = shared != nullptr ? shared : "emulated device of process " + std::to_string(getpid());
   info.major = 8;
   info.minor = 6;
   info.multiprocessors = emulation::options().multiprocessors;

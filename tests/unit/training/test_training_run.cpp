@@ -20,6 +20,7 @@
 #include "reference/schedule.h"
 #include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
+#include "tests/unit/training/whole_updates.h"
 
 namespace bigbird {
 namespace {

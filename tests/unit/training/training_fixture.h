@@ -20,19 +20,9 @@
 #include "lib/training/pretraining.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_training_data.h"
+#include "tests/unit/training/whole_updates.h"
 
 namespace bigbird {
-
-// A task that makes its updates whole, all of as many micro-batches.
-class WholeUpdates : public TrainingTask {
- public:
-  virtual std::vector<Batch> batches(std::uint64_t step) const = 0;
-  kernels::Index slots() const override { return static_cast<kernels::Index>(batches(0).size()); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override {
-    const std::vector<Batch> all = batches(step);
-    return {all.begin() + slots.first, all.begin() + slots.end()};
-  }
-};
 
 // The same batch at every step.
 class OneBatch : public WholeUpdates {
