@@ -67,7 +67,8 @@ class Backend {
   std::string description() const { return name() + ": " + details(); }
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
-  // What tells the device from every other one, on any machine; empty for the processor, which processes share.
+  // What tells the device from every other one, on any machine; empty for the processor, which processes
+  // share.
   virtual std::string device_identity() const { return {}; }
   // The queue of its work, for libraries that add to it (a cudaStream_t); null: there is none.
   virtual void* stream() const { return nullptr; }

@@ -3,7 +3,7 @@
 #   bash tests/run.sh              build and the whole suite
 #   bash tests/run.sh --program    after it: install into an empty folder, and a small demonstration with what was installed;
 #                                  the device's verification, rehearsed without one; weights through transformers and back
-#   bash tests/run.sh --cluster    shards on a real Slurm of three nodes on this machine; and by Snakemake, where it is installed
+#   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
 #   bash tests/run.sh --sanitize   the suite under ASan and UBSan; the threaded rooms under TSan, built without the
 #                                  libraries that are optional
 #   bash tests/run.sh --lint       clang-format; clang-tidy, with clang's warnings as errors
@@ -112,6 +112,7 @@ run_program() {
 
 clusters() {
   may_skip bash tests/cluster/run.sh --program build/release/bin/bigbird &&
+    may_skip bash tests/cluster/ranks.sh --program build/release/bin/bigbird &&
     may_skip bash tests/cluster/snakemake.sh --program build/release/bin/bigbird
 }
 

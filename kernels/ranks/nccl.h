@@ -1,5 +1,5 @@
-// NCCL between the devices of ranks: libnccl.so.2, opened at run time, so that the program starts where there is
-// none. It is asked for copies alone (ranks.h); the ranks' own engine carries its 128-byte number.
+// NCCL between the devices of ranks: libnccl.so.2, opened at run time, so that the program starts where there
+// is none. It is asked for copies alone (ranks.h); the ranks' own engine carries its 128-byte number.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace bigbird::kernels {
 
-// "NCCL 2.28.9" of the library that is found: BIGBIRD_NCCL where it is set, else libnccl.so.2. RanksError where
-// there is none, or of another major version.
+// "NCCL 2.28.9" of the library that is found: BIGBIRD_NCCL where it is set, else libnccl.so.2. RanksError
+// where there is none, or of another major version.
 std::string nccl_version();
 
 // Collective: all ranks join, each with the device of its backend, which must outlive the copies. They run on

@@ -28,8 +28,8 @@ class RanksError : public std::runtime_error {
   std::string hint_;
 };
 
-// Copies between the memories of the ranks' devices, where an engine has them (nccl.h). In order with the work
-// of the backend that they were made for.
+// Copies between the memories of the ranks' devices, where an engine has them (nccl.h). In order with the
+// work of the backend that they were made for.
 class DeviceCopies {
  public:
   DeviceCopies() = default;

@@ -4,8 +4,8 @@
 // every sum of P numbers is taken in one order, ((0 + 1) + (2 + 3)) + ..., for R = 1 too, and the traffic is
 // that of a ring's reduce-scatter.
 //
-// Arrays are in the memory of a backend. Engines that copy in the program's memory alone (no Ranks::device_copies())
-// get what a device holds by way of it.
+// Arrays are in the memory of a backend. Engines that copy in the program's memory alone (no
+// Ranks::device_copies()) get what a device holds by way of it.
 #pragma once
 
 #include <cstddef>

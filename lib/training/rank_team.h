@@ -67,10 +67,10 @@ std::string name_of(BetweenDevices way);
 // Error{usage} listing the names.
 BetweenDevices parse_between_devices(const std::string& name);
 
-// Collective, before enter(), of ranks that each have made their backend: chooses the way between their devices
-// and opens it (Ranks::use); nothing of backends in the program's memory. Ranks whose ways, NCCLs or kinds of
-// device differ, or that share a device, are ErrorOfAllRanks; a rank without NCCL that has to have it throws
-// Error{environment} of its own, for fail().
+// Collective, before enter(), of ranks that each have made their backend: chooses the way between their
+// devices and opens it (Ranks::use); nothing of backends in the program's memory. Ranks whose ways, NCCLs or
+// kinds of device differ, or that share a device, are ErrorOfAllRanks; a rank without NCCL that has to have
+// it throws Error{environment} of its own, for fail().
 void connect_devices(RankTeam& team, const kernels::Backend& backend, BetweenDevices way);
 
 // The ranks of a team; of none this process alone.

@@ -1,5 +1,6 @@
 // A program for tests/mpi/devices.sh: a tiny pretraining on the emulated CUDA device of each rank.
-//   device_probe RUN WAY PARTS FOLDER   trains in FOLDER/RUN, PARTS micro-batches of an update over all ranks; WAY: nccl,
+// device_probe RUN WAY PARTS FOLDER   trains in FOLDER/RUN, PARTS micro-batches of an update over all ranks;
+// WAY: nccl,
 //                                       host or auto. Rank 0 prints the digest of what came out
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,6 @@
-// A stand-in for libnccl.so.2: the ten functions that bigbird asks for, between the emulated devices of processes
-// on one machine, whose memory is the program's. What is sent goes through a shared memory that is named after
-// the unique number. FAKE_NCCL_VERSION: the version that it gives (22809).
+// A stand-in for libnccl.so.2: the ten functions that bigbird asks for, between the emulated devices of
+// processes on one machine, whose memory is the program's. What is sent goes through a shared memory that is
+// named after the unique number. FAKE_NCCL_VERSION: the version that it gives (22809).
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
