@@ -62,8 +62,13 @@ void RankOptions::add(Verb& verb) {
   verb.app()
       .add_option("--ranks", choice_,
                   "Processes that were started together: auto asks the launcher (mpirun, srun), none is this "
-                  "one alone, open-mpi and mpich name the MPI")
-      ->check(CLI::IsMember({"auto", "none", "open-mpi", "mpich"}))
+                  "one alone, open-mpi and mpich name the MPI; folder:DIR needs none: processes that know "
+                  "their number (srun's, or RANK and WORLD_SIZE) meet in a folder that all see")
+      ->check([](const std::string& word) {
+        const bool known = word == "auto" || word == "none" || word == "open-mpi" || word == "mpich" ||
+                           word.rfind("folder:", 0) == 0;
+        return known ? std::string() : word + " is none of auto, none, open-mpi, mpich, folder:DIR";
+      })
       ->group(group);
   verb.app()
       .add_option("--between-devices", between_devices_,

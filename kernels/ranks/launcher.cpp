@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
+
+#include "kernels/ranks/folder_ranks.h"
 
 namespace bigbird::kernels {
 
@@ -74,6 +77,12 @@ void check_count(const Ranks& ranks, const Launch& launch) {
 }
 
 std::unique_ptr<Ranks> open_ranks(const std::string& choice, const Launch& launch) {
+  constexpr std::string_view by_folder = "folder:";
+  if (choice.rfind(by_folder, 0) == 0) {
+    const std::string folder = choice.substr(by_folder.size());
+    if (folder.empty()) throw RanksError("--ranks folder: names no folder", "--ranks folder:/dev/shm/run-1");
+    return make_folder_ranks(folder, read_process_number());
+  }
   if (choice == "none" || (choice == "auto" && launch.family == MpiFamily::none)) {
     if (launch.count > 1) {
       const std::string why = choice == "none" ? "" : ", which know nothing of each other";
@@ -87,7 +96,7 @@ std::unique_ptr<Ranks> open_ranks(const std::string& choice, const Launch& launc
   if (choice == "open-mpi") family = MpiFamily::open_mpi;
   if (choice == "mpich") family = MpiFamily::mpich;
   if (family == MpiFamily::none)
-    throw RanksError("'" + choice + "' is no choice of ranks", "auto, none, open-mpi or mpich");
+    throw RanksError("'" + choice + "' is no choice of ranks", "auto, none, open-mpi, mpich or folder:DIR");
   std::unique_ptr<Ranks> ranks = open_mpi_ranks(family);
   check_count(*ranks, launch);
   return ranks;

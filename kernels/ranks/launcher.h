@@ -31,8 +31,9 @@ Launch read_launch(const std::function<const char*(const char*)>& variable);
 // program.
 std::string plugin_path(MpiFamily family);
 
-// The ranks that a training run has. `choice`: "auto" (as the launcher says), "none" (one process), "open-
-// mpi" or "mpich". RanksError where the processes would not know of each other, or the MPI cannot be had.
+// The ranks that a training run has. `choice`: "auto" (as the launcher says), "none" (one process),
+// "open-mpi", "mpich" or "folder:DIR" (folder_ranks.h). RanksError where the processes would not know of each
+// other, or the MPI cannot be had.
 std::unique_ptr<Ranks> open_ranks(const std::string& choice, const Launch& launch);
 
 // Throws where an engine that started knows another number of ranks than the launcher.

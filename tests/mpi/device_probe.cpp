@@ -1,7 +1,7 @@
 // A program for tests/mpi/devices.sh: a tiny pretraining on the emulated CUDA device of each rank.
-// device_probe RUN WAY PARTS FOLDER   trains in FOLDER/RUN, PARTS micro-batches of an update over all ranks;
-// WAY: nccl,
-//                                       host or auto. Rank 0 prints the digest of what came out
+//   device_probe RUN WAY PARTS FOLDER [RANKS]
+// trains in FOLDER/RUN, PARTS micro-batches of an update over all ranks; WAY: nccl, host or auto; RANKS as of
+// --ranks. Rank 0 prints the digests of what came out.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -61,7 +61,8 @@ void train(RankTeam& team, const std::vector<std::string>& words) {
 }
 
 int run(const std::vector<std::string>& words) {
-  RankTeam team(kernels::open_ranks("auto", kernels::read_launch()));
+  const std::string choice = words.size() > 4 ? words[4] : "auto";
+  RankTeam team(kernels::open_ranks(choice, kernels::read_launch()));
   const bool first = team.ranks().rank() == 0;
   set_log_sink([first](LogLevel, const std::string& text) {
     if (first) std::fprintf(stderr, "%s\n", text.c_str());

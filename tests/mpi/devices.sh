@@ -34,6 +34,12 @@ for ranks in 2 4; do
   done
   grep -q 'between the devices: NCCL 2.28.9' "$work/log" || failed "$(cat "$work/log")"
 done
+# NCCL that ranks start who have met in a folder, without an MPI.
+for rank in 0 1; do
+  RANK=$rank WORLD_SIZE=2 BIGBIRD_NCCL=$nccl "$probe" folder nccl 4 "$work" "folder:$work/meet" >"$work/out-$rank" 2>"$work/log-$rank" &
+done
+wait
+[ "$(cat "$work/out-0")" = "$alone" ] || failed "2 ranks by a folder, nccl: $(cat "$work"/out-? "$work"/log-?)"
 # Without NCCL: by way of the program's memory, said aloud; or refused.
 out=$(BIGBIRD_NCCL=/nowhere/libnccl.so.2 "$launcher" -n 2 "$probe" without auto 4 "$work" 2>"$work/log")
 [ "$out" = "$alone" ] && grep -q 'which is slow: NCCL cannot be opened' "$work/log" || failed "without NCCL: $(cat "$work/log")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Training over ranks, as users start it: for every MPI that is here, runs on 1, 2, 4 and 8 ranks leave the bytes of one
+# Training over ranks, as users start it: by a folder, and for every MPI that is here, runs on 1, 2, 4 and 8 ranks leave the bytes of one
 # process, go on from one number of ranks to another, and end together when one of them dies, is asked to stop or cannot go on.
 #   bash tests/mpi/training.sh PROGRAM     PROGRAM: bigbird, with the plug-ins in ../lib/bigbird beside its folder
 # Status 77 when there is no MPI, or no plug-in for it.
@@ -58,7 +58,7 @@ same() { diff <(digests "$1") <(digests "$2") > differences || failed "$2 is not
 pid_of_rank() {
   local pid
   for pid in $(pgrep -f -- "$program pretrain .* -o $1 "); do
-    tr '\0' '\n' < "/proc/$pid/environ" 2>/dev/null | grep -qxE "(OMPI_COMM_WORLD_RANK|PMI_RANK)=$2" && echo "$pid" && return
+    tr '\0' '\n' < "/proc/$pid/environ" 2>/dev/null | grep -qxE "(OMPI_COMM_WORLD_RANK|PMI_RANK|RANK)=$2" && echo "$pid" && return
   done
   return 1
 }
@@ -81,6 +81,35 @@ refused() {
   grep -q '^hint: ' refused.err || failed "no hint: $* : $(cat refused.err)"
   [ ! -e refused ] || failed "left a run behind: $*"
 }
+
+# --- without an MPI: processes that meet in a folder
+
+together() { # together RUN FOLDER OPTION...: four ranks; 0 when all ended well
+  local run=$1 folder=$2 rank pids=() status=0
+  shift 2
+  for rank in 0 1 2 3; do
+    RANK=$rank WORLD_SIZE=4 $(pretraining 4 "$run") --ranks "folder:$folder" "$@" >> "$run.log" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  return $status
+}
+together meeting "$work/meet" -q || failed "ranks by a folder: $(cat meeting.log)"
+same one meeting
+[ ! -e meet ] || failed "ranks by a folder left it"
+(steps=100000 every=0 together meeting-dies "$work/meet") &
+pid=$!
+started meeting-dies
+begin=$SECONDS
+kill -KILL "$(pid_of_rank meeting-dies 2)"
+if wait $pid; then failed "a run of ranks by a folder outlived one of them"; fi
+[ $((SECONDS - begin)) -le 10 ] || failed "ranks by a folder: the others outlived rank 2 by $((SECONDS - begin)) s"
+grep -q 'rank 2 has ended' meeting-dies.log || failed "ranks by a folder: $(cat meeting-dies.log)"
+RANK=0 WORLD_SIZE=4 $(pretraining 4 refused) --ranks "folder:$work/meet" 2> refused.err && failed "a folder was used twice"
+grep -q 'meet: was used before' refused.err || failed "a folder used twice: $(cat refused.err)"
+echo "tests/mpi: a folder: four ranks without an MPI leave the bytes of one process; they end together"
+
+# --- under every MPI
 
 tried=0
 for family in open_mpi mpich; do

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kernels/ranks/launcher.h"
+#include "tests/ranks/ranks_error.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace bigbird::kernels {
@@ -16,15 +17,6 @@ Launch launch_of(const std::map<std::string, std::string>& environment) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
   });
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const RanksError& error) {
-    return std::string(error.what()) + "\n" + error.hint();
-  }
-  return "no error";
 }
 
 TEST(Ranks, OneProcessIsRankZeroOfOneAndCopies) {
@@ -69,11 +61,15 @@ TEST(Launch, IsReadFromWhatEachLauncherSets) {
 }
 
 TEST(Launch, ProcessesThatKnowNothingOfEachOtherAreRefused) {
-  const std::string bare = message_of([] { open_ranks("auto", launch_of({{"SLURM_STEP_NUM_TASKS", "4"}})); });
+  const std::string bare = testing::ranks_error_of([] {
+    open_ranks("auto", launch_of({{"SLURM_STEP_NUM_TASKS", "4"}}));
+  });
   EXPECT_NE(bare.find("srun started 4 processes, which know nothing of each other"), std::string::npos)
       << bare;
   EXPECT_NE(bare.find("--mpi=pmix"), std::string::npos) << bare;
-  const std::string none = message_of([] { open_ranks("none", launch_of({{"PMI_SIZE", "2"}})); });
+  const std::string none = testing::ranks_error_of([] {
+    open_ranks("none", launch_of({{"PMI_SIZE", "2"}}));
+  });
   EXPECT_NE(none.find("mpirun of MPICH started 2 processes"), std::string::npos) << none;
   EXPECT_EQ(open_ranks("none", {})->count(), 1);
   EXPECT_EQ(open_ranks("auto", {})->count(), 1);
@@ -82,26 +78,27 @@ TEST(Launch, ProcessesThatKnowNothingOfEachOtherAreRefused) {
 
 TEST(Launch, AnEngineOfAnotherSizeIsRefused) {
   const auto alone = make_self_ranks();
-  const std::string other = message_of([&] {
+  const std::string other = testing::ranks_error_of([&] {
     check_count(*alone, launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}}));
   });
   EXPECT_NE(other.find("mpirun of Open MPI started 4 processes, but this one is rank 0 of 1"),
             std::string::npos)
       << other;
-  EXPECT_EQ(message_of([&] { check_count(*alone, {}); }), "no error");
+  EXPECT_EQ(testing::ranks_error_of([&] { check_count(*alone, {}); }), "no error");
 }
 
 TEST(Launch, APluginThatIsNotThereOrNoneIsNamed) {
   setenv("BIGBIRD_MPI_PLUGIN", "/nowhere/libbigbird_mpich.so", 1);
-  const std::string missing = message_of([] { open_ranks("mpich", {}); });
+  const std::string missing = testing::ranks_error_of([] { open_ranks("mpich", {}); });
   setenv("BIGBIRD_MPI_PLUGIN", "/proc/self/exe", 1);
-  const std::string none = message_of([] { open_ranks("open-mpi", {}); });
+  const std::string none = testing::ranks_error_of([] { open_ranks("open-mpi", {}); });
   unsetenv("BIGBIRD_MPI_PLUGIN");
   EXPECT_NE(missing.find("/nowhere/libbigbird_mpich.so: the plug-in for MPICH is not there"),
             std::string::npos)
       << missing;
   EXPECT_NE(none.find("/proc/self/exe: "), std::string::npos) << none;
-  EXPECT_NE(message_of([] { open_ranks("gloo", {}); }).find("'gloo' is no choice"), std::string::npos);
+  EXPECT_NE(testing::ranks_error_of([] { open_ranks("gloo", {}); }).find("'gloo' is no choice"),
+            std::string::npos);
 }
 
 }  // namespace
