@@ -1,30 +1,82 @@
-// bigbird man: the manual page of a verb, from the same description as its --help.
+// bigbird man: the manual page of a verb, from the same description as its --help; or all of them, as files.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
 
 #include "apps/command_line.h"
 #include "apps/help.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird::apps {
+namespace {
+
+std::string page_of(const VerbRow& row) {
+  std::string word = row.name, ask = "--help";
+  char* arguments[] = {word.data(), ask.data(), nullptr};
+  std::ostringstream text;
+  std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
+  set_help_form(HelpForm::man);
+  row.run(2, arguments);
+  set_help_form(HelpForm::text);
+  std::cout.rdbuf(before);
+  return text.str();
+}
+
+// The page of the program itself: its verbs, group by group.
+std::string overview_page() {
+  std::string page =
+      fmt::format(".TH \"bigbird\" 1 \"\" \"bigbird {}\" \"bigbird manual\"\n", BIGBIRD_VERSION);
+  page += ".SH NAME\nbigbird \\- train and run BigBird encoders (sparse attention) on DNA and text\n";
+  page += ".SH SYNOPSIS\n.B bigbird\n.I VERB\n[options]\n";
+  std::string title;
+  for (const VerbRow& row : verb_table()) {
+    if (row.run == nullptr) {
+      title = fmt::format(".SH {}\n", troff(row.name));
+      continue;
+    }
+    page += title + fmt::format(".TP\n.B {}\n{}\n", troff(row.name), troff(row.help));
+    title.clear();
+  }
+  return page + ".SH SEE ALSO\nThe page of a verb is bigbird\\-VERB(1), its words joined by hyphens.\n";
+}
+
+void write_all(const std::string& folder) {
+  make_folders(folder);
+  write_text_atomic(folder + "/bigbird.1", overview_page());
+  for (const VerbRow& row : verb_table()) {
+    if (row.run == nullptr) continue;
+    std::string name = row.name;
+    std::replace(name.begin(), name.end(), ' ', '-');
+    write_text_atomic(fmt::format("{}/bigbird-{}.1", folder, name), page_of(row));
+  }
+}
+
+}  // namespace
 
 int cmd_man(int argc, char** argv) {
   Verb verb("man", "Print the manual page of a verb (troff).",
-            {"bigbird man completion | man -l -", "bigbird man completion > bigbird-completion.1"});
+            {"bigbird man completion | man -l -", "bigbird man completion > bigbird-completion.1",
+             "bigbird man --all man1"});
   std::vector<std::string> words;
-  verb.app().add_option("VERB", words, "Verb, one to three words")->required()->expected(1, most_verb_words);
+  std::string all;
+  verb.app().add_option("VERB", words, "Verb, one to three words")->expected(1, most_verb_words);
+  verb.app().add_option("--all", all, "Write the pages of all verbs into this folder")->type_name("DIR");
   if (!verb.parse(argc, argv)) return 0;
   verb.omit_closing_line();
-
-  std::string name = fmt::format("{}", fmt::join(words, " "));
+  if (words.empty() == all.empty()) throw_usage("man: one of VERB and --all is needed", "bigbird man chunk");
+  if (!all.empty()) {
+    write_all(all);
+    return 0;
+  }
+  const std::string name = fmt::format("{}", fmt::join(words, " "));
   const VerbRow* row = find_verb(name);
   if (row == nullptr) throw_usage("man: there is no verb '" + name + "'", "`bigbird` alone lists the verbs");
-  std::string ask = "--help";
-  char* arguments[] = {name.data(), ask.data(), nullptr};
-  set_help_form(HelpForm::man);
-  const int status = row->run(2, arguments);
-  set_help_form(HelpForm::text);
-  return status;
+  std::cout << page_of(*row);
+  return 0;
 }
 
 }  // namespace bigbird::apps

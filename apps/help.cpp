@@ -64,22 +64,19 @@ std::string help_text(const CLI::App& app, const std::string& verb,
   return text;
 }
 
-// Text for troff: a backslash or a leading dot would be a command, a plain '-' a hyphen.
-std::string troff(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) {
-      out += "\\&";
-      out += c;
-    } else {
-      out += c;
-    }
+std::string option_table(const CLI::App& app) {
+  std::string table;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty() || !option->nonpositional()) continue;
+    std::vector<std::string> names;
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    const char* const kind = option->get_expected_min() == 0  ? "flag"
+                             : option->get_expected_max() > 1 ? "values"
+                                                              : "value";
+    table += fmt::format("{}\t{}\t{}\n", fmt::join(names, " "), kind, option->get_description());
   }
-  return out;
+  return table;
 }
 
 std::string man_page(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples) {
@@ -106,6 +103,23 @@ std::string man_page(const CLI::App& app, const std::string& verb, const std::ve
 
 }  // namespace
 
+std::string troff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) {
+      out += "\\&";
+      out += c;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 void set_help_form(HelpForm form) {
   chosen_form() = form;
 }
@@ -125,8 +139,8 @@ std::string verb_help(const CLI::App& app, const std::string& verb,
   switch (chosen_form()) {
     case HelpForm::man:
       return man_page(app, verb, examples);
-    case HelpForm::option_words:
-      return fmt::format("{}\n", fmt::join(option_words(app), " "));
+    case HelpForm::option_table:
+      return option_table(app);
     case HelpForm::text:
       break;
   }

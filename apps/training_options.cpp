@@ -38,6 +38,7 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
   verb_.add_precision();
   verb_.add_nondeterministic();
   verb_.add_force();
+  verb_.leave_out_of_provenance("--tensorboard");
   ranks_.add(verb_);
 }
 
@@ -134,6 +135,10 @@ void TrainingOptions::add_checkpoint_options() {
   app.add_option("--save-every", options_.save_every,
                  "Steps between checkpoints; the last step is always saved")
       ->transform(count_suffix())
+      ->group(checkpoint_group);
+  app.add_option("--tensorboard", options_.tensorboard,
+                 "Also write the numbers of metrics.tsv and valid.tsv as event files of TensorBoard here")
+      ->type_name("DIR")
       ->group(checkpoint_group);
   app.add_option("--keep-last", options_.keep_last, "Newest checkpoints to keep; 0 keeps all")
       ->group(checkpoint_group);

@@ -47,6 +47,7 @@ int cmd_cluster_plan(int argc, char** argv);
 int cmd_cluster_sbatch(int argc, char** argv);
 int cmd_merge(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);
+int cmd_report(int argc, char** argv);
 int cmd_promoter_build(int argc, char** argv);
 int cmd_promoter_finetune(int argc, char** argv);
 int cmd_promoter_predict(int argc, char** argv);

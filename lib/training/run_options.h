@@ -68,6 +68,9 @@ struct RunOptions {
   FinalState final_state = FinalState::last;
   std::uint64_t patience = 0;  // validations without a better one after which a run ends; 0: it never does
 
+  std::string
+      tensorboard;  // folder for event files (event_log.h), a run's or, of several rates, theirs; empty: none
+
   // The ranks that train together; null: this process alone. Referred to. All have the same options.
   RankTeam* team = nullptr;
 

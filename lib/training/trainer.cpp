@@ -10,6 +10,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/training/batch_prefetcher.h"
+#include "lib/training/event_log.h"
 #include "lib/training/metrics_log.h"
 #include "lib/training/update.h"
 
@@ -121,6 +122,9 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
   columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds"});
   if (writes) metrics.emplace(run.file("metrics.tsv"), columns, options.comments, state.step);
+  columns.erase(columns.begin());  // the step
+  std::optional<EventLog> events;
+  if (writes && !options.event_folder.empty()) events.emplace(options.event_folder, state.step);
 
   state.options = options.identity;
   state.device = model.backend().name();
@@ -186,7 +190,9 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
       }
       if (valid) {
         state.valid_loss = valid->loss();
-        if (valid_log) valid_log->row(state.step, loss_fields(*valid, options.columns));
+        const std::vector<std::string> fields = loss_fields(*valid, options.columns);
+        if (valid_log) valid_log->row(state.step, fields);
+        if (events) events->row("valid", state.step, columns, fields);
         log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
         if (options.final_is_best && *state.valid_loss < best.loss) {
           best = {state.step, *state.valid_loss};
@@ -240,6 +246,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
       fields.push_back(fmt::format("{:.1f}", rate));
       fields.push_back(fmt::format("{:.3f}", state.seconds));
       metrics->row(state.step, fields);
+      if (events) events->row("train", state.step, columns, fields);
     }
     progress.advance(1, speed_text(summary.loss, rate, ranks.count()));
     close_step();

@@ -4,55 +4,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/hash.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/file_digest.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/training/memory_plan.h"
+#include "lib/training/rate_sweep.h"
 #include "lib/training/weight_average.h"
 
 namespace bigbird {
 namespace {
 
-// FNV-1a, 64 bits.
-class Digest {
- public:
-  template <typename T>
-  void add(const std::vector<T>& values) {
-    add_bytes(values.data(), values.size() * sizeof(T));
-  }
-  void add_bytes(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    for (; size >= sizeof(std::uint64_t); bytes += sizeof(std::uint64_t), size -= sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes, sizeof word);
-      mix(word);
-    }
-    for (; size > 0; ++bytes, --size) mix(*bytes);
-  }
-  std::string text() const { return fmt::format("{:016x}", state_); }
-
- private:
-  void mix(std::uint64_t word) { state_ = (state_ ^ word) * 1099511628211u; }
-  std::uint64_t state_ = 14695981039346656037u;
-};
-
 // Of samples at both ends of the run: that all ranks read the same files.
 std::string data_digest(const TrainingTask& task, std::uint64_t steps) {
-  Digest digest;
+  NumberDigest digest;
   const auto add = [&digest](const Batch& batch) {
-    digest.add(batch.ids);
-    digest.add(batch.lengths);
-    digest.add(batch.masked_labels);
-    digest.add(batch.sequence_labels);
-    digest.add(batch.sequence_targets);
-    digest.add(batch.start_positions);
-    digest.add(batch.targets.ids);
+    digest.add(std::span(batch.ids));
+    digest.add(std::span(batch.lengths));
+    digest.add(std::span(batch.masked_labels));
+    digest.add(std::span(batch.sequence_labels));
+    digest.add(std::span(batch.sequence_targets));
+    digest.add(std::span(batch.start_positions));
+    digest.add(std::span(batch.targets.ids));
   };
   for (const std::uint64_t step : {std::uint64_t{0}, steps - 1}) {
     for (const Batch& batch : task.batches(step, {0, 1})) add(batch);
@@ -60,7 +39,7 @@ std::string data_digest(const TrainingTask& task, std::uint64_t steps) {
   const std::uint64_t validation = task.validation_batches();
   if (validation > 0) add(task.validation_batch(0));
   if (validation > 1) add(task.validation_batch(validation - 1));
-  return digest.text();
+  return fmt::format("{:016x}", digest.value());
 }
 
 // What the ranks of a team must have in common beside the identity of the run.
@@ -114,6 +93,9 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   trainer.extras = description.extras;
   trainer.debug_nan = options.debug_nan;
   trainer.team = options.team;
+  trainer.event_folder = options.tensorboard;
+  if (!options.tensorboard.empty() && options.rate_choices.size() > 1)
+    trainer.event_folder += "/" + rate_folder(options.learning_rate);
   return trainer;
 }
 
@@ -243,10 +225,10 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
       log_info(fmt::format("going on from {}", checkpoint));
     }
     if (options.team != nullptr && ranks.count() > 1) {
-      Digest weights;
+      NumberDigest weights;
       const HostValues values = model.parameters_to_read();
-      weights.add_bytes(values.values().data(), values.values().size_bytes());
-      options.team->agree({{"the weights to begin with", weights.text()}});
+      weights.add(values.values());
+      options.team->agree({{"the weights to begin with", fmt::format("{:016x}", weights.value())}});
     }
     if (ranks.rank() == 0) write_text_atomic(run.file("config.toml"), options.config_toml);
     summary = train(model, optimizer, task, run, trainer, state, average ? &*average : nullptr);

@@ -263,6 +263,59 @@ TEST(CommandLine, ASignalStopsTheWorkAndLeavesNothingHalfWritten) {
   }
 }
 
+// What fish offers, by its own engine.
+TEST(CommandLine, CompletionOfFish) {
+  if (run_program({"sh", "-c", "command -v fish"}).status != 0)
+    GTEST_SKIP() << "SKIPPED: fish is not installed";
+  const auto complete = [](const std::string& words) {
+    const RunResult result =
+        run_program({"fish", "--no-config", "-c",
+                     "'" + bigbird_binary() + "' completion fish | source; complete -C '" + words + "'"});
+    EXPECT_EQ(result.err, "");
+    return result.out;
+  };
+  EXPECT_TRUE(contains(complete("bigbird chu"), "chunk\tcut a genome")) << complete("bigbird chu");
+  EXPECT_TRUE(contains(complete("bigbird promoter bui"), "build\t"));
+  EXPECT_TRUE(contains(complete("bigbird chunk --pas"), "--passes\t"));
+  EXPECT_FALSE(contains(complete("bigbird chunk --"), "--tss"));
+  EXPECT_TRUE(contains(complete("bigbird variants merge --rep"), "--report\t"));
+  EXPECT_FALSE(contains(complete("bigbird variants merge --fa"), "--fasta-ref"));
+  EXPECT_TRUE(contains(complete("bigbird text classify f"), "finetune\t"));
+}
+
+// What zsh's completion functions are asked for: the script is zsh's to run, the functions stand in for its
+// own.
+TEST(CommandLine, CompletionOfZsh) {
+  if (run_program({"sh", "-c", "command -v zsh"}).status != 0)
+    GTEST_SKIP() << "SKIPPED: zsh is not installed";
+  const auto complete = [](const std::string& words, int at) {
+    const RunResult result = run_program(
+        {"zsh", "-f", "-c",
+         "compdef() { :; }; _files() { :; }; _describe() { print -rl -- ${(P)4}; }; _arguments() { print -r -- "
+         "\"$words[1] $CURRENT\"; print -rl -- \"$@\"; }; eval \"$('" +
+             bigbird_binary() + "' completion zsh)\"; words=(" + words + "); CURRENT=" + std::to_string(at) +
+             "; _bigbird"});
+    EXPECT_EQ(result.err, "");
+    return result.out;
+  };
+  EXPECT_TRUE(contains(complete("bigbird ''", 2), "chunk:cut a genome")) << complete("bigbird ''", 2);
+  EXPECT_TRUE(contains(complete("bigbird promoter ''", 3), "build:"));
+  EXPECT_TRUE(contains(complete("bigbird chunk --pas", 3), "chunk 2\n"));
+  EXPECT_TRUE(contains(complete("bigbird chunk --pas", 3), "--passes["))
+      << complete("bigbird chunk --pas", 3);
+  EXPECT_TRUE(contains(complete("bigbird text classify finetune --la", 5), "finetune 2\n"));
+  EXPECT_FALSE(contains(complete("bigbird variants merge --fa", 4), "--fasta-ref"));
+}
+
+TEST(CommandLine, ManPagesOfAllVerbsAreWritten) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bigbird({"man", "--all", (folder / "man1").string()}).status, 0);
+  EXPECT_TRUE(contains(read_text(folder / "man1/bigbird.1"), ".B text classify finetune\n"));
+  EXPECT_EQ(read_text(folder / "man1/bigbird-variants-merge.1"),
+            run_bigbird({"man", "variants", "merge"}).out);
+  EXPECT_EQ(run_bigbird({"man"}).status, 2);
+}
+
 TEST(CommandLine, CompletionIsAScriptThatOffersVerbsAndOptions) {
   const auto complete = [](const std::string& words, int at) {
     const RunResult result =

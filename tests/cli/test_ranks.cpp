@@ -72,6 +72,8 @@ class RanksOnTheCommandLine : public ::testing::Test {
 
 TEST_F(RanksOnTheCommandLine, OneProcessNeedsNoLauncher) {
   ASSERT_EQ(pretrain({"--ranks", "none", "--log-ranks", "--between-devices", "host"}).status, 0);
+  ASSERT_EQ(pretrain({"--tensorboard", path("board"), "--force"}).status, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(path("board")));
   const std::string metrics = testing::read_text(path("run") + "/metrics.tsv");
   EXPECT_EQ(metrics.find("ranks"), std::string::npos) << "how it was made is no part of what it is";
   EXPECT_EQ(pretrain({"--ranks", "two", "--force"}).status, 2);

@@ -17,7 +17,7 @@ namespace bigbird::testing {
 namespace {
 
 constexpr double output_bound = 2e-5;    // largest absolute difference
-constexpr double gradient_bound = 1e-4;  // norm of the difference over the norm
+constexpr double gradient_bound = 1e-5;  // norm of the difference over the norm
 // Biases that a softmax cancels (keys, question answering) have a gradient of zero: what is left is rounding.
 // In the golden files zero is below this part of the largest norm, in float32 below that one.
 constexpr double zero_exact = 1e-9, zero_single = 1e-6;

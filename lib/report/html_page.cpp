@@ -1,0 +1,96 @@
+// A page; see html_page.h.
+#include "lib/report/html_page.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "lib/report/svg_text.h"
+
+namespace bigbird {
+namespace {
+
+// System colours are light or dark as the reader's system is; those of curves are seen on both.
+constexpr std::string_view style =
+    ":root{color-scheme:light dark}\n"
+    "@media print{:root{color-scheme:light}figure,table{break-inside:avoid}}\n"
+    "body{font:16px/1.5 system-ui,Helvetica,Arial,sans-serif;color:CanvasText;background:Canvas;max-width:86rem;"
+    "margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:1.8rem 0 .4rem;border-bottom:1px solid "
+    "color-mix(in srgb,CanvasText 25%,Canvas)}p,caption,summary,th{color:color-mix(in srgb,CanvasText 65%,"
+    "Canvas)}\n"
+    "p{overflow-wrap:anywhere}table{border-collapse:collapse;margin:.6rem 0}caption,summary{text-align:left;"
+    "padding:.2rem 0}th{white-space:nowrap}td,th{padding:.12rem 1.2rem .12rem 0;text-align:left;font-weight:normal;vertical-align:top;"
+    "overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "pre,figure{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:.4rem}pre{padding:.6rem .8rem;"
+    "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\n"
+    ".figures{display:flex;flex-wrap:wrap;gap:1rem}figure{flex:1 1 30rem;max-width:42rem;margin:0}\n"
+    "svg.chart{display:block;width:100%;font-family:inherit}svg text{fill:CanvasText}svg .title{font-size:14px}"
+    "svg .tick{font-size:11px;fill-opacity:.7}svg .grid{stroke:CanvasText;stroke-opacity:.15;fill:none;"
+    "stroke-width:.6}svg .line{fill:none;stroke-width:1.6;stroke-linejoin:round}\n"
+    "svg .line-0{stroke:#1f83c4}svg .line-1{stroke:#e0681a}svg .line-2{stroke:#12a176}svg .line-3{stroke:#c065a5}"
+    "svg .line-4{stroke:#b98a12}svg .line-5{stroke:#8a7fd6}svg .dot{fill:Canvas}\n";
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string cell(const std::string& text) {
+  return (is_number(text) ? "<td class=\"n\">" : "<td>") + svg_escaped(text) + "</td>";
+}
+
+}  // namespace
+
+HtmlPage::HtmlPage(std::string title) : title_(std::move(title)) {}
+
+void HtmlPage::heading(const std::string& text) {
+  body_ += "<h2>" + svg_escaped(text) + "</h2>\n";
+}
+
+void HtmlPage::paragraph(const std::string& text) {
+  body_ += "<p>" + svg_escaped(text) + "</p>\n";
+}
+
+void HtmlPage::facts(const std::vector<std::pair<std::string, std::string>>& rows) {
+  body_ += "<table>\n";
+  for (const auto& [name, value] : rows)
+    body_ += "<tr><th>" + svg_escaped(name) + "</th><td>" + svg_escaped(value) + "</td></tr>\n";
+  body_ += "</table>\n";
+}
+
+void HtmlPage::table(const std::string& caption, const std::vector<std::string>& columns,
+                     const std::vector<std::vector<std::string>>& rows, bool folded) {
+  if (folded) body_ += "<details><summary>" + svg_escaped(caption) + "</summary>\n";
+  body_ += "<table>\n";
+  if (!folded && !caption.empty()) body_ += "<caption>" + svg_escaped(caption) + "</caption>\n";
+  body_ += "<tr>";
+  for (const std::string& column : columns) body_ += "<th>" + svg_escaped(column) + "</th>";
+  body_ += "</tr>\n";
+  for (const std::vector<std::string>& row : rows) {
+    body_ += "<tr>";
+    for (const std::string& text : row) body_ += cell(text);
+    body_ += "</tr>\n";
+  }
+  body_ += folded ? "</table>\n</details>\n" : "</table>\n";
+}
+
+void HtmlPage::listing(const std::string& caption, const std::string& text) {
+  body_ += "<details><summary>" + svg_escaped(caption) + "</summary>\n<pre>" + svg_escaped(text) +
+           "</pre></details>\n";
+}
+
+void HtmlPage::figures(const std::vector<std::string>& svgs) {
+  body_ += "<div class=\"figures\">\n";
+  for (const std::string& svg : svgs) body_ += "<figure>\n" + svg + "</figure>\n";
+  body_ += "</div>\n";
+}
+
+std::string HtmlPage::text() const {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+         svg_escaped(title_) + "</title>\n<style>\n" + std::string(style) +
+         "</style>\n</head>\n<body>\n<h1>" + svg_escaped(title_) + "</h1>\n" + body_ + "</body>\n</html>\n";
+}
+
+}  // namespace bigbird

@@ -1,0 +1,36 @@
+// A page that needs nothing else: style and pictures inside, no script, light and dark as the reader's system
+// is, and fit to be printed.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bigbird {
+
+class HtmlPage {
+ public:
+  explicit HtmlPage(std::string title);
+
+  // Texts are plain: what HTML gives a meaning to is escaped here.
+  void heading(const std::string& text);
+  void paragraph(const std::string& text);
+  // Two columns, a name and what it is.
+  void facts(const std::vector<std::pair<std::string, std::string>>& rows);
+  // Cells that are numbers stand at the right. `folded`: closed at first, behind the caption.
+  void table(const std::string& caption, const std::vector<std::string>& columns,
+             const std::vector<std::vector<std::string>>& rows, bool folded = false);
+  // Lines as they are, behind the caption.
+  void listing(const std::string& caption, const std::string& text);
+  // <svg> elements (line_chart.h), side by side where there is room.
+  void figures(const std::vector<std::string>& svgs);
+
+  // A complete document.
+  std::string text() const;
+
+ private:
+  std::string title_;
+  std::string body_;
+};
+
+}  // namespace bigbird

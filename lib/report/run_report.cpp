@@ -1,0 +1,214 @@
+// Runs of training as a page; see run_report.h.
+#include "lib/report/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "lib/core/error.h"
+#include "lib/io/files/file.h"
+#include "lib/io/tables/tsv.h"
+#include "lib/report/html_page.h"
+#include "lib/report/line_chart.h"
+#include "lib/training/run_folder.h"
+
+namespace bigbird {
+namespace {
+
+using Points = std::vector<std::pair<double, double>>;
+
+// metrics.tsv or valid.tsv: rows as they are written, and every column but the step as points.
+struct Metrics {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> comments;
+  std::map<std::string, Points> points;
+};
+
+Metrics read_metrics(const std::string& path) {
+  Metrics metrics;
+  if (!std::filesystem::exists(path)) return metrics;
+  TsvReader reader(path);
+  metrics.columns = reader.columns();
+  metrics.comments = reader.comments();
+  const std::size_t step = reader.column("step");
+  std::vector<std::string_view> fields;
+  while (reader.next(fields)) {
+    metrics.rows.emplace_back(fields.begin(), fields.end());
+    const double at = parse_number(fields[step], reader.where(), "step");
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (i == step || fields[i] == "NA") continue;
+      metrics.points[metrics.columns[i]].emplace_back(
+          at, parse_number(fields[i], reader.where(), metrics.columns[i]));
+    }
+  }
+  return metrics;
+}
+
+struct Run {
+  std::string path, name;
+  Metrics train, valid;
+  std::optional<TrainState> state;  // of the newest checkpoint
+  std::vector<std::vector<std::string>> checkpoints;
+};
+
+Run read_run(const std::string& path, const std::string& name) {
+  Run run{path, name, read_metrics(path + "/metrics.tsv"), read_metrics(path + "/valid.tsv"), {}, {}};
+  const RunFolder folder = RunFolder::of_another(path);
+  for (const std::uint64_t step : folder.checkpoints()) {
+    run.state = read_train_state(folder.checkpoint(step));
+    run.checkpoints.push_back({fmt::format("checkpoint-{}", step), std::to_string(run.state->tokens),
+                               fmt::format("{:.1f}", run.state->seconds),
+                               run.state->valid_loss ? fmt::format("{:.7g}", *run.state->valid_loss) : "NA"});
+  }
+  return run;
+}
+
+// RUN, or of several learning rates each RUN/lr-<rate>.
+std::vector<Run> read_runs(const std::vector<std::string>& paths) {
+  std::vector<Run> runs;
+  for (std::string path : paths) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (!is_run_folder(path)) {
+      throw_bad_input(path + ": no run: it holds no metrics.tsv",
+                      "give the folder that a verb that trains was given by -o");
+    }
+    std::vector<std::string> swept;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      const std::string name = entry.path().filename().string();
+      if (name.rfind("lr-", 0) == 0 && is_run_folder(entry.path().string())) swept.push_back(name);
+    }
+    std::sort(swept.begin(), swept.end());
+    if (swept.empty()) runs.push_back(read_run(path, path));
+    for (const std::string& name : swept) runs.push_back(read_run(path + "/" + name, path + " " + name));
+  }
+  return runs;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Name and value of a point.
+std::string at_step(const Points& points, bool lowest) {
+  const auto found = lowest
+                         ? std::min_element(points.begin(), points.end(),
+                                            [](const auto& a, const auto& b) { return a.second < b.second; })
+                         : std::prev(points.end());
+  return fmt::format("{:.5g} after step {:.0f}", found->second, found->first);
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const Run& run) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto loss = run.train.points.find("loss"), valid = run.valid.points.find("loss");
+  if (loss != run.train.points.end()) facts.emplace_back("training loss", at_step(loss->second, false));
+  if (valid != run.valid.points.end()) {
+    facts.emplace_back("validation loss, last", at_step(valid->second, false));
+    facts.emplace_back("validation loss, lowest", at_step(valid->second, true));
+  }
+  if (const auto speed = run.train.points.find("tokens_per_second"); speed != run.train.points.end()) {
+    std::vector<double> speeds;
+    for (const auto& [step, value] : speed->second) speeds.push_back(value);
+    facts.emplace_back("tokens a second, median", tick_text(std::round(median(speeds))));
+  }
+  if (run.state) {
+    facts.emplace_back("tokens", tick_text(static_cast<double>(run.state->tokens)));
+    facts.emplace_back("time", fmt::format("{:.1f} min", run.state->seconds / 60));
+    facts.emplace_back("computed on", run.state->device + ", " + run.state->precision);
+  }
+  const bool finished = std::filesystem::exists(run.path + "/final");
+  facts.emplace_back("model", finished ? run.path + "/final" : "the run has not ended");
+  for (const std::string& comment : run.train.comments) {
+    constexpr std::string_view command = "bigbird_command=";
+    if (comment.rfind(command, 0) == 0) facts.emplace_back("command", comment.substr(command.size()));
+  }
+  return facts;
+}
+
+// What a column is called, and whether its values span powers of ten.
+struct ChartedColumn {
+  const char* suffix;
+  const char* what;
+  bool logarithmic;
+};
+constexpr ChartedColumn known_columns[] = {{"lr", "learning rate", false},
+                                           {"grad_norm", "norm of the gradient", true},
+                                           {"tokens_per_second", "tokens a second", false}};
+
+bool is_charted(const std::string& column) {
+  return column != "step" && column != "tokens" && column != "seconds";
+}
+
+std::string chart_of(const std::vector<Run>& runs, const std::string& column) {
+  LineChart chart;
+  chart.title = column;
+  chart.x_label = "updates";
+  for (const ChartedColumn& known : known_columns) {
+    if (column != known.suffix) continue;
+    chart.title = known.what;
+    chart.logarithmic = known.logarithmic;
+  }
+  std::replace(chart.title.begin(), chart.title.end(), '_', ' ');
+  for (const Run& run : runs) {
+    const std::string name = runs.size() > 1 ? run.name + ", " : "";
+    if (const auto found = run.train.points.find(column); found != run.train.points.end())
+      chart.lines.push_back({name + "training", found->second, false});
+    if (const auto found = run.valid.points.find(column); found != run.valid.points.end())
+      chart.lines.push_back({name + "validation", found->second, true});
+  }
+  return line_chart_svg(chart);
+}
+
+// Of all runs, in the order in which they come.
+std::vector<std::string> charted_columns(const std::vector<Run>& runs) {
+  std::vector<std::string> columns;
+  for (const Run& run : runs) {
+    for (const Metrics* metrics : {&run.train, &run.valid}) {
+      for (const std::string& column : metrics->columns) {
+        const bool is_new = std::find(columns.begin(), columns.end(), column) == columns.end();
+        const bool has_points = metrics->points.find(column) != metrics->points.end();
+        if (is_new && has_points && is_charted(column)) columns.push_back(column);
+      }
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+bool is_run_folder(const std::string& path) {
+  return std::filesystem::exists(path + "/metrics.tsv") || std::filesystem::exists(path + "/rates.tsv");
+}
+
+std::string run_report_html(const std::vector<std::string>& paths,
+                            const std::vector<std::string>& provenance) {
+  const std::vector<Run> runs = read_runs(paths);
+  HtmlPage page(runs.size() == 1 ? "Training run " + runs.front().name
+                                 : fmt::format("{} training runs", runs.size()));
+  std::vector<std::string> charts;
+  for (const std::string& column : charted_columns(runs)) charts.push_back(chart_of(runs, column));
+  page.figures(charts);
+  for (const Run& run : runs) {
+    page.heading(run.name);
+    page.facts(facts_of(run));
+    if (!run.valid.rows.empty())
+      page.table("validations", run.valid.columns, run.valid.rows, run.valid.rows.size() > 20);
+    if (!run.checkpoints.empty())
+      page.table("checkpoints", {"folder", "tokens", "seconds", "validation loss"}, run.checkpoints);
+    const std::string config = run.path + "/config.toml";
+    if (std::filesystem::exists(config)) page.listing("options as resolved (config.toml)", read_file(config));
+  }
+  for (const std::string& path : paths) {
+    if (std::filesystem::exists(path + "/rates.tsv"))
+      page.listing(path + "/rates.tsv", read_file(path + "/rates.tsv"));
+  }
+  for (const std::string& line : provenance) page.paragraph(line);
+  return page.text();
+}
+
+}  // namespace bigbird

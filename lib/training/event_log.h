@@ -1,0 +1,38 @@
+// Event files as TensorBoard reads them: a scalar a metric and step. The same numbers as metrics.tsv and
+// valid.tsv, which remain the record of a run; these are for looking on.
+// Source: TensorFlow, core/lib/io/record_writer.cc and core/util/event.proto.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bigbird {
+
+// Castagnoli's, of RFC 3720, appendix B.4.
+std::uint32_t crc32c(std::string_view bytes);
+
+class EventLog {
+ public:
+  // A new file in `folder`, which is made. What earlier files have of steps after `last_step` is no longer
+  // shown. Error{runtime} naming the file when it cannot be written.
+  EventLog(const std::string& folder, std::uint64_t last_step);
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+
+  // `fields` of `columns` as metrics have them, the step not among them; what is no number ("NA") is left
+  // out. Tags are "train/loss" with the group "train".
+  void row(const std::string& group, std::uint64_t step, const std::vector<std::string>& columns,
+           const std::vector<std::string>& fields);
+  const std::string& path() const { return path_; }
+
+ private:
+  void write(const std::string& event);
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace bigbird
