@@ -105,15 +105,21 @@ void CpuBackend::release(void* memory) noexcept {
 
 // memcpy must not see null pointers, even for nothing.
 void CpuBackend::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memmove(to, from, bytes);
+  auto* const target = static_cast<std::byte*>(to);
+  const auto* const source = static_cast<const std::byte*>(from);
+  const bool apart = target + bytes <= source || source + bytes <= target;
+  if (!apart || static_cast<Index>(bytes) <= bytes_per_task) {
+    if (bytes > 0) std::memmove(to, from, bytes);
+    return;
+  }
+  parallel_pieces(static_cast<Index>(bytes), bytes_per_task, [&](Index first, Index count) {
+    std::memcpy(target + first, source + first, static_cast<std::size_t>(count));
+  });
 }
 // The weights of a model arrive here and in zero(), in memory that nothing has touched: its pages are made by
 // all threads.
 void CpuBackend::upload(void* device, const void* host, std::size_t bytes) {
-  parallel_pieces(static_cast<Index>(bytes), bytes_per_task, [&](Index first, Index count) {
-    copy(static_cast<std::byte*>(device) + first, static_cast<const std::byte*>(host) + first,
-         static_cast<std::size_t>(count));
-  });
+  copy(device, host, bytes);
 }
 void CpuBackend::download(void* host, const void* device, std::size_t bytes) {
   copy(host, device, bytes);

@@ -32,7 +32,7 @@ PretrainOptions tiny(const std::string& folder, const std::string& run, std::uin
   options.config.block_size = 16;
   options.config.max_position_embeddings = 64;
   options.length = 48;
-  options.batch = 4;
+  options.batch = 8;
   options.accumulate = parts;
   options.steps = 2;
   options.warmup = 0;
