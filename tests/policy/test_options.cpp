@@ -25,11 +25,14 @@ std::set<std::string> verbs() {
 
 // What every verb takes alike, from apps/command_line.cpp, rank_options.cpp and training_options.cpp: one
 // verb that passes it is enough.
-const std::set<std::string> common = {
-    "--help",          "--quiet",   "--verbose",  "--log",       "--config",
-    "--no-provenance", "--threads", "--device",   "--precision", "--nondeterministic",
-    "--stop-before",   "--ranks",   "--log-ranks",
-    "--between-devices", "--tensorboard"};
+const std::set<std::string> common = {"--help",        "--quiet",
+                                      "--verbose",     "--log",
+                                      "--config",      "--no-provenance",
+                                      "--threads",     "--device",
+                                      "--precision",   "--nondeterministic",
+                                      "--stop-before", "--ranks",
+                                      "--log-ranks",   "--between-devices",
+                                      "--tensorboard"};
 
 Passed everything_passed() {
   Passed passed;
