@@ -13,20 +13,6 @@
 namespace bigbird::apps {
 namespace {
 
-// What is written to stdout while it lives.
-class Caught {
- public:
-  Caught() : before_(std::cout.rdbuf(text_.rdbuf())) {}
-  ~Caught() { std::cout.rdbuf(before_); }
-  Caught(const Caught&) = delete;
-  Caught& operator=(const Caught&) = delete;
-  std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  std::streambuf* before_;
-};
-
 // Of HelpForm::option_table: names, "value", "values" or "flag", description; by tabs.
 std::vector<CompletedOption> options_of(const std::string& table) {
   std::vector<CompletedOption> options;
@@ -49,16 +35,10 @@ std::vector<CompletedOption> options_of(const std::string& table) {
 
 std::vector<CompletedVerb> all_verbs() {
   std::vector<CompletedVerb> verbs;
-  set_help_form(HelpForm::option_table);
   for (const VerbRow& row : verb_table()) {
     if (row.run == nullptr) continue;
-    std::string word = row.name, ask = "--help";
-    char* arguments[] = {word.data(), ask.data(), nullptr};
-    const Caught caught;
-    row.run(2, arguments);
-    verbs.push_back({row.name, row.help, options_of(caught.text())});
+    verbs.push_back({row.name, row.help, options_of(help_of(row, HelpForm::option_table))});
   }
-  set_help_form(HelpForm::text);
   return verbs;
 }
 

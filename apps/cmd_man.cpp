@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "apps/command_line.h"
 #include "apps/help.h"
@@ -13,18 +12,6 @@
 
 namespace bigbird::apps {
 namespace {
-
-std::string page_of(const VerbRow& row) {
-  std::string word = row.name, ask = "--help";
-  char* arguments[] = {word.data(), ask.data(), nullptr};
-  std::ostringstream text;
-  std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
-  set_help_form(HelpForm::man);
-  row.run(2, arguments);
-  set_help_form(HelpForm::text);
-  std::cout.rdbuf(before);
-  return text.str();
-}
 
 // The page of the program itself: its verbs, group by group.
 std::string overview_page() {
@@ -51,7 +38,7 @@ void write_all(const std::string& folder) {
     if (row.run == nullptr) continue;
     std::string name = row.name;
     std::replace(name.begin(), name.end(), ' ', '-');
-    write_text_atomic(fmt::format("{}/bigbird-{}.1", folder, name), page_of(row));
+    write_text_atomic(fmt::format("{}/bigbird-{}.1", folder, name), help_of(row, HelpForm::man));
   }
 }
 
@@ -75,7 +62,7 @@ int cmd_man(int argc, char** argv) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   const VerbRow* row = find_verb(name);
   if (row == nullptr) throw_usage("man: there is no verb '" + name + "'", "`bigbird` alone lists the verbs");
-  std::cout << page_of(*row);
+  std::cout << help_of(*row, HelpForm::man);
   return 0;
 }
 

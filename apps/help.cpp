@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
+#include <sstream>
 
 namespace bigbird::apps {
 namespace {
@@ -122,6 +124,18 @@ std::string troff(const std::string& text) {
 
 void set_help_form(HelpForm form) {
   chosen_form() = form;
+}
+
+std::string help_of(const VerbRow& row, HelpForm form) {
+  std::ostringstream text;
+  std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
+  set_help_form(form);
+  std::string word = row.name, ask = "--help";
+  char* arguments[] = {word.data(), ask.data(), nullptr};
+  row.run(2, arguments);
+  set_help_form(HelpForm::text);
+  std::cout.rdbuf(before);
+  return text.str();
 }
 
 std::vector<std::string> option_words(const CLI::App& app) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/verbs.h"
+
 namespace bigbird::apps {
 
 // What Verb::parse() prints when it meets --help.
@@ -13,6 +15,8 @@ namespace bigbird::apps {
 // what it is.
 enum class HelpForm { text, man, option_table };
 void set_help_form(HelpForm form);
+// What `row --help` prints in this form.
+std::string help_of(const VerbRow& row, HelpForm form);
 
 // The verb's help in the form set; ends with a newline.
 std::string verb_help(const CLI::App& app, const std::string& verb, const std::vector<std::string>& examples);

@@ -176,6 +176,8 @@ Resumption resumption_of_ranks(const RunFolder& run, const std::map<std::string,
 void check_run(const RunOptions& options) {
   check_options(options);
   RunFolder::check(options.run, options.start);
+  // Before the run folder is made: nothing of it is left where the event files cannot be written.
+  if (!options.tensorboard.empty()) make_folders(options.tensorboard);
 }
 
 TrainingSummary run_training(const TrainingTask& task, const TaskDescription& description,
@@ -202,7 +204,11 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
   kernels::Ranks& ranks = ranks_of(options.team);
   TrainingSummary summary;
   run_in_memory(backend, planned.memory, planned.smaller, [&] {
-    if (options.team != nullptr) options.team->enter(facts_of(task, trainer, options, backend));
+    if (options.team != nullptr) {
+      std::map<std::string, std::string> facts;  // one process agrees with itself
+      if (ranks.count() > 1) facts = facts_of(task, trainer, options, backend);
+      options.team->enter(facts);
+    }
     // Rank 0 makes and clears the folder, and says what to go on from; then the others look.
     std::optional<RunFolder> own;
     if (ranks.rank() == 0) own.emplace(options.run, options.start);

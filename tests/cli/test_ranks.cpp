@@ -77,6 +77,9 @@ TEST_F(RanksOnTheCommandLine, OneProcessNeedsNoLauncher) {
   const std::string metrics = testing::read_text(path("run") + "/metrics.tsv");
   EXPECT_EQ(metrics.find("ranks"), std::string::npos) << "how it was made is no part of what it is";
   EXPECT_EQ(pretrain({"--ranks", "two", "--force"}).status, 2);
+  std::filesystem::remove_all(path("run"));
+  EXPECT_EQ(pretrain({"--tensorboard", "/proc/nothere"}).status, 1);
+  EXPECT_FALSE(std::filesystem::exists(path("run"))) << "a run was begun";
   EXPECT_EQ(pretrain({"--between-devices", "pigeon", "--force"}).status, 2);
 }
 
