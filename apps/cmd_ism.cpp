@@ -18,6 +18,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
+#include "lib/report/ism_logo.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
 
@@ -45,26 +46,6 @@ std::size_t drawn_profile(const IsmResult& result, std::int64_t profile) {
                 "profiles are named by their index, as --profiles takes them");
   }
   return static_cast<std::size_t>(found - result.selected.begin());
-}
-
-SequenceLogo logo_of(const IsmResult& result, std::size_t row, const std::string& value) {
-  SequenceLogo logo;
-  const std::size_t profile = result.selected[row];
-  const std::string& group = result.profiles[profile].group;
-  logo.title = format_region(result.chrom, result.begin, result.end);
-  logo.subtitle = fmt::format(
-      "profile {}: {}{} · {} of each substitution, {}", profile, result.profiles[profile].name,
-      group == "." ? "" : " (" + group + ")",
-      value == "diff" ? "difference of the prediction" : "log2 fold change of the odds",
-      result.strands == Strands::both ? "mean of both strands" : name_of(result.strands) + " strand");
-  logo.contig = result.chrom;
-  logo.first_position = result.begin + 1;
-  logo.bases = result.bases;
-  for (std::size_t base = 0; base < result.bases.size(); ++base) {
-    const auto effects = result.at(row, base);
-    logo.effects.insert(logo.effects.end(), effects.begin(), effects.end());
-  }
-  return logo;
 }
 
 // What befell the windows. `contig`: at whose end they pass.
@@ -191,7 +172,7 @@ int cmd_ism(int argc, char** argv) {
     comments = provenance_lines(provenance);
     for (const std::string& line : description(result, value)) comments.push_back(line);
   }
-  if (!svg.empty()) write_text_atomic(svg, sequence_logo_svg(logo_of(result, drawn, value)));
+  if (!svg.empty()) write_text_atomic(svg, sequence_logo_svg(ism_logo(result, drawn, options.value)));
   write_ism(output, result, comments);
   verb.set_throughput(static_cast<double>(result.sequences), "sequences");
   return 0;

@@ -104,8 +104,16 @@ peers() {
   fi
 }
 
+# What the demonstration has left, as a page in a browser.
+page_in_browser() {
+  local made=build/demonstration
+  may_skip bash tests/cli/browser.sh build/prefix/bin/bigbird $made/pretrain $made/finetune $made/predictions.tsv $made/promoter.json \
+    $made/chromatin.json $made/profiles.tsv $made/scored.vcf.gz $made/scan.bw $made/calls.bed $made/curves.svg
+}
+
 run_program() {
   part demonstration installed_demonstration
+  part page page_in_browser
   part verification rehearse_verification
   part peers peers
 }

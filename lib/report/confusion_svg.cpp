@@ -20,13 +20,6 @@ constexpr int cell = 44;
 constexpr int title_room = 72;
 constexpr int letter = 7;  // width of one, at the size that is used
 
-// The first letters of a long name.
-std::string short_name(const std::string& name) {
-  const CodePointIndex index(name);
-  if (index.size() <= most_letters) return name;
-  return std::string(index.slice(0, most_letters - 1)) + "…";
-}
-
 }  // namespace
 
 std::string confusion_svg(const ScoredTexts& scored) {
@@ -39,7 +32,7 @@ std::string confusion_svg(const ScoredTexts& scored) {
   std::vector<std::string> names;
   std::size_t longest = 1;
   for (const std::string& name : scored.classes.names()) {
-    names.push_back(short_name(name));
+    names.push_back(svg_shortened(name, most_letters));
     longest = std::max(longest, count_code_points(names.back()));
   }
   const int classes = static_cast<int>(names.size());

@@ -1,6 +1,7 @@
 // A page; see html_page.h.
 #include "lib/report/html_page.h"
 
+#include <cctype>
 #include <charconv>
 #include <string_view>
 
@@ -23,12 +24,16 @@ constexpr std::string_view style =
     "overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}\n"
     "pre,figure{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:.4rem}pre{padding:.6rem .8rem;"
     "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\n"
-    ".figures{display:flex;flex-wrap:wrap;gap:1rem}figure{flex:1 1 30rem;max-width:42rem;margin:0}\n"
+    ".figures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}figure{flex:1 1 30rem;max-width:42rem;margin:0}\n"
     "svg.chart{display:block;width:100%;font-family:inherit}svg text{fill:CanvasText}svg .title{font-size:14px}"
     "svg .tick{font-size:11px;fill-opacity:.7}svg .grid{stroke:CanvasText;stroke-opacity:.15;fill:none;"
     "stroke-width:.6}svg .line{fill:none;stroke-width:1.6;stroke-linejoin:round}\n"
     "svg .line-0{stroke:#1f83c4}svg .line-1{stroke:#e0681a}svg .line-2{stroke:#12a176}svg .line-3{stroke:#c065a5}"
-    "svg .line-4{stroke:#b98a12}svg .line-5{stroke:#8a7fd6}svg .dot{fill:Canvas}\n";
+    "svg .line-4{stroke:#b98a12}svg .line-5{stroke:#8a7fd6}svg .dot{fill:Canvas}\n"
+    "svg.square{max-width:26rem;margin:0 auto}svg .guess{stroke:CanvasText;stroke-opacity:.4;stroke-dasharray:4 4;"
+    "fill:none}svg .bar{fill:#1f83c4}svg .cell{fill:#1f83c4}svg .range{stroke:CanvasText;stroke-width:1.4;fill:none}\n"
+    "img{display:block;max-width:100%;margin:0 auto;background:#fff;border-radius:.4rem}"
+    "figcaption{padding:.2rem .6rem}\n";
 
 bool is_number(const std::string& text) {
   double value = 0;
@@ -80,17 +85,35 @@ void HtmlPage::listing(const std::string& caption, const std::string& text) {
            "</pre></details>\n";
 }
 
-void HtmlPage::figures(const std::vector<std::string>& svgs) {
+void HtmlPage::figures(const std::vector<std::string>& elements) {
+  if (elements.empty()) return;
   body_ += "<div class=\"figures\">\n";
-  for (const std::string& svg : svgs) body_ += "<figure>\n" + svg + "</figure>\n";
+  for (const std::string& element : elements) body_ += "<figure>\n" + element + "</figure>\n";
   body_ += "</div>\n";
 }
 
 std::string HtmlPage::text() const {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>" +
          svg_escaped(title_) + "</title>\n<style>\n" + std::string(style) +
          "</style>\n</head>\n<body>\n<h1>" + svg_escaped(title_) + "</h1>\n" + body_ + "</body>\n</html>\n";
+}
+
+std::string image_of(const std::string& title, const std::string& svg) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  std::string url;
+  for (const char letter : svg) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain =
+        std::isalnum(byte) != 0 || std::string_view(" /:;.,=()-_+").find(letter) != std::string_view::npos;
+    if (plain && byte < 0x80) {
+      url += letter;
+    } else {
+      url += {'%', hex[byte >> 4], hex[byte & 15]};
+    }
+  }
+  return "<img alt=\"" + svg_escaped(title) + "\" src=\"data:image/svg+xml," + url + "\"/>\n<figcaption>" +
+         svg_escaped(title) + "</figcaption>\n";
 }
 
 }  // namespace bigbird

@@ -1,5 +1,5 @@
 // A page that needs nothing else: style and pictures inside, no script, light and dark as the reader's system
-// is, and fit to be printed.
+// is, and fit to be printed. It is well-formed XML too, so that any parser reads it.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ class HtmlPage {
              const std::vector<std::vector<std::string>>& rows, bool folded = false);
   // Lines as they are, behind the caption.
   void listing(const std::string& caption, const std::string& text);
-  // <svg> elements (line_chart.h), side by side where there is room.
-  void figures(const std::vector<std::string>& svgs);
+  // <svg> elements (line_chart.h) or image_of, side by side where there is room.
+  void figures(const std::vector<std::string>& elements);
 
   // A complete document.
   std::string text() const;
@@ -32,5 +32,8 @@ class HtmlPage {
   std::string title_;
   std::string body_;
 };
+
+// A complete SVG document as an <img> element that holds it: its styles and names are its own.
+std::string image_of(const std::string& title, const std::string& svg);
 
 }  // namespace bigbird

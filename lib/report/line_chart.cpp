@@ -12,11 +12,20 @@
 namespace bigbird {
 namespace {
 
-constexpr double width = 640, height = 240;
-constexpr double left = 66, right = 12, top = 30, bottom = 28;  // around the plot
-constexpr double plot_bottom = height - bottom;
-constexpr std::size_t most_points = 1200;  // of a line
-constexpr std::size_t colours = 6;         // classes line-0 ... of the page
+constexpr double wide = 640, low_plot = 182;                   // of most charts
+constexpr double square = 330;                                 // of the plot of a unit square
+constexpr double left = 66, right = 12, top = 30, below = 28;  // around the plot
+constexpr std::size_t most_points = 1200;                      // of a line
+constexpr std::size_t colours = 6;                             // classes line-0 ... of the page
+
+// Where the plot lies in the picture.
+struct Frame {
+  explicit Frame(const LineChart& chart)
+      : width(chart.unit_square ? left + square + right : wide),
+        bottom(top + (chart.unit_square ? square : low_plot)) {}
+  double width;
+  double bottom;
+};
 
 using Points = std::vector<std::pair<double, double>>;
 
@@ -75,17 +84,17 @@ std::vector<double> value_ticks(const Range& range, bool logarithmic) {
 // The names of several lines, under the plot, in as many rows as they need.
 class Legend {
  public:
-  explicit Legend(const LineChart& chart) {
+  Legend(const LineChart& chart, const Frame& frame) {
     if (chart.lines.size() < 2) return;
     double x = left;
     rows_ = 1;
     for (std::size_t i = 0; i < chart.lines.size(); ++i) {
       const double needed = 36 + letter * static_cast<double>(chart.lines[i].legend.size());
-      if (x > left && x + needed > width) {
+      if (x > left && x + needed > frame.width) {
         x = left;
         ++rows_;
       }
-      const double y = plot_bottom + 20 + row_height * rows_;
+      const double y = frame.bottom + (chart.unit_square ? 36 : 20) + row_height * rows_;
       svg_ += fmt::format(
           "<path class=\"line line-{0}\" d=\"M{1:.1f} {2} h18\"/><text class=\"tick\" x=\"{3:.1f}\" "
           "y=\"{4}\">{5}</text>\n",
@@ -143,15 +152,23 @@ std::string line_chart_svg(const LineChart& chart) {
       y_range.take(y);
     }
   }
-  const Legend legend(chart);
-  const double full_height = height + legend.room();
+  const Frame frame(chart);
+  const double width = frame.width, plot_bottom = frame.bottom;
+  const Legend legend(chart, frame);
+  const double full_height = plot_bottom + below + (chart.unit_square ? 16 : 0) + legend.room();
   std::string svg =
-      fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", width,
-                  full_height, svg_escaped(chart.title));
+      fmt::format("<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
+                  chart.unit_square ? " square" : "", width, full_height, svg_escaped(chart.title));
   svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"18\">{}</text>\n", left, svg_escaped(chart.title));
   if (x_range.empty()) return svg + "<text class=\"tick\" x=\"66\" y=\"60\">no numbers</text>\n</svg>\n";
   if (x_range.low == x_range.high) x_range = with_room(x_range);
+  if (chart.from_zero) {
+    y_range.take(0);
+    if (y_range.high == 0) y_range.high = 1;
+  }
   y_range = with_room(y_range);
+  if (chart.from_zero) y_range.low = std::max(y_range.low, 0.0);
+  if (chart.unit_square) x_range = y_range = {0, 1};
   const auto at_x = [&](double x) {
     return left + (x - x_range.low) / (x_range.high - x_range.low) * (width - left - right);
   };
@@ -171,12 +188,28 @@ std::string line_chart_svg(const LineChart& chart) {
         "text-anchor=\"end\">{5}</text>\n",
         left, y, width - right, left - 6, y + 4, tick_text(tick));
   }
-  svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"18\" text-anchor=\"end\">{}</text>\n", width - right,
-                     svg_escaped(chart.x_label));
+  // Beside the title where there is room for it, else under the axis.
+  svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", width - right,
+                     chart.unit_square ? plot_bottom + 32 : 18, svg_escaped(chart.x_label));
+  if (!chart.y_label.empty()) {
+    svg += fmt::format(
+        "<text class=\"tick\" transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+        (top + plot_bottom) / 2, svg_escaped(chart.y_label));
+  }
+  if (chart.diagonal)
+    svg +=
+        fmt::format("<path class=\"guess\" d=\"M{} {} L{} {}\"/>\n", left, plot_bottom, width - right, top);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string path;
-    for (const auto& [x, y] : lines[i])
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", at_x(x), at_y(y));
+    for (const auto& [x, y] : lines[i]) {
+      if (path.empty()) {
+        path = fmt::format("M{:.1f} {:.1f}", at_x(x), at_y(y));
+      } else if (chart.lines[i].steps) {
+        path += fmt::format(" H{:.1f} V{:.1f}", at_x(x), at_y(y));
+      } else {
+        path += fmt::format(" L{:.1f} {:.1f}", at_x(x), at_y(y));
+      }
+    }
     svg += fmt::format("<path class=\"line line-{}\" d=\"{}\"/>\n", i % colours, path);
     for (const auto& [x, y] : lines[i]) {
       if (!chart.lines[i].marked && lines[i].size() > 1) break;

@@ -13,12 +13,17 @@ struct ChartLine {
   std::string legend;
   std::vector<std::pair<double, double>> points;  // by x; values that are not finite are left out
   bool marked = false;                            // a dot at every point: of few points
+  bool steps = false;                             // y holds from a point up to the next one: of histograms
 };
 
 struct LineChart {
   std::string title, x_label;
   std::vector<ChartLine> lines;
   bool logarithmic = false;  // y; values above 0 alone
+  std::string y_label = {};  // of shares of shares, where the title does not say it
+  bool unit_square = false;  // both axes from 0 to 1 and equally long: ROC and precision-recall curves
+  bool diagonal = false;     // in a unit square
+  bool from_zero = false;    // y
 };
 
 // An <svg> element. A line of very many points is drawn by the lowest and the highest of each stretch.

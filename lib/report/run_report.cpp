@@ -1,4 +1,4 @@
-// Runs of training as a page; see run_report.h.
+// Runs of training in a report; see run_report.h.
 #include "lib/report/run_report.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/report/html_page.h"
-#include "lib/report/line_chart.h"
+#include "lib/report/report_sections.h"
 #include "lib/training/run_folder.h"
 
 namespace bigbird {
@@ -49,15 +48,43 @@ Metrics read_metrics(const std::string& path) {
   return metrics;
 }
 
+// memory.tsv: bars of what each part was planned to take, in MiB, with what was used; a chart for each
+// memory.
+struct RunMemory {
+  std::vector<BarChart> charts;
+  ReportFacts facts;
+};
+
+RunMemory read_memory(const std::string& path) {
+  RunMemory memory;
+  if (!std::filesystem::exists(path)) return memory;
+  TsvReader reader(path);
+  const std::size_t where = reader.column("where"), part = reader.column("part"),
+                    bytes = reader.column("bytes");
+  std::vector<std::string_view> fields;
+  while (reader.next(fields)) {
+    const std::string place(fields[where]), name(fields[part]);
+    const double mib = parse_number(fields[bytes], reader.where(), "bytes") / (1024.0 * 1024.0);
+    if (memory.charts.empty() || memory.charts.back().title != place)
+      memory.charts.push_back({place, "MiB", {}, {}});
+    if (name == "peak to expect" || name == "used at the most")
+      memory.facts.emplace_back(place + ", " + name, fmt::format("{:.1f} MiB", mib));
+    if (name != "limit") memory.charts.back().bars.push_back({name, mib, {}});
+  }
+  return memory;
+}
+
 struct Run {
   std::string path, name;
   Metrics train, valid;
   std::optional<TrainState> state;  // of the newest checkpoint
   std::vector<std::vector<std::string>> checkpoints;
+  RunMemory memory;
 };
 
 Run read_run(const std::string& path, const std::string& name) {
-  Run run{path, name, read_metrics(path + "/metrics.tsv"), read_metrics(path + "/valid.tsv"), {}, {}};
+  Run run{path, name, read_metrics(path + "/metrics.tsv"), read_metrics(path + "/valid.tsv"),
+          {},   {},   read_memory(path + "/memory.tsv")};
   const RunFolder folder = RunFolder::of_another(path);
   for (const std::uint64_t step : folder.checkpoints()) {
     run.state = read_train_state(folder.checkpoint(step));
@@ -103,8 +130,8 @@ std::string at_step(const Points& points, bool lowest) {
   return fmt::format("{:.5g} after step {:.0f}", found->second, found->first);
 }
 
-std::vector<std::pair<std::string, std::string>> facts_of(const Run& run) {
-  std::vector<std::pair<std::string, std::string>> facts;
+ReportFacts facts_of(const Run& run) {
+  ReportFacts facts;
   const auto loss = run.train.points.find("loss"), valid = run.valid.points.find("loss");
   if (loss != run.train.points.end()) facts.emplace_back("training loss", at_step(loss->second, false));
   if (valid != run.valid.points.end()) {
@@ -121,6 +148,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Run& run) {
     facts.emplace_back("time", fmt::format("{:.1f} min", run.state->seconds / 60));
     facts.emplace_back("computed on", run.state->device + ", " + run.state->precision);
   }
+  for (const auto& fact : run.memory.facts) facts.push_back(fact);
   const bool finished = std::filesystem::exists(run.path + "/final");
   facts.emplace_back("model", finished ? run.path + "/final" : "the run has not ended");
   for (const std::string& comment : run.train.comments) {
@@ -144,7 +172,7 @@ bool is_charted(const std::string& column) {
   return column != "step" && column != "tokens" && column != "seconds";
 }
 
-std::string chart_of(const std::vector<Run>& runs, const std::string& column) {
+LineChart chart_of(const std::vector<Run>& runs, const std::string& column) {
   LineChart chart;
   chart.title = column;
   chart.x_label = "updates";
@@ -157,11 +185,11 @@ std::string chart_of(const std::vector<Run>& runs, const std::string& column) {
   for (const Run& run : runs) {
     const std::string name = runs.size() > 1 ? run.name + ", " : "";
     if (const auto found = run.train.points.find(column); found != run.train.points.end())
-      chart.lines.push_back({name + "training", found->second, false});
+      chart.lines.push_back({name + "training", found->second, false, false});
     if (const auto found = run.valid.points.find(column); found != run.valid.points.end())
-      chart.lines.push_back({name + "validation", found->second, true});
+      chart.lines.push_back({name + "validation", found->second, true, false});
   }
-  return line_chart_svg(chart);
+  return chart;
 }
 
 // Of all runs, in the order in which they come.
@@ -185,30 +213,31 @@ bool is_run_folder(const std::string& path) {
   return std::filesystem::exists(path + "/metrics.tsv") || std::filesystem::exists(path + "/rates.tsv");
 }
 
-std::string run_report_html(const std::vector<std::string>& paths,
-                            const std::vector<std::string>& provenance) {
+std::vector<ReportSection> run_sections(const std::vector<std::string>& paths) {
   const std::vector<Run> runs = read_runs(paths);
-  HtmlPage page(runs.size() == 1 ? "Training run " + runs.front().name
-                                 : fmt::format("{} training runs", runs.size()));
-  std::vector<std::string> charts;
-  for (const std::string& column : charted_columns(runs)) charts.push_back(chart_of(runs, column));
-  page.figures(charts);
+  std::vector<ReportSection> sections = {{"", "run", {}}};
+  ReportCharts charts;
+  for (const std::string& column : charted_columns(runs)) charts.emplace_back(chart_of(runs, column));
+  sections.front().add(std::move(charts));
   for (const Run& run : runs) {
-    page.heading(run.name);
-    page.facts(facts_of(run));
+    ReportSection section{run.name, "run", {facts_of(run)}};
+    if (!run.memory.charts.empty())
+      section.add(ReportCharts(run.memory.charts.begin(), run.memory.charts.end()));
     if (!run.valid.rows.empty())
-      page.table("validations", run.valid.columns, run.valid.rows, run.valid.rows.size() > 20);
+      section.add(ReportTable{"validations", run.valid.columns, run.valid.rows, run.valid.rows.size() > 20});
     if (!run.checkpoints.empty())
-      page.table("checkpoints", {"folder", "tokens", "seconds", "validation loss"}, run.checkpoints);
+      section.add(ReportTable{
+          "checkpoints", {"folder", "tokens", "seconds", "validation loss"}, run.checkpoints, false});
     const std::string config = run.path + "/config.toml";
-    if (std::filesystem::exists(config)) page.listing("options as resolved (config.toml)", read_file(config));
+    if (std::filesystem::exists(config))
+      section.add(ReportListing{"options as resolved (config.toml)", read_file(config)});
+    sections.push_back(std::move(section));
   }
   for (const std::string& path : paths) {
     if (std::filesystem::exists(path + "/rates.tsv"))
-      page.listing(path + "/rates.tsv", read_file(path + "/rates.tsv"));
+      sections.back().add(ReportListing{path + "/rates.tsv", read_file(path + "/rates.tsv")});
   }
-  for (const std::string& line : provenance) page.paragraph(line);
-  return page.text();
+  return sections;
 }
 
 }  // namespace bigbird

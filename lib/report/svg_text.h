@@ -4,9 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "lib/core/unicode.h"
+
 namespace bigbird {
 
-// With the letters that SVG gives a meaning to written as entities.
+// With the letters that SVG gives a meaning to written as entities; letters that XML does not know (controls)
+// as the replacement character.
 inline std::string svg_escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {
@@ -24,10 +27,21 @@ inline std::string svg_escaped(std::string_view text) {
         result += "&quot;";
         break;
       default:
-        result += letter;
+        if (static_cast<unsigned char>(letter) < 0x20 && letter != '\n' && letter != '\t') {
+          result += "\xEF\xBF\xBD";
+        } else {
+          result += letter;
+        }
     }
   }
   return result;
+}
+
+// The first letters of a name that has more, and an ellipsis.
+inline std::string svg_shortened(const std::string& name, std::size_t most_letters) {
+  const CodePointIndex index(name);
+  if (index.size() <= most_letters) return name;
+  return std::string(index.slice(0, most_letters - 1)) + "…";
 }
 
 }  // namespace bigbird

@@ -154,6 +154,20 @@ std::vector<std::string> memory_table(const MemoryPlan& plan) {
   return lines;
 }
 
+std::string memory_tsv(const TrainingMemory& memory, std::size_t used) {
+  std::string text = "#where\tpart\tbytes\n";
+  const auto row = [&](const MemoryPlan& plan, const std::string& part, std::size_t bytes) {
+    if (bytes > 0) text += fmt::format("{}\t{}\t{}\n", plan.where, part, bytes);
+  };
+  for (const MemoryPlan& plan : memory.places) {
+    for (const MemoryRow& part : plan.rows) row(plan, part.what, part.bytes);
+    row(plan, "peak to expect", plan.total);
+    row(plan, "limit", plan.limit);
+  }
+  row(memory.places.back(), "used at the most", used);
+  return text;
+}
+
 void require_memory(const TrainingMemory& memory, const SmallerRuns& smaller) {
   for (const MemoryPlan& plan : memory.places) {
     if (plan.fits()) continue;

@@ -2,6 +2,7 @@
 //
 //   RUN/config.toml           the options as resolved
 //   RUN/metrics.tsv           a row per step; RUN/valid.tsv a row per validation
+//   RUN/memory.tsv            the memory plan, and what was used when the run had ended
 //   RUN/checkpoint-<step>/    Hugging Face folder + optimizer.safetensors + trainer_state.json
 //   RUN/final/                Hugging Face folder: the last state, or the best (RunOptions::final_state)
 //   RUN/lr-<rate>/            of several learning rates each: such a folder; RUN/rates.tsv: what came of them

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
 #include "lib/core/log.h"
+#include "lib/core/process_memory.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/file_digest.h"
 #include "lib/model/folder/config_json.h"
@@ -236,8 +237,13 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
       weights.add(values.values());
       options.team->agree({{"the weights to begin with", fmt::format("{:016x}", weights.value())}});
     }
-    if (ranks.rank() == 0) write_text_atomic(run.file("config.toml"), options.config_toml);
+    if (ranks.rank() == 0) {
+      write_text_atomic(run.file("config.toml"), options.config_toml);
+      write_text_atomic(run.file("memory.tsv"), memory_tsv(planned.memory, 0));
+    }
     summary = train(model, optimizer, task, run, trainer, state, average ? &*average : nullptr);
+    if (ranks.rank() == 0)
+      write_text_atomic(run.file("memory.tsv"), memory_tsv(planned.memory, resident_memory().peak));
     if (options.team != nullptr) options.team->leave();
   });
   return summary;

@@ -318,6 +318,30 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
   return result;
 }
 
+struct RegionMutator::Context {
+  Context(const IsmOptions& of, kernels::Backend& backend) : options(of), ism(options, backend) {}
+  IsmOptions options;
+  IsmContext ism;
+};
+
+RegionMutator::RegionMutator(const IsmOptions& options, kernels::Backend& backend)
+    : context_(std::make_unique<Context>(options, backend)) {}
+
+RegionMutator::~RegionMutator() = default;
+
+const std::vector<std::string>& RegionMutator::digests() const {
+  return context_->ism.scorer.digests();
+}
+
+IsmResult RegionMutator::around(const std::string& chrom, std::int64_t position, std::int64_t reach,
+                                Progress& progress) {
+  const ContigNames& names = context_->ism.names;
+  Region region = parse_region(fmt::format("{}:{}-{}", chrom, position + 1, position + 1), names);
+  region.begin = std::max<std::int64_t>(0, position - reach);
+  region.end = std::min(names[region.contig].length, position + reach + 1);
+  return Mutagenesis(context_->ism, region).run(progress);
+}
+
 IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend) {
   IsmContext context(options.ism, backend);
   RegionReader reader(options.regions, context.names);

@@ -6,12 +6,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "lib/core/progress.h"
 #include "lib/tasks/chunked_outputs.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_scorer.h"
@@ -73,6 +75,25 @@ struct IsmResult {
 // region) longer than the window; no window scored; models without a window and no window_length; {usage} a
 // log fold change of what is no probability.
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
+
+// The models and the genome opened once, for several regions that are asked for one by one.
+class RegionMutator {
+ public:
+  // `options` without a region. Errors as mutate_region.
+  RegionMutator(const IsmOptions& options, kernels::Backend& backend);
+  ~RegionMutator();
+  RegionMutator(const RegionMutator&) = delete;
+  RegionMutator& operator=(const RegionMutator&) = delete;
+
+  const std::vector<std::string>& digests() const;  // of the models
+  // Bases around a 0-based position, `reach` to each side; fewer at the ends of its contig. Values are NaN
+  // where no window could be scored. Error{bad_input} for a contig or a position that the genome lacks.
+  IsmResult around(const std::string& chrom, std::int64_t position, std::int64_t reach, Progress& progress);
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
 
 // Every region of a BED by itself, as mutate_region does it; a base may be in several.
 struct IsmRegionsOptions {

@@ -1,7 +1,5 @@
 // Pages of training runs: the numbers of the tables are in the pictures, texts cannot become markup, and what
 // is no run is refused. Ticks are round.
-#include "lib/report/run_report.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 
 #include "lib/report/html_page.h"
 #include "lib/report/line_chart.h"
+#include "lib/report/report_inputs.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -16,6 +15,14 @@ namespace bigbird {
 namespace {
 
 using testing::write_text;
+
+// As `bigbird report` makes it of runs.
+std::string run_report_html(const std::vector<std::string>& runs,
+                            const std::vector<std::string>& provenance) {
+  Report report = make_report(runs, {}, {});
+  report.provenance = provenance;
+  return report_html(report);
+}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -54,7 +61,8 @@ std::vector<std::pair<double, double>> drawn_points(const std::string& svg) {
 }
 
 TEST(LineChart, PutsPointsInProportion) {
-  const auto points = drawn_points(line_chart_svg({"loss", "updates", {{"", {{0, 1}, {5, 3}, {10, 2}}}}}));
+  const auto points =
+      drawn_points(line_chart_svg({"loss", "updates", {{"", {{0, 1}, {5, 3}, {10, 2}}, false, false}}}));
   ASSERT_EQ(points.size(), 3u);
   EXPECT_NEAR(points[1].first, (points[0].first + points[2].first) / 2, 0.1);
   EXPECT_NEAR(points[2].second, (points[0].second + points[1].second) / 2, 0.1);
@@ -62,8 +70,8 @@ TEST(LineChart, PutsPointsInProportion) {
 }
 
 TEST(LineChart, OfPowersOfTenIsEven) {
-  const auto points =
-      drawn_points(line_chart_svg({"norm", "", {{"", {{1, 0.1}, {2, 10}, {3, 1}, {4, 0}}}}, true}));
+  const auto points = drawn_points(
+      line_chart_svg({"norm", "", {{"", {{1, 0.1}, {2, 10}, {3, 1}, {4, 0}}, false, false}}, true}));
   ASSERT_EQ(points.size(), 3u) << "zero has no logarithm";
   EXPECT_NEAR(points[2].second, (points[0].second + points[1].second) / 2, 0.1);
 }
@@ -144,7 +152,7 @@ TEST_F(RunReport, ARunOfSeveralRatesIsTheRunsOfEach) {
 
 TEST_F(RunReport, WhatIsNoRunOrIsDamagedIsNamed) {
   testing::expect_bad_input(testing::error_of([&] { run_report_html({folder_.path().string()}, {}); }),
-                            folder_.path().string(), "no run: it holds no metrics.tsv");
+                            folder_.path().string(), "neither a run nor shards");
   const std::string path = run("one", "six");
   testing::expect_message(testing::error_of([&] { run_report_html({path}, {}); }), "metrics.tsv:4", "six");
 }

@@ -1,0 +1,69 @@
+// What a report says, before it is a page or MultiQC's files: sections of facts, tables and charts. Both are
+// made from the same numbers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/report/bar_chart.h"
+#include "lib/report/line_chart.h"
+#include "lib/report/matrix_chart.h"
+
+namespace bigbird {
+
+// Names and what they are.
+using ReportFacts = std::vector<std::pair<std::string, std::string>>;
+
+struct ReportTable {
+  std::string caption;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  bool folded = false;  // closed at first, behind the caption
+};
+
+// A complete SVG document, shown as an image of its own: no style of the page reaches it.
+struct ReportPicture {
+  std::string title;
+  std::string svg;
+};
+
+using ReportChart = std::variant<LineChart, BarChart, MatrixChart, ReportPicture>;
+using ReportCharts = std::vector<ReportChart>;  // side by side where there is room
+
+struct ReportListing {  // lines as they are, closed behind the caption
+  std::string caption;
+  std::string text;
+};
+
+struct ReportText {
+  std::string text;
+};
+
+using ReportElement = std::variant<ReportFacts, ReportTable, ReportCharts, ReportListing, ReportText>;
+
+struct ReportSection {
+  std::string name;  // empty: without a heading; of the charts that several runs share
+  std::string kind;  // "run", "evaluation", "variants": what MultiQC files are named after
+  std::vector<ReportElement> elements = {};
+
+  void add(ReportElement element);
+};
+
+struct Report {
+  std::string title;
+  std::vector<ReportSection> sections;
+  std::vector<std::string> provenance;  // lines at the end
+};
+
+// One self-contained HTML page, well-formed as XML too (html_page.h).
+std::string report_html(const Report& report);
+
+// File name -> content of MultiQC's custom content, a file for each kind of facts and each chart:
+// "bigbird_run_loss_mqc.json". Charts and facts of one kind and name share a file, a sample for each section.
+// Pictures, tables, texts and listings have no place there.
+std::map<std::string, std::string> multiqc_files(const Report& report);
+
+}  // namespace bigbird

@@ -1,0 +1,18 @@
+// Whatever a verb has written, as a report: which kind of file or folder a path is decides what is shown of
+// it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/report/report.h"
+#include "lib/report/report_sections.h"
+
+namespace bigbird {
+
+// Runs first, which share their charts; then the other inputs in their order. Error{bad_input} naming what is
+// no output of a verb that a report knows, or is damaged.
+Report make_report(const std::vector<std::string>& inputs, const ReportOptions& options,
+                   const AllelePicture& picture);
+
+}  // namespace bigbird

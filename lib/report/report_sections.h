@@ -1,0 +1,60 @@
+// What each kind of file becomes in a report. Which kind a path is of, report_inputs.h knows.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/report/report.h"
+
+namespace bigbird {
+
+struct ReportOptions {
+  double threshold = 0.5;      // of predictions: from here on positive
+  std::size_t strongest = 50;  // variants and calls that are listed
+};
+
+// An allele of a report's list of the strongest.
+struct StrongAllele {
+  std::string chrom;
+  std::int64_t position = 0;  // 0-based
+  std::string ref;
+  std::string alt;
+  std::int64_t profile = -1;  // that changes most; -1: not known
+};
+// A picture of where an allele stands; empty: there are none.
+using AllelePicture = std::function<ReportPicture(const StrongAllele&)>;
+
+// Error{bad_input} naming the file and the place, of each of them.
+
+// Run folders (run_report.h), which share their charts.
+std::vector<ReportSection> run_sections(const std::vector<std::string>& runs);
+// Any JSON that a verb writes: numbers as facts, lists of objects as tables, confusions and measures by group
+// as charts.
+ReportSection json_section(const std::string& path);
+// Predictions with labels, as `promoter evaluate` takes them: ROC, precision and recall, reliability, scores
+// by class; of more than two classes F1 by class; the confusion.
+ReportSection predictions_section(const std::string& path, const ReportOptions& options);
+// AUROC and AUPRC of every chromatin profile.
+ReportSection profiles_section(const std::string& path);
+// Reliability curves, and the errors of calibration methods.
+ReportSection reliability_section(const std::string& path);
+// Any other table of a verb: its rows, and bars of `measure` (a column) by the columns before it that are
+// text.
+ReportSection table_section(const std::string& path, const std::string& measure);
+// Scored variants with PATH.summary.json and PATH.skipped.tsv beside them.
+ReportSection variants_section(const std::string& path, const ReportOptions& options,
+                               const AllelePicture& picture);
+// A scan's track, of which PATH.summary.json tells; called promoters.
+ReportSection scan_section(const std::string& path);
+ReportSection calls_section(const std::string& path, const ReportOptions& options);
+// The folder of a job in shards, with a log of each.
+ReportSection shards_section(const std::string& path);
+// A picture that a verb has drawn.
+ReportSection picture_section(const std::string& path);
+
+// What the ## lines of a table say of how it was made, as facts.
+ReportFacts provenance_facts(const std::vector<std::string>& comments);
+
+}  // namespace bigbird

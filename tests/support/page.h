@@ -1,0 +1,79 @@
+// What an HTML page of the program consists of, as an XML parser reads it: pages are well-formed XML too.
+#pragma once
+
+#include <expat.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bigbird::testing {
+
+struct Page {
+  std::string error;                           // empty: well-formed
+  std::map<std::string, int> elements;         // how many of each name
+  std::vector<std::string> headings;           // h1 and h2
+  std::vector<std::string> charts;             // aria-label of each svg, alt of each img
+  std::vector<std::vector<std::string>> rows;  // of all tables, the cells of each row
+  std::vector<std::string> outside;            // values of href and src that are no data: URL
+
+  // The second cell of the first row that begins with `name`; empty where there is none.
+  std::string fact(const std::string& name) const {
+    for (const auto& row : rows) {
+      if (row.size() > 1 && row.front() == name) return row[1];
+    }
+    return {};
+  }
+  bool has_chart(const std::string& title) const {
+    for (const std::string& chart : charts) {
+      if (chart == title) return true;
+    }
+    return false;
+  }
+};
+
+inline Page read_page(std::string text) {
+  struct State {
+    Page page;
+    std::string content;
+  } state;
+  const std::string doctype = "<!DOCTYPE html>\n";
+  if (text.rfind(doctype, 0) == 0) text.erase(0, doctype.size());
+  const XML_Parser parser = XML_ParserCreate("UTF-8");
+  XML_SetUserData(parser, &state);
+  XML_SetElementHandler(
+      parser,
+      [](void* data, const XML_Char* name, const XML_Char** attributes) {
+        State& at = *static_cast<State*>(data);
+        ++at.page.elements[name];
+        at.content.clear();
+        if (std::string(name) == "tr") at.page.rows.emplace_back();
+        for (; *attributes != nullptr; attributes += 2) {
+          const std::string key = attributes[0], value = attributes[1];
+          if ((std::string(name) == "svg" && key == "aria-label") ||
+              (std::string(name) == "img" && key == "alt"))
+            at.page.charts.push_back(value);
+          if ((key == "href" || key == "src") && value.rfind("data:", 0) != 0)
+            at.page.outside.push_back(value);
+        }
+      },
+      [](void* data, const XML_Char* name) {
+        State& at = *static_cast<State*>(data);
+        const std::string element = name;
+        if (element == "h1" || element == "h2") at.page.headings.push_back(at.content);
+        if ((element == "td" || element == "th") && !at.page.rows.empty())
+          at.page.rows.back().push_back(at.content);
+        at.content.clear();
+      });
+  XML_SetCharacterDataHandler(parser, [](void* data, const XML_Char* letters, int count) {
+    static_cast<State*>(data)->content.append(letters, static_cast<std::size_t>(count));
+  });
+  if (XML_Parse(parser, text.data(), static_cast<int>(text.size()), 1) != XML_STATUS_OK) {
+    state.page.error = std::string(XML_ErrorString(XML_GetErrorCode(parser))) + " in line " +
+                       std::to_string(XML_GetCurrentLineNumber(parser));
+  }
+  XML_ParserFree(parser);
+  return state.page;
+}
+
+}  // namespace bigbird::testing
