@@ -10,6 +10,7 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/report/histogram.h"
 #include "lib/report/report_sections.h"
+#include "lib/report/svg_text.h"
 #include "lib/tasks/calibration_measure.h"
 #include "lib/tasks/class_metrics.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
@@ -238,8 +239,9 @@ ReportSection table_section(const std::string& path, const std::string& measure)
   while (reader.next(fields)) {
     table.rows.emplace_back(fields.begin(), fields.end());
     std::string name;
-    for (std::size_t i = 0; i < value && i < 3; ++i)
-      name += (name.empty() ? "" : " ") + std::string(fields[i]);
+    for (std::size_t i = 0; i < value; ++i) {
+      if (!is_number_text(fields[i])) name += (name.empty() ? "" : " ") + std::string(fields[i]);
+    }
     const bool known = fields[value] != "." && fields[value] != "NA" && !fields[value].empty();
     const double number = known ? parse_number(fields[value], reader.where(), measure)
                                 : std::numeric_limits<double>::quiet_NaN();

@@ -2,7 +2,6 @@
 #include "lib/report/html_page.h"
 
 #include <cctype>
-#include <charconv>
 #include <string_view>
 
 #include "lib/report/svg_text.h"
@@ -35,14 +34,8 @@ constexpr std::string_view style =
     "img{display:block;max-width:100%;margin:0 auto;background:#fff;border-radius:.4rem}"
     "figcaption{padding:.2rem .6rem}\n";
 
-bool is_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 std::string cell(const std::string& text) {
-  return (is_number(text) ? "<td class=\"n\">" : "<td>") + svg_escaped(text) + "</td>";
+  return (is_number_text(text) ? "<td class=\"n\">" : "<td>") + svg_escaped(text) + "</td>";
 }
 
 }  // namespace

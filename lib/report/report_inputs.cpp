@@ -29,7 +29,7 @@ ReportSection table_of(const std::string& path, const ReportOptions& options) {
   if (has("label") && (has("score") || has("p0"))) return predictions_section(path, options);
   if (has("index") && has("auroc") && has("auprc")) return profiles_section(path);
   if (has("method") && has("mean_predicted") && has("observed")) return reliability_section(path);
-  for (const char* measure : {"auroc", "ece", "spearman", "f1", "rouge1", "rougeL"}) {
+  for (const char* measure : {"ece", "auroc", "spearman", "f1", "rouge1", "rougeL"}) {
     if (has(measure)) return table_section(path, measure);
   }
   refuse(path, "a table of which a report knows nothing to show");

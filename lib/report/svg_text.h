@@ -1,6 +1,7 @@
-// Text inside an SVG document.
+// Text inside SVG documents and pages.
 #pragma once
 
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,13 @@ inline std::string svg_escaped(std::string_view text) {
     }
   }
   return result;
+}
+
+// The whole text is a number.
+inline bool is_number_text(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 // The first letters of a name that has more, and an ellipsis.

@@ -177,6 +177,12 @@ TEST_F(ReportOf, ProfilesReliabilityAndTablesByTheirColumns) {
   EXPECT_EQ(bars->bars[0].interval, std::pair(0.5, 0.7));
   EXPECT_TRUE(std::isnan(bars->bars[1].value));
   page(evaluation);
+
+  const Report errors = make({file("c.tsv", "#method\tece\tauroc\tmeasured_on\nplatt\t0.25\t0.6\ttest\n")});
+  bars = chart<BarChart>(errors, "ece");
+  ASSERT_NE(bars, nullptr);
+  EXPECT_EQ(bars->bars[0].name, "platt");
+  EXPECT_EQ(bars->bars[0].value, 0.25);
 }
 
 TEST_F(ReportOf, AScanOfABedGraph) {
