@@ -44,7 +44,7 @@ $(fine_tuning 1 one-promoter) -q
 
 # Everything of a run but the times that it took.
 digests() {
-  (cd "$1" && find . -type f ! -name config.toml | LC_ALL=C sort | while read -r file; do
+  (cd "$1" && find . -type f ! -name config.toml ! -name memory.tsv | LC_ALL=C sort | while read -r file; do
     case $file in
       */metrics.tsv) awk -F'\t' -v OFS='\t' '/^##/ { print; next } { NF -= 2; print }' "$file" ;;
       */trainer_state.json) grep -v '"seconds"' "$file" ;;
