@@ -41,10 +41,11 @@ bigbird chromatin evaluate -m chromatin-run/final --data chromatin -o chromatin.
 bigbird variants background -m chromatin-run/final -f data/genome.fa.gz data/variants.vcf.gz \
   -r chr20:1500001-1550000 -o background.safetensors
 bigbird variants -m chromatin-run/final -f data/genome.fa.gz data/variants.vcf.gz -r chr20:1000001-1100000 \
-  --background background.safetensors --profiles 0,9,15 -O z -o scored.vcf.gz
+  --background background.safetensors --profiles 0,6,9 -O z -o scored.vcf.gz
 bcftools index scored.vcf.gz
 bcftools view -H scored.vcf.gz | sed -n 1,2p
-bcftools query -f '%POS\t%REF\t%ALT\t%AF\t%BB_PROFILE\t%BB_DIFF\t%BB_LFC\t%BB_E\n' scored.vcf.gz | sort -k8,8g -k1,1n | sed -n 1,8p
+bcftools query -i 'BB_E>=0' -f '%POS\t%REF\t%ALT\t%AF\t%BB_PROFILE\t%BB_DIFF\t%BB_LFC\t%BB_E\n' scored.vcf.gz | sort -k8,8g -k1,1n | sed -n 1,8p
+bigbird ism -m chromatin-run/final -f data/genome.fa.gz -r chr20:1031807-1031867 --profiles 6 --value lfc -o effects.tsv --svg effects.svg
 bigbird report run chromatin-run -o report.html
 STEPS
 }
