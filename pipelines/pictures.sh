@@ -22,18 +22,13 @@ demonstration_log=$rest/pictures.log
 run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/dev/null
 
 if [ "$tutorial" != - ]; then
-  # Validation loss of the two trainings of the tutorial, over their steps.
-  for name in run chromatin-run; do
-    title="Pretraining: masked tokens"
-    [ $name = run ] || title="Fine-tuning: 16 tracks"
-    awk -v run=$name 'BEGIN { OFS = "\t" } !/^#/ { print "held out", run, $1, $2 }' "$tutorial/$name/valid.tsv" |
-      awk -v title="$title" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" >"$out/tutorial-$name.svg"
-  done
+  awk 'BEGIN { OFS = "\t" } !/^#/ { print "held out", "run", $1, $2 }' "$tutorial/run/valid.tsv" |
+    awk -v title="Pretraining: masked tokens" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
+      >"$out/tutorial.svg"
   cp "$tutorial/curves.svg" "$out/chromatin.svg"
   cp "$tutorial/effects.svg" "$out/variants.svg"
 fi
 if [ "$demo" != - ]; then
-  # A planted site of the simulated genome's third chromosome, which no model of the demonstration has seen.
   cp "$demo/ism.svg" "$out/attribution.svg"
   run bigbird promoter calibrate -q -m "$demo/finetune/final" --data "$demo/promoters" --force -o "$rest/errors.tsv" \
     --svg "$out/promoters.svg"

@@ -33,5 +33,5 @@ sed -i -e 's/](study)/](study.md)/g' -e 's/](pictures)/](README.md)/g' "$source"
 
 say "making $out"
 cd "$root"
-"$venv/bin/mkdocs" build --quiet --strict --clean --config-file mkdocs.yml --site-dir "$out" >&2
+NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict --clean --config-file mkdocs.yml --site-dir "$out" >&2
 echo "$out/index.html"
