@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The pictures of the documentation anew, from finished runs: what the program itself draws, and its curves.
 #   bash pipelines/pictures.sh TUTORIAL DEMO TEXT   folders of pipelines/tutorial.sh, pipelines/demo.sh and
-#                                                   pipelines/demo_text.sh; a `-` leaves out what is of that run
+#                                                   pipelines/demo_text.sh; a `-` leaves out that run
 # Environment: OUT (docs/pictures), BIN (the folder of an installed bigbird, to use that and build nothing).
 # clusters.svg is drawn by hand and stays.
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The documentation as a static site, from the Markdown as it is: README.md, docs/ and the pages beside them.
-#   bash pipelines/site.sh [OUT]     into OUT (build/site/html); open OUT/index.html or any page, no server is needed
-# Needs python3 with venv; MkDocs and its theme come from PyPI into build/site/venv. Neither the build nor a test needs them.
-# A link to a page, picture or heading that does not exist is an error.
+#   bash pipelines/site.sh [OUT]     into OUT (build/site/html); open OUT/index.html, no server is needed
+# Needs python3 with venv; MkDocs and its theme come from PyPI into build/site/venv. Neither build nor tests
+# need them. A link to a page, picture or heading that does not exist is an error.
 set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=pipelines/setup.sh
@@ -11,6 +11,7 @@ out=${1:-$root/build/site/html}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 venv=$root/build/site/venv
 source=$root/build/site/source
+# The theme gets corrections until May 2027; its successor Zensical (0.0.73) made pages of this mkdocs.yml, too.
 packages=(mkdocs==1.6.1 mkdocs-material==9.8.2)
 
 wanted="${packages[*]}"
@@ -23,7 +24,8 @@ if [ "$(cat "$venv/packages" 2>/dev/null)" != "$wanted" ]; then
   echo "$wanted" >"$venv/packages"
 fi
 
-# Pages keep their places, so that a link from docs/ to CONTRIBUTING.md holds. Files that git does not know yet count, too.
+# Pages keep their places, so that a link from docs/ to CONTRIBUTING.md holds. Files that git does not know
+# yet count, too.
 rm -rf "$source"
 mkdir -p "$source"
 (cd "$root" && git ls-files --cached --others --exclude-standard -z -- '*.md' CITATION.cff LICENSE docs |

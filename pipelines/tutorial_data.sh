@@ -3,13 +3,13 @@
 #   genome.fa.gz       chromosomes 17, 20 and 22, as BGZF with its indexes
 #   peaks.tsv          16 ChIP-seq tracks of ENCODE as a table, with the narrowPeak files that it names
 #   variants.vcf.gz    1000 Genomes, chr20:1,000,001-2,000,000, without genotypes, with its index
-#   bash pipelines/tutorial_data.sh FOLDER          downloads them, about 90 MB. The addresses are those that the sites publish;
-#                                                   this part was never run to its end
-#   bash pipelines/tutorial_data.sh FOLDER PIECES   takes them from a folder with human-grch37, peaks-hg19 and vcf-grch37
-#                                                   (docs/study.md says what is in them): six regions, 4.6 Mb
+#   bash pipelines/tutorial_data.sh FOLDER          downloads them from the addresses that the sites
+#                                                   publish; this part was run with a local copy only
+#   bash pipelines/tutorial_data.sh FOLDER PIECES   takes them from a folder with human-grch37, peaks-hg19 and
+#                                                   vcf-grch37 (docs/study.md): six regions, 4.6 Mb
 # A file that is there stays. Environment: UCSC, KGP (other mirrors).
 set -euo pipefail
-case ${1:-} in "" | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in "" | -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 folder=$1
 pieces=${2:-}
 ucsc=${UCSC:-https://hgdownload.soe.ucsc.edu/goldenPath/hg19}
@@ -89,8 +89,8 @@ else
     printf '#name\tgroup\tfile\n'
     tracks | while read -r name file; do printf '%s\tTF\twgEncodeAwgTfbs%sUniPk.narrowPeak.gz\n' "$name" "$file"; done
   } >"$folder/peaks.tsv"
-  if [ ! -e "$folder/variants.vcf.gz" ]; then # the index alone is fetched whole; of the file, one megabase
-    bcftools view --drop-genotypes --regions 20:1000001-2000000 --output-type z --output "$folder/part.vcf.gz" "$kgp/$kgp_file" ||
+  if [ ! -e "$folder/variants.vcf.gz" ]; then # of the file one megabase is read, and its index, which bcftools keeps
+    (cd "$folder" && bcftools view --drop-genotypes --regions 20:1000001-2000000 --output-type z --output part.vcf.gz "$kgp/$kgp_file") ||
       fail "$kgp/$kgp_file could not be read" "another mirror: KGP=https://... bash pipelines/tutorial_data.sh $folder"
     mv "$folder/part.vcf.gz" "$folder/variants.vcf.gz"
   fi

@@ -1,5 +1,5 @@
-// The site of the documentation (mkdocs.yml, pipelines/site.sh) holds every page, its pictures are small and used, and the
-// tutorial's page and script have the same commands.
+// The site of the documentation (mkdocs.yml, pipelines/site.sh) holds every page, its pictures are small and
+// shown, and the tutorial's page and script have the same commands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
