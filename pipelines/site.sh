@@ -11,7 +11,7 @@ out=${1:-$root/build/site/html}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 venv=$root/build/site/venv
 source=$root/build/site/source
-# The theme gets corrections until May 2027; its successor Zensical (0.0.73) made pages of this mkdocs.yml, too.
+# The theme gets corrections until May 2027; Zensical 0.0.73, its successor, made pages of this file, too.
 packages=(mkdocs==1.6.1 mkdocs-material==9.8.2)
 
 wanted="${packages[*]}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# From a FASTA to a scored VCF on human sequence: every command of docs/tutorial.md, one after another, each with
-# its time.
-#   bash pipelines/tutorial.sh DATA [OUT]   DATA: the folder that pipelines/tutorial_data.sh made, or the pieces
-#                                           that it can begin with; OUT (tutorial-output): where commands run
-# Environment: BIN (the folder of an installed bigbird, to use that and build nothing); BIGBIRD_THREADS=1 where
+# From a FASTA to a scored VCF on human sequence: every command of docs/tutorial.md, one by one, with its
+# seconds.
+#   bash pipelines/tutorial.sh DATA [OUT]   DATA: the folder that pipelines/tutorial_data.sh made, or pieces
+#                                           that it can begin with; OUT (tutorial-output): where it all goes
+# Environment: BIN (the folder of an installed bigbird, to use that, build nothing); BIGBIRD_THREADS=1 where
 # other work shares the machine.
 set -euo pipefail
 case ${1:-} in "" | -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
