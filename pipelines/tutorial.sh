@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=pipelines/demonstration.sh
 source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
 
-data=$(cd "$1" && pwd) || fail "$1 is no folder" "bash pipelines/tutorial_data.sh $1"
+data=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder" "bash pipelines/tutorial_data.sh $1"
 out=${2:-tutorial-output}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 command -v bcftools >/dev/null || fail "bcftools was not found" "apt-get install bcftools"
