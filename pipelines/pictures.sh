@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The pictures of the documentation anew, from finished runs: what the program itself draws, and its curves.
+#   bash pipelines/pictures.sh TUTORIAL DEMO TEXT   folders of pipelines/tutorial.sh, pipelines/demo.sh and
+#                                                   pipelines/demo_text.sh; a `-` leaves out that run
+# Environment: OUT (docs/pictures), BIN (the folder of an installed bigbird, to use that and build nothing).
+# clusters.svg is drawn by hand and stays.
+set -euo pipefail
+case ${1:-} in "" | -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=pipelines/demonstration.sh
+source "$(dirname "${BASH_SOURCE[0]}")/demonstration.sh"
+[ $# -eq 3 ] || fail "three folders are wanted" "bash pipelines/pictures.sh --help"
+tutorial=$1 demo=$2 text=$3
+out=${OUT:-$root/docs/pictures}
+program_on_path
+mkdir -p "$out"
+rest=$(mktemp -d)
+trap 'rm -rf "$rest"' EXIT
+demonstration_log=$rest/pictures.log
+
+run bigbird attention -q --length 1536 --heads 1 --svg "$out/attention.svg" >/dev/null
+
+if [ "$tutorial" != - ]; then
+  awk 'BEGIN { OFS = "\t" } !/^#/ { print "held out", "run", $1, $2 }' "$tutorial/run/valid.tsv" |
+    awk -v title="Pretraining: masked tokens" -v x_label="steps" -v y_label="validation loss" -f "$root/pipelines/curves.awk" \
+      >"$out/tutorial.svg"
+  cp "$tutorial/curves.svg" "$out/chromatin.svg"
+  cp "$tutorial/effects.svg" "$out/variants.svg"
+fi
+if [ "$demo" != - ]; then
+  cp "$demo/ism.svg" "$out/attribution.svg"
+  run bigbird promoter calibrate -q -m "$demo/finetune/final" --data "$demo/promoters" --force -o "$rest/errors.tsv" \
+    --svg "$out/promoters.svg"
+fi
+[ "$text" = - ] || cp "$text/sections.svg" "$out/text.svg"
+ls -l "$out" >&2

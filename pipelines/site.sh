@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The documentation as a static site, from the Markdown as it is: README.md, docs/ and the pages beside them.
+#   bash pipelines/site.sh [OUT]     into OUT (build/site/html); open OUT/index.html, no server is needed
+# Needs python3 with venv; MkDocs and its theme come from PyPI into build/site/venv. Neither build nor tests
+# need them. A link to a page, picture or heading that does not exist is an error.
+set -euo pipefail
+case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+# shellcheck source=pipelines/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+out=${1:-$root/build/site/html}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+venv=$root/build/site/venv
+source=$root/build/site/source
+# The theme gets corrections until May 2027; Zensical 0.0.73, its successor, made pages of this file, too.
+packages=(mkdocs==1.6.1 mkdocs-material==9.8.2)
+
+wanted="${packages[*]}"
+if [ "$(cat "$venv/packages" 2>/dev/null)" != "$wanted" ]; then
+  command -v python3 >/dev/null || fail "python3 was not found" "apt-get install python3-venv"
+  say "installing $wanted into build/site/venv"
+  rm -rf "$venv"
+  python3 -m venv "$venv" || fail "python3 has no venv" "apt-get install python3-venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+  echo "$wanted" >"$venv/packages"
+fi
+
+# Pages keep their places, so that a link from docs/ to CONTRIBUTING.md holds. Files that git does not know
+# yet count, too.
+rm -rf "$source"
+mkdir -p "$source"
+(cd "$root" && git ls-files --cached --others --exclude-standard -z -- '*.md' CITATION.cff LICENSE docs |
+  while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done | xargs -0 cp --parents -t "$source")
+# A folder is no page: its link leads to the page that tells of it.
+sed -i -e 's/](study)/](study.md)/g' -e 's/](pictures)/](README.md)/g' "$source"/docs/*.md
+
+say "making $out"
+cd "$root"
+NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict --clean --config-file mkdocs.yml --site-dir "$out" >&2
+echo "$out/index.html"
