@@ -78,6 +78,11 @@ in_root() {
     HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} "$@"
 }
 
+installed_in() { # installed_in FOLDER: names of the packages there
+  # shellcheck disable=SC2016
+  in_root "$1" dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p'
+}
+
 # temporary_folder NAME: `work`, which goes with the script.
 temporary_folder() {
   work=$(mktemp -d "${TMPDIR:-/tmp}/bigbird-$1.XXXXXX")
