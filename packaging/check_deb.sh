@@ -17,7 +17,7 @@ cp "$root/packaging/small_job.sh" "$bare/tmp/"
 # Images of containers leave documentation out; here it is to be seen.
 in_root "$bare" sh -c 'rm -f /etc/dpkg/dpkg.cfg.d/docker*'
 
-say "apt-get update, in $(. "$bare/etc/os-release" && echo "$PRETTY_NAME")"
+say "apt-get update, in $(system_of "$bare")"
 in_root "$bare" apt-get -q update >"$work/update.log" 2>&1 || { tail -n 5 "$work/update.log" >&2; skip "no mirror answers"; }
 before=$(installed_in "$bare" | wc -l)
 in_root "$bare" apt-get -q install -y --no-install-recommends /tmp/bigbird.deb >"$work/install.log" 2>&1 ||
@@ -28,6 +28,7 @@ in_root "$bare" apt-get -q install -y --no-install-recommends man-db >"$work/man
   { tail -n 20 "$work/man.log" >&2 && exit 1; }
 in_root "$bare" dpkg --verify bigbird
 in_root "$bare" sh /tmp/small_job.sh /tmp/job
+# shellcheck disable=SC2016
 in_root "$bare" sh -euc 'man -w bigbird bigbird-pretrain; man bigbird-chunk | head -n 4
   for file in bash-completion/completions/bigbird zsh/vendor-completions/_bigbird fish/vendor_completions.d/bigbird.fish \
     doc/bigbird/copyright doc/bigbird/changelog.gz doc/bigbird/changelog.Debian.gz; do ls "/usr/share/$file"; done

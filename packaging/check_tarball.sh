@@ -63,6 +63,6 @@ mkdir "$work/root/opt/a folder with blanks"
 cp -a "$unpacked" "$work/root/opt/a folder with blanks/"
 cp "$root/packaging/small_job.sh" "$work/root/tmp/"
 # shellcheck disable=SC2016
-say "in $(. "$work/root/etc/os-release" && echo "$PRETTY_NAME"), $(in_root "$work/root" dpkg-query -W -f='${Package} ${Version}' libc6), $(
-  installed_in "$work/root" | wc -l) packages"
+c_library=$(in_root "$work/root" dpkg-query -W -f='${Package} ${Version}' libc6)
+say "in $(system_of "$work/root"), $c_library, $(installed_in "$work/root" | wc -l) packages"
 in_root "$work/root" sh /tmp/small_job.sh "/tmp/a job" "/opt/a folder with blanks/${unpacked##*/}/bin/bigbird"

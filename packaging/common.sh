@@ -36,6 +36,7 @@ set_build() {
     ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
     export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"
+    # shellcheck disable=SC2086
     cmake --preset release -S "$root" -B "$build_folder" "${options[@]}" ${CMAKE_OPTIONS:-} >&2
     cmake --build "$build_folder" --parallel "$jobs" >&2
   fi
@@ -69,15 +70,27 @@ bare_root() {
   cp /etc/resolv.conf "$folder/etc/resolv.conf" 2>/dev/null || true
 }
 
-# in_root FOLDER COMMAND...: there, with its own /proc, and gone with all it has started.
+# in_root FOLDER COMMAND...: there, with its own /proc, and gone with all it has started. With `shared_cache` set, that folder
+# is ccache's there.
 in_root() {
   local folder=$1
   shift
-  unshare --mount --pid --fork --mount-proc="$folder/proc" \
-    chroot "$folder" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} "$@"
+  # shellcheck disable=SC2016
+  unshare --mount --pid --fork --mount-proc="$folder/proc" sh -euc '
+    folder=$1 cache=$2
+    shift 2
+    if [ -n "$cache" ]; then
+      mkdir -p "$folder/root/.cache/ccache"
+      mount --bind "$cache" "$folder/root/.cache/ccache"
+    fi
+    exec chroot "$folder" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' in_root "$folder" "${shared_cache:-}" \
+    ${http_proxy:+"http_proxy=$http_proxy"} "$@"
 }
 
+system_of() { # system_of FOLDER: its name, as a person would write it
+  sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' "$1/etc/os-release"
+}
 installed_in() { # installed_in FOLDER: names of the packages there
   # shellcheck disable=SC2016
   in_root "$1" dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p'

@@ -52,7 +52,7 @@ debian_origin() { # debian_origin PACKAGE
   printf '\t/usr/share/doc/%s/copyright\n' "${1%%:*}"
 }
 conda_origin() { # its records name the files of each package, and where its licences were unpacked
-  local record relative=${1#"$CONDA_PREFIX/"} field
+  local record relative=${1#"$CONDA_PREFIX/"}
   record=$(grep -lF "\"$relative\"" "$CONDA_PREFIX"/conda-meta/*.json | head -n 1)
   [ -n "$record" ] || fail "$1 is of no package of conda"
   value() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$record" | head -n 1; }
