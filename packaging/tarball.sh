@@ -12,6 +12,8 @@ case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+# The origin and the licence of each library are asked of the system's packages.
+command -v dpkg-query >/dev/null || [ -n "${CONDA_PREFIX:-}" ] || skip "an archive is built on Debian, or in an environment of conda"
 for tool in xz strip readelf; do command -v "$tool" >/dev/null || ensure_packages xz-utils binutils; done
 set_source_date
 set_build
@@ -44,7 +46,8 @@ origin() {
   package=$( (dpkg-query -S "$path" || dpkg-query -S "/usr$path" || dpkg-query -S "${path#/usr}" ||
     dpkg-query -S "$(readlink -f "$path")" || dpkg-query -S "$(readlink -f "$path" | sed 's|^/usr||')") 2>/dev/null | head -n 1)
   package=${package%%: *}
-  debian_origin "${package:?$path is of no package}"
+  [ -n "$package" ] || fail "$path is of no package of this system" "build with the system's libraries: their licences come along"
+  debian_origin "$package"
 }
 debian_origin() { # debian_origin PACKAGE
   # shellcheck disable=SC2016
@@ -54,7 +57,7 @@ debian_origin() { # debian_origin PACKAGE
 conda_origin() { # its records name the files of each package, and where its licences were unpacked
   local record relative=${1#"$CONDA_PREFIX/"}
   record=$(grep -lF "\"$relative\"" "$CONDA_PREFIX"/conda-meta/*.json | head -n 1)
-  [ -n "$record" ] || fail "$1 is of no package of conda"
+  [ -n "$record" ] || fail "$1 is of no package of conda" "build with conda's libraries: their licences come along"
   value() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$record" | head -n 1; }
   printf '%s\t%s\t%s\t%s/info/licenses\n' "$(value name)" "$(value version)" "$(value url)" "$(value extracted_package_dir)"
 }
