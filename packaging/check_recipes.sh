@@ -6,9 +6,10 @@
 #     conda         meta.yaml rendered and read; its names looked up where conda, mamba or micromamba is installed
 #     conda-build   the recipe's build.sh and test, with Debian's libraries in place of conda's
 #     apptainer     each stage of bigbird.def run in a bare Debian, then its test and its run script (root, debootstrap)
-# Environment: OUT (build/packages), MIRROR (of debootstrap). What cannot be done is said; 77 where that was any part.
+# Environment: OUT (build/packages), MIRROR (of debootstrap), SHARED_CACHE (ccache's folder for compiling in a bare Debian;
+# the one of this machine). What cannot be done is said; 77 where that was any part.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
@@ -105,7 +106,7 @@ check_conda-build() {
   bigbird --help | grep -q pretrain
   sh packaging/small_job.sh "$packages/conda-job"
   test -f "$prefix/share/man/man1/bigbird.1"
-  rm -rf build-conda
+  rm -rf build/conda
   echo "build.sh and the test of the recipe: done, with Debian's libraries"
 }
 
@@ -127,7 +128,8 @@ check_apptainer() (
     mkdir -p "$work/build$to"
     cp -r "$from" "$work/build$to"
   done < <(section build files)
-  ! command -v ccache >/dev/null || shared_cache=$(ccache --get-config cache_dir)
+  shared_cache=${SHARED_CACHE:-}
+  [ -n "$shared_cache" ] || ! command -v ccache >/dev/null || shared_cache=$(ccache --get-config cache_dir)
   [ -d "${shared_cache:-/nowhere}" ] || shared_cache=
   set_source_date
   say "%post of the stage build"
@@ -144,7 +146,7 @@ check_apptainer() (
   say "%test and %runscript"
   in_root "$work/final" sh -ec "$(section final environment)
 $(section final test)"
-  in_root "$work/final" sh -ec "$(section final runscript)" run simulate -o /tmp/genome --bp 200K -q
+  in_root "$work/final" sh -ec "$(section final runscript)" run simulate -o /tmp/genome --bp 200K --chromosomes 2 -q
   [ -s "$work/final/tmp/genome/genome.fa.gz" ] || fail "the run script wrote nothing"
   echo "bigbird.def: both stages, test and run script, in $(system_of "$work/final")"
 )
