@@ -1,11 +1,12 @@
 # Packages: what CPack needs for a .deb (packaging/deb.sh runs it), and the program of the relocatable archive
-# (packaging/tarball.sh). Who distributes a package sets BIGBIRD_PACKAGE_MAINTAINER: the default is no one's address.
+# (packaging/tarball.sh). Who distributes a package sets BIGBIRD_PACKAGE_MAINTAINER: the default is no one's
+# address.
 set(BIGBIRD_PACKAGE_MAINTAINER "The bigbird authors <bigbird-authors@example.org>" CACHE STRING
   "Name and address in the packages' metadata")
 set(BIGBIRD_PACKAGE_RELEASE "1" CACHE STRING "Debian's revision of the package")
 
-# The same objects linked once more, to find the libraries that lie beside the program. RPATH, not RUNPATH: what these
-# libraries need is looked for there too, so that none of them has to be changed.
+# The same objects linked once more, to find the libraries that lie beside the program. RPATH, not RUNPATH:
+# what these libraries need is looked for there too, so that none of them has to be changed.
 add_executable(bigbird_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:bigbird>)
 target_link_libraries(bigbird_portable PRIVATE bigbird_report bigbird_devices CLI11::CLI11 spdlog::spdlog
   nlohmann_json::nlohmann_json)
@@ -44,8 +45,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # Folders of a package are root's, and 0755 whatever the umask of who builds it.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-# Debian's places and forms for what `cmake --install` writes, and the dependencies: dpkg-shlibdeps as CPack would run it
-# makes an MPI a dependency, since the plug-ins are linked with theirs.
+# Debian's places and forms for what `cmake --install` writes, and the dependencies: dpkg-shlibdeps as CPack
+# would run it makes an MPI a dependency, since the plug-ins are linked with theirs.
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_SOURCE_DIR}/packaging/debian/layout.cmake")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
 include(CPack)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds and checks every package that can be built here, and says which could not.
 #   bash packaging/check.sh
-# Takes long: the program is compiled for the image, in it. Environment: that of the scripts that it runs, each of which says
-# what it needs. 1 where something failed; nothing is left but build/packages and the image in buildah's storage.
+# Takes long: the program is compiled for the image, in it. Environment: that of the scripts that it runs,
+# each of which says what it needs. 1 where something failed; nothing is left but build/packages and the image
+# in buildah's storage.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Installs a .deb with apt into a bare Debian, runs the program there, removes the package and wants nothing to be left of it.
+# Installs a .deb with apt into a bare Debian, runs the program there, removes the package and wants nothing
+# to be left of it.
 #   bash packaging/check_deb.sh [PACKAGE]     PACKAGE: the one of packaging/deb.sh
-# Environment: SUITE (bookworm; the package must have been built on it), OUT (build/packages), MIRROR (of debootstrap).
+# Environment: SUITE (bookworm; the package must have been built on it), OUT (build/packages), MIRROR (of
+# debootstrap).
 # Needs root, debootstrap and a mirror of Debian; 77 without them.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

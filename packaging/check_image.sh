@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the image of packaging/Dockerfile with buildah and runs a small job in it, as the image's user and as another.
+# Builds the image of packaging/Dockerfile with buildah and runs a small job in it, as the image's user and as
+# another.
 #   bash packaging/check_image.sh
-# Environment: BASE (the image to begin from, such as docker.io/library/debian:bookworm-slim; empty: one made of debootstrap's
-# minbase, for machines without a registry), NAME (localhost/bigbird:check), OUT (build/packages), MIRROR (of debootstrap),
-# STORAGE_DRIVER (vfs).
+# Environment: BASE (the image to begin from, such as docker.io/library/debian:bookworm-slim; empty: one made
+# of debootstrap's minbase, for machines without a registry), NAME (localhost/bigbird:check), OUT
+# (build/packages), MIRROR (of debootstrap), STORAGE_DRIVER (vfs).
 # Needs root and buildah, and a mirror of Debian; 77 without them. The image stays in buildah's storage.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

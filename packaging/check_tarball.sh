@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Unpacks a relocatable archive into a folder with a blank in its name and runs it there with an empty environment; no library
-# but the C library's may come from elsewhere, and no symbol may need a newer C library than GLIBC says.
+# Unpacks a relocatable archive into a folder with a blank in its name and runs it there with an empty
+# environment; no library but the C library's may come from elsewhere, and no symbol may need a newer C
+# library than GLIBC says.
 #   bash packaging/check_tarball.sh [ARCHIVE]           ARCHIVE: the one of packaging/tarball.sh
-#   bash packaging/check_tarball.sh --bare [ARCHIVE]    in a bare Debian too (root, debootstrap and a mirror; 77 without)
-# Environment: GLIBC (2.36), SUITE (bookworm: of the bare Debian), OUT (build/packages), MIRROR (of debootstrap).
+#   bash packaging/check_tarball.sh --bare [ARCHIVE]    in a bare Debian too (root, a mirror; 77 without)
+# Environment: GLIBC (2.36), SUITE (bookworm: of the bare Debian), OUT (build/packages), MIRROR (of
+# debootstrap).
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

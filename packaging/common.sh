@@ -1,4 +1,5 @@
-# What the scripts of this folder share: what is packed, times in packages, bare systems to try them in. Sourced, not run.
+# What the scripts of this folder share: what is packed, times in packages, bare systems to try them in.
+# Sourced, not run.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # shellcheck source=pipelines/setup.sh
@@ -20,7 +21,8 @@ set_source_date() {
   export SOURCE_DATE_EPOCH
 }
 
-# set_build: the build that is packed, BUILD; else build/release as tests/run.sh leaves it, else one without tests.
+# set_build: the build that is packed, BUILD; else build/release as tests/run.sh leaves it, else one without
+# tests.
 set_build() {
   build_folder=${BUILD:-}
   if [ -z "$build_folder" ]; then
@@ -43,8 +45,8 @@ set_build() {
   [ -x "$build_folder/bin/bigbird" ] || fail "$build_folder/bin/bigbird was not found" "BUILD names the folder of a build"
 }
 
-# bare_root FOLDER [SUITE]: a new root with the packages of debootstrap's variant minbase and no other. The first of a suite is
-# kept as an archive; none is there without root, debootstrap and a mirror.
+# bare_root FOLDER [SUITE]: a new root with the packages of debootstrap's variant minbase and no other. The
+# first of a suite is kept as an archive; none is there without root, debootstrap and a mirror.
 bare_root() {
   local folder=$1 suite=${2:-bookworm}
   local kept=$packages/roots/$suite.tar
@@ -70,8 +72,8 @@ bare_root() {
   cp /etc/resolv.conf "$folder/etc/resolv.conf" 2>/dev/null || true
 }
 
-# in_root FOLDER COMMAND...: there, with its own /proc, and gone with all it has started. With `shared_cache` set, that folder
-# is ccache's there.
+# in_root FOLDER COMMAND...: there, with its own /proc, and gone with all it has started. With `shared_cache`
+# set, that folder is ccache's there.
 in_root() {
   local folder=$1
   shift

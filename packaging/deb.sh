@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # The Debian package of what is built, and what lintian says of it (an error or a warning is a failure).
 #   bash packaging/deb.sh          build/packages/bigbird_VERSION-1_ARCHITECTURE.deb
-# Environment: BUILD (build/release where that was built, else build/package, which is built without tests), OUT
-# (build/packages), CMAKE_OPTIONS (of build/package), SOURCE_DATE_EPOCH (of the last commit), LINTIAN (yes; no: without).
+# Environment: BUILD (build/release where that was built, else build/package, which is built without tests),
+# OUT (build/packages), CMAKE_OPTIONS (of build/package), SOURCE_DATE_EPOCH (of the last commit), LINTIAN
+# (yes; no: without).
 # Depends on what the system that it is built on has: for bookworm build it on bookworm. 77: no Debian.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A small job with an installed bigbird, for systems that have nothing else: a genome, a vocabulary, a model of one layer, four
-# updates, an evaluation. POSIX sh, and of programs only bigbird and what coreutils has.
+# A small job with an installed bigbird, for systems that have nothing else: a genome, a vocabulary, a model
+# of one layer, four updates, an evaluation. POSIX sh, and of programs only bigbird and what coreutils has.
 #   sh packaging/small_job.sh FOLDER [PROGRAM]     FOLDER is made; PROGRAM: bigbird
 set -eu
 folder=${1:?the folder to write: sh packaging/small_job.sh FOLDER [PROGRAM]}

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# A relocatable archive: the program with the libraries that it needs, but for the C library, which must be as new as the one
-# that the program and the libraries were linked with. packaging/check_tarball.sh says which that is.
+# A relocatable archive: the program with the libraries that it needs, but for the C library, which must be as
+# new as the one that the program and the libraries were linked with. packaging/check_tarball.sh says which
+# that is.
 #   bash packaging/tarball.sh      build/packages/bigbird-VERSION-linux-ARCHITECTURE.tar.xz
-# Environment: BUILD (build/release where that was built, else build/package, which is built without tests), OUT
-# (build/packages), CMAKE_OPTIONS (of build/package), SOURCE_DATE_EPOCH (of the last commit), LEVEL (6: of xz).
+# Environment: BUILD (build/release where that was built, else build/package, which is built without tests),
+# OUT (build/packages), CMAKE_OPTIONS (of build/package), SOURCE_DATE_EPOCH (of the last commit), LEVEL (6: of
+# xz).
 #
-# bin/bigbird, lib/bigbird (libraries, plug-ins for MPI), share (man pages, completions, doc/bigbird). doc/bigbird/licenses has
-# the licence of each library, and libraries.tsv, which package in which version and of which source it is from.
+# bin/bigbird, lib/bigbird (libraries, plug-ins for MPI), share (man pages, completions, doc/bigbird).
+# doc/bigbird/licenses has the licence of each library, and libraries.tsv, which package in which version and
+# of which source it is from.
 set -euo pipefail
-case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

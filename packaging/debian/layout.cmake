@@ -1,6 +1,6 @@
-# Makes a .deb of what `cmake --install` has put under the package's root: pages and changelogs compressed, completions at
-# Debian's paths, the copyright file, stripped plug-ins, and the dependencies as dpkg-shlibdeps finds them. CPack runs it
-# before it packs, and takes the variables that it sets.
+# Makes a .deb of what `cmake --install` has put under the package's root: pages and changelogs compressed,
+# completions at Debian's paths, the copyright file, stripped plug-ins, and the dependencies as dpkg-shlibdeps
+# finds them. CPack runs it before it packs, and takes the variables that it sets.
 set(root "${CPACK_TEMPORARY_INSTALL_DIRECTORY}")
 set(doc "${root}/usr/share/doc/bigbird")
 
@@ -42,8 +42,8 @@ foreach(path IN LISTS everything)
   endif()
 endforeach()
 
-# dpkg-shlibdeps reads debian/control of the folder that it runs in. What the plug-ins need is suggested: the program opens
-# one of them when a launcher of its MPI has started it, and runs without.
+# dpkg-shlibdeps reads debian/control of the folder that it runs in. What the plug-ins need is suggested: the
+# program opens one of them when a launcher of its MPI has started it, and runs without.
 set(folder "${CPACK_TOPLEVEL_DIRECTORY}/shlibdeps")
 file(WRITE "${folder}/debian/control" "Source: bigbird\n\nPackage: bigbird\nArchitecture: any\n")
 set(wanted "-e${root}/usr/bin/bigbird")
