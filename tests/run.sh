@@ -2,7 +2,8 @@
 # The project's tests, from a fresh machine: installs what is missing, builds, runs everything.
 #   bash tests/run.sh              build and the whole suite
 #   bash tests/run.sh --program    after it: install into an empty folder, and a small demonstration with what was installed;
-#                                  the device's verification, rehearsed without one; weights through transformers and back
+#                                  the device's verification, rehearsed without one; weights through transformers and back;
+#                                  a relocatable archive and a .deb of what was built
 #   bash tests/run.sh --cluster    shards, and ranks, on a real Slurm of three nodes on this machine; shards by Snakemake, where it is installed
 #   bash tests/run.sh --sanitize   the suite under ASan and UBSan; the threaded rooms under TSan, built without the
 #                                  libraries that are optional
@@ -22,7 +23,7 @@ for argument in "$@"; do
     --lint) mode=lint ;;
     --mutations) mode=mutations ;;
     --no-install) may_install=no ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) echo "tests/run.sh: unknown option '$argument' (--program, --cluster, --sanitize, --lint, --mutations, --no-install)" >&2 && exit 2 ;;
     *) names+=("$argument") ;;
   esac
@@ -111,11 +112,20 @@ page_in_browser() {
     $made/chromatin.json $made/profiles.tsv $made/scored.vcf.gz $made/scan.bw $made/calls.bed $made/curves.svg
 }
 
+# What of packaging/ takes seconds; bash packaging/check.sh is the rest. An archive that is thrown away is hardly compressed.
+packaging() {
+  export BUILD=$root/build/release OUT=$root/build/packaging
+  LEVEL=0 may_skip bash packaging/tarball.sh &&
+    may_skip bash packaging/check_tarball.sh &&
+    may_skip bash packaging/deb.sh
+}
+
 run_program() {
   part demonstration installed_demonstration
   part page page_in_browser
   part verification rehearse_verification
   part peers peers
+  part packaging packaging
 }
 
 clusters() {
