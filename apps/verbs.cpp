@@ -81,6 +81,7 @@ const std::vector<VerbRow>& verb_table() {
        cmd_cluster_sbatch},
       {"Machine and shell", nullptr, nullptr},
       {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
+      {"bench", "measure what this machine does in a second, for planning work on it", cmd_bench},
       {"completion", "print a completion script for bash", cmd_completion},
       {"man", "print the manual page of a verb", cmd_man},
   };
