@@ -52,12 +52,12 @@ std::string kind_of_bed(const std::string& command, int columns, std::uint64_t b
     return command.starts_with(std::string("bigbird ") + verb);
   };
   if (columns == 12 && blocks > 0) return "documents";
+  if (path.find(".narrowPeak") != std::string::npos) return "peaks";
   if (by("promoter scan")) return "called promoters";
   if (by("chromatin build") || by("chromatin import-deepsea")) return "bins";
   if (by("simulate")) return "transcription start sites";
   if (by("liftover")) return "lifted intervals";
   if (by("tokenize")) return "tokens of a genome";
-  if (path.find(".narrowPeak") != std::string::npos) return "peaks";
   return "intervals";
 }
 

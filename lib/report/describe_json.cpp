@@ -62,6 +62,7 @@ const std::vector<JsonKind>& json_kinds() {
       {"report on a vocabulary", {"trainer", "vocab_size", "sample_tokens"}, "", ""},
       {"report on a vocabulary", {"vocab_size", "tokenizer_sha256"}, "bigbird text vocabulary", ""},
       {"manifest of a promoter data set", {"tss", "window", "negatives"}, "", "bigbird info FOLDER"},
+      {"manifest of a chromatin data set", {"kind", "bins_by_split"}, "", "bigbird info FOLDER"},
       {"window of a model", {"task", "length", "target_offset"}, "", ""},
       {"text settings of a model", {"task", "data_format", "white_space"}, "", ""},
       {"configuration of a model", {"model_type", "hidden_size"}, "", "bigbird info FOLDER"},

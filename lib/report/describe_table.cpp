@@ -20,8 +20,9 @@ using Json = nlohmann::ordered_json;
 struct TableKind {
   const char* kind;
   std::vector<std::string> columns;
-  const char* row;   // what a row is
-  const char* next;  // what to do with it; may be empty
+  const char* row;        // what a row is
+  const char* next;       // what to do with it; may be empty
+  bool profiles = false;  // it has columns of profiles, "0:CTCF", too
 };
 
 const std::vector<TableKind>& table_kinds() {
@@ -37,7 +38,11 @@ const std::vector<TableKind>& table_kinds() {
        "bigbird variants evaluate"},
       {"evaluation of variant scores", {"score", "direction", "class", "auroc"}, "a score and class", ""},
       {"comparison of variant scores", {"score", "baseline"}, "a score of another tool", ""},
-      {"substitution effects", {"chrom", "pos", "ref", "alt"}, "a substitution", ""},
+      {"substitution effects", {"chrom", "pos", "ref", "alt"}, "a substitution", "", true},
+      {"labels of variants",
+       {"chrom", "pos", "ref", "alt", "label"},
+       "an allele",
+       "bigbird variants evaluate takes it as labels"},
       {"substitution effects, bases of a matrix",
        {"base", "chrom", "pos", "ref"},
        "a base",
@@ -88,12 +93,16 @@ const std::vector<TableKind>& table_kinds() {
   return kinds;
 }
 
+bool is_profile(const std::string& column) {
+  return !column.empty() && column[0] >= '0' && column[0] <= '9' && column.find(':') != std::string::npos;
+}
+
 const TableKind* find_kind(const std::vector<std::string>& columns) {
   for (const TableKind& kind : table_kinds()) {
     const bool all = std::all_of(kind.columns.begin(), kind.columns.end(), [&](const std::string& name) {
       return std::find(columns.begin(), columns.end(), name) != columns.end();
     });
-    if (all) return &kind;
+    if (all && (!kind.profiles || std::any_of(columns.begin(), columns.end(), is_profile))) return &kind;
   }
   return nullptr;
 }
@@ -143,6 +152,15 @@ class Table {
   std::vector<std::string> comments_, columns_, last_;
 };
 
+// How the table goes on when a run in shards wrote it; empty for a whole one.
+std::string merge_of(const std::string& path) {
+  if (file_exists(path + ".shard.json")) return "bigbird merge, with the other shards";
+  if (!file_exists(path + ".summary.json")) return {};
+  const Json summary = Json::parse(read_file(path + ".summary.json"), nullptr, false);
+  return summary.is_object() && summary.contains("shard") ? "bigbird variants merge, with the other shards"
+                                                          : "";
+}
+
 }  // namespace
 
 std::string kind_of_columns(const std::vector<std::string>& columns) {
@@ -158,11 +176,7 @@ std::string describe_table(const std::string& path) {
   Json json = {{"kind", kind == nullptr ? "table" : kind->kind}, {"path", path}, {"rows", table.rows()}};
   if (kind != nullptr) json["a_row_is"] = kind->row;
   json["columns"] = table.columns();
-  const std::size_t profiles = static_cast<std::size_t>(
-      std::count_if(table.columns().begin(), table.columns().end(), [](const std::string& column) {
-        return !column.empty() && column[0] >= '0' && column[0] <= '9' &&
-               column.find(':') != std::string::npos;
-      }));
+  const auto profiles = std::count_if(table.columns().begin(), table.columns().end(), is_profile);
   if (profiles > 0) json["profiles"] = profiles;
   // Where a run stands.
   if (!table.columns().empty() && table.columns()[0] == "step" && table.rows() > 0) {
@@ -177,9 +191,9 @@ std::string describe_table(const std::string& path) {
   json["provenance"] = Json::parse(provenance_of_lines(table.comments()));
   if (kind == nullptr && !table.has_names())
     json["note"] = "the first line is taken for the names of the columns";
-  if (file_exists(path + ".shard.json")) json["shard"] = path + ".shard.json";
-  if (file_exists(path + ".shard.json")) {
-    json["next"] = "bigbird merge, with the other shards";
+  const std::string merge = merge_of(path);
+  if (!merge.empty()) {
+    json["next"] = merge;
   } else if (kind != nullptr && *kind->next != '\0') {
     json["next"] = kind->next;
   }

@@ -128,7 +128,7 @@ std::string describe_options(const std::string& path) {
   for (std::string_view line; lines.next(line);) {
     const std::size_t at = line.find("run again with: ");
     if (at != std::string_view::npos) verb = line.substr(at + 16);
-    options += !line.empty() && line.front() != '#' && line.find('=') != std::string_view::npos ? 1 : 0;
+    if (!line.empty() && line.front() != '#' && line.find('=') != std::string_view::npos) ++options;
   }
   if (lines.line_number() == 0) return describe_empty(path);
   // "bigbird pretrain" of "bigbird pretrain --config THIS_FILE".
@@ -198,13 +198,13 @@ std::string describe_lines(const std::string& path) {
   std::uint64_t lines = 0, blank = 0, letters = 0, dna = 0;
   for (std::string_view line; reader.next(line); ++lines) {
     throw_if_cancelled();
-    blank += line.empty() ? 1 : 0;
+    if (line.empty()) ++blank;
     for (const char letter : line) {
       if (letter == '\0') {
         throw_bad_input(path + ": not a kind of file that is described",
                         "bigbird info knows what bigbird writes; is the name of the file its own?");
       }
-      dna += std::string_view("ACGTNacgtn").find(letter) != std::string_view::npos ? 1 : 0;
+      if (std::string_view("ACGTNacgtn").find(letter) != std::string_view::npos) ++dna;
       ++letters;
     }
   }

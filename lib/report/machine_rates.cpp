@@ -180,7 +180,7 @@ class MachineMeasurement {
     };
     for (const std::int64_t length : lengths_) add(token * static_cast<double>(length));
     add(3.0 * token * static_cast<double>(lengths_.back()));
-    constexpr double tokens_of_a_chunk = 16'000, making_the_genome = 3;
+    constexpr double tokens_of_a_chunk = 10'000, making_the_genome = 3;
     for (int scoring = 0; scoring < 2; ++scoring) add(token * tokens_of_a_chunk);
     add(0.5);
     log_info(fmt::format("about {:.0f} s to go, by the speed of the products", seconds + making_the_genome));

@@ -23,7 +23,7 @@ constexpr std::int64_t genome_bases = 400'000;
 constexpr std::int64_t window_of_tokenization = 10'000;
 constexpr int passes_of_tokenization = 10;  // so that making three files is little beside it
 constexpr std::uint32_t pieces = 2'000;
-constexpr std::uint64_t records_of_a_chunk = 16, windows_of_a_scan = 32;
+constexpr std::uint64_t records_of_a_chunk = 8, windows_of_a_scan = 16;
 constexpr std::size_t profiles_of_deepsea = 919;
 constexpr std::int64_t usual_window = 1'000;
 

@@ -5,10 +5,17 @@
 #include <fmt/format.h>
 
 namespace bigbird {
+namespace {
+
+constexpr const char* what_ratios_are_worth =
+    "the same virtual machine differs by 1.4 within a day, and more beside other work: such ratios tell how "
+    "large a machine is, not which program is faster";
+
+}  // namespace
 
 const std::vector<KnownRate>& known_rates() {
   static const char* const tiles = "2 virtual cores, Sapphire Rapids 2.6 GHz, AMX";
-  static const char* const no_tiles = "the same, AMX switched off";
+  static const char* const no_tiles = "2 virtual cores, Sapphire Rapids, AMX switched off";
   static const char* const zen5 = "2 virtual cores, Zen 5, whole process with loading";
   static const std::vector<KnownRate> rates = {
       {"product", "4096 x 2304 x 768", "fp32", 775, "GFLOP/s", tiles},
@@ -38,9 +45,7 @@ std::vector<std::string> beside_known_machines(const MachineRates& rates, const 
   }
   if (lines.empty()) return {"docs/speed.md has no machine measured in " + precision + " to compare with"};
   lines.insert(lines.begin(), "beside the machines of docs/speed.md, in " + precision + ":");
-  lines.push_back(
-      "the same virtual machine differs by 1.4 within a day, and more beside other work: such ratios tell "
-      "how large a machine is, not which program is faster");
+  lines.emplace_back(what_ratios_are_worth);
   return lines;
 }
 
