@@ -160,16 +160,15 @@ std::string describe_shard_file(const std::string& path) {
     for (const Json& line : output["comments"])
       if (line.is_string()) comments.push_back(line.get<std::string>());
   }
-  return Json{
-      {"kind", "shard"},
-      {"path", path},
-      {"of", contents.header.kind},
-      {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
-      {"chunks", contents.chunks},
-      {"records_of_a_chunk", contents.header.chunk},
-      {"records_of_the_run", contents.records},
-      {"provenance", Json::parse(provenance_of_lines(comments))},
-      {"next", fmt::format("bigbird merge, with the other {} shards", contents.header.shard.count - 1)}}
+  return Json{{"kind", "shard"},
+              {"path", path},
+              {"of", contents.header.kind},
+              {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
+              {"chunks", contents.chunks},
+              {"records_of_a_chunk", contents.header.chunk},
+              {"records_of_the_run", contents.records},
+              {"provenance", Json::parse(provenance_of_lines(comments))},
+              {"next", "bigbird merge, with the other shards"}}
       .dump();
 }
 

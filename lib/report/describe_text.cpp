@@ -36,6 +36,19 @@ void require_end(const std::string& text, std::string_view root, const std::stri
                   "the file was cut short; make it again");
 }
 
+// Of "bigbird 0.1.0: bigbird report run", wherever it stands.
+Json provenance_of_page(const std::string& text) {
+  const std::string_view program = "bigbird ", verb = ": bigbird ";
+  for (std::size_t at = text.find(verb); at != std::string::npos; at = text.find(verb, at + 1)) {
+    const std::size_t begin = text.rfind(program, at);
+    if (begin == std::string::npos || begin == at + 2) continue;
+    const std::string version = text.substr(begin + program.size(), at - begin - program.size());
+    if (version.empty() || version.find_first_not_of("0123456789.") != std::string::npos) continue;
+    return {{"version", version}, {"command", text.substr(at + 2, text.find('<', at) - at - 2)}};
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string describe_empty(const std::string& path) {
@@ -53,15 +66,21 @@ std::string provenance_of_lines(const std::vector<std::string>& lines) {
   const auto value_of = [](const std::string& line, std::string_view key) -> std::string_view {
     return line.starts_with(key) ? std::string_view(line).substr(key.size()) : std::string_view();
   };
+  // A file that went through several verbs has the lines of all of them, the last one's last. Those of one
+  // version say it once.
   for (const std::string& line : lines) {
-    // Of a file that went through several verbs the last one made it.
     if (const auto version = value_of(line, "bigbird_version="); !version.empty()) {
       json = Json{{"version", version}};
+    } else if (const auto command = value_of(line, "bigbird_command="); !command.empty()) {
+      if (json.contains("command")) json = Json{{"version", json.value("version", std::string())}};
+      json["command"] = command;
+    } else if (const auto seed = value_of(line, "bigbird_seed="); !seed.empty()) {
+      json["seed"] = seed;
+    } else if (const auto from = value_of(line, "bigbird_reference="); !from.empty()) {
+      json["reference"] = from;
+    } else if (const auto input = value_of(line, "bigbird_input="); !input.empty()) {
+      json["inputs"].push_back(input);
     }
-    if (const auto command = value_of(line, "bigbird_command="); !command.empty()) json["command"] = command;
-    if (const auto seed = value_of(line, "bigbird_seed="); !seed.empty()) json["seed"] = seed;
-    if (const auto from = value_of(line, "bigbird_reference="); !from.empty()) json["reference"] = from;
-    if (const auto input = value_of(line, "bigbird_input="); !input.empty()) json["inputs"].push_back(input);
   }
   return json.dump();
 }
@@ -103,7 +122,6 @@ std::string describe_page(const std::string& path) {
   const std::string text = read_file(path);
   require_end(text, "</html>", path);
   const std::string title = between(text, "<title>", "</title>");
-  const std::string made_by = between(text, "bigbird ", "<");
   const bool report = title.starts_with("Training run");
   Json json = {{"kind", report                               ? "report on training runs"
                         : title.starts_with("Worst answers") ? "worst answers"
@@ -112,11 +130,7 @@ std::string describe_page(const std::string& path) {
                {"format", "HTML"},
                {"title", title},
                {"bytes", text.size()}};
-  // "0.1.0: bigbird report run"
-  const std::size_t colon = made_by.find(": bigbird ");
-  json["provenance"] = colon == std::string::npos ? Json()
-                                                  : Json{{"version", made_by.substr(0, colon)},
-                                                         {"command", made_by.substr(colon + 2)}};
+  json["provenance"] = provenance_of_page(text);
   json["next"] = "a browser shows it";
   return json.dump();
 }

@@ -19,6 +19,7 @@ namespace bigbird {
 namespace {
 
 using testing::holds;
+using testing::operator+;
 using testing::run_bigbird;
 using testing::RunResult;
 using testing::Words;
@@ -113,8 +114,9 @@ TEST_F(Bench, RefusesWhatItCannotMeasure) {
 TEST_F(Bench, AStopEndsItAndLeavesNothing) {
   testing::write_tiny_classifier(folder_ / "model");
   testing::Running running({"bench", "-m", path("model"), "--seconds", "300", "-@", "1"}, path("stderr"));
-  ASSERT_TRUE(running.wait_until([&] { return holds(running.error(), "memory planned"); }))
-      << running.error();
+  ASSERT_TRUE(running.wait_until([&] {
+    return std::filesystem::exists(path("stderr")) && holds(running.error(), "memory planned");
+  })) << running.error();
   running.signal(SIGINT);
   EXPECT_EQ(running.wait(), 130) << running.error();
   EXPECT_TRUE(holds(running.error(), "stopped by SIGINT")) << running.error();

@@ -28,6 +28,7 @@ namespace {
 using testing::Expectation;
 using testing::expectations;
 using testing::holds;
+using testing::operator+;
 using testing::particular;
 using testing::run_bigbird;
 using testing::RunResult;
@@ -99,7 +100,7 @@ class InfoFiles : public testing::TextFixture {
                tiny);
     run(1, Words{"pretrain", "--train", out("shards"), "--valid", out("shards"), "-m", out("tok"), "-o",
                  out("rates-run"), "--steps", "1", "--eval-every", "1", "--eval-samples", "2", "--lr",
-                 "1e-3,1e-4"} +
+                 "1e-3,1e-4", "--final", "best"} +
                tiny);
     run(1, {"evaluate", "-m", out("run/final"), "--data", out("shards"), "--samples", "2"}, "evaluate.json");
     run(1, {"check", out("run/final"), "--write-digest", "--json"}, "check.json");
@@ -365,6 +366,18 @@ TEST_F(InfoFiles, SayTheCommandAndHowMuchThereIs) {
   EXPECT_TRUE(holds(of("submit.sh")["runs"], "bigbird variants"));
   EXPECT_EQ(of("run/config.toml")["of"], "bigbird pretrain");
   EXPECT_EQ(of("promoter-run/final")["window"]["task"], "promoter");
+}
+
+TEST_F(InfoFiles, OfTwoVerbsAreThoseOfTheLast) {
+  write("twice.vcf",
+        "##fileformat=VCFv4.2\n##bigbird_version=1.0\n##bigbird_command=bigbird simulate\n##bigbird_seed=3\n"
+        "##contig=<ID=c>\n##bigbird_command=bigbird liftover x\n##bigbird_input=chain:y\n"
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc\t1\t.\tA\tC\t.\t.\t.\n");
+  const auto twice = nlohmann::json::parse(described(path("twice.vcf")));
+  EXPECT_EQ(twice["kind"], "lifted variants");
+  EXPECT_EQ(twice["provenance"], nlohmann::json({{"version", "1.0"},
+                                                 {"command", "bigbird liftover x"},
+                                                 {"inputs", nlohmann::json::array({"chain:y"})}}));
 }
 
 TEST_F(InfoFiles, AreLinesOrJsonAlike) {
