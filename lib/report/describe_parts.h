@@ -1,5 +1,6 @@
-// Private to `bigbird info`: what the files of describe*.cpp share. Each function describes one form of file or
-// folder and returns an object as JSON text, whose first members are "kind" and "path". Errors as describe().
+// Private to `bigbird info`: what the files of describe*.cpp share. Each function describes one form of file
+// or folder and returns an object as JSON text, whose first members are "kind" and "path". Errors as
+// describe().
 #pragma once
 
 #include <string>

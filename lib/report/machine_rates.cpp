@@ -20,6 +20,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
+#include "lib/model/plans/plan_table.h"
 #include "lib/report/machine_products.h"
 #include "lib/report/machine_scoring.h"
 #include "lib/training/memory_plan.h"
@@ -102,11 +103,12 @@ class MachineMeasurement {
                         "leave `model` out, and `size` says how large a model of random weights is");
       }
     }
+    std::int64_t most = config_.max_position_embeddings / config_.block_size * config_.block_size;
+    if (config_.plan != nullptr) most = std::min(most, config_.plan->blocks() * config_.block_size);
     for (const std::int64_t length : lengths_measured) {
-      if (length <= config_.max_position_embeddings) lengths_.push_back(length);
+      if (length <= most) lengths_.push_back(length);
     }
-    if (lengths_.empty())
-      lengths_.push_back(config_.max_position_embeddings / config_.block_size * config_.block_size);
+    if (lengths_.empty()) lengths_.push_back(most);
   }
 
   MachineRates take() {
@@ -114,9 +116,9 @@ class MachineMeasurement {
     Progress progress("bench", count_, "measurements");
     progress_ = &progress;
     measure_products();
-    measure_forward();
-    measure_step();
-    measure_genomics();
+    attempt("forward", [this] { measure_forward(); });
+    attempt("training step", [this] { measure_step(); });
+    attempt("genomics", [this] { measure_genomics(); });
     return std::move(result_);
   }
 
@@ -197,6 +199,16 @@ class MachineMeasurement {
     log_info(what + ": not measured: " + reason);
     result_.skipped.push_back({what, reason});
     progress_->advance(1, what + " skipped");
+  }
+  // What a model cannot be asked for (a head that it cannot be given, more tokens than its attention plan is
+  // for) is said, and the rest measured.
+  void attempt(const std::string& what, const std::function<void()>& measurements) {
+    try {
+      measurements();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_input) throw;
+      skip(what, error.message());
+    }
   }
   // Whether there is room; else it is said.
   bool has_room(const std::string& what, const TrainingMemory& memory) {

@@ -1,5 +1,5 @@
-// `bigbird bench` as a user runs it, on models of milliseconds: the rows that it gives, what it leaves out and
-// why, and that a stop leaves nothing behind.
+// `bigbird bench` as a user runs it, on models of milliseconds: the rows that it gives, what it leaves out
+// and why, and that a stop leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <csignal>

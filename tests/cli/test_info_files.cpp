@@ -1,6 +1,7 @@
 // `bigbird info` on every kind of file that a verb writes. All verbs are run, at tiny size, into one folder;
-// then every file and folder in it must be in the table of info_kinds.h, and be told as that kind. So a verb that writes
-// a new kind of file fails here until somebody says what it is; and so does a new verb that nobody runs.
+// then every file and folder in it must be in the table of info_kinds.h, and be told as that kind. So a verb
+// that writes a new kind of file fails here until somebody says what it is; and so does a new verb that
+// nobody runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
