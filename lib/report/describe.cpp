@@ -1,7 +1,10 @@
 // Which form a path is of; see describe.h. What each form holds is told by the other files of describe*.cpp.
 #include "lib/report/describe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
@@ -105,13 +108,33 @@ Describer by_text(const std::string& text) {
   return nullptr;
 }
 
+// Verbs end every line. A last one without an end is cut, wherever that was: its fields may look whole. Of
+// files that others wrote nothing is known.
+void require_last_line(const std::string& path, const std::string& described) {
+  const nlohmann::json json = nlohmann::json::parse(described);
+  const MappedFile file(path);
+  const bool compressed = file.size() > 1 && file.data()[0] == std::byte{0x1f};
+  if (compressed || file.size() == 0 || file.data()[file.size() - 1] == std::byte{'\n'}) return;
+  if (!json.contains("provenance") || !json["provenance"].is_object()) return;
+  throw_bad_input(fmt::format("{}: the last line has no end, byte {}", path, file.size()),
+                  "the file was cut short; copy or make it again");
+}
+
 std::string describe_file(const std::string& path) {
   const std::string stored = first_bytes(path, false);
   if (stored.empty()) return describe_empty(path);
   if (const Describer describer = by_first_bytes(stored)) return describer(path);
   if (name_in_folder(path) == "spiece.model") return describe_tokenizer(parent_folder(path));
-  if (const Describer describer = by_name(path)) return describer(path);
-  if (const Describer describer = by_text(first_bytes(path, true))) return describer(path);
+  Describer describer = by_name(path);
+  if (describer == nullptr) describer = by_text(first_bytes(path, true));
+  if (describer != nullptr) {
+    std::string described = describer(path);
+    const bool lines = describer == describe_table || describer == describe_bed ||
+                       describer == describe_bedgraph ||
+                       (describer == describe_variants && stored.starts_with("#"));
+    if (lines) require_last_line(path, described);
+    return described;
+  }
   throw_bad_input(
       path + ": not a kind of file that is described",
       "a folder of a model, run or tokenizer, the prefix of token shards, or a file that bigbird wrote");

@@ -414,6 +414,8 @@ TEST_F(InfoFiles, ThatAreCutOrDamagedNameThePlace) {
     const char* place;
   };
   for (const Case& each : std::vector<Case>{{"scores.tsv", 9, "scores.tsv:"},
+                                            {"scores.tsv", 10, "the last line has no end, byte "},
+                                            {"docs.bed", 10, "the last line has no end, byte "},
                                             {"scores.diff.npy", 9, "bytes of values where 4 x 3"},
                                             {"scores.h5", 5, "scores.h5"},
                                             {"scores.vcf.gz", 9, "scores.vcf.gz"},
