@@ -1,7 +1,9 @@
 // `bigbird bench`: what this machine does in a second, before work is planned on it.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -46,6 +48,22 @@ class ScratchFolder {
   std::string path_;
 };
 
+// How much of its threads' time the program had the processors, from construction on: what is missing, other
+// work had, or a thread that waited for one that was kept from running.
+class ProcessorShare {
+ public:
+  double share() const {
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const double cpu = static_cast<double>(std::clock() - cpu_begin_) / CLOCKS_PER_SEC;
+    return wall > 0 ? cpu / wall / kernels::thread_count() : 1.0;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::clock_t cpu_begin_ = std::clock();
+};
+constexpr double quiet_share = 0.7;
+
 }  // namespace
 
 int cmd_bench(int argc, char** argv) {
@@ -84,8 +102,10 @@ int cmd_bench(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const ScratchFolder scratch;
   options.scratch = scratch.path();
+  const ProcessorShare processors;
   const MachineRates rates = measure_machine(options, *backend, steady_seconds());
 
+  const double share = processors.share();
   std::vector<std::string> comments;
   if (verb.provenance())
     comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
@@ -93,8 +113,14 @@ int cmd_bench(int argc, char** argv) {
        {"processor=" + processor_name(), fmt::format("processors={}", processor_count()),
         fmt::format("threads={}", kernels::thread_count()), "device=" + backend->name(),
         "arithmetic=" + backend->arithmetic(), fmt::format("precision={}", name_of(backend->precision())),
-        "model=" + rates.model}) {
+        fmt::format("processor_share={:.2f}", share), "model=" + rates.model}) {
     comments.push_back(line);
+  }
+  if (backend->in_host_memory() && share < quiet_share) {
+    log_warning(fmt::format(
+        "the processors were not free: {:.0f} % of the time of {} threads, so that a quiet machine does more; "
+        "-@ with the cores that are free gives what this one does",
+        100 * share, kernels::thread_count()));
   }
   OutputStream out(output);
   out.write(machine_rates_tsv(rates, comments));

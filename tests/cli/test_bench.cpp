@@ -78,7 +78,7 @@ TEST_F(Bench, MeasuresEveryKindOfWorkOfAClassifier) {
   std::string comments;
   for (const std::string& comment : table.comments()) comments += comment + "\n";
   for (const char* fact : {"bigbird_version=", "bigbird_seed=4", "processor=", "threads=2", "device=cpu",
-                           "precision=fp32", "model="})
+                           "precision=fp32", "processor_share=", "model="})
     EXPECT_TRUE(holds(comments, fact)) << comments;
   for (const char* line : {"memory planned at the most:", "s to go, by the speed of the products",
                            "beside the machines of docs/speed.md"})
