@@ -41,9 +41,10 @@ void append_lines(const std::string& name, const nlohmann::ordered_json& value, 
 int cmd_info(int argc, char** argv) {
   Verb verb(
       "info",
-      "Say what a path holds: model, tokenizer, token shards, run, chromatin data set, documents or genome.",
+      "Say what a path holds: every kind of file and folder that bigbird writes, and genomes; how much there is "
+      "of it, which command wrote it, and what it is for.",
       {"bigbird info model --length 4096 --batch 8", "bigbird info tokenizer --json",
-       "bigbird info genome.fa.gz"});
+       "bigbird info genome.fa.gz", "bigbird info scores.tsv"});
   std::string path;
   DescribeOptions options;
   bool as_json = false;

@@ -18,7 +18,7 @@ const std::vector<VerbRow>& verb_table() {
       {"embed", "turn sequences into vectors, pooled by sequence, token or bin", cmd_embed},
       {"attention", "print an attention plan, its degrees and path lengths, and draw it", cmd_attention},
       {"convert", "write a model folder anew: weights format, number type, dialect, plan", cmd_convert},
-      {"info", "say what a path holds: model, tokenizer, shards, run, documents, genome", cmd_info},
+      {"info", "say what a path holds: model, data, run, scores, and any other output", cmd_info},
       {"report", "make a page of training runs: curves, checkpoints, options", cmd_report},
       {"check", "check a model folder: tensors, numbers, tokenizer, files, self-test", cmd_check},
       {"Genomics", nullptr, nullptr},
@@ -81,6 +81,7 @@ const std::vector<VerbRow>& verb_table() {
        cmd_cluster_sbatch},
       {"Machine and shell", nullptr, nullptr},
       {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
+      {"bench", "measure what this machine does in a second, for planning work on it", cmd_bench},
       {"completion", "print a completion script for bash", cmd_completion},
       {"man", "print the manual page of a verb", cmd_man},
   };

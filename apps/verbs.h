@@ -24,6 +24,7 @@ const VerbRow* find_verb(const std::string& name);
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
 int cmd_attribute(int argc, char** argv);
+int cmd_bench(int argc, char** argv);
 int cmd_check(int argc, char** argv);
 int cmd_chromatin_build(int argc, char** argv);
 int cmd_chromatin_calibrate(int argc, char** argv);

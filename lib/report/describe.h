@@ -1,5 +1,4 @@
-// What a path holds, as JSON text: a model folder, a tokenizer, token shards, a training run, a chromatin
-// data set, documents (BED12) or a genome.
+// What a path holds, as JSON text: every kind of file and folder that a verb writes, and genomes.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +13,12 @@ struct DescribeOptions {
   std::int64_t batch = 1;
 };
 
-// An object whose "kind" says which; of a model: its configuration, parameters by part, plan, tokenizer,
-// provenance, and memory by plan_model_memory for inference and training. Reads indexes and headers, not the
-// weights. Error{bad_input} naming the path when it is none of them.
+// An object whose "kind" says which, with what there is of it in its own units (rows, tokens, steps), the
+// "provenance" that its header holds (null: none), and "next", what it is for, where that is one thing; of a
+// model: its configuration, parameters by part, plan, tokenizer, and memory by plan_model_memory for
+// inference and training. Weights and matrices are not read, their headers are; text is read to its end. A
+// file without a byte is an "empty file". Error{bad_input} naming the path, and the place where a file is
+// damaged or cut short; or when it is nothing that is described.
 std::string describe(const std::string& path, const DescribeOptions& options,
                      const kernels::Backend& backend);
 

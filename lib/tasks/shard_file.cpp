@@ -146,31 +146,38 @@ struct MergedShards::Opened {
   std::vector<std::string_view> chunks;
   std::uint64_t records = 0;
   std::string input_digest;
-};
 
-MergedShards::MergedShards(const std::vector<std::string>& paths) {
-  std::vector<Opened> opened(paths.size());
-  std::vector<ShardFacts> facts;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    Opened& shard = opened[i];
-    shard.file = MappedFile(paths[i]);
-    Parts parts = parts_of(shard.file);
-    shard.header = header_at(parts, paths[i]);
+  explicit Opened(const std::string& path) : file(path) {
+    Parts parts = parts_of(file);
+    header = header_at(parts, path);
     std::string_view last;
     while (!parts.at_end()) {
       throw_if_cancelled();
-      if (last.data() != nullptr) shard.chunks.push_back(last);
+      if (last.data() != nullptr) chunks.push_back(last);
       last = parts.next();
     }
     try {
       const Json end = Json::parse(last);
-      shard.records = end.at("records").get<std::uint64_t>();
-      shard.input_digest = end.at("sha256").get<std::string>();
-      if (end.at("chunks").get<std::uint64_t>() != shard.chunks.size())
-        throw_bad_input(paths[i] + ": is cut short", run_again);
+      records = end.at("records").get<std::uint64_t>();
+      input_digest = end.at("sha256").get<std::string>();
+      if (end.at("chunks").get<std::uint64_t>() != chunks.size())
+        throw_bad_input(path + ": is cut short", run_again);
     } catch (const Json::exception&) {  // the last part is a chunk
-      throw_bad_input(paths[i] + ": is cut short", run_again);
+      throw_bad_input(path + ": is cut short", run_again);
     }
+  }
+};
+
+ShardContents MergedShards::contents_of(const std::string& path) {
+  const Opened shard(path);
+  return {shard.header, shard.chunks.size(), shard.records};
+}
+
+MergedShards::MergedShards(const std::vector<std::string>& paths) {
+  std::vector<Opened> opened;
+  std::vector<ShardFacts> facts;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const Opened& shard = opened.emplace_back(paths[i]);
     ShardFacts& of = facts.emplace_back(ShardFacts{paths[i], shard.header.shard, {}});
     of.same = {{"of other verbs", shard.header.kind},
                {"sizes of chunks differ", std::to_string(shard.header.chunk)},

@@ -57,12 +57,21 @@ bool is_shard_file(const std::string& path);
 // Its header. Error{bad_input}: none of these files, or its beginning is damaged.
 ShardHeader read_shard_header(const std::string& path);
 
+// What a shard holds, read from end to end.
+struct ShardContents {
+  ShardHeader header;
+  std::uint64_t chunks = 0;   // that it has
+  std::uint64_t records = 0;  // of the whole input, those of other shards too
+};
 class MergedShards {
  public:
   // In any order. Error{bad_input} naming the files: damaged or cut; of other kinds, inputs, chunks, models
   // or settings; a shard that is missing or given twice.
   explicit MergedShards(const std::vector<std::string>& paths);
   ~MergedShards();
+
+  // Of one shard alone. Error{bad_input}: it is none, damaged or cut.
+  static ShardContents contents_of(const std::string& path);
 
   // Of the first shard of the run.
   const ShardHeader& header() const;

@@ -11,6 +11,9 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
@@ -54,6 +57,73 @@ std::string with_length(char key, const std::string& value) {
   return key + varint(value.size()) + value;
 }
 
+// Fields of a message one after another; what they hold is in value (of varints and fixed numbers) or text.
+struct MessageField {
+  std::uint64_t number = 0;
+  std::uint64_t value = 0;
+  std::string_view text;
+};
+bool next_varint(std::string_view& message, std::uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64 && !message.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(message.front());
+    message.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+bool next_field(std::string_view& message, MessageField& field) {
+  std::uint64_t key = 0;
+  if (!next_varint(message, key)) return false;
+  field = {key >> 3, 0, {}};
+  std::uint64_t size = 0;
+  switch (key & 7) {
+    case 0:
+      return next_varint(message, field.value);
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!next_varint(message, size)) return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;
+  }
+  if (size > message.size()) return false;
+  field.text = message.substr(0, static_cast<std::size_t>(size));
+  message.remove_prefix(static_cast<std::size_t>(size));
+  return true;
+}
+
+// An Event of TensorBoard: step (2) and summary (5), whose values (1) have a tag (1). False for none.
+bool take_event(std::string_view event, EventSummary& summary, std::set<std::string>& tags) {
+  std::uint64_t step = 0;
+  bool has_values = false;
+  for (MessageField field; !event.empty();) {
+    if (!next_field(event, field)) return false;
+    if (field.number == 2) step = field.value;
+    if (field.number != 5) continue;
+    std::string_view values = field.text;
+    for (MessageField value; !values.empty();) {
+      if (!next_field(values, value)) return false;
+      std::string_view entries = value.text;
+      for (MessageField entry; value.number == 1 && !entries.empty();) {
+        if (!next_field(entries, entry)) return false;
+        if (entry.number == 1) tags.emplace(entry.text);
+        has_values = true;
+      }
+    }
+  }
+  if (!has_values) return true;
+  summary.events += 1;
+  summary.last_step = step;
+  return true;
+}
+
 std::string event(std::uint64_t step, const std::string& what) {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   return '\x09' + little_endian(now.count()) + '\x10' + varint(step) + what;
@@ -65,6 +135,34 @@ std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t crc = ~0u;
   for (const char c : bytes) crc = crc >> 8 ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 255];
   return ~crc;
+}
+
+EventSummary read_event_file(const std::string& path) {
+  const std::string bytes = read_file(path);
+  EventSummary summary;
+  std::set<std::string> tags;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto refuse = [&](const char* what) {
+      throw_bad_input(fmt::format("{}: the record at byte {} {}", path, at, what),
+                      "a run that still writes it, or was killed, leaves such an end; what stands before it "
+                      "is whole");
+    };
+    constexpr std::size_t frame = 8 + 4 + 4;
+    std::uint64_t length = 0;
+    std::uint32_t stored = 0;
+    if (bytes.size() - at < frame) refuse("is cut short");
+    std::memcpy(&length, bytes.data() + at, sizeof length);
+    std::memcpy(&stored, bytes.data() + at + 8, sizeof stored);
+    if (masked_crc(std::string_view(bytes).substr(at, 8)) != stored) refuse("has a wrong checksum");
+    if (length > bytes.size() - at - frame) refuse("is cut short");
+    const std::string_view record = std::string_view(bytes).substr(at + 12, static_cast<std::size_t>(length));
+    std::memcpy(&stored, bytes.data() + at + 12 + length, sizeof stored);
+    if (masked_crc(record) != stored) refuse("has a wrong checksum");
+    if (!take_event(record, summary, tags)) refuse("is no event");
+    at += frame + static_cast<std::size_t>(length);
+  }
+  summary.tags.assign(tags.begin(), tags.end());
+  return summary;
 }
 
 EventLog::EventLog(const std::string& folder, std::uint64_t last_step) {

@@ -13,6 +13,15 @@ namespace bigbird {
 // Castagnoli's, of RFC 3720, appendix B.4.
 std::uint32_t crc32c(std::string_view bytes);
 
+// What an event file holds.
+struct EventSummary {
+  std::uint64_t events = 0;  // with numbers
+  std::uint64_t last_step = 0;
+  std::vector<std::string> tags;  // "train/loss", in the order of their names
+};
+// Error{bad_input} naming the file and the byte: a record that is cut short or whose checksum is wrong.
+EventSummary read_event_file(const std::string& path);
+
 class EventLog {
  public:
   // A new file in `folder`, which is made. What earlier files have of steps after `last_step` is no longer

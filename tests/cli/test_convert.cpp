@@ -221,8 +221,8 @@ TEST_F(ConvertTest, InfoKnowsGenomesIntervalsAndNothingElse) {
   EXPECT_EQ(intervals["bases"], 4);
   testing::write_text(path("documents.bed"), "one\t0\t8\tdoc0\t0\t+\t0\t8\t0\t2\t4,4\t0,4\n");
   EXPECT_EQ(json_of(run({"info", path("documents.bed"), "--json"}))["sentences"], 2);
-  testing::write_text(path("notes.txt"), "x");
-  const RunResult other = run({"info", path("notes.txt")});
+  testing::write_text(path("notes.odt"), "PK x");
+  const RunResult other = run({"info", path("notes.odt")});
   EXPECT_EQ(other.status, 1);
   EXPECT_NE(other.err.find("not a kind of file that is described"), std::string::npos) << other.err;
   EXPECT_EQ(run({"info", path("nowhere")}).status, 1);

@@ -63,10 +63,9 @@ void gather_as(const std::byte* values, std::size_t row_stride, std::size_t colu
   }
 }
 
-}  // namespace
-
-NpyMatrix::NpyMatrix(const std::string& path) : file_(path) {
-  const std::string_view bytes(reinterpret_cast<const char*>(file_.data()), file_.size());
+NpyHeader header_of(const MappedFile& file) {
+  const std::string& path = file.path();
+  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
   if (bytes.size() < 12 || !bytes.starts_with("\x93NUMPY")) bad_header(path, "not a .npy file");
   const auto little = [&](std::size_t at, std::size_t count) {
     std::size_t value = 0;
@@ -78,45 +77,65 @@ NpyMatrix::NpyMatrix(const std::string& path) : file_(path) {
   const std::size_t preamble = bytes[6] == 1 ? 10 : 12;
   const std::size_t length = little(8, preamble - 8);
   if (length > bytes.size() - preamble) bad_header(path, "the .npy header is cut short");
-  const std::string_view header = bytes.substr(preamble, length);
+  const std::string_view text = bytes.substr(preamble, length);
 
-  const std::string_view descr = value_of(header, "descr", path);
-  type_name_ = std::string(descr.substr(0, descr.find(',')));
-  std::size_t width = 1;
-  if (type_name_ == "'<f4'") {
-    type_ = Type::float32;
-    width = 4;
-  } else if (type_name_ == "'<f8'") {
-    type_ = Type::float64;
-    width = 8;
-  } else if (type_name_ == "'|u1'" || type_name_ == "'|b1'") {
-    type_ = Type::uint8;
-  } else {
+  NpyHeader header;
+  const std::string_view descr = value_of(text, "descr", path);
+  header.type = std::string(descr.substr(0, descr.find(',')));
+  if (header.type == "'<f4'") {
+    header.width = 4;
+  } else if (header.type == "'<f8'") {
+    header.width = 8;
+  } else if (header.type != "'|u1'" && header.type != "'|b1'") {
     // Only what numpy writes there is repeated: a message is one line.
-    const bool plain = type_name_.size() < 20 && std::all_of(type_name_.begin(), type_name_.end(),
-                                                             [](char c) { return c >= ' ' && c <= '~'; });
-    bad_header(path, fmt::format("values of type {} are not read", plain ? type_name_ : "unknown"));
+    const bool plain = header.type.size() < 20 && std::all_of(header.type.begin(), header.type.end(),
+                                                              [](char c) { return c >= ' ' && c <= '~'; });
+    bad_header(path, fmt::format("values of type {} are not read", plain ? header.type : "unknown"));
   }
-  type_name_ = type_name_.substr(1, type_name_.size() - 2);
-  const std::vector<std::size_t> shape = parse_shape(value_of(header, "shape", path), path);
-  if (shape.empty() || shape.size() > 2) {
-    bad_header(path, fmt::format("an array of {} axes, not a matrix", shape.size()));
+  header.type = header.type.substr(1, header.type.size() - 2);
+  header.shape = parse_shape(value_of(text, "shape", path), path);
+  header.fortran = value_of(text, "fortran_order", path).starts_with("True");
+  header.begin = preamble + length;
+  return header;
+}
+
+// Error{bad_input} for a file that is not as large as its header says.
+void check_size(const MappedFile& file, const NpyHeader& header) {
+  std::size_t wanted = header.width;
+  bool fits = true;
+  for (const std::size_t axis : header.shape) {
+    fits = fits && (axis == 0 || wanted <= std::numeric_limits<std::size_t>::max() / axis);
+    wanted *= axis;
   }
-  rows_ = shape[0];
-  columns_ = shape.size() == 2 ? shape[1] : 1;
-  const bool fortran = value_of(header, "fortran_order", path).starts_with("True");
-  row_stride_ = fortran ? 1 : columns_;
-  column_stride_ = fortran ? rows_ : 1;
-  const std::size_t begin = preamble + length;
-  const std::size_t stored = bytes.size() - begin;
-  const bool fits =
-      rows_ == 0 || columns_ == 0 || rows_ <= std::numeric_limits<std::size_t>::max() / columns_ / width;
-  if (!fits || stored != rows_ * columns_ * width) {
-    throw_bad_input(fmt::format("{}: {} bytes of values where {} x {} of type {} belong", path, stored, rows_,
-                                columns_, type_name_),
-                    "the file was cut short or something was appended to it");
+  const std::size_t stored = file.size() - header.begin;
+  if (fits && stored == wanted) return;
+  throw_bad_input(fmt::format("{}: {} bytes of values where {} of type {} belong", file.path(), stored,
+                              fmt::join(header.shape, " x "), header.type),
+                  "the file was cut short or something was appended to it");
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) {
+  const MappedFile file(path);
+  NpyHeader header = header_of(file);
+  check_size(file, header);
+  return header;
+}
+
+NpyMatrix::NpyMatrix(const std::string& path) : file_(path) {
+  const NpyHeader header = header_of(file_);
+  type_name_ = header.type;
+  if (header.width > 1) type_ = header.width == 4 ? Type::float32 : Type::float64;
+  if (header.shape.empty() || header.shape.size() > 2) {
+    bad_header(path, fmt::format("an array of {} axes, not a matrix", header.shape.size()));
   }
-  values_ = file_.data() + begin;
+  rows_ = header.shape[0];
+  columns_ = header.shape.size() == 2 ? header.shape[1] : 1;
+  row_stride_ = header.fortran ? 1 : columns_;
+  column_stride_ = header.fortran ? rows_ : 1;
+  check_size(file_, header);
+  values_ = file_.data() + header.begin;
 }
 
 double NpyMatrix::number(std::size_t row, std::size_t column) const {

@@ -6,10 +6,23 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/io/files/file.h"
 
 namespace bigbird {
+
+// What the header of a .npy file says, of any number of axes.
+struct NpyHeader {
+  std::string type;                // as numpy writes it: "<f4"
+  std::vector<std::size_t> shape;  // empty for a single number
+  bool fortran = false;
+  std::size_t begin = 0;  // of the values, in the file
+  std::size_t width = 1;  // bytes of a value
+};
+// Error{bad_input} naming the file: not a .npy file, another type than float32, float64, uint8 and bool,
+// shorter or longer than its shape says.
+NpyHeader read_npy_header(const std::string& path);
 
 class NpyMatrix {
  public:
