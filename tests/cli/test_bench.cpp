@@ -19,7 +19,6 @@ namespace bigbird {
 namespace {
 
 using testing::holds;
-using testing::operator+;
 using testing::run_bigbird;
 using testing::RunResult;
 using testing::Words;
@@ -40,8 +39,9 @@ class Bench : public ::testing::Test {
   }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   RunResult bench(const std::string& model, const Words& more = {}) const {
-    return run_bigbird(Words{"bench", "-m", path(model), "--seconds", "0", "--device", "cpu", "-@", "2"} +
-                       more);
+    Words words = {"bench", "-m", path(model), "--seconds", "0", "--device", "cpu", "-@", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_bigbird(words);
   }
   bool nothing_left() const { return std::filesystem::is_empty(path("tmp")); }
 
