@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -131,6 +132,21 @@ std::string describe_folder(const std::string& folder) {
           {"next", "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev"}}
           .dump();
     }
+  }
+  if (count(ends("_mqc.json")) == names.size()) {
+    return Json{{"kind", "custom content for MultiQC"},
+                {"path", folder},
+                {"files", names.size()},
+                {"next", "multiqc " + folder}}
+        .dump();
+  }
+  if (const std::size_t logs = count([](const std::string& name) {
+        return name.ends_with(".log") && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
+      });
+      logs > 0) {
+    return Json{
+        {"kind", "job in shards"}, {"path", folder}, {"logs", logs}, {"next", "bigbird report " + folder}}
+        .dump();
   }
   throw_bad_input(folder + ": a folder with nothing in it that is described",
                   "a model has config.json, a run config.toml, a tokenizer spiece.model or tokenizer.json");

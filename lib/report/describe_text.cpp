@@ -122,8 +122,8 @@ std::string describe_page(const std::string& path) {
   const std::string text = read_file(path);
   require_end(text, "</html>", path);
   const std::string title = between(text, "<title>", "</title>");
-  const bool report = title.starts_with("Training run");
-  Json json = {{"kind", report                               ? "report on training runs"
+  const bool report = text.find("name=\"generator\" content=\"bigbird report\"") != std::string::npos;
+  Json json = {{"kind", report                               ? "report"
                         : title.starts_with("Worst answers") ? "worst answers"
                                                              : "page"},
                {"path", path},

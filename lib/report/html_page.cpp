@@ -87,7 +87,8 @@ void HtmlPage::figures(const std::vector<std::string>& elements) {
 
 std::string HtmlPage::text() const {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>" +
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+         "<meta name=\"generator\" content=\"bigbird report\"/>\n<title>" +
          svg_escaped(title_) + "</title>\n<style>\n" + std::string(style) +
          "</style>\n</head>\n<body>\n<h1>" + svg_escaped(title_) + "</h1>\n" + body_ + "</body>\n</html>\n";
 }

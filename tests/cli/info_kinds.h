@@ -46,6 +46,7 @@ inline const std::vector<Expectation>& expectations() {
       // runs and models
       {"metrics.tsv", "metrics of a run"},
       {"valid.tsv", "validations of a run"},  // but that of promoters, below
+      {"memory.tsv", "memory of a run"},
       {"rates.tsv", "learning rates tried"},
       {"config.toml", "options"},
       {"trainer_state.json", "state of a run"},
@@ -66,7 +67,9 @@ inline const std::vector<Expectation>& expectations() {
       {"lr-0.0001", "run"},
       {"/events", "event files of TensorBoard"},
       {".bigbird", "event file of TensorBoard"},
-      {"report.html", "report on training runs"},
+      {"report.html", "report"},
+      {"/multiqc", "custom content for MultiQC"},
+      {"_mqc.json", "custom content for MultiQC"},
       {"bench.tsv", "rates of a machine"},
       {"check.json", "check of a model"},
       {"info.json", "description"},

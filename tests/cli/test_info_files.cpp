@@ -107,7 +107,7 @@ class InfoFiles : public testing::TextFixture {
     run(1, {"check", out("run/final"), "--write-digest", "--json"}, "check.json");
     run(1, {"info", out("run/final"), "--json"}, "info.json");
     run(1, {"convert", out("run/final"), out("converted")});
-    run(1, {"report", out("run"), "-o", out("report.html")});
+    run(1, {"report", out("run"), "-o", out("report.html"), "--multiqc", out("multiqc")});
     run(1, {"bench", "-m", out("run/final"), "--seconds", "0", "-o", out("bench.tsv")});
     run(1, {"attention", "--length", "24", "--block-size", "2", "--heads", "1", "--random-blocks", "1",
             "--svg", out("plan.svg"), "--json", out("plan.json")});
