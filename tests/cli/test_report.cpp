@@ -2,6 +2,7 @@
 // made.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "lib/io/tables/tsv.h"
@@ -136,7 +137,10 @@ TEST(Report, OfScoredVariantsHasReasonsTheStrongestAndTheirLogos) {
   EXPECT_TRUE(page.outside.empty());
   std::vector<std::string> listed;
   for (const auto& row : page.rows) {
-    if (row.size() > 6 && row[0] == "chr1" && row[1] != "190") listed.push_back(row[4]);
+    if (row.size() < 7 || row[0] != "chr1" || row[1] == "190") continue;
+    listed.push_back(row[4]);
+    const double effect = std::stod(row[4]);
+    EXPECT_NEAR(effect, std::abs(std::stod(row[5]) * std::stod(row[6])), 1e-4 * effect);
   }
   ASSERT_EQ(listed.size(), 3u);
   EXPECT_GE(std::stod(listed[0]), std::stod(listed[1]));
