@@ -290,7 +290,8 @@ std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
     const kernels::CudaOptions options{
         .index = cuda_index(device_),
         .precision = find_value(kernels::precision_names, precision_).value_or(kernels::Precision::bf16),
-        .deterministic = !nondeterministic_};
+        .deterministic = !nondeterministic_,
+        .remark = [](const std::string& line) { log_warning(line); }};
     if (auto backend = first_cuda_backend(device_, options, rank_on_machine_, why, hint)) {
       log_info("computing on " + backend->description());
       return backend;

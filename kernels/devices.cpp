@@ -24,7 +24,7 @@ CudaStatus cuda_status(FreeMemory free_memory) {
     CudaDevice device{info.index, info.name, info.major, info.minor, info.multiprocessors, info.memory, 0};
     try {
       if (free_memory == FreeMemory::ask) {
-        cuda::use_device(info.index);
+        const cuda::OnDevice asked(info.index);  // a run may be at work on another
         device.free_memory = cuda::free_device_memory();
       }
       status.devices.push_back(device);

@@ -57,7 +57,7 @@ CudaBackend::CudaBackend(const CudaOptions& options)
       stream_owner_(options.index),
       stream_(stream_owner_.stream),
       device_(device_of(options.index)),
-      gemm_(make_gemm_library()),
+      gemm_(make_gemm_library(options.remark)),
       transfers_(stream_),
       workspace_(gemm_->workspace_bytes()),
       cell_(cell_bytes),
@@ -104,8 +104,8 @@ Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
 void* CudaBackend::workspace(std::size_t bytes) {
   if (bytes > workspace_.bytes()) {
     if (recordings_.recording()) throw std::logic_error("scratch grows while work is recorded");
+    synchronize();  // a recording may still run
     recordings_.clear();
-    synchronize();
     const std::size_t before = workspace_.bytes();
     workspace_ = DevicePiece();  // first, to make room
     try {

@@ -2,7 +2,9 @@
 // makes it through kernels/devices.h, tests of the emulation make it here.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "kernels/backend.h"
 
@@ -14,6 +16,8 @@ struct CudaOptions {
   // Sums in a fixed order everywhere: the same input gives the same bits. Without it attention's backward
   // pass does less work.
   bool deterministic = true;
+  // Told, in one line each, what makes the device slower than it could be: products that cuBLASLt refuses.
+  std::function<void(const std::string&)> remark = {};
 };
 
 namespace cuda {

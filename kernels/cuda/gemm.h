@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -48,7 +49,11 @@ class GemmLibrary {
   virtual void run(const Gemm& gemm, Stream stream) = 0;
 };
 
+// Told, once for each shape, that the library has no algorithm for a product, which plain_gemm() then takes: one
+// line.
+using Remark = std::function<void(const std::string&)>;
+
 // Throws CudaError with one line when the library cannot be loaded.
-std::unique_ptr<GemmLibrary> make_gemm_library();
+std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark = {});
 
 }  // namespace bigbird::kernels::cuda

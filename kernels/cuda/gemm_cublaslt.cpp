@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/plain_gemm.h"
@@ -202,7 +203,9 @@ void set_pointers(const Plan& plan, const Gemm& gemm) {
 
 class CublasLt final : public GemmLibrary {
  public:
-  CublasLt() { check(symbols().create(&handle_), "starting"); }
+  explicit CublasLt(Remark remark) : remark_(std::move(remark)) {
+    check(symbols().create(&handle_), "starting");
+  }
   ~CublasLt() override {
     plans_.clear();
     symbols().destroy(handle_);
@@ -281,9 +284,19 @@ class CublasLt final : public GemmLibrary {
       check(status, "a heuristic");
     made.found = status == CUBLAS_STATUS_SUCCESS && count == 1 && result.state == CUBLAS_STATUS_SUCCESS;
     if (made.found) made.algorithm = result.algo;
+    // What an epilogue is refused for, the product alone may be offered for: that is asked for next.
+    if (!made.found && gemm.epilogue == Epilogue::none && remark_) {
+      remark_("cuBLASLt offers no product of " + std::to_string(gemm.m) + " x " + std::to_string(gemm.n) +
+              " x " + std::to_string(gemm.k) +
+              (narrow      ? " (bf16)"
+               : gemm.tf32 ? " (tf32)"
+                           : " (fp32)") +
+              ": a kernel of the program's own computes it, more slowly");
+    }
     return made;
   }
 
+  Remark remark_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<Key, Plan> plans_;
@@ -291,8 +304,8 @@ class CublasLt final : public GemmLibrary {
 
 }  // namespace
 
-std::unique_ptr<GemmLibrary> make_gemm_library() {
-  return std::make_unique<CublasLt>();
+std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark) {
+  return std::make_unique<CublasLt>(std::move(remark));
 }
 
 }  // namespace bigbird::kernels::cuda

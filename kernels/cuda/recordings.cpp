@@ -10,7 +10,7 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
   const auto known = by_key_.find(key);
   if (known == by_key_.end()) {
     work();
-    entries_.push_front({key, {}});
+    entries_.push_front({key, {}, false});
     by_key_[key] = entries_.begin();
     if (entries_.size() > most) {
       destroy(entries_.back().graph);
@@ -21,6 +21,7 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
   }
   entries_.splice(entries_.begin(), entries_, known->second);
   Entry& entry = entries_.front();
+  if (entry.refused) return work();
   if (entry.graph.handle == nullptr) {
     begin_recording(stream_);
     recording_ = true;
@@ -35,7 +36,13 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
       throw;
     }
     recording_ = false;
-    entry.graph = end_recording(stream_);
+    try {
+      entry.graph = end_recording(stream_);
+    } catch (const GraphRefused&) {
+      entry.refused = true;
+      ++refused_;
+      return work();
+    }
   } else {
     ++replays_;
   }

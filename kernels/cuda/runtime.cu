@@ -105,6 +105,12 @@ void use_device(int index) {
   check(cudaSetDevice(index), "choosing the device");
 }
 
+int current_device() {
+  int index = 0;
+  check(cudaGetDevice(&index), "asking for the device");
+  return index;
+}
+
 std::size_t free_device_memory() {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -153,9 +159,7 @@ void* allocate_device(std::size_t bytes) {
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const std::size_t free = free_device_memory();
-    throw OutOfDeviceMemory(
-        "device memory: " + std::to_string(bytes) + " bytes asked for, " + std::to_string(free) + " free",
-        bytes, free);
+    throw OutOfDeviceMemory(bytes, free);
   }
   check(error, "allocating device memory");
   return memory;
@@ -198,7 +202,10 @@ Graph end_recording(Stream stream) {
   cudaGraphExec_t executable = nullptr;
   const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphDestroy(graph);
-  check(error, "preparing a graph");
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    throw GraphRefused(std::string("preparing a graph: ") + cudaGetErrorString(error));
+  }
   return {executable};
 }
 void run(Graph graph, Stream stream) {
@@ -219,6 +226,11 @@ void allow_shared_memory(const void* kernel, std::size_t bytes) {
   std::size_t& limit = allowed[{device, kernel}];
   if (bytes <= limit) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
+  // Kernels that ask for so much live in it: as many of their blocks as fit, whatever ran before them. A wish,
+  // which the driver may leave aside.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             cudaSharedmemCarveoutMaxShared),
         "asking for shared memory");
   limit = bytes;
 }

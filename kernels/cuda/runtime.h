@@ -17,10 +17,18 @@ struct CudaError : DeviceError {
   using DeviceError::DeviceError;
 };
 struct OutOfDeviceMemory : CudaError {
-  OutOfDeviceMemory(const std::string& message, std::size_t asked_bytes, std::size_t free_bytes)
-      : CudaError(message), asked(asked_bytes), free(free_bytes) {}
+  OutOfDeviceMemory(std::size_t asked_bytes, std::size_t free_bytes)
+      : CudaError("out of device memory: " + std::to_string(asked_bytes) + " bytes asked for, " +
+                  std::to_string(free_bytes) + " free"),
+        asked(asked_bytes),
+        free(free_bytes) {}
   std::size_t asked;
   std::size_t free;
+};
+
+// What was recorded cannot become a graph that runs; the stream is as it was before.
+struct GraphRefused : CudaError {
+  using CudaError::CudaError;
 };
 
 struct DeviceInfo {
@@ -41,6 +49,23 @@ std::vector<DeviceInfo> find_devices(std::string& why);
 std::string driver_versions();
 // This thread works on that device from now on.
 void use_device(int index);
+int current_device();  // that this thread works on
+// The device of this thread until the end of a scope, where it works on the one of before again.
+class OnDevice {
+ public:
+  explicit OnDevice(int index) : before_(current_device()) { use_device(index); }
+  ~OnDevice() {
+    try {
+      use_device(before_);
+    } catch (const CudaError&) {  // met again by whatever uses that device next
+    }
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_;
+};
 std::size_t free_device_memory();
 
 // A CUDA stream: a queue of work, in order. Copies of the handle are the same stream.
@@ -78,7 +103,7 @@ struct Graph {
   void* handle = nullptr;
 };
 void begin_recording(Stream stream);
-Graph end_recording(Stream stream);
+Graph end_recording(Stream stream);  // GraphRefused
 void run(Graph graph, Stream stream);
 void destroy(Graph graph) noexcept;
 

@@ -14,7 +14,8 @@ TEST_F(CublasLtTest, IsTheOneThatWasLoadedAtRunTime) {
 }
 
 TEST_F(CublasLtTest, AProductThatTheLibraryRefusesIsTakenByThePlainKernel) {
-  const auto library = make_gemm_library();
+  std::vector<std::string> remarks;
+  const auto library = make_gemm_library([&](const std::string& line) { remarks.push_back(line); });
   const DevicePiece workspace(library->workspace_bytes());
   library->use_workspace(workspace.data());
   const DeviceBuffer<float> a(std::vector<float>(13, 2.0f), stream());
@@ -31,9 +32,16 @@ TEST_F(CublasLtTest, AProductThatTheLibraryRefusesIsTakenByThePlainKernel) {
   EXPECT_TRUE(library->can_run(gemm));
   library->run(gemm, stream());
   EXPECT_EQ(d.download(), std::vector<float>{178.0f});
+  library->run(gemm, stream());
+  ASSERT_EQ(remarks.size(), 1u) << "once for each shape";
+  EXPECT_EQ(
+      remarks[0],
+      "cuBLASLt offers no product of 1 x 1 x 13 (fp32): a kernel of the program's own computes it, more "
+      "slowly");
   gemm.epilogue = Epilogue::bias;
   gemm.bias = a.data();
   EXPECT_FALSE(library->can_run(gemm));
+  EXPECT_EQ(remarks.size(), 1u) << "the product alone may be offered";
 }
 
 }  // namespace bigbird::kernels::cuda::testing

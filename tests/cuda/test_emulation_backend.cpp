@@ -81,4 +81,24 @@ TEST_F(UnkindDevice, RecordingsRunLateToo) {
   EXPECT_EQ(side.read(total, 1), Floats{21.0f});
 }
 
+TEST_F(UnkindDevice, WorkThatCannotBecomeAGraphRunsAsItIs) {
+  emulation::options().refuse_graphs = true;
+  CudaBackend backend({0, Precision::fp32, true});
+  Side side(backend);
+  const Values total = side.values({0.0f});
+  const Values step = side.unset(1);
+  int calls = 0;
+  for (int round = 1; round <= 6; ++round) {
+    const auto value = static_cast<float>(round);
+    backend.upload(step.data(), &value, sizeof value);
+    backend.replay(1, [&] {
+      ++calls;
+      backend.add(step, total, 1);
+    });
+  }
+  EXPECT_EQ(side.read(total, 1), Floats{21.0f});
+  EXPECT_EQ(backend.replays(), 0u);
+  EXPECT_EQ(calls, 7) << "the second time once more, to be recorded";
+}
+
 }  // namespace bigbird::kernels::cuda::testing

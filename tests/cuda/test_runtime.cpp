@@ -263,6 +263,7 @@ TEST_P(GemmTest, IsTheProductForEveryShape) {
                                 {5, 1, 33},
                                 {16, 24, 8},
                                 {33, 19, 17},
+                                {66, 130, 37},
                                 {2, 3, 0}}) {
     switch (std::get<0>(GetParam())) {
       case Types::floats:

@@ -94,11 +94,14 @@ part_programs() {
     test_gpu=$pack/bin/test_gpu bench_gpu=$pack/bin/bench_gpu bigbird=$pack/bin/bigbird
   fi
   # cuBLASLt may lie beside the compiler or in a Python package only.
-  if ! ldconfig -p 2>/dev/null | grep -q 'libcublasLt\.so\.1[23]'; then
+  # Of the major version that the programs were built with: 12 is of no use to one that needs 13.
+  local major
+  major=$("$bigbird" devices 2>/dev/null | sed -n 's/.*runtime \([0-9]*\)\..*/\1/p' | head -n 1)
+  if ! ldconfig -p 2>/dev/null | grep -q "libcublasLt\.so\.${major:-1[23]}"; then
     local folder
     for folder in "$(dirname "$(find_nvcc)")/../lib64" \
       "$("$python" -c 'import os, nvidia; print(os.path.join(list(nvidia.__path__)[0], "cu13", "lib"))' 2>/dev/null)"; do
-      if compgen -G "$folder/libcublasLt.so.*" >/dev/null; then
+      if compgen -G "$folder/libcublasLt.so.${major:-*}" >/dev/null; then
         export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
         break
       fi

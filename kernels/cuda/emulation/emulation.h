@@ -27,6 +27,8 @@ struct Options {
   // Streams begin their work only when somebody waits for it: a missing wait between streams reads memory
   // that is not there yet. Otherwise work runs as it is given: a missing wait overwrites too early.
   bool lazy_streams = false;
+  // No recording becomes a graph that can run: as on a device that has no memory left for one.
+  bool refuse_graphs = false;
 };
 Options& options();
 

@@ -129,7 +129,7 @@ class EmulatedGemmLibrary : public GemmLibrary {
 
 }  // namespace
 
-std::unique_ptr<GemmLibrary> make_gemm_library() {
+std::unique_ptr<GemmLibrary> make_gemm_library(Remark) {
   return std::make_unique<EmulatedGemmLibrary>();
 }
 

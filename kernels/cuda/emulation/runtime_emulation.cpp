@@ -138,6 +138,10 @@ void use_device(int index) {
   if (index != 0) throw CudaError("there is no device " + std::to_string(index) + ", only 0");
 }
 
+int current_device() {
+  return 0;
+}
+
 std::size_t free_device_memory() {
   const std::size_t used = emulation::device_memory().bytes();
   return used < emulation::options().memory ? emulation::options().memory - used : 0;
@@ -205,11 +209,7 @@ void* allocate_device(std::size_t bytes) {
   const std::lock_guard lock(device().mutex);
   emulation::refuse_while_recording("allocate_device");
   const std::size_t free = free_device_memory();
-  if (bytes > free) {
-    throw OutOfDeviceMemory("out of device memory: " + std::to_string(bytes) + " bytes asked for, " +
-                                std::to_string(free) + " free",
-                            bytes, free);
-  }
+  if (bytes > free) throw OutOfDeviceMemory(bytes, free);
   return emulation::device_memory().allocate(bytes);
 }
 
@@ -272,6 +272,7 @@ Graph end_recording(Stream stream) {
   --device().recording;
   auto graph = std::make_unique<std::vector<emulation::Work>>(std::move(one.recorded));
   one.recorded.clear();
+  if (emulation::options().refuse_graphs) throw GraphRefused("preparing a graph: out of memory");
   return {graph.release()};
 }
 
