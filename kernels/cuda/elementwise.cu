@@ -122,7 +122,7 @@ struct DropoutAdd {
     load_floats(residual + at, stay);
     dropout.get(at, factors);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] = fmaf(values[i], factors[i], stay[i]);
+    for (int i = 0; i < N; ++i) values[i] = stay[i] + values[i] * factors[i];
   }
 };
 

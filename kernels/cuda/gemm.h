@@ -49,8 +49,8 @@ class GemmLibrary {
   virtual void run(const Gemm& gemm, Stream stream) = 0;
 };
 
-// Told, once for each shape, that the library has no algorithm for a product, which plain_gemm() then takes: one
-// line.
+// Told, once for each shape and in one line, that the library has no algorithm for a product, which
+// plain_gemm() then takes.
 using Remark = std::function<void(const std::string&)>;
 
 // Throws CudaError with one line when the library cannot be loaded.

@@ -75,9 +75,6 @@ BIGBIRD_DEVICE void sum_over_row(Thread& thread, RowPart part, int slot, float (
 }
 
 // --- forward
-//
-// Sums of products are fused by name: two kernels that a compiler contracts differently would not give the same
-// bits for rows that are there and for rows that are a sum first.
 
 // Rows that are there.
 template <class T>
@@ -122,7 +119,7 @@ struct DropoutAddRows {
     to_floats(raw.residual, stay);
     dropout.get(at, factors);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] = rounded<T>(fmaf(values[i], factors[i], stay[i]));
+    for (int i = 0; i < N; ++i) values[i] = rounded<T>(stay[i] + values[i] * factors[i]);
     store_floats(sum + at, values);
   }
   BIGBIRD_DEVICE const T* rows() const {
@@ -182,7 +179,7 @@ struct LayerNormForward {
 #pragma unroll
         for (int i = 0; i < N; ++i) {
           const float difference = values[piece][i] - average;
-          squares[0] = fmaf(difference, difference, squares[0]);
+          squares[0] += difference * difference;
         }
       });
     }
@@ -197,7 +194,7 @@ struct LayerNormForward {
         load_floats(beta + column, shift);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-          values[piece][i] = fmaf((values[piece][i] - average) * inverse, scale[i], shift[i]);
+          values[piece][i] = (values[piece][i] - average) * inverse * scale[i] + shift[i];
         }
         store_floats(y + start + column, values[piece]);
       });

@@ -11,8 +11,8 @@ namespace bigbird::kernels::cuda {
 
 namespace {
 
-// A block has a tile of `side` by `side` results, a thread `each` by `each` of them; what they need of a and b
-// goes through shared memory, `depth` steps of k at a time.
+// A block has a tile of `side` by `side` results, a thread `each` by `each` of them; what they need of a and
+// b goes through shared memory, `depth` steps of k at a time.
 template <class Input, class Output>
 struct PlainGemm {
   static constexpr int threads = 256;
@@ -70,8 +70,8 @@ struct PlainGemm {
   }
 
  private:
-  // to[step * stride + line] of `side` lines (rows of op(a), columns of op(b)) and `depth` steps; zeros beyond
-  // the matrix. Neighbouring threads read along the direction in which the matrix lies.
+  // to[step * stride + line] of `side` lines (rows of op(a), columns of op(b)) and `depth` steps; zeros
+  // beyond the matrix. Neighbouring threads read along the direction in which the matrix lies.
   template <class Cells>
   BIGBIRD_DEVICE void fill(Thread& thread, const Cells& to, const Input* from, Index line_distance,
                            Index step_distance, Index first_line, Index lines, Index first_step) const {

@@ -1,5 +1,5 @@
-// Any product without an epilogue, for the shapes that cuBLASLt has no algorithm for. Without tensor cores, and
-// without demands on alignment. Plain C++.
+// Any product without an epilogue, for the shapes that cuBLASLt has no algorithm for. Without tensor cores,
+// and without demands on alignment. Plain C++.
 #pragma once
 
 #include "kernels/cuda/gemm.h"

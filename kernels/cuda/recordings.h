@@ -22,8 +22,8 @@ class Recordings {
   Recordings& operator=(const Recordings&) = delete;
 
   // See Backend::replay(): the first time work runs as it is, the second time it is recorded, later the
-  // recording runs. Work that the device makes no graph of (it may have no memory left for one) runs as it is,
-  // then and later.
+  // recording runs. Work that the device makes no graph of (it may have no memory left for one) runs as it
+  // is, then and later.
   void replay(std::uint64_t key, const std::function<void()>& work);
   // Recordings name addresses: for when memory that they may use goes away.
   void clear() noexcept;

@@ -227,8 +227,8 @@ void allow_shared_memory(const void* kernel, std::size_t bytes) {
   if (bytes <= limit) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "asking for shared memory");
-  // Kernels that ask for so much live in it: as many of their blocks as fit, whatever ran before them. A wish,
-  // which the driver may leave aside.
+  // Kernels that ask for so much live in it: as many of their blocks as fit, whatever ran before them. A
+  // wish, which the driver may leave aside.
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                              cudaSharedmemCarveoutMaxShared),
         "asking for shared memory");
