@@ -68,7 +68,7 @@ void CudaBackend::prepare_attention(const AttentionBatch& batch) {
     throw DeviceError(why);
   if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
   if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
-    synchronize();          // one may still run
+    synchronize();        // one may still run
     recordings_.clear();  // they name its address
     kept.filled = false;
     reserve_slot(batch.slot, batch.sequences);
