@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,7 +50,7 @@ class Logos {
 };
 
 void write_files(const std::string& folder, const std::map<std::string, std::string>& files) {
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   for (const auto& [name, text] : files) write_text_atomic(folder + "/" + name, text);
 }
 

@@ -173,6 +173,13 @@ TEST(Report, OfPredictionsTakesAThreshold) {
   EXPECT_EQ(page.fact("precision"), "1");
   EXPECT_EQ(page.fact("recall"), "0.5");
   EXPECT_TRUE(page.has_chart("ROC"));
+
+  const auto barred = run_bigbird({"report", (folder / "p.tsv").string(), "--multiqc",
+                                   (folder / "p.tsv/multiqc").string(), "-o", (folder / "q.html").string()});
+  EXPECT_EQ(barred.status, 1);
+  EXPECT_NE(barred.err.find("p.tsv/multiqc"), std::string::npos) << barred.err;
+  EXPECT_EQ(barred.err.find("defect"), std::string::npos) << barred.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "q.html"));
 }
 
 }  // namespace
