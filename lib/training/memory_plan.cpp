@@ -89,13 +89,13 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   const bool factored = variant == OptimizerVariant::adafactor;
   const std::string moments = ranks == 1 ? "moments of AdamW (2)"
                                          : fmt::format("moments of AdamW (2), of 1/{} of the weights", ranks);
-  model.push_back({factored ? "state of Adafactor" : moments, optimizer.bytes()});
+  model.push_back(fp32_row(factored ? "state of Adafactor" : moments, optimizer.bytes()));
   const kernels::Index levels = kernels::SlotSums::levels(share.slots);
-  model.push_back({fmt::format("gradients of micro-batches that wait ({})", levels),
-                   static_cast<std::size_t>(levels) * arena});
+  model.push_back(fp32_row(fmt::format("gradients of micro-batches that wait ({})", levels),
+                           static_cast<std::size_t>(levels) * arena));
   const kernels::SliceSums::Memory slices = kernels::SliceSums::memory(*share.ranks, backend, layout.count());
-  model.push_back({"slices of gradients on their way (2)", slices.backend});
-  if (averages_weights) model.push_back({"average of the weights", arena});
+  model.push_back(fp32_row("slices of gradients on their way (2)", slices.backend));
+  if (averages_weights) model.push_back(fp32_row("average of the weights", arena));
 
   TrainingMemory memory;
   MemoryPlan process{"memory", {}, 0, before.resident.file, before.process_limit};
@@ -118,8 +118,8 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   const std::size_t copied =
       backend.in_host_memory() ? (brought_together ? state : 0) : std::max(arena, state);
   process.rows.push_back(
-      {"host copies while a checkpoint is written", copied + (averages_weights ? arena : 0)});
-  process.rows.push_back({"slices on their way, on the host (2)", slices.host});
+      fp32_row("host copies while a checkpoint is written", copied + (averages_weights ? arena : 0)));
+  process.rows.push_back(fp32_row("slices on their way, on the host (2)", slices.host));
   sum_up(process);
   memory.places.push_back(std::move(process));
   return memory;
@@ -147,7 +147,10 @@ std::vector<std::string> memory_table(const MemoryPlan& plan) {
   std::vector<std::string> lines;
   lines.push_back(plan.where + " planned:");
   for (const MemoryRow& row : plan.rows) {
-    if (row.bytes > 0) lines.push_back(fmt::format("  {:<44} {:>12}", row.what, format_bytes(row.bytes)));
+    if (row.bytes == 0) continue;
+    const std::string types = row.number_types();
+    lines.push_back(fmt::format("  {:<44} {:>12}{}", row.what, format_bytes(row.bytes),
+                                types.empty() ? "" : "  " + types));
   }
   lines.push_back(fmt::format("  {:<44} {:>12}", "peak to expect", format_bytes(plan.total)));
   if (plan.limit > 0) lines.push_back(fmt::format("  {:<44} {:>12}", "limit", format_bytes(plan.limit)));
@@ -155,12 +158,14 @@ std::vector<std::string> memory_table(const MemoryPlan& plan) {
 }
 
 std::string memory_tsv(const TrainingMemory& memory, std::size_t used) {
-  std::string text = "#where\tpart\tbytes\n";
-  const auto row = [&](const MemoryPlan& plan, const std::string& part, std::size_t bytes) {
-    if (bytes > 0) text += fmt::format("{}\t{}\t{}\n", plan.where, part, bytes);
+  std::string text = "#where\tpart\tbytes\tnumbers\n";
+  const auto row = [&](const MemoryPlan& plan, const std::string& part, std::size_t bytes,
+                       const std::string& types = "") {
+    if (bytes > 0)
+      text += fmt::format("{}\t{}\t{}\t{}\n", plan.where, part, bytes, types.empty() ? "." : types);
   };
   for (const MemoryPlan& plan : memory.places) {
-    for (const MemoryRow& part : plan.rows) row(plan, part.what, part.bytes);
+    for (const MemoryRow& part : plan.rows) row(plan, part.what, part.bytes, part.number_types());
     row(plan, "peak to expect", plan.total);
     row(plan, "limit", plan.limit);
   }

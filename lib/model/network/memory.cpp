@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/decoder_pass.h"
@@ -316,6 +317,15 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
 
 }  // namespace
 
+std::string MemoryRow::number_types() const {
+  if (fp32_bytes == 0 || bf16_bytes == 0) return fp32_bytes > 0 ? "fp32" : (bf16_bytes > 0 ? "bf16" : "");
+  return fp32_bytes > bf16_bytes ? "fp32, bf16" : "bf16, fp32";
+}
+
+MemoryRow fp32_row(std::string what, std::size_t bytes) {
+  return {std::move(what), bytes, bytes, 0};
+}
+
 void* Arena::bytes(const std::string& what, std::size_t count) {
   const std::size_t padded = (count + alignment - 1) / alignment * alignment;
   const auto row = std::find_if(rows_.begin(), rows_.end(),
@@ -330,12 +340,22 @@ void* Arena::bytes(const std::string& what, std::size_t count) {
   return memory;
 }
 
+void* Arena::bytes(const std::string& what, std::size_t count, kernels::ElementType type) {
+  const std::size_t before = used_;
+  void* const memory = bytes(what, count);
+  const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                [&](const MemoryRow& candidate) { return candidate.what == what; });
+  (type == kernels::ElementType::bf16 ? row->bf16_bytes : row->fp32_bytes) += used_ - before;
+  return memory;
+}
+
 kernels::Values Arena::values(const std::string& what, std::int64_t count) {
-  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type_)), type_};
+  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type_), type_), type_};
 }
 
 float* Arena::floats(const std::string& what, std::int64_t count) {
-  return static_cast<float*>(bytes(what, static_cast<std::size_t>(count) * sizeof(float)));
+  return static_cast<float*>(
+      bytes(what, static_cast<std::size_t>(count) * sizeof(float), kernels::ElementType::fp32));
 }
 
 std::int32_t* Arena::integers(const std::string& what, std::int64_t count) {
@@ -381,7 +401,8 @@ ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimit
   memory.parameters = arena.floats("parameters", parameters);
   if (options.training) memory.gradients = arena.floats("gradients", parameters);
   const std::size_t copy = backend.weight_copy_bytes(parameters);
-  if (copy > 0) memory.working_weights = arena.bytes("working weights (bf16)", copy);
+  if (copy > 0)
+    memory.working_weights = arena.bytes("working weights (bf16)", copy, kernels::ElementType::bf16);
   memory.activations = plan_activations(arena, config, limits, options, backend);
   return memory;
 }

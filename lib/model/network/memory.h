@@ -26,6 +26,7 @@ class Arena {
   std::int32_t* integers(const std::string& what, std::int64_t count);
   std::uint64_t* keys(const std::string& what, std::int64_t count);
   void* bytes(const std::string& what, std::size_t count);
+  void* bytes(const std::string& what, std::size_t count, kernels::ElementType type);
 
   std::size_t used() const { return used_; }
   const std::vector<MemoryRow>& rows() const { return rows_; }

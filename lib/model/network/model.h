@@ -48,7 +48,15 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
 struct MemoryRow {
   std::string what;  // "parameters", "gradients", "activations of 12 layers" ...
   std::size_t bytes = 0;
+  // Of them, those of numbers in either type; what is left are integers and memory of no one type.
+  std::size_t fp32_bytes = 0;
+  std::size_t bf16_bytes = 0;
+
+  // "fp32", "bf16, fp32" with what takes more first; empty where neither is held.
+  std::string number_types() const;
 };
+// A row of fp32 alone.
+MemoryRow fp32_row(std::string what, std::size_t bytes);
 // What Model will allocate, row by row (optimizer moments are the trainer's rows). Same numbers as the
 // allocation itself.
 std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,

@@ -83,6 +83,22 @@ TEST(MemoryPlan, BytesAreShownInUnits) {
   EXPECT_EQ(format_bytes(std::size_t{5} << 29), "2.50 GiB");
 }
 
+TEST(MemoryPlan, RowsEndWithTheTypesOfTheirNumbers) {
+  MemoryPlan plan = memory_of(1000, 0).places.front();
+  plan.rows[0].fp32_bytes = 20;
+  plan.rows[1].bf16_bytes = 900;
+  plan.rows[1].fp32_bytes = 60;
+  const std::vector<std::string> lines = memory_table(plan);
+  EXPECT_TRUE(lines[1].ends_with("0.0 MiB  fp32")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("0.0 MiB  bf16, fp32")) << lines[2];
+  EXPECT_TRUE(lines[3].ends_with("0.0 MiB")) << lines[3];
+  const std::string tsv = memory_tsv({{plan}, 0}, 700);
+  EXPECT_TRUE(
+      tsv.starts_with("#where\tpart\tbytes\tnumbers\nmemory\tparameters\t20\tfp32\n"
+                      "memory\tactivations of 2 layers\t960\tbf16, fp32\nmemory\theads\t10\t.\n"))
+      << tsv;
+}
+
 TEST(MemoryPlan, TheOptimizerHasItsOwnRow) {
   const auto backend = kernels::make_cpu_backend();
   ModelConfig config;

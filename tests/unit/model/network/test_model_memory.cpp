@@ -48,6 +48,30 @@ TEST(ModelMemory, RowsAddUpToParametersGradientsArenaAndKernels) {
   }
 }
 
+TEST(ModelMemory, RowsSayWhichNumbersTheyHold) {
+  const auto backend = kernels::make_cpu_backend();
+  const ModelConfig config = tiny_config();
+  const BatchLimits limits{128, 3, 20, 64};
+  for (const kernels::ElementType type : {kernels::ElementType::fp32, kernels::ElementType::bf16}) {
+    const bool in_bf16 = type == kernels::ElementType::bf16;
+    Arena arena(nullptr, type);
+    plan_activations(arena, config, limits, {.training = true}, *backend);
+    int layers = 0;
+    for (const MemoryRow& row : arena.rows()) {
+      EXPECT_LE(row.fp32_bytes + row.bf16_bytes, row.bytes) << row.what;
+      if (!in_bf16) EXPECT_EQ(row.bf16_bytes, 0u) << row.what;
+      if (row.what == "backward workspace") EXPECT_EQ(row.number_types(), in_bf16 ? "bf16" : "fp32");
+      if (!row.what.starts_with("activations of ")) continue;
+      ++layers;
+      EXPECT_EQ(row.number_types(), in_bf16 ? "bf16, fp32" : "fp32") << row.what;
+      EXPECT_EQ(row.fp32_bytes + row.bf16_bytes, row.bytes) << row.what;
+    }
+    EXPECT_EQ(layers, 1);
+  }
+  EXPECT_EQ((MemoryRow{"kernels", 100}).number_types(), "");
+  EXPECT_EQ((MemoryRow{"heads", 100, 60, 20}).number_types(), "fp32, bf16");
+}
+
 TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
   const auto backend = kernels::make_cpu_backend();
   const ModelConfig config = tiny_config();
