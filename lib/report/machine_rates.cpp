@@ -19,6 +19,7 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
+#include "lib/model/network/model_operations.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/report/machine_products.h"
@@ -78,13 +79,6 @@ ModelOptions training_options() {
   options.training = true;
   options.logits_in_pieces = true;
   return options;
-}
-
-// Of one token through the linear layers, forward.
-double operations_of_a_token(const ModelConfig& config) {
-  const auto width = static_cast<double>(config.hidden_size);
-  const auto inner = static_cast<double>(config.intermediate_size);
-  return 2.0 * static_cast<double>(config.num_hidden_layers) * (4.0 * width * width + 2.0 * width * inner);
 }
 
 class MachineMeasurement {
@@ -174,14 +168,14 @@ class MachineMeasurement {
 
   // Once the products are known: the rest at their speed, with as much again for what is no product.
   void foretell(double operations_a_second) const {
-    const double token = 2.0 * operations_of_a_token(config_) / operations_a_second;
+    const double token = 2.0 * linear_operations_of_a_token(config_) / operations_a_second;
     const auto runs = static_cast<double>(options_.rates.repeats);
     double seconds = 0;
     const auto add = [&](double of_a_run) {
       seconds += of_a_run + std::max(options_.rates.seconds + of_a_run / 2, runs * of_a_run);
     };
     for (const std::int64_t length : lengths_) add(token * static_cast<double>(length));
-    add(3.0 * token * static_cast<double>(lengths_.back()));
+    add(training_passes * token * static_cast<double>(lengths_.back()));
     constexpr double tokens_of_a_chunk = 10'000, making_the_genome = 3;
     for (int scoring = 0; scoring < 2; ++scoring) add(token * tokens_of_a_chunk);
     add(0.5);

@@ -143,6 +143,11 @@ ReportFacts facts_of(const Run& run) {
     for (const auto& [step, value] : speed->second) speeds.push_back(value);
     facts.emplace_back("tokens a second, median", tick_text(std::round(median(speeds))));
   }
+  if (const auto share = run.train.points.find("mfu"); share != run.train.points.end()) {
+    std::vector<double> shares;
+    for (const auto& [step, value] : share->second) shares.push_back(value);
+    facts.emplace_back("share of the peak, median", fmt::format("{:.1f} %", 100 * median(shares)));
+  }
   if (run.state) {
     facts.emplace_back("tokens", tick_text(static_cast<double>(run.state->tokens)));
     facts.emplace_back("time", fmt::format("{:.1f} min", run.state->seconds / 60));
@@ -166,7 +171,9 @@ struct ChartedColumn {
 };
 constexpr ChartedColumn known_columns[] = {{"lr", "learning rate", false},
                                            {"grad_norm", "norm of the gradient", true},
-                                           {"tokens_per_second", "tokens a second", false}};
+                                           {"tokens_per_second", "tokens a second", false},
+                                           {"model_flops_per_second", "model FLOP a second", false},
+                                           {"mfu", "share of the peak", false}};
 
 bool is_charted(const std::string& column) {
   return column != "step" && column != "tokens" && column != "seconds";

@@ -104,9 +104,13 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
   TrainingSummary chosen = swept[best].summary;
   chosen.tokens = 0;
   chosen.seconds = 0;
+  chosen.update_seconds = 0;
+  chosen.operations = 0;
   for (const SweptRate& each : swept) {
     chosen.tokens += each.summary.tokens;
     chosen.seconds += each.summary.seconds;
+    chosen.update_seconds += each.summary.update_seconds;
+    chosen.operations += each.summary.operations;
     log_info(fmt::format("learning rate {:g}: validation loss {:.4f} after step {}", each.rate,
                          *each.summary.final_valid_loss, each.summary.final_step));
   }

@@ -10,6 +10,7 @@
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/training/batch_prefetcher.h"
+#include "lib/training/device_peak.h"
 #include "lib/training/event_log.h"
 #include "lib/training/metrics_log.h"
 #include "lib/training/update.h"
@@ -120,7 +121,8 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   std::optional<MetricsLog> valid_log, metrics;
   if (writes && options.eval_every > 0)
     valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
-  columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds"});
+  columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds",
+                                 "model_flops_per_second", "mfu"});
   if (writes) metrics.emplace(run.file("metrics.tsv"), columns, options.comments, state.step);
   columns.erase(columns.begin());  // the step
   std::optional<EventLog> events;
@@ -135,6 +137,8 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   const std::uint64_t first_step = state.step;
   std::uint64_t saved_step = state.step;
   TrainingSummary summary;
+  summary.peak_operations =
+      ranks.count() * peak_operations(state.device, model.backend().precision()).value_or(0.0);
   Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
 
   const std::uint64_t keep_best = std::max<std::uint64_t>(options.keep_best, options.final_is_best ? 1 : 0);
@@ -237,7 +241,11 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     summary.loss = update->sums.loss();
     if (options.planned_device_memory > 0 && state.step == first_step + 1) log_device_memory(model, options);
 
-    const double rate = static_cast<double>(update->tokens) / seconds_since(step_start);
+    const double step_seconds = seconds_since(step_start);
+    const double rate = static_cast<double>(update->tokens) / step_seconds;
+    const double operation_rate = update->operations / step_seconds;
+    summary.update_seconds += step_seconds;
+    summary.operations += update->operations;
     if (metrics) {
       std::vector<std::string> fields = loss_fields(update->sums, options.columns);
       fields.push_back(fmt::format("{:.7g}", update->learning_rate));
@@ -245,6 +253,10 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
       fields.push_back(std::to_string(state.tokens));
       fields.push_back(fmt::format("{:.1f}", rate));
       fields.push_back(fmt::format("{:.3f}", state.seconds));
+      fields.push_back(fmt::format("{:.4g}", operation_rate));
+      fields.push_back(summary.peak_operations > 0
+                           ? fmt::format("{:.4f}", operation_rate / summary.peak_operations)
+                           : "NA");
       metrics->row(state.step, fields);
       if (events) events->row("train", state.step, columns, fields);
     }

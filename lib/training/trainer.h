@@ -64,10 +64,14 @@ void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
                          const kernels::Backend& backend);
 
 struct TrainingSummary {
-  std::uint64_t steps = 0;   // of the run so far
-  std::uint64_t tokens = 0;  // of this part of the run: real ones, special tokens included
-  double seconds = 0;        // of this part
-  double loss = 0;           // of the last update of this part; 0 when there was none
+  std::uint64_t steps = 0;    // of the run so far
+  std::uint64_t tokens = 0;   // of this part of the run: real ones, special tokens included
+  double seconds = 0;         // of this part
+  double update_seconds = 0;  // of them, those of its updates: batches, forward, backward, the optimizer
+  double operations = 0;      // of these updates (model_operations.h)
+  // Operations a second that the devices of all ranks could do (device_peak.h); 0: not known.
+  double peak_operations = 0;
+  double loss = 0;  // of the last update of this part; 0 when there was none
   // What RUN/final is: the state after this update, with its validation loss where that was why.
   std::uint64_t final_step = 0;
   std::optional<double> final_valid_loss;
@@ -75,7 +79,9 @@ struct TrainingSummary {
 
 // Runs the updates after the first state.step ones up to `steps`, and writes RUN/final. The model and the
 // optimizer hold the weights and the state after update state.step. Writes metrics.tsv, a row an update, and
-// valid.tsv, a row a validation (metrics_log.h); checkpoints every save_every updates, after the last one,
+// valid.tsv, a row a validation (metrics_log.h), where four columns at the end of metrics.tsv are times:
+// tokens_per_second, seconds, model_flops_per_second (model_operations.h) and mfu, what these are of the peak
+// of the devices (NA where that is not known); checkpoints every save_every updates, after the last one,
 // and with final_is_best after every validation that is the best so far. Afterwards the model holds what
 // RUN/final is.
 //

@@ -71,8 +71,8 @@ std::string said_first(kernels::Ranks& ranks, const std::string& mine) {
   return {};
 }
 
-// Numbers of a slot's result: its losses, then its tokens.
-constexpr std::size_t result_width = LossSums::width + 1;
+// Numbers of a slot's result: its losses, then its tokens, then the operations of its forward pass.
+constexpr std::size_t result_width = LossSums::width + 2;
 
 }  // namespace
 
@@ -83,7 +83,8 @@ Updater::Updater(Model& model, Optimizer& optimizer, kernels::Index slots, const
       options_(options),
       slots_(slots),
       own_(kernels::slots_of_rank(ranks_, slots)),
-      sums_(model.backend(), model.layout().count(), own_.count) {}
+      sums_(model.backend(), model.layout().count(), own_.count),
+      operations_(model.config()) {}
 
 // The means are over all slots of the update; and a rank that was asked to stop says so here.
 std::optional<LossScale> Updater::agree_on_scale(const std::vector<Batch>& batches) {
@@ -127,6 +128,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     std::copy(numbers.begin(), numbers.end(),
               results.begin() + static_cast<std::ptrdiff_t>(i * result_width));
     results[i * result_width + LossSums::width] = static_cast<double>(tokens_of(batches[i]));
+    results[i * result_width + LossSums::width + 1] = operations_.forward(batches[i]);
     if (!std::isfinite(sums.loss())) {
       if (options_.debug_nan) first_bad = first_output_not_finite(model_, batches[i], forward);
       break;
@@ -142,6 +144,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     const LossSums sums = LossSums::of_numbers(numbers);
     update.sums.add(sums);
     update.tokens += static_cast<std::uint64_t>(numbers[LossSums::width]);
+    update.operations += training_passes * numbers[LossSums::width + 1];
     if (std::isfinite(sums.loss())) continue;
     update.not_finite = slots_ == 1 ? "the loss" : fmt::format("the loss of part {} of {}", slot + 1, slots_);
     // The first of all: ranks are in the order of their slots.

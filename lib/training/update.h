@@ -11,6 +11,7 @@
 #include "kernels/ranks/slice_sums.h"
 #include "lib/model/network/label_smoothing.h"
 #include "lib/model/network/model.h"
+#include "lib/model/network/model_operations.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"
 #include "lib/training/training_task.h"
@@ -27,6 +28,7 @@ struct UpdateOptions {
 struct Update {
   LossSums sums;
   std::uint64_t tokens = 0;  // real ones
+  double operations = 0;     // of the model's products, forward and backward (model_operations.h)
   double gradient_norm = 0;
   double learning_rate = 0;
   // Why the weights are as before: "the loss of part 2 of 4". Empty for an update that was made.
@@ -58,6 +60,7 @@ class Updater {
   kernels::Index slots_;
   kernels::IndexRange own_;
   kernels::SlotSums sums_;
+  ModelOperations operations_;
 };
 
 }  // namespace bigbird

@@ -46,7 +46,7 @@ $(fine_tuning 1 one-promoter) -q
 digests() {
   (cd "$1" && find . -type f ! -name config.toml ! -name memory.tsv | LC_ALL=C sort | while read -r file; do
     case $file in
-      */metrics.tsv) awk -F'\t' -v OFS='\t' '/^##/ { print; next } { NF -= 2; print }' "$file" ;;
+      */metrics.tsv) awk -F'\t' -v OFS='\t' '/^##/ { print; next } { NF -= 4; print }' "$file" ;;
       */trainer_state.json) grep -v '"seconds"' "$file" ;;
       *) cat "$file" ;;
     esac | sha256sum | sed "s#-#$file#"

@@ -132,6 +132,20 @@ TEST_F(RunReport, HasCurvesFactsAndOptions) {
     EXPECT_FALSE(contains(page, part)) << part;
 }
 
+// The run above is of an earlier version, which did not write them.
+TEST_F(RunReport, SpeedsOfTheModelHaveCurvesWhereTheyAreKnown) {
+  const std::string path = run("one", "6.25");
+  const std::string without = run_report_html({path}, {});
+  EXPECT_FALSE(contains(without, "model FLOP a second"));
+  write_text(folder_ / "one/metrics.tsv",
+             "#step\tloss\ttokens_per_second\tseconds\tmodel_flops_per_second\tmfu\n"
+             "1\t7.5\t50.0\t2.000\tNA\tNA\n2\t7.25\t50.0\t4.000\t3.5e+14\t0.3538\n");
+  const std::string page = run_report_html({path}, {});
+  for (const char* part :
+       {"aria-label=\"model FLOP a second\"", "aria-label=\"share of the peak\"", "35.4 %"})
+    EXPECT_TRUE(contains(page, part)) << part;
+}
+
 TEST_F(RunReport, SeveralRunsShareTheirCharts) {
   const std::string first = run("one", "6.25"), second = run("two", "6.5");
   const std::string page = run_report_html({first, second}, {});

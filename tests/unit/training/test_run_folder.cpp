@@ -150,5 +150,22 @@ TEST(MetricsLog, RowsAfterTheCheckpointAndATornLineAreCut) {
   EXPECT_EQ(read_text(path), "##bigbird_version=1\n#step\tloss\n1\t10\n2\t20\n3\t30\n4\tagain\n");
 }
 
+TEST(MetricsLog, AFileOfAnEarlierVersionKeepsItsColumnsAndGetsTheNewOnes) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "metrics.tsv").string();
+  write_text(path,
+             "##bigbird_version=0\n#step\tloss\told\tseconds\n1\t10\tx\t0.5\n2\t20\ty\t0.6\n3\t30\tz\t0.7\n");
+  {
+    MetricsLog log(path, {"step", "loss", "seconds", "mfu"}, {"bigbird_version=1"}, 2);
+    log.row(3, {"31", "0.8", "0.4"});
+  }
+  const std::string expected =
+      "##bigbird_version=0\n#step\tloss\told\tseconds\tmfu\n1\t10\tx\t0.5\tNA\n2\t20\ty\t0.6\tNA\n"
+      "3\t31\tNA\t0.8\t0.4\n";
+  EXPECT_EQ(read_text(path), expected);
+  MetricsLog(path, {"step", "loss", "seconds", "mfu"}, {"bigbird_version=1"}, 3).row(4, {"41", "0.9", "0.5"});
+  EXPECT_EQ(read_text(path), expected + "4\t41\tNA\t0.9\t0.5\n") << "nothing is added twice";
+}
+
 }  // namespace
 }  // namespace bigbird

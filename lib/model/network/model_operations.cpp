@@ -1,0 +1,118 @@
+// See model_operations.h.
+#include "lib/model/network/model_operations.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "lib/model/plans/block_plan.h"
+#include "lib/model/plans/full_attention.h"
+
+namespace bigbird {
+namespace {
+
+double real(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+double sum_of(const std::vector<std::int64_t>& lengths) {
+  return real(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+}
+
+// How often, over all layers and heads, each query block lists each key block.
+std::vector<std::int64_t> listed_blocks(const ModelConfig& config, std::int64_t blocks) {
+  const auto n = static_cast<std::size_t>(blocks);
+  const bool full = !full_attention_reason(config, blocks).empty();
+  if (full) return std::vector<std::int64_t>(n * n, config.num_hidden_layers * config.num_attention_heads);
+  std::vector<std::int64_t> listed(n * n, 0);
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    for (const auto& head : plan_rows(config, layer, blocks, full)) {
+      for (std::size_t query = 0; query < head.size(); ++query) {
+        for (const std::int32_t key : head[query]) ++listed[query * n + static_cast<std::size_t>(key)];
+      }
+    }
+  }
+  return listed;
+}
+
+}  // namespace
+
+double linear_operations_of_a_token(const ModelConfig& config) {
+  const double width = real(config.hidden_size), inner = real(config.intermediate_size);
+  return 2.0 * real(config.num_hidden_layers) * (4.0 * width * width + 2.0 * width * inner);
+}
+
+double ModelOperations::pairs(std::int64_t blocks, std::int64_t length) {
+  const auto known = pairs_.find({blocks, length});
+  if (known != pairs_.end()) return known->second;
+  auto listed = listed_.find(blocks);
+  if (listed == listed_.end()) listed = listed_.emplace(blocks, listed_blocks(config_, blocks)).first;
+  const auto tokens_of = [&](std::int64_t block) {
+    return real(std::clamp<std::int64_t>(length - block * config_.block_size, 0, config_.block_size));
+  };
+  double sum = 0;
+  for (std::int64_t query = 0; query < blocks && tokens_of(query) > 0; ++query) {
+    const std::int64_t* const row = listed->second.data() + query * blocks;
+    double keys = 0;
+    for (std::int64_t key = 0; key < blocks; ++key) keys += real(row[key]) * tokens_of(key);
+    sum += tokens_of(query) * keys;
+  }
+  pairs_.emplace(std::pair(blocks, length), sum);
+  return sum;
+}
+
+double ModelOperations::heads(const Batch& batch, double tokens) const {
+  const double width = real(config_.hidden_size), sequences = real(batch.sequences());
+  const double masked = real(static_cast<std::int64_t>(batch.masked_rows.size()));
+  const double outputs = real(config_.num_labels);
+  const double mlm = masked * 2.0 * width * (width + real(config_.vocab_size));
+  switch (config_.head) {
+    case HeadType::encoder:
+      return sequences * 2.0 * width * width;
+    case HeadType::pretraining:
+      return mlm + (batch.sequence_labels.empty() ? 0.0 : sequences * 2.0 * width * (width + 2.0));
+    case HeadType::masked_lm:
+      return mlm;
+    case HeadType::classification:
+      return sequences * 2.0 * width * (width + outputs);
+    case HeadType::question_answering:
+      return tokens * 2.0 * width * (2.0 * real(config_.intermediate_size) + 2.0);
+    case HeadType::structured_answers:
+      return 2.0 * width *
+             (tokens * real(static_cast<std::int64_t>(config_.token_scores.size())) + sequences * outputs);
+    case HeadType::generation:
+      return decoder(batch);
+  }
+  return 0;
+}
+
+// Causal attention: half of the pairs, and those of a token with itself; cross-attention: all.
+double ModelOperations::decoder(const Batch& batch) const {
+  const double width = real(config_.hidden_size), inner = real(config_.decoder.intermediate_size);
+  double operations = 0;
+  for (std::size_t s = 0; s < batch.targets.lengths.size(); ++s) {
+    const double written = real(batch.targets.lengths[s]), read = real(batch.lengths[s]);
+    const double linear = written * 2.0 * (6.0 * width * width + 2.0 * width * inner);
+    const double keys_and_values = read * 2.0 * 2.0 * width * width;
+    const double attention = 4.0 * width * (written * (written + 1.0) / 2.0 + written * read);
+    operations += (1.0 - config_.decoder.layer_drop) * real(config_.decoder.num_hidden_layers) *
+                  (linear + keys_and_values + attention);
+    operations += written * 2.0 * width * real(config_.vocab_size);
+  }
+  return operations;
+}
+
+double ModelOperations::forward(const Batch& batch) {
+  const double tokens = sum_of(batch.lengths);
+  double all = 0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const std::int64_t blocks = (batch.plan_length(s) + config_.block_size - 1) / config_.block_size;
+    all += pairs(blocks, batch.lengths[s]);
+  }
+  // Scores and weighted values of a pair take 2 D each.
+  double encoder = linear_operations_of_a_token(config_) * tokens + 4.0 * real(config_.head_size()) * all;
+  if (config_.has_decoder()) encoder *= 1.0 - config_.decoder.encoder_layer_drop;
+  return encoder + heads(batch, tokens);
+}
+
+}  // namespace bigbird
