@@ -137,7 +137,7 @@ int cmd_pretrain(int argc, char** argv) {
        "bigbird pretrain --train train --valid valid -m tokenizer -o run --batch 256 --accumulate 64 "
        "--steps 1M --resume",
        "bigbird pretrain --train train -m tokenizer -o run --device cuda:0 --precision bf16 --length 4096 "
-       "--batch 256 --accumulate 8",
+       "--batch 256 --accumulate auto",
        "bigbird pretrain --train more -m tokenizer --init run/final -o run2 --steps 5k"});
   Typed typed;
   typed.config.max_position_embeddings = 0;

@@ -383,6 +383,10 @@ std::string Verb::resolved_toml() const {
     if (!configurable || option->get_lnames().empty()) continue;
     const std::string& key = option->get_lnames()[0];
     const bool is_flag = option->get_expected_min() == 0;
+    if (const auto found = resolved_.find(key); found != resolved_.end()) {
+      text += key + " = " + toml_value(found->second, is_bare(found->second)) + "\n";
+      continue;
+    }
     if (option->count() == 0) {
       const std::string& value = option->get_default_str();
       if (is_flag) {

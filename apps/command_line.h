@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,6 +83,10 @@ class Verb {
   const std::string& command() const { return command_; }
   // An option of it as if it had been typed with this value.
   void set_in_command(const std::string& option, const std::string& value);
+  // The same in resolved_toml(), where the key is the option without its dashes.
+  void set_in_toml(const std::string& option, const std::string& value) {
+    resolved_[option.substr(2)] = value;
+  }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
 
@@ -98,6 +103,7 @@ class Verb {
   std::vector<std::string> no_content_;
   std::vector<std::pair<std::string, std::string>> flag_words_;
   std::string command_;
+  std::map<std::string, std::string> resolved_;
   std::string log_file_;
   std::string device_ = "auto";
   std::string precision_ = "fp32";

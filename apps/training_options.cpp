@@ -14,6 +14,30 @@ namespace bigbird::apps {
 namespace {
 constexpr const char* training_group = "Training";
 constexpr const char* checkpoint_group = "Checkpoints and validation";
+
+// A count, or "auto", which the memory decides.
+CLI::Validator count_or_auto() {
+  const CLI::Validator count = count_suffix();
+  const auto expand = [count](std::string& text) {
+    if (text != "auto") return count(text);
+    text = std::to_string(chosen_by_memory);
+    return std::string();
+  };
+  return {expand, ""};
+}
+
+// Of the updates alone: validations and checkpoints are in the closing line of the verb.
+std::string speed_of(const TrainingSummary& summary) {
+  const double operations = summary.operations / summary.update_seconds;
+  std::string text = fmt::format(
+      "updates took {:.1f} s: {:.0f} tokens/s, {:.4g} TFLOP/s of the model", summary.update_seconds,
+      static_cast<double>(summary.tokens) / summary.update_seconds, operations / 1e12);
+  if (summary.peak_operations > 0) {
+    text += fmt::format(", {:.1f} % of what the data sheet of the device has",
+                        100 * operations / summary.peak_operations);
+  }
+  return text;
+}
 }  // namespace
 
 TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const TrainingWords& words)
@@ -45,11 +69,18 @@ TrainingOptions::TrainingOptions(Verb& verb, RunOptions& options, const Training
 void TrainingOptions::add_update_options(const TrainingWords& words) {
   CLI::App& app = verb_.app();
   app.add_option("--length", options_.length, words.length)->transform(count_suffix())->group(training_group);
-  app.add_option("--batch", options_.batch, words.sample + " of one update")
-      ->transform(count_suffix())
+  app.add_option("--batch", options_.batch,
+                 words.sample +
+                     " of one update; auto is the most that fit the memory in --accumulate parts, which "
+                     "changes what is learned")
+      ->transform(count_or_auto())
+      ->type_name("{N,auto}")
       ->group(training_group);
   app.add_option("--accumulate", options_.accumulate,
-                 "Parts that the batch is cut into, to save memory; of several ranks each has so many")
+                 "Parts that the batch is cut into, to save memory; of several ranks each has so many; auto "
+                 "is as few as fit")
+      ->transform(count_or_auto())
+      ->type_name("{N,auto}")
       ->group(training_group);
   const bool counts_epochs = options_.epochs > 0;
   if (counts_epochs) {
@@ -196,8 +227,29 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (rates_.size() > 1) options_.rate_choices = rates_;
   if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
   options_.seed = verb_.seed();
-  options_.config_toml = verb_.resolved_toml();
   open_ranks();
+  tell(fasta);
+  options_.batch_chosen = [this, fasta](RunOptions& chosen) {
+    for (const auto& [option, asked, number] :
+         {std::tuple("--batch", options_.batch, chosen.batch),
+          std::tuple("--accumulate", options_.accumulate, chosen.accumulate)}) {
+      if (asked != chosen_by_memory) continue;
+      verb_.set_in_command(option, std::to_string(number));
+      verb_.set_in_toml(option, std::to_string(number));
+    }
+    // Of several learning rates the first chooses for all.
+    options_.batch = chosen.batch;
+    options_.accumulate = chosen.accumulate;
+    tell(fasta);
+    chosen.config_toml = options_.config_toml;
+    chosen.comments = options_.comments;
+    chosen.command = options_.command;
+  };
+}
+
+// What files of the run tell of its options.
+void TrainingOptions::tell(const std::string& fasta) {
+  options_.config_toml = verb_.resolved_toml();
   if (!verb_.provenance()) return;
   options_.comments = provenance_lines({bigbird_version(), verb_.command(), verb_.seed(), fasta, {}});
   options_.command = verb_.command();
@@ -207,7 +259,7 @@ void TrainingOptions::finish(const std::string& fasta) {
 void TrainingOptions::open_ranks() {
   options_.team = &ranks_.open(verb_);
   const int count = options_.team->ranks().count();
-  if (count == 1) return;
+  if (count == 1 || options_.accumulate == chosen_by_memory) return;
   options_.accumulate *= static_cast<std::uint64_t>(count);
   verb_.set_in_command("--accumulate", std::to_string(options_.accumulate));
 }
@@ -221,6 +273,7 @@ void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
                        *summary.final_valid_loss);
   log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final{}", options_.run, summary.steps,
                        summary.loss, options_.run, kept));
+  if (summary.update_seconds > 0) log_info(speed_of(summary));
   verb_.set_throughput(static_cast<double>(summary.tokens), "tokens");
 }
 

@@ -56,6 +56,7 @@ class TrainingOptions {
   void require_adamw() const;
 
   void open_ranks();
+  void tell(const std::string& fasta);
 
   Verb& verb_;
   RunOptions& options_;

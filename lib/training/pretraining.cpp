@@ -20,6 +20,7 @@
 #include "lib/model/plans/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
+#include "lib/training/run_memory.h"
 #include "lib/training/training_run.h"
 
 namespace bigbird {
@@ -231,6 +232,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   };
   task.length = options.length;
   task.may_be_shorter = true;
+  choose_batch(options, task, backend);
   const Schedule schedule = schedule_of(options, task.samples);
   task.mapped_bytes = shard_bytes_touched(options, schedule.total, train_shards, task.samples);
   task.identity = identity(options, train_shards);

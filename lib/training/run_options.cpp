@@ -50,6 +50,20 @@ void check_shares(const RunOptions& options) {
                   kernels::most_ranks));
 }
 
+// Numbers that are still to be chosen: where one of them alone is, and by one rank.
+void check_choice(const RunOptions& options) {
+  if (options.batch == chosen_by_memory && options.accumulate == chosen_by_memory) {
+    throw_usage("`batch` auto and `accumulate` auto: each is chosen for a given value of the other",
+                "`batch` auto alone fills the memory with one part; `accumulate` auto keeps the batch");
+  }
+  if (ranks_of(options.team).count() > 1) {
+    throw_usage(fmt::format("`{}` auto: {} ranks must have one number, whatever memory each has left",
+                            options.batch == chosen_by_memory ? "batch" : "accumulate",
+                            ranks_of(options.team).count()),
+                "give the number; one rank alone says what fits its memory");
+  }
+}
+
 }  // namespace
 
 std::string name_of(FinalState state) {
@@ -81,10 +95,19 @@ RunOptions finetuning_defaults() {
   return options;
 }
 
+bool is_batch_chosen(const RunOptions& options) {
+  return options.batch != chosen_by_memory && options.accumulate != chosen_by_memory;
+}
+
 void check_options(const RunOptions& options) {
   if (options.batch == 0) throw_usage("`batch` 0: must be at least 1", "the usual values are 32 to 256");
-  check_shares(options);
-  if (options.accumulate == 0 || options.accumulate > options.batch) {
+  if (is_batch_chosen(options)) {
+    check_shares(options);
+  } else {
+    check_choice(options);
+  }
+  const bool too_many = options.accumulate > options.batch && options.accumulate != chosen_by_memory;
+  if (options.accumulate == 0 || too_many) {
     throw_usage(fmt::format("`accumulate` {}: must lie between 1 and the batch of {} sequences",
                             options.accumulate, options.batch),
                 "`batch` is the whole batch of one update; `accumulate` cuts it into parts");

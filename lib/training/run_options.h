@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ std::string name_of(FinalState state);
 // Error{usage} listing the names.
 FinalState parse_final_state(const std::string& name);
 
+// Of RunOptions::batch: the largest that fits the memory; of RunOptions::accumulate: as few parts as fit. Chosen
+// by choose_batch() (run_memory.h) before anything else is made of the two.
+inline constexpr std::uint64_t chosen_by_memory = ~std::uint64_t{0};
+
 struct RunOptions {
   std::string run;   // folder to write
   std::string init;  // model folder to begin from; empty, where the task allows it: a fresh model
@@ -36,7 +41,8 @@ struct RunOptions {
   // What an update sees.
   std::int64_t length = 0;  // most tokens of a sample, special ones included; 0: chosen from the data
   std::uint64_t batch = 0;  // sequences of one update,
-  // run in so many micro-batches of ceil(batch / accumulate) sequences, those of all ranks together.
+  // run in so many micro-batches of ceil(batch / accumulate) sequences, those of all ranks together. One of
+  // the two may be chosen_by_memory, in a run of one rank.
   std::uint64_t accumulate = 1;
   std::uint64_t steps = 0;  // updates; 0: as many as `epochs` take
   double epochs = 0;        // passes over the training samples, when steps is 0
@@ -74,6 +80,9 @@ struct RunOptions {
   // The ranks that train together; null: this process alone. Referred to. All have the same options.
   RankTeam* team = nullptr;
 
+  // Called once when batch or accumulate has been chosen: the texts below may say it.
+  std::function<void(RunOptions& chosen)> batch_chosen;
+
   std::string config_toml;            // becomes RUN/config.toml
   std::string command;                // for the model card; empty: left out
   std::vector<std::string> comments;  // provenance lines of metrics.tsv and valid.tsv
@@ -81,6 +90,9 @@ struct RunOptions {
 
 RunOptions pretraining_defaults();
 RunOptions finetuning_defaults();
+
+// Neither batch nor accumulate is left to the memory.
+bool is_batch_chosen(const RunOptions& options);
 
 // Error{usage} naming the field that is out of range.
 void check_options(const RunOptions& options);

@@ -17,6 +17,7 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/rate_sweep.h"
+#include "lib/training/run_memory.h"
 #include "lib/training/weight_average.h"
 
 namespace bigbird {
@@ -100,68 +101,6 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   return trainer;
 }
 
-ModelOptions model_options(bool grad_checkpoint) {
-  ModelOptions options;
-  options.training = true;
-  options.grad_checkpoint = grad_checkpoint;
-  options.logits_in_pieces = true;
-  return options;
-}
-
-struct PlannedMemory {
-  TrainingMemory memory;
-  SmallerRuns smaller;
-};
-
-// What the run will take, and the options that would make it smaller.
-PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig& config,
-                          const RunOptions& options, const kernels::Backend& backend) {
-  const kernels::Ranks& ranks = ranks_of(options.team);
-  const auto count = static_cast<std::uint64_t>(ranks.count());
-  MemoryBefore before = memory_before(backend, options.memory_limit, ranks.count_on_machine());
-  before.resident.file += description.mapped_bytes;
-  before.resident.anonymous -= std::min(before.resident.anonymous, description.initial_bytes);
-  const auto plan = [config, before, limits = description.limits, &backend,
-                     averages = options.average_decay > 0, variant = options.optimizer.variant, &ranks,
-                     batch = options.batch,
-                     count](std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
-    const auto size = static_cast<std::uint64_t>(sequences);
-    const auto slots = static_cast<kernels::Index>((batch + size - 1) / size / count);
-    return plan_training_memory(config, limits(sequences, length), model_options(grad_checkpoint), backend,
-                                before, averages, variant, {&ranks, slots});
-  };
-  const std::int64_t sequences_now = micro_batch(options);
-  const std::int64_t length_now = description.length;
-  const bool checkpointed_now = options.grad_checkpoint;
-  // Every way of cutting the batch further, from large micro-batches to single sequences.
-  std::vector<SmallerRun> more_parts, checkpointed, shorter;
-  if (!checkpointed_now) {
-    checkpointed.push_back({"`grad_checkpoint`", [=] { return plan(sequences_now, length_now, true); }});
-  }
-  for (std::int64_t sequences = sequences_now - 1; sequences > 0; --sequences) {
-    const auto size = static_cast<std::uint64_t>(sequences), parts = (options.batch + size - 1) / size;
-    // Ranks share parts that are equal, 2, 4, 8, ...
-    if (count > 1 && (parts * size != options.batch || (parts & (parts - 1)) != 0)) continue;
-    const std::string text =
-        fmt::format("`accumulate` {} ({} sequences at a time)", parts / count, sequences);
-    more_parts.push_back({text, [=] { return plan(sequences, length_now, checkpointed_now); }});
-    if (checkpointed_now) continue;
-    checkpointed.push_back({"`grad_checkpoint` " + text, [=] { return plan(sequences, length_now, true); }});
-  }
-  for (const std::int64_t sequences : {sequences_now, std::int64_t{1}}) {
-    if (!description.may_be_shorter) break;
-    const std::string parts =
-        sequences == sequences_now ? "" : fmt::format(" `accumulate` {}", options.batch / count);
-    for (std::int64_t length = (length_now - 1) / config.block_size * config.block_size; length > 0;
-         length -= config.block_size) {
-      shorter.push_back({fmt::format("`length` {}{}", length, parts),
-                         [=] { return plan(sequences, length, checkpointed_now); }});
-    }
-  }
-  return {plan(sequences_now, length_now, checkpointed_now),
-          {std::move(more_parts), std::move(checkpointed), std::move(shorter)}};
-}
-
 // resumption() of rank 0, for all.
 Resumption resumption_of_ranks(const RunFolder& run, const std::map<std::string, std::string>& identity,
                                const kernels::Backend& backend, kernels::Ranks& ranks) {
@@ -200,7 +139,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
   if (options.dropout >= 0.0) config.hidden_dropout_prob = options.dropout;
 
   TrainerOptions trainer = trainer_options(description, config, options, schedule);
-  const PlannedMemory planned = plan_memory(description, config, options, backend);
+  const PlannedMemory planned = plan_run_memory(description, options, backend);
   watch_device_memory(trainer, planned.memory, backend);
   kernels::Ranks& ranks = ranks_of(options.team);
   TrainingSummary summary;
@@ -216,7 +155,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     const RunFolder& run = own ? *own : own.emplace(RunFolder::of_another(options.run));
     const auto [checkpoint, state] = resumption_of_ranks(run, trainer.identity, backend, ranks);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
-                model_options(options.grad_checkpoint));
+                training_model_options(options.grad_checkpoint));
     // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());

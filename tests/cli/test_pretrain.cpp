@@ -145,9 +145,24 @@ TEST_F(Pretrain, WritesTheRunFolder) {
   TsvReader metrics(path("run") + "/metrics.tsv");
   EXPECT_EQ(metrics.columns(),
             (std::vector<std::string>{"step", "loss", "mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy",
-                                      "lr", "grad_norm", "tokens", "tokens_per_second", "seconds"}));
+                                      "lr", "grad_norm", "tokens", "tokens_per_second", "seconds",
+                                      "model_flops_per_second", "mfu"}));
+  std::vector<std::string_view> fields;
+  ASSERT_TRUE(metrics.next(fields));
+  // Of a CPU no peak is known. Tokens and products are of the same seconds.
+  EXPECT_EQ(fields[metrics.column("mfu")], "NA");
+  const double speed = parse_number(fields[metrics.column("model_flops_per_second")], "", "speed");
+  const double tokens = parse_number(fields[metrics.column("tokens_per_second")], "", "tokens");
+  EXPECT_GT(speed, 0);
+  const double of_a_token = 6 * (4 * 32 * 32 + 2 * 32 * 128);  // the linear layers, forward and backward
+  EXPECT_GT(speed / tokens, of_a_token);
+  EXPECT_TRUE(std::regex_search(
+      result.err, std::regex("updates took [0-9.]+ s: [0-9]+ tokens/s, [0-9.e-]+ TFLOP/s of the model\\n")))
+      << result.err;
   EXPECT_NE(result.err.find("memory planned"), std::string::npos);
   EXPECT_LT(result.err.find("memory planned"), result.err.find("the model is"));
+  EXPECT_TRUE(std::regex_search(result.err, std::regex("activations of [0-9]+ layers +[0-9.]+ MiB  fp32\n")))
+      << result.err;
 }
 
 TEST_F(Pretrain, TheDeviceAndThePrecisionAreSaidAndKept) {

@@ -139,7 +139,7 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 }
 
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
-  Words lines = {"--accumulate UINT=1 ",
+  Words lines = {"--accumulate {N,auto}=1 ",
                  "--dropout FLOAT=-1 ",
                  "--lr FLOAT=0.0001 ",
                  "--schedule TEXT=google ",
@@ -157,13 +157,46 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
                  "--seed UINT=1 ",
                  "--warmup UINT "};
   lines = lines + (is_pretraining()
-                       ? Words{"--length INT=4096 ", "--batch UINT=256 ", "--steps UINT=1000000 ",
+                       ? Words{"--length INT=4096 ", "--batch {N,auto}=256 ", "--steps UINT=1000000 ",
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
-                       : Words{"--length INT=0 ", "--batch UINT=32 ", "--steps UINT=0 ", "--epochs FLOAT=3 ",
+                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=0 ", "--epochs FLOAT=3 ",
                                "--save-every UINT=500 ", "--eval-every UINT=0 "});
   lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
+}
+
+// The memory decides; the run has the number, in every place that tells of it, and keeps it.
+TEST_P(TrainingOptionsOf, AnAutomaticBatchBecomesANumberThatTheRunKeeps) {
+  const RunResult run = must(train(run_name("auto"), {"--batch", "auto", "--steps", "1"}));
+  std::smatch chosen;
+  ASSERT_TRUE(std::regex_search(run.err, chosen, std::regex("batch chosen: ([0-9]+) \\("))) << run.err;
+  EXPECT_LT(run.err.find("batch chosen"), run.err.find("planned:"));
+  const std::string number = chosen[1];
+  EXPECT_GT(std::stoi(number), 1);
+  EXPECT_EQ(read_train_state(path(run_name("auto/checkpoint-1"))).options.at("batch"), number);
+  EXPECT_NE(read_text(path(run_name("auto/config.toml"))).find("\nbatch = " + number + "\n"), std::string::npos);
+  const std::string metrics = read_text(path(run_name("auto/metrics.tsv")));
+  EXPECT_NE(metrics.find("--batch " + number + " "), std::string::npos) << metrics;
+  EXPECT_EQ(metrics.find("auto"), std::string::npos) << metrics;
+  // As few parts as fit: of what is left of a machine's memory one.
+  const RunResult parts =
+      must(train(run_name("parts"), {"--batch", number, "--accumulate", "auto", "--steps", "1"}));
+  EXPECT_NE(parts.err.find("accumulate chosen: 1 (" + number + " sequences at a time"), std::string::npos)
+      << parts.err;
+  for (const char* weights : {"/final/model.safetensors", "/checkpoint-1/optimizer.safetensors"})
+    EXPECT_EQ(read_text(path(run_name("parts")) + weights), read_text(path(run_name("auto")) + weights));
+
+  const RunResult again = must(train(run_name("auto"), {"--batch", "auto", "--steps", "1", "--resume"}));
+  EXPECT_NE(again.err.find("batch chosen: " + number + " (as in the part of the run"), std::string::npos)
+      << again.err;
+  const RunResult both =
+      run_bigbird(train(run_name("both"), {"--batch", "auto", "--accumulate", "auto", "--steps", "1"}));
+  EXPECT_EQ(both.status, 2);
+  EXPECT_NE(both.err.find("--batch auto and --accumulate auto"), std::string::npos) << both.err;
+  const RunResult word = run_bigbird(train(run_name("both"), {"--batch", "most"}));
+  EXPECT_EQ(word.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(path(run_name("both"))));
 }
 
 TEST_P(TrainingOptionsOf, EpochsAndStepsAndValidationsAreCounted) {

@@ -17,6 +17,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
+#include "lib/training/run_memory.h"
 
 namespace bigbird {
 namespace {
@@ -91,7 +92,8 @@ ModelCard describe_model(const ChromatinFinetuneOptions& options, const ModelCon
 
 }  // namespace
 
-TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kernels::Backend& backend) {
+TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& asked, kernels::Backend& backend) {
+  ChromatinFinetuneOptions options = asked;
   check_run(options);
   if (!(options.positive_weight > 0.0 && options.positive_weight <= 1e6)) {
     throw_usage(
@@ -141,6 +143,7 @@ TrainingSummary chromatin_finetune(const ChromatinFinetuneOptions& options, kern
       fmt::format("{}, {}, {}, {}", data.bins().size(), train_bins,
                   sha256_bytes(profiles_tsv(data.profiles())).substr(0, 16), window_text(data.window()));
   task.identity["strand"] = name_of(options.strands);
+  choose_batch(options, task, backend);
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), data, train_bins, backend));
   task.extras.files = model_task_files(data.window(), data.profiles());

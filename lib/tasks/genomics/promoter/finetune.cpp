@@ -17,6 +17,7 @@
 #include "lib/tasks/genomics/promoter/leaks.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/window_classifier.h"
+#include "lib/training/run_memory.h"
 
 namespace bigbird {
 namespace {
@@ -127,7 +128,8 @@ ModelCard describe_model(const PromoterFinetuneOptions& options, const ModelConf
 
 }  // namespace
 
-TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernels::Backend& backend) {
+TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels::Backend& backend) {
+  PromoterFinetuneOptions options = asked;
   check_run(options);
   const ModelFolder init(options.init);
   const Tokenizer& tokenizer = init.tokenizer();
@@ -204,6 +206,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& options, kernel
   task.samples = train_windows.sequences.size();
   task.validates = !valid_windows.sequences.empty();
   task.identity["data (training windows)"] = std::to_string(task.samples);
+  choose_batch(options, task, backend);
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), train_windows, negatives, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));

@@ -15,6 +15,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
+#include "lib/training/run_memory.h"
 
 namespace bigbird {
 namespace {
@@ -114,10 +115,6 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
     valid = read_validation_texts(*valid_rows, tokenizer, settings, length, scheme);
     say_inputs(valid_rows->name, valid.tally, length);
   }
-  if (!options.warmup && options.warmup_share) {
-    const Schedule schedule = schedule_of(options, train.sequences.size());
-    options.warmup = static_cast<std::uint64_t>(*options.warmup_share * static_cast<double>(schedule.total));
-  }
 
   LoadedModel loaded = init.load(HeadType::classification, options.seed, scheme.outputs());
   ModelConfig& config = loaded.config;
@@ -151,6 +148,11 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
   task.identity["second_type"] = settings.second_type ? "true" : "false";
   task.identity["whitespace"] = settings.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";
   task.identity["ascii_punctuation"] = settings.encoding.ascii_punctuation ? "true" : "false";
+  choose_batch(options, task, backend);
+  if (!options.warmup && options.warmup_share) {
+    const Schedule schedule = schedule_of(options, train.sequences.size());
+    options.warmup = static_cast<std::uint64_t>(*options.warmup_share * static_cast<double>(schedule.total));
+  }
   task.extras.model_card = model_card(describe_classifier(options, config, schedule_of(options, task.samples),
                                                           train, scheme, length, backend));
   task.extras.files = text_settings_files(settings);

@@ -15,6 +15,7 @@
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/text_settings.h"
+#include "lib/training/run_memory.h"
 
 namespace bigbird {
 namespace {
@@ -146,7 +147,8 @@ Batch AnswerTask::validation_batch(std::uint64_t number) const {
   return batch;
 }
 
-TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernels::Backend& backend) {
+TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels::Backend& backend) {
+  QuestionFinetuneOptions options = asked;
   check_answer_options(options);
   check_run(options);
   const ModelFolder init(options.init);
@@ -198,6 +200,7 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& options, kernel
   task.samples = train->size();
   task.validates = valid != nullptr;
   name_data(task, options, *train, length, reading.windows);
+  choose_batch(options, task, backend);
   task.extras.model_card = model_card(describe_answerer(
       options, loaded.config, schedule_of(options, task.samples), *train, reading.windows, backend));
   task.extras.files = text_settings_files(answerer_settings(options, length, reading.windows));

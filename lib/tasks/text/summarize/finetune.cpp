@@ -13,6 +13,7 @@
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tasks/text/text_settings.h"
+#include "lib/training/run_memory.h"
 
 namespace bigbird {
 namespace {
@@ -151,7 +152,8 @@ Batch SummaryTask::validation_batch(std::uint64_t number) const {
   return batch;
 }
 
-TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels::Backend& backend) {
+TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::Backend& backend) {
+  SummaryFinetuneOptions options = asked;
   check_run(options);
   const ModelFolder init(options.init);
   init.require(Alphabet::text);
@@ -212,6 +214,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels:
     task.identity["label_smoothing"] =
         fmt::format("{} ({})", options.smoothing.epsilon, name_of(options.smoothing.form));
   }
+  choose_batch(options, task, backend);
   task.extras.model_card = model_card(describe_summarizer(
       options, loaded.config, schedule_of(options, task.samples), train, encoding, backend));
   TextSettings settings;
