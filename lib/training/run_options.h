@@ -30,8 +30,8 @@ std::string name_of(FinalState state);
 // Error{usage} listing the names.
 FinalState parse_final_state(const std::string& name);
 
-// Of RunOptions::batch: the largest that fits the memory; of RunOptions::accumulate: as few parts as fit. Chosen
-// by choose_batch() (run_memory.h) before anything else is made of the two.
+// Of RunOptions::batch: the largest that fits the memory; of RunOptions::accumulate: as few parts as fit.
+// Chosen by choose_batch() (run_memory.h) before anything else is made of the two.
 inline constexpr std::uint64_t chosen_by_memory = ~std::uint64_t{0};
 
 struct RunOptions {
