@@ -78,6 +78,9 @@ class Backend {
   virtual bool wants_whole_blocks() const { return true; }
   // Work goes on after an operation has returned, so that the caller may prepare the next batch meanwhile.
   virtual bool asynchronous() const { return false; }
+  // Before its first call a thread other than the one that made the backend says that it comes. Calls are
+  // made by one thread at a time.
+  virtual void enter_thread() {}
 
   // --- its memory
 

@@ -72,6 +72,10 @@ CudaBackend::~CudaBackend() {
   }
 }
 
+void CudaBackend::enter_thread() {
+  use_device(options_.index);
+}
+
 std::string CudaBackend::name() const {
   return "cuda:" + std::to_string(options_.index) + " " + device_.name;
 }

@@ -37,6 +37,7 @@ class CudaBackend final : public Backend {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
   bool asynchronous() const override { return true; }
+  void enter_thread() override;
   std::size_t free_memory() const override;
   void reserve(std::size_t bytes) override;
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;

@@ -104,6 +104,7 @@ MachineScorer::MachineScorer(const MachineGenome& genome, const std::string& mod
   ScorerOptions scoring;
   scoring.models = {model};
   scoring.strands = Strands::both;
+  scoring.says_memory = false;  // measure_machine() has said it
   scorer_ = std::make_unique<SequenceScorer>(scoring, backend);
   options_.input = genome.variants();
   options_.fasta = genome.fasta();

@@ -81,26 +81,36 @@ ChunkRun::ChunkRun(const std::string& output, ShardHeader header, const std::str
 
 ChunkRun::~ChunkRun() = default;
 
-bool ChunkRun::begin(std::uint64_t records, std::string_view digest) {
-  const std::uint64_t chunk = chunks_++;
+std::optional<ChunkRun::Chunk> ChunkRun::open(std::uint64_t records, std::string_view digest) {
+  Chunk chunk{chunks_++, std::string(digest), true, {}};
   records_ += records;
-  digest_ = digest;
   input_digest_.update(digest.data(), digest.size());
-  if (!header_.shard.takes(chunk)) return false;
-  auto stored = finished_.load(chunk, digest);
-  wanted_ = !stored;
-  if (wanted_) return true;
-  bytes_ = std::move(*stored);
-  resumed_records_ += records;
-  if (writer_) writer_->add(bytes_);
+  if (!header_.shard.takes(chunk.number)) return std::nullopt;
+  if (auto stored = finished_.load(chunk.number, digest)) {
+    chunk.is_wanted = false;
+    chunk.bytes = std::move(*stored);
+    resumed_records_ += records;
+  }
+  return chunk;
+}
+
+void ChunkRun::finish(const Chunk& chunk) {
+  if (chunk.is_wanted) finished_.save(chunk.number, chunk.digest, chunk.bytes);
+  if (writer_) writer_->add(chunk.bytes);
+}
+
+bool ChunkRun::begin(std::uint64_t records, std::string_view digest) {
+  std::optional<Chunk> chunk = open(records, digest);
+  if (!chunk) return false;
+  at_hand_ = std::move(*chunk);
+  if (!at_hand_.is_wanted) finish(at_hand_);
   return true;
 }
 
 void ChunkRun::made(std::string bytes) {
-  bytes_ = std::move(bytes);
-  wanted_ = false;
-  finished_.save(chunks_ - 1, digest_, bytes_);
-  if (writer_) writer_->add(bytes_);
+  at_hand_.bytes = std::move(bytes);
+  finish(at_hand_);
+  at_hand_.is_wanted = false;
 }
 
 void ChunkRun::close(const std::vector<std::string>& files) {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,17 +43,29 @@ class ChunkRun {
   bool is_shard() const { return writer_ != nullptr; }
   std::uint64_t chunk_size() const { return header_.chunk; }
 
-  // The next chunk of the input, with the digest of its records (64 letters): false where it is another
-  // shard's.
+  // A chunk of the input. Several may be open, while their results are on their way.
+  struct Chunk {
+    std::uint64_t number = 0;
+    std::string digest;
+    bool is_wanted = false;  // else it was finished by the run before
+    std::string bytes;       // of a chunk that is not wanted
+  };
+  // The next one, with the digest of its records (64 letters): nothing where it is another shard's.
+  std::optional<Chunk> open(std::uint64_t records, std::string_view digest);
+  // `chunk.bytes` are there: kept, where it was wanted. In the order of open().
+  void finish(const Chunk& chunk);
+  std::string path(const Chunk& chunk) const { return finished_.path(chunk.number); }
+
+  // One chunk after the other: the next chunk of the input, false where it is another shard's.
   bool begin(std::uint64_t records, std::string_view digest);
   // Whether the chunk at hand is to be computed now, and given to made(); else it was finished by the run
   // before.
-  bool is_wanted() const { return wanted_; }
+  bool is_wanted() const { return at_hand_.is_wanted; }
   void made(std::string bytes);
   // Of the chunk at hand.
-  const std::string& bytes() const { return bytes_; }
+  const std::string& bytes() const { return at_hand_.bytes; }
   // Where it lies, to name it in an error.
-  std::string path() const { return finished_.path(chunks_ - 1); }
+  std::string path() const { return path(at_hand_); }
   // `files`: the outputs, in their places already; none of a shard. What was kept is removed.
   void close(const std::vector<std::string>& files);
 
@@ -72,9 +85,7 @@ class ChunkRun {
   std::uint64_t chunks_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t resumed_records_ = 0;
-  std::string digest_;  // of the chunk at hand
-  std::string bytes_;
-  bool wanted_ = false;
+  Chunk at_hand_;
   Sha256 input_digest_;  // over the digests of all chunks
 };
 

@@ -9,8 +9,8 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/model/network/layout.h"
+#include "lib/tasks/inference_memory.h"
 
 namespace bigbird {
 namespace {
@@ -18,6 +18,27 @@ namespace {
 std::int64_t padded(std::int64_t tokens, const ModelConfig& config) {
   const std::int64_t block = config.block_size;
   return std::max((tokens + block - 1) / block * block, config.input_length);
+}
+
+// The largest batch: one sequence always fits.
+BatchLimits limits_of(const ModelConfig& config, const SequenceRunnerOptions& options) {
+  const std::int64_t longest = padded(options.longest > 0 ? options.longest : most_tokens(config), config);
+  const std::int64_t tokens = options.batch.sequences > 0 ? options.batch.sequences * longest
+                                                          : std::max(options.batch.tokens, longest);
+  return {tokens, tokens / config.block_size, options.masked_tokens, longest};
+}
+
+ModelOptions model_options(const SequenceRunnerOptions& options) {
+  ModelOptions model;
+  model.training = !options.derive.empty();
+  model.embedding_offsets = options.offsets;
+  return model;
+}
+
+// Batches on their way to the device: results of tokens are large.
+std::size_t most_on_the_way(const SequenceRunnerOptions& options) {
+  const bool of_tokens = options.hidden || options.masked_tokens > 0 || !options.derive.empty();
+  return of_tokens ? 3 : 32;
 }
 
 }  // namespace
@@ -43,6 +64,16 @@ std::vector<std::int32_t> with_cls_and_sep(const std::vector<std::uint32_t>& tok
   return ids;
 }
 
+std::shared_ptr<DeviceThread> device_thread_of(kernels::Backend& backend) {
+  if (!backend.asynchronous()) return nullptr;
+  return std::make_shared<DeviceThread>([&backend] { backend.enter_thread(); });
+}
+
+std::vector<MemoryRow> plan_runner_memory(const ModelConfig& config, const SequenceRunnerOptions& options,
+                                          const kernels::Backend& backend) {
+  return plan_model_memory(config, limits_of(config, options), model_options(options), backend);
+}
+
 SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
                                kernels::Backend& backend)
     : folder_(folder), options_(options), precision_(backend.precision()) {
@@ -60,6 +91,8 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
   const LoadedModel loaded = folder_.load(load);
   if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
   weight_files_ = loaded.files;
+  pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
+                                              most_on_the_way(options));
 }
 
 void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& backend) {
@@ -68,22 +101,21 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
     throw_usage(
         fmt::format("`length` {}: {} takes at most {} tokens", options_.longest, folder_.path(), most));
   }
-  const std::int64_t longest = padded(options_.longest > 0 ? options_.longest : most, config);
-  limit_ = options_.batch.sequences > 0 ? options_.batch.sequences * longest
-                                        : std::max(options_.batch.tokens, longest);
-  most_sequences_ = limit_ / config.block_size;
-  const BatchLimits limits{limit_, most_sequences_, options_.masked_tokens, longest};
-  ModelOptions model;
-  model.training = !options_.derive.empty();
-  model.embedding_offsets = options_.offsets;
-  std::size_t bytes = 0;
-  for (const MemoryRow& row : plan_model_memory(config, limits, model, backend)) bytes += row.bytes;
-  log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
-                        static_cast<double>(bytes) / (1 << 20), limit_));
-  model_ = std::make_unique<Model>(backend, config, limits, model);
+  const BatchLimits limits = limits_of(config, options_);
+  limit_ = limits.tokens;
+  most_sequences_ = limits.sequences;
+  if (options_.says_memory) {
+    const auto plan = [&config, &backend, options = options_](const BatchSize& batch) mutable {
+      options.batch = batch;
+      return plan_runner_memory(config, options, backend);
+    };
+    require_inference_memory(plan, options_.batch, limits.longest, backend);
+  }
+  model_ = std::make_unique<Model>(backend, config, limits, model_options(options_));
 }
 
 std::vector<float> SequenceRunner::parameter(const std::string& name) const {
+  pipeline_->finish();  // the model is used by one thread at a time
   const std::vector<float> all = model_->host_parameters();
   const auto& tensors = model_->layout().tensors();
   const auto found =
@@ -108,66 +140,78 @@ void SequenceRunner::add(SequenceInput input, std::function<void(const SequenceR
 
 void SequenceRunner::finish() {
   run();
+  pipeline_->finish();
 }
 
 void SequenceRunner::run() {
   if (pending_.empty()) return;
   throw_if_cancelled();
-  batch_.clear();
+  const auto pass = std::make_shared<Pass>();
+  pass->sequences = std::move(pending_);
+  pending_.clear();
+  pending_tokens_ = 0;
+  pending_masked_ = 0;
+  Batch& batch = pass->batch;
   const bool whole_blocks = model_->wants_whole_blocks();
   const std::int64_t multiple = whole_blocks ? config().block_size : 1;
   const auto width = static_cast<std::size_t>(config().hidden_size);
-  for (const Pending& sequence : pending_) {
-    const auto first = static_cast<std::int32_t>(batch_.tokens());
+  for (const Pending& sequence : pass->sequences) {
+    const auto first = static_cast<std::int32_t>(batch.tokens());
     const SequenceInput& input = sequence.input;
-    batch_.append(input.ids, input.types, multiple, static_cast<std::int32_t>(config().pad_token_id),
-                  whole_blocks ? config().input_length : 0);
+    batch.append(input.ids, input.types, multiple, static_cast<std::int32_t>(config().pad_token_id),
+                 whole_blocks ? config().input_length : 0);
     if (!whole_blocks)
-      batch_.plan_lengths.push_back(padded(static_cast<std::int64_t>(input.ids.size()), config()));
+      batch.plan_lengths.push_back(padded(static_cast<std::int64_t>(input.ids.size()), config()));
     for (const std::int32_t row : input.masked) {
-      batch_.masked_rows.push_back(first + row);
-      batch_.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
+      batch.masked_rows.push_back(first + row);
+      batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
     }
     if (options_.offsets) {
-      std::vector<float>& offsets = batch_.embedding_offsets;
+      std::vector<float>& offsets = batch.embedding_offsets;
       offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
-      offsets.resize(static_cast<std::size_t>(batch_.tokens()) * width, 0.0F);
+      offsets.resize(static_cast<std::size_t>(batch.tokens()) * width, 0.0F);
     }
   }
-  model_->forward(batch_, {});
-  const std::vector<float> hidden = options_.hidden ? model_->last_hidden_state() : std::vector<float>{};
-  const std::vector<float> logits =
-      batch_.masked_rows.empty() ? std::vector<float>{} : model_->masked_logits();
-  const std::vector<float> classes = class_logits();
-  const std::vector<std::vector<float>> answers = answer_logits();
-  const std::size_t labels = classes.size() / pending_.size();
+  pipeline_->run([this, pass] { compute(*pass); }, [this, pass] { deliver(*pass); });
+}
+
+void SequenceRunner::compute(Pass& pass) {
+  model_->forward(pass.batch, {});
+  if (options_.hidden) pass.hidden = model_->last_hidden_state();
+  if (!pass.batch.masked_rows.empty()) pass.masked_logits = model_->masked_logits();
+  pass.class_logits = class_logits();
+  pass.answer_logits = answer_logits();
+  pass.gradients = derive(pass.batch);
+}
+
+void SequenceRunner::deliver(const Pass& pass) const {
+  const std::size_t labels = pass.class_logits.size() / pass.sequences.size();
   const auto vocabulary = static_cast<std::size_t>(config().vocab_size);
-  const std::vector<std::vector<float>> gradients = derive();
+  const auto width = static_cast<std::size_t>(config().hidden_size);
   std::size_t masked = 0;
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
+  for (std::size_t i = 0; i < pass.sequences.size(); ++i) {
+    const Pending& sequence = pass.sequences[i];
     SequenceResult result;
-    const auto first_token = static_cast<std::size_t>(batch_.token_offsets[i]);
-    const std::size_t tokens = pending_[i].input.ids.size();
+    const auto first_token = static_cast<std::size_t>(pass.batch.token_offsets[i]);
+    const std::size_t tokens = sequence.input.ids.size();
     const std::size_t first = first_token * width, values = tokens * width;
-    if (options_.hidden) result.hidden = std::span(hidden).subspan(first, values);
-    for (const std::vector<float>& all : gradients)
+    if (options_.hidden) result.hidden = std::span(pass.hidden).subspan(first, values);
+    for (const std::vector<float>& all : pass.gradients)
       result.input_gradients.push_back(std::span(all).subspan(first, values));
-    const std::size_t rows = pending_[i].input.masked.size();
-    if (rows != 0) result.masked_logits = std::span(logits).subspan(masked * vocabulary, rows * vocabulary);
+    const std::size_t rows = sequence.input.masked.size();
+    if (rows != 0)
+      result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
-    result.sequence_logits = std::span(classes).subspan(i * labels, labels);
-    for (const std::vector<float>& all : answers)
+    result.sequence_logits = std::span(pass.class_logits).subspan(i * labels, labels);
+    for (const std::vector<float>& all : pass.answer_logits)
       result.token_logits.push_back(std::span(all).subspan(first_token, tokens));
-    if (config().head == HeadType::question_answering && !answers.empty()) {
+    if (config().head == HeadType::question_answering && !pass.answer_logits.empty()) {
       result.start_logits = result.token_logits[0];
       result.end_logits = result.token_logits[1];
       result.token_logits.clear();
     }
-    pending_[i].result(result);
+    sequence.result(result);
   }
-  pending_.clear();
-  pending_tokens_ = 0;
-  pending_masked_ = 0;
 }
 
 std::vector<float> SequenceRunner::class_logits() const {
@@ -187,13 +231,14 @@ std::vector<std::vector<float>> SequenceRunner::answer_logits() const {
 
 // Each gradient takes the results of the pass before it with it: the batch, which has just been run, is run
 // again for the second and later ones.
-std::vector<std::vector<float>> SequenceRunner::derive() {
+std::vector<std::vector<float>> SequenceRunner::derive(const Batch& batch) {
   std::vector<std::vector<float>> gradients;
   for (const std::vector<float>& one : options_.derive) {
     throw_if_cancelled();
-    if (!gradients.empty()) model_->forward(batch_, {});
+    if (!gradients.empty()) model_->forward(batch, {});
     std::vector<float> weights;
-    for (std::size_t i = 0; i < pending_.size(); ++i) weights.insert(weights.end(), one.begin(), one.end());
+    for (std::size_t i = 0; i < batch.lengths.size(); ++i)
+      weights.insert(weights.end(), one.begin(), one.end());
     gradients.push_back(model_->input_gradients(weights));
   }
   return gradients;

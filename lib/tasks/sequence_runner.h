@@ -14,6 +14,7 @@
 #include "kernels/backend.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
+#include "lib/tasks/device_thread.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -59,7 +60,17 @@ struct SequenceRunnerOptions {
   // pass of its own.
   std::vector<std::vector<float>> derive = {};
   bool offsets = false;  // whether inputs may carry offsets of embeddings
+  // The thread that runs the model; null: one of the runner's own on a device that works beside the program
+  // (Backend::asynchronous), else none. Runners of one backend that are used together share one.
+  std::shared_ptr<DeviceThread> device = nullptr;
+  bool says_memory = true;  // the plan is logged; else that is its caller's
 };
+
+// The thread of a backend that works beside the program; null for another.
+std::shared_ptr<DeviceThread> device_thread_of(kernels::Backend& backend);
+// What a runner of such a model will hold.
+std::vector<MemoryRow> plan_runner_memory(const ModelConfig& config, const SequenceRunnerOptions& options,
+                                          const kernels::Backend& backend);
 
 // A sequence as the model reads it, special tokens included.
 struct SequenceInput {
@@ -77,6 +88,8 @@ class SequenceRunner {
   // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
   // Error{usage}: `length` (options.longest) beyond the positions of the model.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
+  SequenceRunner(const SequenceRunner&) = delete;
+  SequenceRunner& operator=(const SequenceRunner&) = delete;
 
   const ModelConfig& config() const { return model_->config(); }
   const ModelFolder& folder() const { return folder_; }
@@ -87,25 +100,35 @@ class SequenceRunner {
   // The files that the weights came from.
   const std::vector<std::string>& weight_files() const { return weight_files_; }
 
-  // `result` is called once for the sequence, in the order of the calls of add, now or in a later call.
-  // At most options.masked_tokens rows may be masked.
+  // `result` is called once for the sequence, in the order of the calls of add, now or in a later call, on
+  // the calling thread. At most options.masked_tokens rows may be masked.
   void add(SequenceInput input, std::function<void(const SequenceResult&)> result);
-  // Runs what is left.
+  // Runs what is left; every result has been given afterwards.
   void finish();
+  // Whether batches run while the caller prepares the next ones.
+  bool works_ahead() const { return pipeline_->works_ahead(); }
 
  private:
   struct Pending {
     SequenceInput input;
     std::function<void(const SequenceResult&)> result;
   };
+  // A batch on its way, with what came of it as far as it is asked for.
+  struct Pass {
+    std::vector<Pending> sequences;
+    Batch batch;
+    std::vector<float> hidden, masked_logits;
+    std::vector<float> class_logits;                // [B, num_labels]
+    std::vector<std::vector<float>> answer_logits;  // [scores][T], of question answering start and end
+    std::vector<std::vector<float>> gradients;      // [options_.derive][tokens of the batch, C]
+  };
   void make_model(const ModelConfig& config, kernels::Backend& backend);
   void run();
-  // Of the batch that has run, as far as they are asked for: [B, num_labels]; and [scores][T], of question
-  // answering start and end.
+  void compute(Pass& pass);
+  void deliver(const Pass& pass) const;
   std::vector<float> class_logits() const;
   std::vector<std::vector<float>> answer_logits() const;
-  // [options_.derive][tokens of the batch, C].
-  std::vector<std::vector<float>> derive();
+  std::vector<std::vector<float>> derive(const Batch& batch);
 
   ModelFolder folder_;
   SequenceRunnerOptions options_;
@@ -117,7 +140,7 @@ class SequenceRunner {
   std::int64_t pending_tokens_ = 0;
   std::int64_t pending_masked_ = 0;
   std::vector<Pending> pending_;
-  Batch batch_;
+  std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use
 };
 
 }  // namespace bigbird

@@ -1,10 +1,12 @@
 // Probabilities of sequences; see sequence_scorer.h.
 #include "lib/tasks/sequence_scorer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/core/error.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/tasks/inference_memory.h"
 #include "lib/tasks/probabilities.h"
 #include "lib/tasks/windows.h"
 
@@ -37,10 +39,25 @@ SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& b
     models_.back().require_like(models_.front());
   }
   strands_ = model().strands_of(options.strands);
+  SequenceRunnerOptions run;
+  run.batch = options.batch;
+  run.sequence_logits = true;
+  run.device = options.device ? options.device : device_thread_of(backend);
+  run.says_memory = false;
+  if (options.says_memory) {
+    std::int64_t longest = 0;
+    for (const FinetunedModel& one : models_) longest = std::max(longest, most_tokens(one.folder().config()));
+    const auto plan = [&](const BatchSize& batch) {
+      std::vector<MemoryRow> rows;
+      SequenceRunnerOptions smaller = run;
+      smaller.batch = batch;
+      for (const FinetunedModel& one : models_)
+        add_rows(rows, plan_runner_memory(one.folder().config(), smaller, backend));
+      return rows;
+    };
+    require_inference_memory(plan, options.batch, longest, backend);
+  }
   for (const FinetunedModel& model : models_) {
-    SequenceRunnerOptions run;
-    run.batch = options.batch;
-    run.sequence_logits = true;
     runners_.push_back(std::make_unique<SequenceRunner>(model.folder(), run, backend));
   }
 }

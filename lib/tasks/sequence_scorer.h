@@ -24,6 +24,8 @@ struct ScorerOptions {
   std::vector<std::string> models;  // folders with a classification head and the same profiles and window
   Strands strands = Strands::both;  // both: the reverse complement too, tokenized anew
   BatchSize batch;                  // run at once by each model
+  bool says_memory = true;          // the plan of all models is logged, and must fit
+  std::shared_ptr<DeviceThread> device = nullptr;  // instead of device_thread_of(backend)
 };
 
 // A sequence as every model will read it.
@@ -69,6 +71,8 @@ class SequenceScorer {
   bool gives_probabilities() const { return model().gives_probabilities(); }
   // The window that the models were trained with, where their folders tell.
   const std::optional<ModelWindow>& window() const { return model().window(); }
+  // Whether the models run while the caller prepares the next sequences.
+  bool works_ahead() const { return runners_.front()->works_ahead(); }
   // That the models are run in.
   kernels::Precision precision() const;
   // sha256 of each model's weights, in order; computed at the first call.

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
+#include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/model/network/model.h"
@@ -93,6 +95,39 @@ TEST_F(Scorer, NothingDependsOnTheBatch) {
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
   EXPECT_EQ(score({{model("a")}, Strands::both, {128}}, sequences),
             score({{model("a")}, Strands::both, {128 * 7}}, sequences));
+}
+
+TEST_F(Scorer, NothingDependsOnAThreadThatRunsTheModels) {
+  std::vector<std::string> sequences;
+  for (std::uint64_t i = 0; i < 200; ++i) sequences.push_back(random_bases(i, 40 + 7 * (i % 9)));
+  ScorerOptions options{{model("a"), model("b")}, Strands::both, {128}};
+  const auto expected = score(options, sequences);
+  ASSERT_EQ(expected.size(), sequences.size());
+  int entered = 0;
+  options.device = std::make_shared<DeviceThread>([&] { ++entered; });
+  EXPECT_EQ(score(options, sequences), expected);
+  EXPECT_EQ(entered, 1) << "both models run on it";
+}
+
+TEST_F(Scorer, MemoryOfAllModelsIsSaidBeforeTheyAreRead) {
+  std::vector<std::string> said;
+  set_log_sink([&](LogLevel, const std::string& line) { said.push_back(line); });
+  score({{model("a"), model("b")}, Strands::both, {8192}}, {});
+  const std::vector<std::string> two = std::exchange(said, {});
+  score({{model("a")}, Strands::both, {8192}}, {});
+  set_log_sink({});
+  const auto mebibytes = [](const std::vector<std::string>& lines, const std::string& row) {
+    for (const std::string& line : lines) {
+      if (line.rfind("  " + row + " ", 0) != 0) continue;
+      EXPECT_TRUE(line.ends_with("MiB  fp32")) << line;
+      return std::stod(line.substr(2 + row.size()));
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(two.at(0), "memory planned:");
+  EXPECT_GT(mebibytes(said, "activations of one layer"), 0);
+  EXPECT_NEAR(mebibytes(two, "activations of one layer"), 2 * mebibytes(said, "activations of one layer"),
+              0.2);
 }
 
 TEST_F(Scorer, MeansAreOverModelsThenStrands) {

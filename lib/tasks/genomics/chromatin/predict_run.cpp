@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -231,6 +233,61 @@ class ChunkTargets : public PredictionTargets {
   std::size_t next_ = 0;
 };
 
+// A chunk whose predictions are on their way, or there.
+struct BegunChunk {
+  ChunkRun::Chunk place;
+  std::uint64_t rows = 0;  // that it will have
+  PredictedChunk made;
+  bool is_whole() const { return !place.is_wanted || made.rows.size() == rows; }
+};
+
+// The rows of all chunks that are to be predicted, each chunk begun when its first row is asked for. Their
+// end is that of a chunk where nothing runs beside the program, which is whole, and kept, before the next one
+// is begun; else that of the input.
+class BegunTargets : public PredictionTargets {
+ public:
+  // `write` is called for each chunk that was finished by the run before.
+  BegunTargets(PredictionTargets& all, ChunkRun& run, std::deque<BegunChunk>& begun,
+               std::function<void()> write, bool works_ahead)
+      : all_(all),
+        run_(run),
+        begun_(begun),
+        write_(std::move(write)),
+        works_ahead_(works_ahead),
+        chunk_(all.contigs()) {}
+
+  // Whether there are more rows; begins the next chunk.
+  bool more() { return next_chunk(); }
+  bool next(PredictedRow& row, std::string& sequence) override {
+    if (chunk_.next(row, sequence)) return true;
+    return works_ahead_ && next_chunk() && chunk_.next(row, sequence);
+  }
+  const std::vector<Contig>& contigs() const override { return all_.contigs(); }
+
+ private:
+  // The next chunk that is wanted; false at the end.
+  bool next_chunk() {
+    while (chunk_.fill(all_, run_.chunk_size())) {
+      throw_if_cancelled();
+      std::optional<ChunkRun::Chunk> place = run_.open(chunk_.size(), chunk_.digest());
+      if (!place) continue;
+      BegunChunk& chunk = begun_.emplace_back();
+      chunk.place = std::move(*place);
+      chunk.rows = chunk_.size();
+      if (chunk.place.is_wanted) return true;
+      write_();
+    }
+    return false;
+  }
+
+  PredictionTargets& all_;
+  ChunkRun& run_;
+  std::deque<BegunChunk>& begun_;
+  std::function<void()> write_;
+  bool works_ahead_;
+  ChunkTargets chunk_;
+};
+
 ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts& facts,
                       SequenceScorer& scorer, const CalibratedScores& calibrated) {
   ShardHeader header;
@@ -261,25 +318,32 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
   std::optional<PredictionFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("chromatin predict", 0, "windows");
-  ChunkTargets chunk(targets.contigs());
-  while (chunk.fill(targets, run.chunk_size())) {
-    throw_if_cancelled();
-    if (!run.begin(chunk.size(), chunk.digest())) continue;
-    if (run.is_wanted()) {
-      PredictedChunk made;
-      predict_chromatin(chunk, scorer, options.max_n, progress,
-                        [&](const PredictedRow& row, const SequenceScores* scores) {
-                          made.rows.push_back(row);
-                          if (scores == nullptr) return;
-                          for (const Ensemble& ensemble : ensembles)
-                            add_means(*scores, calibrated, ensemble, options.columns.selected, made.values);
-                        });
-      run.made(to_bytes(made));
+  std::deque<BegunChunk> begun;
+  // In the order of the input.
+  const auto write_whole_ones = [&] {
+    for (; !begun.empty() && begun.front().is_whole(); begun.pop_front()) {
+      ChunkRun::Chunk& place = begun.front().place;
+      if (place.is_wanted) place.bytes = to_bytes(begun.front().made);
+      run.finish(place);
+      const PredictedChunk predicted = predicted_chunk(place.bytes, run.path(place));
+      for (const PredictedRow& row : predicted.rows) counts.add(row);
+      if (files) files->write(predicted, run.path(place));
     }
-    const PredictedChunk predicted = predicted_chunk(run.bytes(), run.path());
-    for (const PredictedRow& row : predicted.rows) counts.add(row);
-    if (files) files->write(predicted, run.path());
-  }
+  };
+  const auto take_row = [&](const PredictedRow& row, const SequenceScores* scores) {
+    // What is at the front and finished already has no rows to come.
+    write_whole_ones();
+    PredictedChunk& made = begun.front().made;
+    made.rows.push_back(row);
+    if (scores != nullptr) {
+      for (const Ensemble& ensemble : ensembles)
+        add_means(*scores, calibrated, ensemble, options.columns.selected, made.values);
+    }
+    write_whole_ones();
+  };
+  BegunTargets stream(targets, run, begun, write_whole_ones, scorer.works_ahead());
+  while (stream.more()) predict_chromatin(stream, scorer, options.max_n, progress, take_row);
+  write_whole_ones();
   if (run.records() == 0) throw_bad_input(options.input + ": there is nothing to predict");
   if (files) {
     counts.require_scored(options.input);

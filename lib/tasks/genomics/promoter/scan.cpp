@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -147,22 +148,41 @@ class Scanner {
     Progress progress("promoter scan",
                       static_cast<std::uint64_t>(facts.positions) / options_.work.shard.count, "positions");
     PromoterScanSummary counted;
-    for (std::vector<Piece> pieces = grid.next(); !pieces.empty(); pieces = grid.next()) {
-      if (!run.begin(positions_of(pieces), digest_of(pieces))) continue;
-      if (run.is_wanted()) {
-        run.made(to_bytes(scan(pieces, progress)));
-      } else {
-        progress.advance(positions_of(pieces));
+    std::deque<BegunChunk> begun;
+    // In the order of the genome.
+    const auto write_whole_ones = [&] {
+      for (; !begun.empty() && begun.front().is_whole(); begun.pop_front()) {
+        BegunChunk& one = begun.front();
+        if (one.place.is_wanted) one.place.bytes = to_bytes(one.made);
+        run.finish(one.place);
+        const ScannedChunk chunk = scanned_chunk(one.place.bytes, run.path(one.place));
+        counted.positions += static_cast<std::int64_t>(one.positions);
+        counted.scored += static_cast<std::int64_t>(chunk.positions.size());
+        counted.windows += chunk.windows;
+        counted.beyond_contig += chunk.beyond_contig;
+        counted.n_rich += chunk.n_rich;
+        counted.cut += chunk.cut;
+        if (files) files->write(chunk);
       }
-      const ScannedChunk chunk = scanned_chunk(run.bytes(), run.path());
-      counted.positions += static_cast<std::int64_t>(positions_of(pieces));
-      counted.scored += static_cast<std::int64_t>(chunk.positions.size());
-      counted.windows += chunk.windows;
-      counted.beyond_contig += chunk.beyond_contig;
-      counted.n_rich += chunk.n_rich;
-      counted.cut += chunk.cut;
-      if (files) files->write(chunk);
+    };
+    for (std::vector<Piece> pieces = grid.next(); !pieces.empty(); pieces = grid.next()) {
+      std::optional<ChunkRun::Chunk> place = run.open(positions_of(pieces), digest_of(pieces));
+      if (!place) continue;
+      BegunChunk& chunk = begun.emplace_back();
+      chunk.place = std::move(*place);
+      chunk.positions = positions_of(pieces);
+      if (chunk.place.is_wanted) {
+        scan(pieces, chunk, progress);
+      } else {
+        progress.advance(chunk.positions);
+      }
+      chunk.is_asked = true;
+      // Where nothing runs beside the program, a chunk is whole, and kept, before the next one is begun.
+      if (!scorer_.works_ahead() || begun.size() > most_begun) scorer_.finish();
+      write_whole_ones();
     }
+    scorer_.finish();
+    write_whole_ones();
     if (files) counted = files->close();
     run.close(files ? files->paths() : std::vector<std::string>{});
     return counted;
@@ -301,18 +321,28 @@ class Scanner {
     EncodedSequence encoded;
   };
 
-  ScannedChunk scan(const std::vector<Piece>& pieces, Progress& progress) {
-    ScannedChunk chunk;
+  // A chunk whose scores are on their way, or there.
+  struct BegunChunk {
+    ChunkRun::Chunk place;
+    std::uint64_t positions = 0;
+    ScannedChunk made;
+    bool is_asked = false;    // all of its windows have been added
+    std::size_t missing = 0;  // positions that have no scores yet
+    bool is_whole() const { return is_asked && missing == 0; }
+  };
+  // Chunks that are begun and not whole; behind one that waits for a full batch there may be many of N alone.
+  static constexpr std::size_t most_begun = 64;
+
+  void scan(const std::vector<Piece>& pieces, BegunChunk& chunk, Progress& progress) {
     for (const Piece& piece : pieces) {
       throw_if_cancelled();
       scan_piece(piece, chunk);
       progress.advance(static_cast<std::uint64_t>(piece.count));
     }
-    scorer_.finish();
-    return chunk;
   }
 
-  void scan_piece(const Piece& piece, ScannedChunk& chunk) {
+  void scan_piece(const Piece& piece, BegunChunk& begun) {
+    ScannedChunk& chunk = begun.made;
     const Region& region = *piece.region;
     const std::int64_t first = piece.first;
     const std::int64_t length = left_ + right_, contig_length = names_[region.contig].length;
@@ -339,7 +369,7 @@ class Scanner {
           ++chunk.n_rich;
           continue;
         }
-        ++scores->missing;
+        if (++scores->missing == 1) ++begun.missing;
         items.push_back({scores, strand, window - begin, {}});
       }
     }
@@ -353,9 +383,11 @@ class Scanner {
       ++chunk.windows;
       const auto scores = item.scores;
       const std::size_t strand = item.strand;
-      scorer_.add(std::move(item.encoded), [this, &chunk, scores, strand](const SequenceScores& result) {
+      scorer_.add(std::move(item.encoded), [this, &begun, scores, strand](const SequenceScores& result) {
         (strand == 0 ? scores->at.plus : scores->at.minus) = calibrated_.mean(result, 0);
-        if (--scores->missing == 0) chunk.positions.push_back(scores->at);
+        if (--scores->missing > 0) return;
+        begun.made.positions.push_back(scores->at);
+        --begun.missing;
       });
     }
   }

@@ -18,8 +18,9 @@
 namespace bigbird {
 namespace {
 
-// Windows tokenized ahead of the models.
-constexpr std::size_t encoded_at_once = 256;
+// Windows tokenized at once. A device runs what was tokenized before meanwhile, and must not be done with it:
+// of windows of 8,000 bases its queue holds some 160.
+constexpr std::size_t encoded_at_once = 64;
 
 std::span<const std::int32_t> without_ends(const std::vector<std::int32_t>& ids) {
   return std::span<const std::int32_t>(ids).subspan(1, ids.size() - 2);
@@ -98,6 +99,8 @@ struct ChunkScorer::Chunk {
   std::vector<Job> jobs;
   std::vector<Window> windows;
   ChunkResult result;
+  std::size_t open_jobs = 0;  // not reduced yet
+  std::function<void(ChunkResult)> done;
 };
 
 ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
@@ -123,9 +126,10 @@ ChunkScorer::ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const Conti
 }
 
 ChunkResult ChunkScorer::score(const std::vector<VcfRecord>& records) {
-  Chunk chunk = lay_out(records);
-  run_windows(chunk.windows, chunk.jobs);
-  return std::move(chunk.result);
+  ChunkResult result;
+  add(records, [&result](ChunkResult made) { result = std::move(made); });
+  finish();
+  return result;
 }
 
 ChunkResult ChunkScorer::judge(const std::vector<VcfRecord>& records) {
@@ -189,9 +193,15 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
   return chunk;
 }
 
-void ChunkScorer::run_windows(std::vector<Window>& windows, std::vector<Job>& jobs) {
-  const std::size_t strands = scorer_.strands();
-  const std::size_t outputs = scorer_.outputs();
+void ChunkScorer::add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done) {
+  const auto chunk = std::make_shared<Chunk>(lay_out(records));
+  if (chunk->jobs.empty()) {
+    done(std::move(chunk->result));
+    return;
+  }
+  chunk->open_jobs = chunk->jobs.size();
+  chunk->done = std::move(done);
+  std::vector<Window>& windows = chunk->windows;
   for (std::size_t begin = 0; begin < windows.size(); begin += encoded_at_once) {
     throw_if_cancelled();
     const std::size_t end = std::min(begin + encoded_at_once, windows.size());
@@ -203,28 +213,37 @@ void ChunkScorer::run_windows(std::vector<Window>& windows, std::vector<Job>& jo
       window.cut = encoded[i].cut;
     });
     for (std::size_t index = begin; index < end; ++index) {
-      scorer_.add(std::move(encoded[index - begin]), [&, index](const SequenceScores& scores) {
-        Window& window = windows[index];
-        window.values.resize(outputs * strands);
-        for (std::size_t output = 0; output < outputs; ++output) {
-          for (std::size_t strand = 0; strand < strands; ++strand) {
-            window.values[output * strands + strand] = scores.mean_of_models(strand, output);
-          }
-        }
-        for (const std::size_t job : window.last_for) {
-          reduce(jobs[job], windows);
-          for (const auto& [reference, alternative] : jobs[job].windows) {
-            for (const std::size_t used : {reference, alternative}) {
-              if (--windows[used].uses > 0) continue;
-              windows[used].values = {};
-              windows[used].tokens = {};
-            }
-          }
-        }
-      });
+      scorer_.add(std::move(encoded[index - begin]),
+                  [this, chunk, index](const SequenceScores& scores) { take_scores(*chunk, index, scores); });
     }
   }
+}
+
+void ChunkScorer::finish() {
   scorer_.finish();
+}
+
+void ChunkScorer::take_scores(Chunk& chunk, std::size_t index, const SequenceScores& scores) {
+  const std::size_t strands = scorer_.strands(), outputs = scorer_.outputs();
+  std::vector<Window>& windows = chunk.windows;
+  Window& window = windows[index];
+  window.values.resize(outputs * strands);
+  for (std::size_t output = 0; output < outputs; ++output) {
+    for (std::size_t strand = 0; strand < strands; ++strand) {
+      window.values[output * strands + strand] = scores.mean_of_models(strand, output);
+    }
+  }
+  for (const std::size_t job : window.last_for) {
+    reduce(chunk.jobs[job], windows);
+    for (const auto& [reference, alternative] : chunk.jobs[job].windows) {
+      for (const std::size_t used : {reference, alternative}) {
+        if (--windows[used].uses > 0) continue;
+        windows[used].values = {};
+        windows[used].tokens = {};
+      }
+    }
+    if (--chunk.open_jobs == 0) chunk.done(std::move(chunk.result));
+  }
 }
 
 void ChunkScorer::reduce(const Job& job, const std::vector<Window>& windows) {

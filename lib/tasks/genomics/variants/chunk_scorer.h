@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,14 @@ class ChunkScorer {
   ChunkScorer(SequenceScorer& scorer, const Fasta& fasta, const ContigNames& contigs,
               const ChunkScorerOptions& options, const VariantBackground* background);
 
+  // `done` is called once, when the last allele of the records is scored: now, in a later call or in
+  // finish(), on the calling thread. The records, which stay where they are until then, are judged and
+  // tokenized here, while a device that works beside the program runs what was added before. Chunks of which
+  // nothing is to be scored are done at once, others in the order of the calls.
+  void add(const std::vector<VcfRecord>& records, std::function<void(ChunkResult)> done);
+  // Every chunk is done afterwards.
+  void finish();
+  // One chunk alone.
   ChunkResult score(const std::vector<VcfRecord>& records);
   // What score() finds out before it runs a model: reasons, flags, and the number of windows.
   ChunkResult judge(const std::vector<VcfRecord>& records);
@@ -93,7 +102,7 @@ class ChunkScorer {
   struct Job;
   struct Chunk;
   Chunk lay_out(const std::vector<VcfRecord>& records);
-  void run_windows(std::vector<Window>& windows, std::vector<Job>& jobs);
+  void take_scores(Chunk& chunk, std::size_t window, const SequenceScores& scores);
   void reduce(const Job& job, const std::vector<Window>& windows);
 
   SequenceScorer& scorer_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,6 +29,10 @@ namespace {
 
 // Profiles that get columns of their own in a VCF or a table without being asked for.
 constexpr std::size_t few_profiles = 8;
+
+// Records that are read and not written yet, in chunks: behind one that waits for a full batch there may be
+// many of which nothing is scored.
+constexpr std::uint64_t chunks_of_records_begun = 16;
 
 const char* mismatch_rule_name(RefMismatch rule) {
   if (rule == RefMismatch::use) return "use";
@@ -171,9 +176,14 @@ class VariantRun {
     std::vector<VcfRecord> records;
     while (input_.next(records)) {
       if (!options_.shard.takes(input_.chunk_number())) continue;
-      write(records, result_of(records));
-      progress.advance(records.size());
+      begin(std::move(records));
+      // Where nothing runs beside the program, a chunk is whole, and kept, before the next one is begun.
+      const bool too_many = records_begun_ > chunks_of_records_begun * options_.scoring.chunk;
+      if (too_many || !context_.scorer.works_ahead()) chunk_scorer_.finish();
+      write_whole_ones(progress);
     }
+    chunk_scorer_.finish();
+    write_whole_ones(progress);
   }
 
   VariantTally finish() {
@@ -193,16 +203,38 @@ class VariantRun {
   }
 
  private:
-  // The scores of the input's last chunk: of the run before where it has them, else the models' of now.
-  ChunkResult result_of(const std::vector<VcfRecord>& records) {
-    const std::uint64_t chunk = input_.chunk_number();
-    if (const auto bytes = finished_chunks_.load(chunk, input_.chunk_digest())) {
-      resumed_records_ += records.size();
-      return chunk_result_from_bytes(*bytes, finished_chunks_.path(chunk));
+  // A chunk whose scores are on their way, or there.
+  struct BegunChunk {
+    std::vector<VcfRecord> records;
+    std::uint64_t number = 0;
+    std::string digest;
+    bool is_kept = false;  // by the run before
+    std::optional<ChunkResult> result;
+  };
+  // Of the input's last chunk: its scores are those of the run before where it has them, else the models' of
+  // now.
+  void begin(std::vector<VcfRecord> records) {
+    records_begun_ += records.size();
+    BegunChunk& chunk = begun_.emplace_back(
+        BegunChunk{std::move(records), input_.chunk_number(), input_.chunk_digest(), false, std::nullopt});
+    if (const auto bytes = finished_chunks_.load(chunk.number, chunk.digest)) {
+      resumed_records_ += chunk.records.size();
+      chunk.is_kept = true;
+      chunk.result = chunk_result_from_bytes(*bytes, finished_chunks_.path(chunk.number));
+      return;
     }
-    ChunkResult result = chunk_scorer_.score(records);
-    if (finished_chunks_.keeps()) finished_chunks_.save(chunk, input_.chunk_digest(), to_bytes(result));
-    return result;
+    chunk_scorer_.add(chunk.records, [&chunk](ChunkResult result) { chunk.result = std::move(result); });
+  }
+  // In the order of the input.
+  void write_whole_ones(Progress& progress) {
+    for (; !begun_.empty() && begun_.front().result; begun_.pop_front()) {
+      const BegunChunk& chunk = begun_.front();
+      if (finished_chunks_.keeps() && !chunk.is_kept)
+        finished_chunks_.save(chunk.number, chunk.digest, to_bytes(*chunk.result));
+      write(chunk.records, *chunk.result);
+      progress.advance(chunk.records.size());
+      records_begun_ -= chunk.records.size();
+    }
   }
 
   void write(const std::vector<VcfRecord>& records, const ChunkResult& result) {
@@ -230,6 +262,8 @@ class VariantRun {
   FinishedChunks finished_chunks_;
   VariantInput input_;
   VariantOutputs outputs_;
+  std::deque<BegunChunk> begun_;
+  std::uint64_t records_begun_ = 0;
   std::uint64_t resumed_records_ = 0;
 };
 

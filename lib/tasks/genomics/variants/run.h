@@ -1,5 +1,6 @@
 // `bigbird variants`: a variant file in, scores out in the order of the file, every record under a score or a
-// reason. Memory holds one chunk of records.
+// reason. Memory holds one chunk of records, and on a device that works beside the program those that it
+// still runs.
 #pragma once
 
 #include <cstdint>
