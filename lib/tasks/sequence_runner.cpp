@@ -9,6 +9,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/model/network/layout.h"
 #include "lib/tasks/inference_memory.h"
 
@@ -111,6 +112,10 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
     };
     require_inference_memory(plan, options_.batch, limits.longest, backend);
   }
+  std::size_t bytes = 0;
+  for (const MemoryRow& row : plan_runner_memory(config, options_, backend)) bytes += row.bytes;
+  log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
+                        static_cast<double>(bytes) / (1 << 20), limit_));
   model_ = std::make_unique<Model>(backend, config, limits, model_options(options_));
 }
 

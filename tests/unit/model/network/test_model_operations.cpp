@@ -45,7 +45,8 @@ double rows_of(const std::string& name, const ModelConfig& config, const Batch& 
 
 double linear_operations(const ModelConfig& config, const Batch& batch) {
   double all = 0;
-  for (const TensorSpec& tensor : ParameterLayout(config).tensors()) {
+  const ParameterLayout layout(config);
+  for (const TensorSpec& tensor : layout.tensors()) {
     const bool is_matrix = tensor.shape.size() == 2 && tensor.name != "final_logits_bias";
     if (is_matrix) all += 2.0 * static_cast<double>(tensor.count) * rows_of(tensor.name, config, batch);
   }
@@ -122,7 +123,8 @@ TEST(ModelOperations, AListedBlockCountsAsOftenAsItIsListed) {
   PlanTable::Rows rows;
   for (std::int32_t row = 0; row < 16; ++row) rows.push_back({0, row, row, row});
   config.random_mode = RandomMode::file;
-  config.plan = std::make_shared<PlanTable>(config.block_size, std::vector{PlanTable::Heads{rows, rows}}, "");
+  config.plan = std::make_shared<PlanTable>(config.block_size,
+                                            std::vector<PlanTable::Heads>{PlanTable::Heads{rows, rows}}, "");
   const Batch batch = random_batch(config, {64}, 7);
   const double attention = ModelOperations(config).forward(batch) - linear_operations(config, batch);
   // Layers, heads, rows, listed blocks, pairs of tokens, and products of a pair.
