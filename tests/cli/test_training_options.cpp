@@ -159,8 +159,8 @@ TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
   lines = lines + (is_pretraining()
                        ? Words{"--length INT=4096 ", "--batch {N,auto}=256 ", "--steps UINT=1000000 ",
                                "--save-every UINT=1000 ", "--eval-every UINT=1000 "}
-                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=0 ", "--epochs FLOAT=3 ",
-                               "--save-every UINT=500 ", "--eval-every UINT=0 "});
+                       : Words{"--length INT=0 ", "--batch {N,auto}=32 ", "--steps UINT=0 ",
+                               "--epochs FLOAT=3 ", "--save-every UINT=500 ", "--eval-every UINT=0 "});
   lines.push_back(is_pretraining() ? "--final {best,last}=last " : "--final {best,last}=best ");
   const RunResult help = must(verb() + Words{"--help"});
   for (const std::string& line : lines) EXPECT_NE(help.out.find(line), std::string::npos) << line;
@@ -175,7 +175,8 @@ TEST_P(TrainingOptionsOf, AnAutomaticBatchBecomesANumberThatTheRunKeeps) {
   const std::string number = chosen[1];
   EXPECT_GT(std::stoi(number), 1);
   EXPECT_EQ(read_train_state(path(run_name("auto/checkpoint-1"))).options.at("batch"), number);
-  EXPECT_NE(read_text(path(run_name("auto/config.toml"))).find("\nbatch = " + number + "\n"), std::string::npos);
+  EXPECT_NE(read_text(path(run_name("auto/config.toml"))).find("\nbatch = " + number + "\n"),
+            std::string::npos);
   const std::string metrics = read_text(path(run_name("auto/metrics.tsv")));
   EXPECT_NE(metrics.find("--batch " + number + " "), std::string::npos) << metrics;
   EXPECT_EQ(metrics.find("auto"), std::string::npos) << metrics;
