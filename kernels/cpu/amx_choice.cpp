@@ -22,7 +22,7 @@ bool processor_has_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   const bool tiles = (d & 1u << 24) != 0 && (d & 1u << 22) != 0;  // AMX-TILE, AMX-BF16
-  return tiles && avx512_bf16_kernels() != nullptr;
+  return tiles && bf16_kernels() != nullptr;
 }
 
 // Linux gives a process the large state of the tiles only when it asks (arch_prctl(2)).

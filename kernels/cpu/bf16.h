@@ -1,7 +1,7 @@
-// Products and attention in bf16 with AVX-512's bf16 instructions (vdpbf16ps adds two products of bf16
-// numbers to a float), for processors that have them and no tiles (those use amx.h). Operands are rounded to
-// nearest even, sums are fp32 and run over the depth in order: a row's result does not depend on the rows
-// beside it.
+// Products and attention in bf16 with the instructions that add two products of bf16 numbers to a float
+// (AVX-512's vdpbf16ps, arm64's bfdot), for processors that have them and no tiles (those use amx.h). Operands
+// are rounded to nearest even, sums are fp32 and run over the depth in order: a row's result does not depend on
+// the rows beside it.
 //
 // Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero.
 #pragma once
@@ -37,6 +37,7 @@ struct Bf16Product {
 
 // Packed memory is 64-byte aligned.
 struct Bf16Kernels {
+  const char* name;  // of the instructions, for people
   // Element (i, p) of a is from[i * row_step + p].
   void (*pack_a)(const float* from, Index row_step, Index rows, Index depth, void* to);
   // Element (p, j) of b is from[j * column_step + p].
@@ -47,6 +48,6 @@ struct Bf16Kernels {
 };
 
 // Null when the processor has no such instructions, and when the program was built for another architecture.
-const Bf16Kernels* avx512_bf16_kernels();
+const Bf16Kernels* bf16_kernels();
 
 }  // namespace bigbird::kernels

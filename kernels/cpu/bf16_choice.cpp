@@ -13,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #include "kernels/cpu/bf16.h"
@@ -108,11 +110,11 @@ Bf16Choice choose(const Level& level, const Bf16Kernels& kernels) {
 
 }  // namespace
 
-#if defined(BIGBIRD_HAVE_AVX512_BF16)
+#if defined(BIGBIRD_HAVE_BF16) && defined(__x86_64__)
 namespace avx512_bf16 {
 extern const Bf16Kernels kernels;
 }
-const Bf16Kernels* avx512_bf16_kernels() {
+const Bf16Kernels* bf16_kernels() {
   static const bool usable = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 5) != 0 &&
@@ -120,16 +122,25 @@ const Bf16Kernels* avx512_bf16_kernels() {
   }();
   return usable ? &avx512_bf16::kernels : nullptr;
 }
+#elif defined(BIGBIRD_HAVE_BF16) && defined(__linux__)
+namespace neon_bf16 {
+extern const Bf16Kernels kernels;
+}
+const Bf16Kernels* bf16_kernels() {
+  constexpr unsigned long has_bf16 = 1ul << 14;  // HWCAP2_BF16
+  static const bool usable = (getauxval(AT_HWCAP2) & has_bf16) != 0;
+  return usable ? &neon_bf16::kernels : nullptr;
+}
 #else
-const Bf16Kernels* avx512_bf16_kernels() {
+const Bf16Kernels* bf16_kernels() {
   return nullptr;
 }
 #endif
 
 const Bf16Choice& bf16_choice(const Level& level) {
-  static const Bf16Choice none{false, "no AVX-512 bf16 instructions"};
-  const Bf16Kernels* const kernels = avx512_bf16_kernels();
-  if (kernels == nullptr || std::string_view(level.name) != "x86-64-v4") return none;
+  static const Bf16Choice none{false, "no bf16 instructions"};
+  const Bf16Kernels* const kernels = bf16_kernels();
+  if (kernels == nullptr || std::string_view(level.name) != available_levels().front()->name) return none;
   static const Bf16Choice choice = choose(level, *kernels);
   return choice;
 }

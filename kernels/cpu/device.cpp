@@ -60,7 +60,7 @@ CpuBackend::CpuBackend(const CpuOptions& options)
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
       bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions
-                ? avx512_bf16_kernels()
+                ? bf16_kernels()
                 : nullptr),
       packed_attention_(amx_ != nullptr    ? &amx_->attention
                         : bf16_ != nullptr ? &bf16_->attention
@@ -87,7 +87,7 @@ std::string CpuBackend::arithmetic() const {
   if (amx_ != nullptr) {
     products = bf16 ? "AMX bf16" : "AMX, fp32 as three bf16";
   } else if (bf16_ != nullptr) {
-    products = "AVX-512 bf16 (" + bf16_choice(level_).why + ")";
+    products = std::string(bf16_->name) + " (" + bf16_choice(level_).why + ")";
   } else if (bf16) {
     products = "bf16 without its instructions, no faster than fp32 (" + bf16_choice(level_).why + ")";
   } else if (use_onednn_) {

@@ -74,13 +74,6 @@ ModelConfig with_head(ModelConfig config, HeadType head) {
   return config;
 }
 
-ModelOptions training_options() {
-  ModelOptions options;
-  options.training = true;
-  options.logits_in_pieces = true;
-  return options;
-}
-
 class MachineMeasurement {
  public:
   MachineMeasurement(const MachineRatesOptions& options, kernels::Backend& backend, const SecondsClock& clock)

@@ -33,6 +33,7 @@ ModelOptions model_options(const SequenceRunnerOptions& options) {
   ModelOptions model;
   model.training = !options.derive.empty();
   model.embedding_offsets = options.offsets;
+  model.head_rows = !options.hidden;
   return model;
 }
 

@@ -38,7 +38,7 @@ class RunPlanner {
   TrainingMemory plan(std::uint64_t parts, std::int64_t sequences, std::int64_t length,
                       bool grad_checkpoint) const {
     const auto slots = static_cast<kernels::Index>(parts / static_cast<std::uint64_t>(ranks_->count()));
-    return plan_training_memory(config_, limits_(sequences, length), training_model_options(grad_checkpoint),
+    return plan_training_memory(config_, limits_(sequences, length), training_options(grad_checkpoint),
                                 *backend_, before_, averages_, variant_, {ranks_, slots});
   }
   const ModelConfig& config() const { return config_; }
@@ -89,14 +89,6 @@ std::optional<std::uint64_t> number_of_before(const RunOptions& options, const s
 }
 
 }  // namespace
-
-ModelOptions training_model_options(bool grad_checkpoint) {
-  ModelOptions options;
-  options.training = true;
-  options.grad_checkpoint = grad_checkpoint;
-  options.logits_in_pieces = true;
-  return options;
-}
 
 PlannedMemory plan_run_memory(const TaskDescription& description, const RunOptions& options,
                               const kernels::Backend& backend) {

@@ -5,15 +5,11 @@
 #include <cstdint>
 
 #include "kernels/backend.h"
-#include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/run_options.h"
 #include "lib/training/training_run.h"
 
 namespace bigbird {
-
-// How a run makes its model.
-ModelOptions training_model_options(bool grad_checkpoint);
 
 struct PlannedMemory {
   TrainingMemory memory;

@@ -155,7 +155,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     const RunFolder& run = own ? *own : own.emplace(RunFolder::of_another(options.run));
     const auto [checkpoint, state] = resumption_of_ranks(run, trainer.identity, backend, ranks);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
-                training_model_options(options.grad_checkpoint));
+                training_options(options.grad_checkpoint));
     // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());

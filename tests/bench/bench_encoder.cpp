@@ -2,7 +2,7 @@
 // peak memory. The products run through oneDNN in the same process, multi-threaded, in the faster of its two
 // usual forms (sgemm and the matmul primitive on plain layouts). Forward, step and products take turns, round
 // by round, and ratios are formed within a round, so that a machine whose speed drifts does not bend them.
-// Options: see usage().
+// With --head-rows 1 the same model with ModelOptions::head_rows takes its turn too. Options: see usage().
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -30,10 +31,10 @@ namespace bigbird {
 namespace {
 
 struct Options {
-  std::map<std::string, std::int64_t> values{{"layers", 12},  {"width", 768},   {"heads", 12},
-                                             {"inner", 3072}, {"length", 4096}, {"vocabulary", 32000},
-                                             {"masked", 614}, {"block", 64},    {"random", 3},
-                                             {"rounds", 5},   {"threads", 0},   {"checkpoint", 0}};
+  std::map<std::string, std::int64_t> values{
+      {"layers", 12},        {"width", 768},    {"heads", 12},   {"inner", 3072}, {"length", 4096},
+      {"vocabulary", 32000}, {"masked", 614},   {"block", 64},   {"random", 3},   {"rounds", 5},
+      {"threads", 0},        {"checkpoint", 0}, {"head-rows", 0}};
   std::int64_t operator[](const std::string& name) const { return values.at(name); }
 };
 
@@ -170,7 +171,8 @@ double product_seconds(const Product& of) {
 
 struct Round {
   double forward = 0, step = 0, step_forward = 0, step_backward = 0, step_optimizer = 0;
-  std::vector<double> linear, attention;  // seconds of each product
+  double some_forward = 0, some_step = 0;  // with the last layer at the rows that the head reads
+  std::vector<double> linear, attention;   // seconds of each product
 
   double linear_sum() const { return std::accumulate(linear.begin(), linear.end(), 0.0); }
   double all_products() const { return std::accumulate(attention.begin(), attention.end(), linear_sum()); }
@@ -180,9 +182,10 @@ struct Round {
 class TrainingModel {
  public:
   TrainingModel(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
-                bool grad_checkpoint)
+                bool grad_checkpoint, bool head_rows)
       : backend_(backend),
-        model_(backend, config, limits, {.training = true, .grad_checkpoint = grad_checkpoint}) {
+        model_(backend, config, limits,
+               {.training = true, .grad_checkpoint = grad_checkpoint, .head_rows = head_rows}) {
     model_.set_parameters(initial_parameters(model_.layout(), config, 1));
     const std::size_t bytes = static_cast<std::size_t>(model_.layout().count()) * sizeof(float);
     for (float*& moment : moments_) {
@@ -271,13 +274,23 @@ void run(const Options& options) {
               static_cast<long long>(config.hidden_size), static_cast<long long>(batch.tokens()),
               static_cast<long long>(config.vocab_size), static_cast<long long>(limits.masked_tokens));
 
-  TrainingModel training(*backend, config, limits, options["checkpoint"] != 0);
+  TrainingModel training(*backend, config, limits, options["checkpoint"] != 0, false);
   Round warm;
   training.step(batch, 0, warm);
   std::printf("peak memory of the process in training %.2f GB\n", peak_gigabytes());
   Model inference(*backend, config, limits, {});
   inference.set_parameters(initial_parameters(inference.layout(), config, 1));
   inference.forward(batch, {});
+  std::unique_ptr<TrainingModel> some_training;
+  std::unique_ptr<Model> some_inference;
+  if (options["head-rows"] != 0) {
+    some_training =
+        std::make_unique<TrainingModel>(*backend, config, limits, options["checkpoint"] != 0, true);
+    some_training->step(batch, 0, warm);
+    some_inference = std::make_unique<Model>(*backend, config, limits, ModelOptions{.head_rows = true});
+    some_inference->set_parameters(inference.host_parameters());
+    some_inference->forward(batch, {});
+  }
 
   const std::vector<Product> linear = linear_products(config, batch),
                              attention = attention_products(config, batch);
@@ -285,12 +298,32 @@ void run(const Options& options) {
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     rounds[i].forward = seconds([&] { inference.forward(batch, {}); });
     training.step(batch, i + 1, rounds[i]);
+    if (some_training != nullptr) {
+      rounds[i].some_forward = seconds([&] { some_inference->forward(batch, {}); });
+      Round some;
+      some_training->step(batch, i + 1, some);
+      rounds[i].some_step = some.step;
+    }
 #if defined(BIGBIRD_HAVE_ONEDNN)
     for (const Product& product : linear) rounds[i].linear.push_back(product_seconds(product));
     for (const Product& product : attention) rounds[i].attention.push_back(product_seconds(product));
 #endif
   }
   print_rounds(rounds);
+  if (some_training != nullptr) {
+    const auto print = [&](const char* name, double Round::*all, double Round::*some) {
+      std::vector<double> ratios, seconds;
+      for (const Round& round : rounds) {
+        ratios.push_back(round.*all / round.*some);
+        seconds.push_back(round.*some);
+      }
+      std::printf(
+          "%s with the last layer at the rows of the head alone: %.3f s, all rows take %.3f times that\n",
+          name, median(seconds), median(ratios));
+    };
+    print("forward", &Round::forward, &Round::some_forward);
+    print("step", &Round::step, &Round::some_step);
+  }
   std::printf("products of the linear layers, forward (medians):\n");
   print_products(linear, rounds, &Round::linear);
   std::printf("products of attention, forward (medians):\n");

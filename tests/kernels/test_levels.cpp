@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/onednn.h"
 #include "tests/kernels/kernel_test.h"
 
@@ -45,6 +46,16 @@ TEST_F(LevelChoice, TheEnvironmentVariablePicksALevel) {
   }
   setenv("BIGBIRD_CPU_LEVEL", "no-such-level", 1);
   EXPECT_EQ(&chosen_level(), available_levels().front());
+}
+
+// tests/arm64.sh asks for them on an emulated processor that has them.
+TEST_F(LevelChoice, Bf16InstructionsThatAreAskedForAreUsed) {
+  const char* const asked = std::getenv("BIGBIRD_BF16");
+  if (asked == nullptr || std::string(asked) != "instructions" || amx_kernels() != nullptr)
+    GTEST_SKIP() << "SKIPPED: BIGBIRD_BF16=instructions is not set, or tiles go before";
+  ASSERT_NE(bf16_kernels(), nullptr);
+  const std::string text = make_cpu_backend(Precision::bf16)->description();
+  EXPECT_NE(text.find(bf16_kernels()->name), std::string::npos) << text;
 }
 
 TEST_F(LevelChoice, LevelsAreDifferentCode) {

@@ -72,7 +72,7 @@ BIGBIRD_INLINE Floats load_part(const float* from, Index count) {
 BIGBIRD_INLINE void store_part(float* to, Floats value, Index count) {
   float part[lanes];
   store(part, value);
-  for (Index i = 0; i < count; ++i) to[i] = part[i];
+  for (Index i = 0; i < smaller(count, lanes); ++i) to[i] = part[i];
 }
 
 // Runs body(offset, Whole or Part) over count elements, so that loops name their work once.

@@ -6,6 +6,8 @@
 
 #if BIGBIRD_LANES > 4
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #include "kernels/cpu/levels/simd.h"
@@ -19,6 +21,9 @@ constexpr unsigned tile_vectors = 4;
 #elif BIGBIRD_LANES == 8
 constexpr unsigned tile_rows = 6;
 constexpr unsigned tile_vectors = 2;
+#elif defined(__ARM_NEON)  // 32 registers, but of four floats
+constexpr unsigned tile_rows = 8;
+constexpr unsigned tile_vectors = 3;
 #else
 constexpr unsigned tile_rows = 4;
 constexpr unsigned tile_vectors = 2;
@@ -38,7 +43,7 @@ struct TileOperands {
   bool accumulate;
 };
 
-// What a tile adds up: floats here, pairs of bf16 numbers in levels/avx512_bf16.
+// What a tile adds up: floats here, pairs of bf16 numbers in levels/bf16.
 struct FloatProduct {
   BIGBIRD_INLINE_MEMBER static Floats broadcast(const float* factor) { return splat(*factor); }
   // Fused where the level has it, and said so: a compiler that contracts one tile and not another would let a
@@ -50,6 +55,10 @@ struct FloatProduct {
 #elif BIGBIRD_LANES == 8
     return reinterpret_cast<Floats>(_mm256_fmadd_ps(
         reinterpret_cast<__m256>(factor), reinterpret_cast<__m256>(row), reinterpret_cast<__m256>(sum)));
+#elif defined(__ARM_NEON)
+    return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum),
+                                              reinterpret_cast<float32x4_t>(factor),
+                                              reinterpret_cast<float32x4_t>(row)));
 #else
     return sum + factor * row;
 #endif
@@ -106,11 +115,17 @@ static void multiply_rows(int rows, const TileOperands& t) {
       return multiply_tile<2, VectorCount, Step>(t);
     case 3:
       return multiply_tile<3, VectorCount, Step>(t);
-#if BIGBIRD_LANES > 4
+#if BIGBIRD_LANES > 4 || defined(__ARM_NEON)
     case 4:
       return multiply_tile<4, VectorCount, Step>(t);
     case 5:
       return multiply_tile<5, VectorCount, Step>(t);
+#endif
+#if defined(__ARM_NEON)
+    case 6:
+      return multiply_tile<6, VectorCount, Step>(t);
+    case 7:
+      return multiply_tile<7, VectorCount, Step>(t);
 #endif
     default:
       return multiply_tile<tile_rows, VectorCount, Step>(t);
@@ -122,6 +137,8 @@ BIGBIRD_INLINE void multiply_tile_of(int rows, const TileOperands& t) {
   const Index vectors = (t.columns + lanes - 1) / lanes;
 #if BIGBIRD_LANES == 16
   if (vectors == 4) return multiply_rows<4, Step>(rows, t);
+#endif
+#if BIGBIRD_LANES == 16 || defined(__ARM_NEON)
   if (vectors == 3) return multiply_rows<3, Step>(rows, t);
 #endif
   if (vectors == 2) return multiply_rows<2, Step>(rows, t);

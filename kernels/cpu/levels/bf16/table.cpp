@@ -1,13 +1,14 @@
 // The entry of this folder that bf16_choice.cpp gives out.
-#include "kernels/cpu/levels/avx512_bf16/kernels.h"
+#include "kernels/cpu/levels/bf16/kernels.h"
 
-namespace bigbird::kernels::avx512_bf16 {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 extern const Bf16Kernels kernels;
 const Bf16Kernels kernels = {
+    BIGBIRD_LEVEL_NAME,
     pack_a,
     pack_b,
     multiply,
     {1, attention_packed_bytes, attention_pack_block, attention_forward_scratch, attention_forward_block}};
 
-}  // namespace bigbird::kernels::avx512_bf16
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

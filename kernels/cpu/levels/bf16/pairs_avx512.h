@@ -1,5 +1,4 @@
-// Floats as pairs of bf16 numbers, and what vdpbf16ps makes of them: with "pair" for "float" the tiles are
-// those of levels/tile.h.
+// Pairs of bf16 numbers for AVX-512's vdpbf16ps; see pairs.h.
 #pragma once
 
 #include <immintrin.h>
@@ -7,7 +6,7 @@
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/levels/tile.h"
 
-namespace bigbird::kernels::avx512_bf16 {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 // sum + low halves' product + high halves' product, lane by lane; one pair against a vector of them.
 struct PairProduct {
@@ -99,4 +98,15 @@ static inline void transpose_pairs(const float* from, Index row_step, Index rows
   }
 }
 
-}  // namespace bigbird::kernels::avx512_bf16
+// 16 floats as bf16, each in the low half of a lane.
+BIGBIRD_INLINE Ints rounded(Floats values) {
+  const __m256bh halves = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(values));
+  return reinterpret_cast<Ints>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(halves)));
+}
+
+// Pairs of two rows of floats: those of `low` in the low halves.
+BIGBIRD_INLINE Floats paired(Floats low, Floats high) {
+  return as_floats(rounded(low) | rounded(high) << 16);
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,11 +1,9 @@
 // The product over the register tile. The depth is not cut: a panel of b comes from the second-level cache
 // again for every few rows, which costs less than going through c between pieces of the depth (Zen 5).
-#include "kernels/cpu/levels/avx512_bf16/kernels.h"
-#include "kernels/cpu/levels/avx512_bf16/pairs.h"
+#include "kernels/cpu/levels/bf16/kernels.h"
+#include "kernels/cpu/levels/bf16/pairs.h"
 
-namespace bigbird::kernels::avx512_bf16 {
-
-static_assert(tile_rows == bf16_tile_rows && tile_columns == bf16_panel);
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 void pack_a(const float* from, Index row_step, Index rows, Index depth, void* to) {
   float* const pairs = static_cast<float*>(to);
@@ -33,4 +31,4 @@ void multiply(const Bf16Product& x) {
   }
 }
 
-}  // namespace bigbird::kernels::avx512_bf16
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,26 +1,13 @@
-// Attention of one query block over its listed key blocks with vdpbf16ps, which adds two products of bf16
-// numbers to a float: queries, keys, values and probabilities are rounded to bf16, sums and softmax are fp32.
-// As in levels/attention_forward.cpp, scores are kept transposed, (keys, queries). What is multiplied stands
-// as pairs that are neighbours in the depth of the product, 32 bits each: with "pair" for "float" the tiles
-// are those of levels/tile.h.
-#include "kernels/cpu/levels/avx512_bf16/kernels.h"
-#include "kernels/cpu/levels/avx512_bf16/pairs.h"
+// Attention of one query block over its listed key blocks in bf16: queries, keys, values and probabilities are
+// rounded to bf16 and multiplied in pairs (pairs.h), sums and softmax are fp32. As in
+// levels/attention_forward.cpp, scores are kept transposed, (keys, queries).
+#include "kernels/cpu/levels/bf16/kernels.h"
+#include "kernels/cpu/levels/bf16/pairs.h"
 #include "kernels/cpu/levels/softmax.h"
 
-namespace bigbird::kernels::avx512_bf16 {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 namespace {
-
-// 16 floats as bf16, each in the low half of a lane.
-BIGBIRD_INLINE Ints rounded(Floats values) {
-  const __m256bh halves = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(values));
-  return reinterpret_cast<Ints>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(halves)));
-}
-
-// Pairs of two rows of floats: those of `low` in the low halves.
-BIGBIRD_INLINE Floats paired(Floats low, Floats high) {
-  return as_floats(rounded(low) | rounded(high) << 16);
-}
 
 // [keys][pairs of depth]
 Index key_floats(Index block_size, Index head_size) {
@@ -134,4 +121,4 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
 }
 
-}  // namespace bigbird::kernels::avx512_bf16
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/bf16.h"
 
-namespace bigbird::kernels::avx512_bf16 {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 void pack_a(const float* from, Index row_step, Index rows, Index depth, void* to);
 void pack_b(const float* from, Index column_step, Index columns, Index depth, void* to);
@@ -15,4 +15,4 @@ Index attention_forward_scratch(Index block_size, Index head_size, Index parts);
 void attention_forward_block(const AttentionHead& head, const void* packed, Index parts, Index query_block,
                              float* out, Index out_stride, float* log_sum_exp, float* scratch);
 
-}  // namespace bigbird::kernels::avx512_bf16
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL
