@@ -88,7 +88,7 @@ tiny=() peer_device=cuda
 if [ "$device" = cpu ]; then
   tiny=(--tiny) peer_device=cpu
   # Where nothing is measured: one suite of kernels, and the tests of a device's size, small.
-  export BIGBIRD_DEVICE_SIZE_TESTS=small
+  export BIGBIRD_DEVICE_SIZE_TESTS=${BIGBIRD_DEVICE_SIZE_TESTS-small}
   : "${TEST_FILTER:=Optimizer*:DeviceSize*}"
 fi
 
@@ -129,8 +129,8 @@ part_environment() {
     query=$(nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit --format=csv,noheader)
   fi
   nvcc=$("$(find_nvcc)" --version 2>/dev/null | sed -n 's/^Cuda compilation.*release //p')
-  printf '{\n "date": "%s",\n "call": "%s",\n "device": "%s",\n "nvcc": "%s",\n "kernel": "%s",\n "processor": "%s",\n "cores": %d,\n "sources": "%s",\n "commit": "%s"\n}\n' \
-    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$call" "$query" "$nvcc" "$(uname -r)" \
+  printf '{\n "date": "%s",\n "call": "%s",\n "tiny": %s,\n "device": "%s",\n "nvcc": "%s",\n "kernel": "%s",\n "processor": "%s",\n "cores": %d,\n "sources": "%s",\n "commit": "%s"\n}\n' \
+    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$call" "$([ "$device" = cpu ] && echo true || echo false)" "$query" "$nvcc" "$(uname -r)" \
     "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(bash "$here/source_stamp.sh")" \
     "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)" | tee "$out/environment.json" >>"$out/verify.log"
 }
