@@ -84,9 +84,9 @@ finish() {
 }
 trap finish EXIT
 
-tiny=() peer_device=cuda
+tiny=() peer_device=cuda training_seconds=$((cap[training] - 10))
 if [ "$device" = cpu ]; then
-  tiny=(--tiny) peer_device=cpu
+  tiny=(--tiny) peer_device=cpu training_seconds=15
   # Where nothing is measured: one suite of kernels, and the tests of a device's size, small.
   export BIGBIRD_DEVICE_SIZE_TESTS=${BIGBIRD_DEVICE_SIZE_TESTS-small}
   : "${TEST_FILTER:=Optimizer*:DeviceSize*}"
@@ -269,7 +269,7 @@ part_training() {
   local data=() file status=0
   for file in "${pack:-}"/data/*.fa.gz; do [ ! -r "$file" ] || data+=(--data "$file"); done
   BIGBIRD=$bigbird DEVICE=$device with_clocks training within 600 bash "$root/pipelines/gpu_study.sh" --part training \
-    --seconds $((cap[training] - 10)) -o "$work/study" "${tiny[@]}" "${data[@]}" || status=$?
+    --seconds $training_seconds -o "$work/study" "${tiny[@]}" "${data[@]}" || status=$?
   [ ! -e "$work/study/study.log" ] || tail -n 40 "$work/study/study.log" >>"$out/verify.log"
   for file in study.tsv study.md training/metrics.tsv; do
     [ ! -e "$work/study/$file" ] || cp "$work/study/$file" "$out/"
