@@ -153,7 +153,7 @@ train_and_score() { # train_and_score PART NAME LENGTH ATTENTION
 
 # A run that ends in time, whatever the machine: --seconds from the start of this script.
 left() { echo $((end - SECONDS > 1 ? end - SECONDS : 1)); }
-within() { before=(timeout --signal=TERM --kill-after=10 "$1"); }
+within() { before=(timeout --foreground --signal=TERM --kill-after=10 "$1"); }
 train_for_seconds() {
   local folder=$out/training probe=$out/probe length=${lengths[-1]} begin=$SECONDS share steps overhead scored
   [ ! -e "$folder/curve.tsv" ] || return 0

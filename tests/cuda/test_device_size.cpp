@@ -155,7 +155,7 @@ double worst_block(const Floats& got, const Floats& expected, Index columns, Ind
 }
 
 TEST_F(DeviceSize, AttentionForwardAndBackwardEqualTheCpu) {
-  const Attention a(2, sized(4096, 144), sized(12, 1), 64, sized(64, 16));
+  const Attention a(2, sized(4096, 208), sized(12, 1), 64, sized(64, 16));
   const Results expected = attend(*make_cpu_backend(), a, true);
   for (const bool deterministic : {true, false}) {
     SCOPED_TRACE(deterministic ? "dq in a pass of its own" : "dq by atomic additions");
