@@ -24,9 +24,11 @@ build=${programs_of:-${BUILD:-$root/build/gpu-pack}} data=${DATA:-$root/../share
 # What it is made of, so that verify.sh can say when the sources are others.
 stamp=$(bash "$root/tests/gpu/source_stamp.sh")
 if [ -z "$programs_of" ]; then
-  options=(-DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
+  options=(--preset release -DBIGBIRD_CUDA=ON -DBIGBIRD_ONEDNN=OFF "-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES:-90-real}")
   [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || options+=(-G Ninja)
   ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+  # What another build of these sources has compiled is taken, as in pipelines/setup.sh.
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   cmake -S "$root" -B "$build" "${options[@]}" >&2
   cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target test_gpu bench_gpu bigbird_portable >&2
   tests=$build/tests/test_gpu
@@ -62,6 +64,7 @@ for file in human-chm13-mhc/chm13_mhc.fa.gz human-grch37/grch37.pieces.fa.gz; do
   if [ -r "$data/$file" ]; then cp "$data/$file" "$stage/data/"; else echo "pack.sh: no $data/$file: nothing to train on" >&2; fi
 done
 echo "$stamp" >"$stage/source-stamp"
+git -C "$root" rev-parse --short HEAD >"$stage/commit" 2>/dev/null || echo unknown >"$stage/commit"
 
 mkdir -p "$(dirname "$archive")"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -cf - gpu-pack | xz -"${LEVEL:-6}" --threads=0 >"$archive.part"
@@ -73,3 +76,6 @@ if [ "$bytes" -gt $((${MIB:-50} << 20)) ]; then
 fi
 mv "$archive.part" "$archive"
 echo "$archive: $((bytes >> 20)) MiB, of sources $stamp" >&2
+if checkout=$(git -C "$root" ls-files -z 2>/dev/null | (cd "$root" && xargs -0 du -cb 2>/dev/null) | tail -n 1 | cut -f 1) && [ -n "$checkout" ]; then
+  echo "with the checkout's files: $(((bytes + checkout) >> 20)) MiB, of 64 that can travel" >&2
+fi

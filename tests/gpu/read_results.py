@@ -4,6 +4,7 @@ be, what is aimed at, what was predicted by counting, and whether it held.
   python3 tests/gpu/read_results.py --table       the table before anything is measured, as docs/gpu.md has it
 Exit code: 0 when every bound held; 1 when one did not, or a part failed; 77 when some were not measured."""
 import json
+import math
 import os
 import sys
 from collections import namedtuple
@@ -16,10 +17,12 @@ class Rows:
     """The measurements of all programs."""
 
     def __init__(self, documents):
-        self.rows = [row for document in documents for row in document.get("measurements", [])]
+        # JSON has null for what is no number: that was not measured.
+        self.rows = [{key: value for key, value in row.items() if value is not None}
+                     for document in documents for row in document.get("measurements", [])]
 
     def find(self, name, engine, **facts):
-        """Rows of an engine, or of all whose names begin with 'engine-' when it ends in '*'."""
+        """Rows of an engine, or of all whose names begin with 'engine-' when it is 'engine*'."""
         of = (lambda e: e == engine[:-1] or e.startswith(engine[:-1] + "-")) if engine.endswith("*") else (lambda e: e == engine)
         return [row for row in self.rows if row["name"] == name and of(row["engine"])
                 and all(row.get(key) == value for key, value in facts.items())]
@@ -79,7 +82,7 @@ def bounds(rows, study):
         kept and 477e6 / kept["kept_bytes_per_sequence"],
         f"{kept['kept_bytes_per_sequence'] / 1e6:.1f} MB a layer and sequence" if kept else "")
     # By count every letter costs two bits to one who knows nothing of a genome.
-    last = max((row for row in study if row["run"] == "base"), key=lambda row: int(row["step"]), default=None)
+    last = max((row for row in study if row["run"] == "base" and row["bits_per_base"]), key=lambda row: int(row["step"]), default=None)
     add("training run on human sequence: bits per base, held out", "", 2, None, "", last and float(last["bits_per_base"]),
         f"accuracy {float(last['mlm_accuracy']):.4f} after {int(last['tokens_seen']):,} tokens in {float(last['seconds']):.0f} s"
         if last else "", True)
@@ -94,11 +97,11 @@ def holds(bound, goal):
     return bound.value <= goal if bound.limit else bound.value >= goal
 
 
-def table_of(table, tiny=False):
+def table_of(table, tiny=False, unmeasured="not measured"):
     lines = ["| measure | must | aim | predicted | measured | held? |", "|---|---|---|---|---|---|"]
     for bound in table:
         shown = [("at most " if bound.limit else "") + number(goal) + bound.unit if goal is not None else "" for goal in (bound.must, bound.aim)]
-        measured, held = "not measured: no device", ""
+        measured, held = unmeasured, ""
         if bound.value is not None:
             measured = number(bound.value) + bound.unit + (f" ({bound.note})" if bound.note else "")
             if not tiny:
@@ -137,7 +140,7 @@ def main():
         print(__doc__)
         return 0 if len(sys.argv) > 1 else 2
     if sys.argv[1] == "--table":
-        print("\n".join(table_of(bounds(Rows([]), []))))
+        print("\n".join(table_of(bounds(Rows([]), []), unmeasured="not measured: no device")))
         return 0
     folders = sys.argv[1:]
     for folder in folders:
@@ -179,7 +182,7 @@ def main():
         for row in rows.rows:
             more = ", ".join(f"{key} {number(value)}" if isinstance(value, (int, float)) else f"{key} {value}" for key, value in row.items()
                              if key not in ("name", "engine", "milliseconds", "spread"))
-            lines.append(f"| {row['name']} | {row['engine']} | {row['milliseconds']:.4f} | {100 * row['spread']:.1f} % | {more} |")
+            lines.append(f"| {row['name']} | {row['engine']} | {row.get('milliseconds', math.nan):.4f} | {100 * row.get('spread', math.nan):.1f} % | {more} |")
     missing = [f"{one['name']}: {one['reason']}" for document in bench + peers for one in document.get("skipped", [])]
     if missing:
         lines += ["", "Left out:", *[f"- {one}" for one in missing]]

@@ -157,7 +157,7 @@ from_build() {
   local build=${BUILD:-$root/build/gpu} log=$work/configure.log
   if [ "$(cat "$build/source-stamp" 2>/dev/null)" != "$stamp" ]; then
     [ -z "$call" ] || { say "nothing was built in $build of these sources" && return 1; }
-    timeout 60 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON >"$log" 2>&1 ||
+    timeout 60 cmake -S "$root" -B "$build" --preset release -DBIGBIRD_CUDA=ON >"$log" 2>&1 ||
       { cat "$log" >>"$out/verify.log" && say "cannot build here: $(grep -m1 -A2 'CMake Error' "$log" | tr '\n' ' ')" && return 1; }
     within 840 cmake --build "$build" --parallel "$(nproc)" --target test_gpu bench_gpu bigbird || return
     echo "$stamp" >"$build/source-stamp"
@@ -183,11 +183,11 @@ part_programs() {
       fi
     done
   fi
-  note=$(dirname "$test_gpu")
-  if [ "$device" = cpu ]; then
-    within 20 "$bigbird" --version
-  else
+  note="$(dirname "$test_gpu")${pack:+, of commit $(cat "$pack/commit")}"
+  if [ "$device" != cpu ] && have_device; then
     within 20 "$bigbird" devices
+  else
+    within 20 "$bigbird" --version
   fi
 }
 
