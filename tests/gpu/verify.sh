@@ -4,7 +4,7 @@
 #   bash tests/gpu/verify.sh first|second|[PART]...
 # first: environment programs conformance tests bench peers; second: environment programs resume sanitizer training.
 # Every part has so many seconds that a call's fit (--caps prints them). Parts may be named one by one, resources too.
-# Programs: those of the pack (pack.sh), else of BUILD. They are compiled there only when the part `programs` is named.
+# Programs: those of the pack (pack.sh), else of BUILD. They are compiled there in no call, only when parts are named or none.
 # Without a device every part that needs one is said to be skipped, and the exit code is 77. A part that fails does not
 # stop the others: exit code 1. Clocks and settings of the card are read, never set.
 # Environment: OUT (results; build/gpu-results-CALL), DEVICE (cuda; cpu rehearses the whole at tiny sizes), BUILD
@@ -18,7 +18,7 @@ declare -A cap=([environment]=15 [programs]=60 [conformance]=60 [tests]=120 [ben
   [resume]=90 [sanitizer]=190 [training]=210 [resources]=120)
 first=(environment programs conformance tests bench peers)
 second=(environment programs resume sanitizer training)
-call='' whole=1400
+call='' whole=2300
 case ${1:-} in
   -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
   --caps) # CALL <tab> PART <tab> SECONDS
@@ -27,12 +27,12 @@ case ${1:-} in
     exit 0 ;;
   first) call=first parts=("${first[@]}") whole=585 ;;
   second) call=second parts=("${second[@]}") whole=585 ;;
-  '') parts=("${first[@]}" "${second[@]:2}" resources) ;;
+  '') parts=("${first[@]}" "${second[@]:2}" resources) cap[programs]=900 ;; # there may be something to compile
   *)
     parts=("$@")
     for name in "${parts[@]}"; do
       [ -n "${cap[$name]:-}" ] || { echo "verify.sh: no part '$name'" >&2 && exit 2; }
-      [ "$name" != programs ] || cap[programs]=900 # there may be something to compile
+      [ "$name" != programs ] || cap[programs]=900
     done ;;
 esac
 out=${OUT:-$root/build/gpu-results${call:+-$call}}
