@@ -161,7 +161,8 @@ train_for_seconds() {
   # A few updates first: what one takes (the first ones set things up), and what comes with a run besides.
   within $(($(left) / 3 + 1))
   say "training: what a step takes"
-  pretrain "$probe" "$length" bigbird 12 12 || true # a run that was asked to stop has kept what it had
+  # A run that was asked to stop has kept what it had.
+  pretrain "$probe" "$length" bigbird 12 12 || [ -e "$probe/metrics.tsv" ] || fail "the first run ended with an error" "see $out/study.log"
   overhead=$((SECONDS - begin)) begin=$SECONDS
   share=$(awk -F'\t' '
     /^##/ { next }
@@ -184,10 +185,10 @@ train_for_seconds() {
   within $(($(left) - (POINTS + 1) * scored > 3 ? $(left) - (POINTS + 1) * scored : 3))
   say "training: $steps steps"
   pretrain "$folder" "$length" bigbird "$steps" $(((steps + POINTS - 1) / POINTS)) || echo "training ended before its $steps steps" >&2
-  # The last checkpoint first: it is what the run was for.
+  # The last checkpoint first, and if it takes all the time that is left: it is what the run was for.
   : >"$folder/curve.part"
   for checkpoint in $(checkpoints "$folder" | tac); do
-    [ "$(left)" -gt $((scored + 1)) ] || break
+    [ ! -s "$folder/curve.part" ] || [ "$(left)" -gt $((scored + 1)) ] || break
     within "$(left)"
     score "$folder" "$checkpoint" training base "$length" bigbird >>"$folder/curve.part" || break
   done

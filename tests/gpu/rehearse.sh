@@ -88,13 +88,17 @@ if command -v python3 >/dev/null; then
   status=$(verify without-xz programs PATH="$work/few")
   [ "$status" = 0 ] || failed "without xz: $status"
 fi
-# What must be seen as a failure: tests that are all skipped, a filter that matches none, programs of other sources.
-status=$(verify all-skipped "programs tests" BIGBIRD_DEVICE_SIZE_TESTS= TEST_FILTER='DeviceSize*')
-[ "$status" = 1 ] || failed "tests that are all skipped: exit code $status"
-must all-skipped tests failed
-status=$(verify none-matched "programs tests" TEST_FILTER='NoSuchTest*')
-[ "$status" = 1 ] || failed "a filter that matches no test: exit code $status"
-must none-matched tests failed
+# What must be seen as a failure: most tests skipped, few run; a device that is listed and that the programs do not find; a
+# filter that matches no test; programs of other sources.
+status=$(verify most-skipped "programs tests" BIGBIRD_DEVICE_SIZE_TESTS= TEST_FILTER='DeviceSize*:AttentionSchedule.ShapesThatTheDevice*')
+[ "$status" = 1 ] || failed "tests of which most are skipped: exit code $status"
+must most-skipped tests failed
+status=$(verify no-device "programs bench tests" DEVICE=cuda TEST_FILTER='NoSuchTest*')
+[ "$status" = 1 ] || failed "a device that the programs do not find: exit code $status"
+must no-device programs failed
+must no-device bench failed
+must no-device tests failed
+grep -q 'no test is named' "$results/no-device/parts.tsv" || failed "a filter that matches no test is not told"
 echo '// other' >>"$there/kernels/types.h"
 status=$(verify other-sources second)
 [ "$status" = 1 ] || failed "programs of other sources: exit code $status"
