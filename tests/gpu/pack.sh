@@ -33,7 +33,7 @@ if [ -z "$programs_of" ]; then
   cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target test_gpu bench_gpu bigbird_portable >&2
   tests=$build/tests/test_gpu
 else
-  cmake --build "$build" --target bigbird_portable >&2
+  [ ! -e "$build/CMakeCache.txt" ] || cmake --build "$build" --target bigbird_portable >&2
   tests=$build/tests/test_cuda
 fi
 

@@ -86,7 +86,7 @@ trap finish EXIT
 
 tiny=() peer_device=cuda training_seconds=$((cap[training] - 10))
 if [ "$device" = cpu ]; then
-  tiny=(--tiny) peer_device=cpu training_seconds=20
+  tiny=(--tiny) peer_device=cpu training_seconds=15
   # Where nothing is measured: one thread, one suite of kernels, and the tests of a device's size, small.
   export BIGBIRD_THREADS=1
   export BIGBIRD_DEVICE_SIZE_TESTS=${BIGBIRD_DEVICE_SIZE_TESTS-small}
