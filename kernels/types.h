@@ -198,6 +198,10 @@ struct Dropout {
   float probability = 0.0f;
   const std::uint64_t* seed = nullptr;  // one number on the device: recorded work runs with others
   std::uint64_t site = 0;               // different for any two places whose masks must differ
+  // Device. Where set, row i of what is dropped, `width` elements, a multiple of 4, has the mask of row
+  // rows[i] of the whole: what is computed of some rows alone is what it would be of all.
+  const std::int32_t* rows = nullptr;
+  Index width = 0;
 };
 
 // How a post-LN branch joins the residual stream: sum = residual + dropout(x).

@@ -13,6 +13,24 @@ std::uint64_t seed_of(const Dropout& dropout) {
   return dropout.probability > 0 ? *dropout.seed : 0;
 }
 
+// y = (residual +) dropout(x); residual may be null.
+void drop(const Level& level, const float* x, const float* residual, float* y, Index count,
+          const Dropout& dropout) {
+  // Elements that lie together, the first of which is number `element` where masks are counted.
+  const auto run = [&](Index first, Index number, Index element) {
+    level.dropout(x + first, residual == nullptr ? nullptr : residual + first, y + first, number,
+                  static_cast<std::uint64_t>(element), dropout.probability, seed_of(dropout), dropout.site);
+  };
+  if (dropout.rows == nullptr) {
+    parallel_pieces(count, elements_per_task, [&](Index first, Index number) { run(first, number, first); });
+    return;
+  }
+  const Index width = dropout.width;
+  parallel_pieces(count / width, rows_per_task(width), [&](Index first, Index number) {
+    for (Index row = first; row < first + number; ++row) run(row * width, width, dropout.rows[row] * width);
+  });
+}
+
 }  // namespace
 
 void CpuBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
@@ -89,18 +107,12 @@ void CpuBackend::tanh_backward(ConstValues y, ConstValues dy, Values dx, Index c
 }
 
 void CpuBackend::dropout(ConstValues x, Values y, Index count, const Dropout& dropout) {
-  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.dropout(floats(x) + first, nullptr, floats(y) + first, number, static_cast<std::uint64_t>(first),
-                   dropout.probability, seed_of(dropout), dropout.site);
-  });
+  drop(level_, floats(x), nullptr, floats(y), count, dropout);
 }
 
 void CpuBackend::dropout_add(ConstValues x, ConstValues residual, Values y, Index count,
                              const Dropout& dropout) {
-  parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.dropout(floats(x) + first, floats(residual) + first, floats(y) + first, number,
-                   static_cast<std::uint64_t>(first), dropout.probability, seed_of(dropout), dropout.site);
-  });
+  drop(level_, floats(x), floats(residual), floats(y), count, dropout);
 }
 
 void CpuBackend::add(ConstValues x, Values y, Index count) {

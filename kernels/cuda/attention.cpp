@@ -62,11 +62,12 @@ std::int32_t narrow(Index value) {
 }  // namespace
 
 std::string attention_refusal(Index head_size, Index block_size) {
-  if (head_size != 32 && head_size != 64 && head_size != 128) {
-    return "CUDA attention has heads of 32, 64 or 128 columns, not " + std::to_string(head_size);
-  }
-  if (block_size <= 0 || block_size % 16 != 0) {
-    return "CUDA attention has blocks of a multiple of 16 tokens, not " + std::to_string(block_size);
+  // Blocks that are padded need a column beside the head's own (attention_padding.h).
+  const Index most = block_size % 16 == 0 ? 128 : 127;
+  if (head_size > most) {
+    return "CUDA attention has heads of at most " + std::to_string(most) + " columns" +
+           (most == 128 ? "" : " for blocks of no multiple of 16 tokens") + ", not " +
+           std::to_string(head_size);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "kernels/cuda/attention.h"
@@ -35,7 +36,7 @@ Arguments common_arguments(const AttentionCall& call, const QueryKeyValue& input
   return arguments;
 }
 
-// launch(head size as an integral constant), of the head sizes that attention_refusal() lets pass
+// launch(head size as an integral constant), of the head sizes that the kernels have
 template <class Launch>
 void for_head_size(Index head_size, Launch launch) {
   switch (head_size) {
@@ -46,7 +47,7 @@ void for_head_size(Index head_size, Launch launch) {
     case 128:
       return launch(std::integral_constant<int, 128>());
     default:
-      throw std::logic_error(attention_refusal(head_size, 16));
+      throw std::logic_error("attention kernels for heads of " + std::to_string(head_size) + " columns");
   }
 }
 

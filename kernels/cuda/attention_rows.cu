@@ -35,7 +35,8 @@ struct RowSums {
   }
 };
 
-template <class Element, int width>
+// Heads have `width` columns, or fewer where not `whole`: then those behind them are zeros.
+template <class Element, int width, bool whole>
 struct AttendRows {
   static constexpr int threads = 128;
   static constexpr int blocks_per_sm = 4;
@@ -53,6 +54,7 @@ struct AttendRows {
   const std::int32_t* rows;
   const std::int32_t* offsets;
   int heads;
+  int head_size;
   float scale;  // of powers of two
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
@@ -60,13 +62,13 @@ struct AttendRows {
     const int column = thread.index() % lanes * chunk;  // of the head
     const int first = offsets[query], count = offsets[query + 1] - first;
     float own[chunk];
-    load_floats(q + query * q_stride + head * width + column, own);
+    load_columns(q + query * q_stride + head * head_size, column, own);
 #pragma unroll
     for (int i = 0; i < chunk; ++i) own[i] *= scale;
 
     RowSums<chunk> sums;
     for (int begin = 0; begin < count; begin += groups * at_once)
-      add_rows(thread, own, first, begin + thread.index() / lanes, count, head * width + column, sums);
+      add_rows(thread, own, first, begin + thread.index() / lanes, count, head * head_size, column, sums);
 #pragma unroll
     for (int mask = lanes; mask < 32; mask *= 2) {
       float other[chunk];
@@ -95,13 +97,31 @@ struct AttendRows {
     }
 #pragma unroll
     for (int i = 0; i < chunk; ++i) sums.sums[i] /= sums.total;
-    store_floats(out + query * out_stride + head * width + column, sums.sums);
+    Element* const to = out + query * out_stride + head * head_size + column;
+    if constexpr (whole) {
+      store_floats(to, sums.sums);
+    } else {
+#pragma unroll
+      for (int i = 0; i < chunk; ++i) {
+        if (column + i < head_size) to[i] = to_element<Element>(sums.sums[i]);
+      }
+    }
   }
 
  private:
+  // Those of a head from `column` on.
+  BIGBIRD_DEVICE void load_columns(const Element* head, int column, float (&values)[chunk]) const {
+    if constexpr (whole) {
+      load_floats(head + column, values);
+    } else {
+#pragma unroll
+      for (int i = 0; i < chunk; ++i) values[i] = column + i < head_size ? to_float(head[column + i]) : 0.0f;
+    }
+  }
+
   // Of the list that begins at `first`: row `at`, and the next of this group.
   BIGBIRD_DEVICE void add_rows(Thread& thread, const float (&own)[chunk], int first, int at, int count,
-                               int column, RowSums<chunk>& sums) const {
+                               int first_column, int column, RowSums<chunk>& sums) const {
     float scores[at_once];
     float values[at_once][chunk];
 #pragma unroll
@@ -110,8 +130,8 @@ struct AttendRows {
       const bool inside = at + a * groups < count;
       const Index row = rows[first + (inside ? at + a * groups : 0)];
       float key[chunk];
-      load_floats(k + row * k_stride + column, key);
-      load_floats(v + row * v_stride + column, values[a]);
+      load_columns(k + row * k_stride + first_column, column, key);
+      load_columns(v + row * v_stride + first_column, column, values[a]);
       float score = 0.0f;
 #pragma unroll
       for (int i = 0; i < chunk; ++i) score = fmaf(own[i], key[i], score);
@@ -136,13 +156,13 @@ struct AttendRows {
   }
 };
 
-}  // namespace
-
-void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream) {
-  for_head_size(batch.head_size, [&](auto head_size) {
+template <bool whole>
+void attend(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream) {
+  const Index width = batch.head_size <= 32 ? 32 : batch.head_size <= 64 ? 64 : 128;
+  for_head_size(width, [&](auto head_size) {
     with_type(inputs.q.data.type(), [&](auto type) {
       using Element = decltype(type);
-      using Kernel = AttendRows<Element, head_size()>;
+      using Kernel = AttendRows<Element, head_size(), whole>;
       Kernel kernel{};
       kernel.q = inputs.q.data.as<Element>();
       kernel.k = inputs.k.data.as<Element>();
@@ -155,10 +175,18 @@ void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows ou
       kernel.rows = batch.rows;
       kernel.offsets = batch.offsets;
       kernel.heads = static_cast<int>(batch.heads);
+      kernel.head_size = static_cast<int>(batch.head_size);
       kernel.scale = batch.scale * log2_e;
       launch(kernel, {.blocks = batch.queries * batch.heads, .shared_bytes = Kernel::shared_bytes}, stream);
     });
   });
+}
+
+}  // namespace
+
+void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream) {
+  const bool whole = batch.head_size == 32 || batch.head_size == 64 || batch.head_size == 128;
+  whole ? attend<true>(batch, inputs, out, stream) : attend<false>(batch, inputs, out, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

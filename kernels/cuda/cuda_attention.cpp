@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/cuda/attention_padding.h"
 #include "kernels/cuda/attention_rows.h"
 #include "kernels/cuda/cuda_backend.h"
 
@@ -24,6 +25,11 @@ AttentionLimits limits_of(const AttentionBatch& batch, bool training) {
   limits.block_size = batch.block_size;
   limits.training = training;
   return limits;
+}
+
+// What attention_call() was asked for beside it.
+void* behind_workspace(const AttentionCall& call) {
+  return static_cast<std::byte*>(call.workspace_memory) + call.workspace.bytes;
 }
 
 }  // namespace
@@ -66,6 +72,12 @@ void CudaBackend::release_slots(Index first, Index count) noexcept {
 void CudaBackend::prepare_attention(const AttentionBatch& batch) {
   if (const std::string why = attention_refusal(batch.head_size, batch.block_size); !why.empty())
     throw DeviceError(why);
+  const AttentionPadding padding(batch.head_size, batch.block_size);
+  // Masks are counted over the rows of the batch, four neighbours at a time.
+  if (padding.pads_blocks() && batch.drop_probability > 0.0f) {
+    throw DeviceError("CUDA attention drops probabilities with blocks of a multiple of 16 tokens, not " +
+                      std::to_string(batch.block_size));
+  }
   if (batch.slot >= static_cast<Index>(slots_.size())) reserve_slot(batch.slot, batch.sequences);
   if (Slot& kept = slots_[static_cast<std::size_t>(batch.slot)]; batch.sequences > kept.most_sequences) {
     synchronize();        // one may still run
@@ -74,12 +86,16 @@ void CudaBackend::prepare_attention(const AttentionBatch& batch) {
     reserve_slot(batch.slot, batch.sequences);
   }
   Slot& kept = slots_[static_cast<std::size_t>(batch.slot)];
-  kept.prepared.fill(batch, schedules_, stream_);
+  if (padding.needed()) {
+    kept.prepared.fill(PaddedBatch(batch, padding).batch(), schedules_, stream_);
+  } else {
+    kept.prepared.fill(batch, schedules_, stream_);
+  }
   upload(kept.memory.data(), kept.prepared.image().data(), kept.prepared.image().size());
   kept.filled = true;
 }
 
-AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool training) {
+AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool training, std::size_t behind) {
   if (batch.slot >= static_cast<Index>(slots_.size()) || !slots_[static_cast<std::size_t>(batch.slot)].filled)
     throw std::logic_error("attention over a batch that was not prepared");
   const PreparedBatch& prepared = slots_[static_cast<std::size_t>(batch.slot)].prepared;
@@ -89,20 +105,37 @@ AttentionCall CudaBackend::attention_call(const AttentionBatch& batch, bool trai
           prepared,
           options_.precision == Precision::tf32 ? FloatProducts::tf32 : FloatProducts::fp32,
           layout,
-          workspace(layout.bytes),
+          workspace(layout.bytes + behind),
           stream_};
 }
 
 void CudaBackend::attention_forward(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                     float* log_sum_exp) {
-  cuda::attention_forward(attention_call(batch, false), inputs, out, log_sum_exp);
+  const AttentionPadding padding(batch.head_size, batch.block_size);
+  if (!padding.needed()) {
+    cuda::attention_forward(attention_call(batch, false), inputs, out, log_sum_exp);
+    return;
+  }
+  const PaddedBatch padded(batch, padding);
+  const AttentionCall call =
+      attention_call(padded.batch(), false, attention_padding_bytes(limits_of(batch, false), element_type()));
+  padded_attention_forward(batch, call, behind_workspace(call), inputs, out, log_sum_exp);
 }
 
 void CudaBackend::attention_backward(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
                                      const float* log_sum_exp, ConstRows dout,
                                      const QueryKeyValueGradients& gradients) {
-  cuda::attention_backward(attention_call(batch, true), inputs, out, log_sum_exp, dout, gradients,
-                           options_.deterministic);
+  const AttentionPadding padding(batch.head_size, batch.block_size);
+  if (!padding.needed()) {
+    cuda::attention_backward(attention_call(batch, true), inputs, out, log_sum_exp, dout, gradients,
+                             options_.deterministic);
+    return;
+  }
+  const PaddedBatch padded(batch, padding);
+  const AttentionCall call =
+      attention_call(padded.batch(), true, attention_padding_bytes(limits_of(batch, true), element_type()));
+  padded_attention_backward(batch, call, behind_workspace(call), inputs, out, log_sum_exp, dout, gradients,
+                            options_.deterministic);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/cuda/attention_padding.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/embedding.h"
@@ -30,9 +31,11 @@ void require_attention(const AttentionLimits& limits) {
 }
 
 // What the workspace has to hold: attention, or one of the reductions over the model's width.
-std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic) {
+std::size_t workspace_bytes(const AttentionLimits& limits, bool deterministic, ElementType type) {
   if (limits.tokens == 0) return 0;
-  std::size_t bytes = attention_workspace_bytes(limits, deterministic);
+  const AttentionPadding padding(limits.head_size, limits.block_size);
+  std::size_t bytes = attention_workspace_bytes(padding.limits(limits), deterministic) +
+                      attention_padding_bytes(limits, type);
   if (limits.training) {
     const Index width = limits.heads * limits.head_size;
     bytes = std::max({bytes, rows_by_key_workspace(limits.tokens, width, limits.tokens),
@@ -91,13 +94,13 @@ void CudaBackend::reserve(std::size_t bytes) {
 std::size_t CudaBackend::scratch_bytes(const AttentionLimits& limits) const {
   require_attention(limits);
   return Transfers::device_bytes + cell_bytes +
-         std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic)) +
+         std::max(gemm_->workspace_bytes(), workspace_bytes(limits, options_.deterministic, element_type())) +
          static_cast<std::size_t>(limits.slots) * PreparedBatch::bytes(limits.sequences);
 }
 
 Index CudaBackend::reserve_scratch(const AttentionLimits& limits) {
   require_attention(limits);
-  workspace(workspace_bytes(limits, options_.deterministic));
+  workspace(workspace_bytes(limits, options_.deterministic, element_type()));
   return own_slots(limits.slots, limits.sequences);
 }
 

@@ -97,7 +97,8 @@ class CudaBackend final : public Backend {
   void run(const Gemm& gemm);
   // run(), when the epilogue can be had for these sizes and addresses.
   bool run_fused(const Gemm& gemm);
-  AttentionCall attention_call(const AttentionBatch& batch, bool training);
+  // With so many bytes behind its workspace.
+  AttentionCall attention_call(const AttentionBatch& batch, bool training, std::size_t behind = 0);
 
   CudaOptions options_;
   OwnedStream stream_owner_;

@@ -82,13 +82,17 @@ struct DropoutFactors {
   std::uint64_t site = 0;
   float probability = 0.0f;
   float scale = 1.0f;
+  const std::int32_t* rows = nullptr;
+  Index width = 0;
 
   DropoutFactors() = default;
   explicit DropoutFactors(const Dropout& dropout)
       : seed(dropout.seed),
         site(dropout.site),
         probability(dropout.probability),
-        scale(1.0f / (1.0f - dropout.probability)) {}
+        scale(1.0f / (1.0f - dropout.probability)),
+        rows(dropout.rows),
+        width(dropout.width) {}
 
   // index is a multiple of N.
   template <int N>
@@ -99,11 +103,10 @@ struct DropoutFactors {
       return;
     }
     const std::uint64_t key = *seed;
-    const auto element = static_cast<std::uint64_t>(index);
     if constexpr (N % 4 == 0) {
 #pragma unroll
       for (int first = 0; first < N; first += 4) {
-        const Philox4x32 bits = philox4x32(key, (element >> 2) + static_cast<unsigned>(first / 4), site);
+        const Philox4x32 bits = philox4x32(key, place(index + first) >> 2, site);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           factors[first + i] = uniform_from_bits(bits.word[i]) >= probability ? scale : 0.0f;
@@ -112,9 +115,18 @@ struct DropoutFactors {
     } else {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        factors[i] = dropout_keep(key, site, element + static_cast<unsigned>(i), probability) ? scale : 0.0f;
+        factors[i] = dropout_keep(key, site, place(index + i), probability) ? scale : 0.0f;
       }
     }
+  }
+
+ private:
+  // The number that the mask of an element is drawn for. A row, whose width is a multiple of 4, may end within
+  // the elements of a thread.
+  BIGBIRD_DEVICE std::uint64_t place(Index index) const {
+    if (rows == nullptr) return static_cast<std::uint64_t>(index);
+    const Index row = index / width;
+    return static_cast<std::uint64_t>(rows[row] * width + (index - row * width));
   }
 };
 

@@ -70,9 +70,10 @@ Json memory_json(const ModelConfig& config, const DescribeOptions& options, cons
   if (config.has_mlm()) limits.masked_tokens = std::max<std::int64_t>(1, limits.tokens * 15 / 100);
   if (config.head != HeadType::encoder) {
     for (const bool checkpoint : {false, true}) {
-      const ModelOptions training{.training = true, .grad_checkpoint = checkpoint};
       json[checkpoint ? "training_grad_checkpoint" : "training"] =
-          memory_of(plan_training_memory(config, limits, training, backend, {}).places.front().rows);
+          memory_of(plan_training_memory(config, limits, training_options(checkpoint), backend, {})
+                        .places.front()
+                        .rows);
     }
   }
   return json;

@@ -73,13 +73,6 @@ ModelConfig with_head(ModelConfig config, HeadType head) {
   return config;
 }
 
-ModelOptions training_options() {
-  ModelOptions options;
-  options.training = true;
-  options.logits_in_pieces = true;
-  return options;
-}
-
 // Of one token through the linear layers, forward.
 double operations_of_a_token(const ModelConfig& config) {
   const auto width = static_cast<double>(config.hidden_size);

@@ -76,6 +76,7 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
   ModelOptions model;
   model.training = !options_.derive.empty();
   model.embedding_offsets = options_.offsets;
+  model.head_rows = !options_.hidden;
   std::size_t bytes = 0;
   for (const MemoryRow& row : plan_model_memory(config, limits, model, backend)) bytes += row.bytes;
   log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),

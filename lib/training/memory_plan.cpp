@@ -77,6 +77,15 @@ MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, i
   return before;
 }
 
+ModelOptions training_options(bool grad_checkpoint) {
+  ModelOptions options;
+  options.training = true;
+  options.grad_checkpoint = grad_checkpoint;
+  options.logits_in_pieces = true;
+  options.head_rows = true;
+  return options;
+}
+
 TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits& limits,
                                     const ModelOptions& options, const kernels::Backend& backend,
                                     const MemoryBefore& before, bool averages_weights,

@@ -58,6 +58,9 @@ struct RankShare {
   kernels::Index slots = 1;  // micro-batches of this rank
 };
 
+// How a run builds its model.
+ModelOptions training_options(bool grad_checkpoint = false);
+
 // One training process: the program as it stands now, the model (plan_model_memory), the state of the
 // optimizer, the average of the weights where there is one, the gradients that wait for others and the slices
 // that are on their way, and the host copies made while a checkpoint is written (of several ranks by the

@@ -100,14 +100,6 @@ TrainerOptions trainer_options(const TaskDescription& description, const ModelCo
   return trainer;
 }
 
-ModelOptions model_options(bool grad_checkpoint) {
-  ModelOptions options;
-  options.training = true;
-  options.grad_checkpoint = grad_checkpoint;
-  options.logits_in_pieces = true;
-  return options;
-}
-
 struct PlannedMemory {
   TrainingMemory memory;
   SmallerRuns smaller;
@@ -127,7 +119,7 @@ PlannedMemory plan_memory(const TaskDescription& description, const ModelConfig&
                      count](std::int64_t sequences, std::int64_t length, bool grad_checkpoint) {
     const auto size = static_cast<std::uint64_t>(sequences);
     const auto slots = static_cast<kernels::Index>((batch + size - 1) / size / count);
-    return plan_training_memory(config, limits(sequences, length), model_options(grad_checkpoint), backend,
+    return plan_training_memory(config, limits(sequences, length), training_options(grad_checkpoint), backend,
                                 before, averages, variant, {&ranks, slots});
   };
   const std::int64_t sequences_now = micro_batch(options);
@@ -216,7 +208,7 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
     const RunFolder& run = own ? *own : own.emplace(RunFolder::of_another(options.run));
     const auto [checkpoint, state] = resumption_of_ranks(run, trainer.identity, backend, ranks);
     Model model(backend, config, description.limits(micro_batch(options), description.length),
-                model_options(options.grad_checkpoint));
+                training_options(options.grad_checkpoint));
     // Before the optimizer takes memory: what the weights come from is given up first.
     if (checkpoint.empty()) {
       model.set_parameters(description.initial_parameters());

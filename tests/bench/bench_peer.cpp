@@ -103,7 +103,7 @@ class Peer {
     LoadedModel loaded = load_model(folder, LoadOptions{});
     batches_ = read_batches(input, loaded.config, at_a_time, step);
     model_ = std::make_unique<Model>(*backend_, loaded.config, limits_of(batches_),
-                                     ModelOptions{.training = step});
+                                     ModelOptions{.training = step, .head_rows = step});
     model_->set_parameters(loaded.parameters);
     if (!step) return;
     const std::size_t bytes = static_cast<std::size_t>(model_->layout().count()) * sizeof(float);

@@ -198,8 +198,10 @@ TEST(AttentionSchedule, WorkspaceCoversEverySplitOfTheTokensIntoSequences) {
 TEST(AttentionSchedule, ShapesThatTheDeviceCannotServeSayWhy) {
   EXPECT_EQ(attention_refusal(64, 64), "");
   EXPECT_EQ(attention_refusal(128, 16), "");
-  EXPECT_EQ(attention_refusal(63, 64), "CUDA attention has heads of 32, 64 or 128 columns, not 63");
-  EXPECT_EQ(attention_refusal(64, 24), "CUDA attention has blocks of a multiple of 16 tokens, not 24");
+  EXPECT_EQ(attention_refusal(63, 24), "");
+  EXPECT_EQ(attention_refusal(129, 64), "CUDA attention has heads of at most 128 columns, not 129");
+  EXPECT_EQ(attention_refusal(128, 24),
+            "CUDA attention has heads of at most 127 columns for blocks of no multiple of 16 tokens, not 128");
   EXPECT_THROW(AttentionSchedule(PlanLists(every_block(1, 4)).view, 24), std::logic_error);
 }
 

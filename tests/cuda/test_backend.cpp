@@ -367,16 +367,25 @@ TEST_P(BackendOperations, AdafactorAndTheWorkingCopy) {
 }
 
 TEST_P(BackendOperations, AttentionOverARaggedBatch) {
-  constexpr Index heads = 2, head_size = 32, block_size = 16, width = heads * head_size;
+  constexpr Index heads = 2;
   // Rows that name a block twice, and a block that hardly anybody names.
   const BlockPlan longer(
       {{{0, 1, 2, 3}, {0, 1, 1, 3}, {2, 3}, {0, 1, 2, 3}}, {{0, 1, 2, 3}, {1, 3}, {0, 0, 2}, {0, 1, 2, 3}}});
   const BlockPlan shorter({{{0, 1}, {1, 0, 0}}, {{0, 1}, {1}}});
   const BlockPlanView* const plans[] = {&shorter.view(), &longer.view()};
-  const Index token_offsets[] = {0, 32, 96};
-  const Index lengths[] = {32, 55};
-  const Index tokens = token_offsets[2];
-  for (const float drop : {0.0f, 0.2f}) {
+  struct Shape {
+    Index head_size, block_size;
+    float drop;
+  };
+  // The last ones are padded.
+  for (const Shape& shape :
+       {Shape{32, 16, 0.0f}, {32, 16, 0.2f}, {20, 16, 0.2f}, {32, 10, 0.0f}, {7, 24, 0.0f}}) {
+    const Index head_size = shape.head_size, block_size = shape.block_size;
+    const float drop = shape.drop;
+    SCOPED_TRACE(std::to_string(head_size) + " " + std::to_string(block_size));
+    const Index width = heads * head_size, tokens = 6 * block_size;
+    const Index token_offsets[] = {0, 2 * block_size, tokens};
+    const Index lengths[] = {2 * block_size, 3 * block_size + 7};
     agree(
         [&](Side& side) {
           AttentionBatch batch;

@@ -30,6 +30,13 @@ const DecoderCase device_cases[] = {
     {"cross, heads of 64, large tiles", 1, 64, 64, {20}, {100}},
     {"cross, heads of 128, large tiles", 1, 128, 64, {70}, {9}},
     {"cross, blocks of several tiles", 1, 32, 48, {50}, {100}},
+    {"causal, heads of 20, padded", 2, 20, 16, {33, 9}, {}},
+    {"causal, heads of 80, padded, in large tiles", 1, 80, 64, {90}, {}},
+    {"causal, blocks of 10, padded", 2, 24, 10, {25, 40, 1}, {}},
+    {"causal, blocks of 20 and heads of 32, padded", 1, 32, 20, {75}, {}},
+    {"causal, heads of 20, dropout", 2, 20, 16, {29, 17}, {}, 0.25},
+    {"cross, blocks of 12, padded", 2, 24, 12, {9, 40, 1}, {60, 7, 64}},
+    {"cross, blocks of 60, padded to large tiles", 1, 64, 60, {70}, {130}},
     {"cross, dropout", 2, 32, 16, {9, 21}, {33, 12}, 0.25},
     {"cross, dropout in large tiles", 1, 32, 64, {70}, {30}, 0.25},
 };
@@ -178,7 +185,7 @@ TEST_P(CrossAttentionOnDevice, ASequenceDoesNotDependOnItsNeighbours) {
 }
 
 TEST_P(CrossAttentionOnDevice, QueriesOverRowsThatListsName) {
-  for (const Index head_size : {32, 64, 128}) {
+  for (const Index head_size : {32, 64, 128, 1, 20, 48, 100}) {
     SCOPED_TRACE(head_size);
     const RowProblem p(head_size == 32 ? 3 : 1, head_size, 300, {1, 17, 300, 64, 2});
     const Index c = p.width();
@@ -195,7 +202,7 @@ TEST_P(CrossAttentionOnDevice, QueriesOverRowsThatListsName) {
     EXPECT_LT(relative_error(got, p.expected(q, kv)), tolerance());
     EXPECT_EQ(attend(), got);
   }
-  EXPECT_THROW(device_->attend_rows({1, 1, 48, 1.0f, nullptr, nullptr}, {}, {}), DeviceError);
+  EXPECT_THROW(device_->attend_rows({1, 1, 136, 1.0f, nullptr, nullptr}, {}, {}), DeviceError);
 }
 
 TEST_P(CrossAttentionOnDevice, ARowThatNoListNamesIsNotRead) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "lib/model/network/head_rows.h"
 #include "lib/model/network/residual.h"
 #include "lib/model/network/rotary.h"
 
@@ -28,7 +29,8 @@ kernels::QueryKeyValue inputs(kernels::Values qkv, kernels::Index first_row, ker
 }  // namespace
 
 void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
-                             kernels::ConstValues input, const AttentionActivations& kept) {
+                             kernels::ConstValues input, const AttentionActivations& kept,
+                             const HeadRowActivations& head_rows) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
@@ -42,24 +44,46 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
     backend.attention_forward(run.call(), inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
                               log_sum_exp);
   }
-  backend.linear_forward(kept.context, tensors.output, kept.sum, rows);
-  residual_forward(pass, pass.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
+  const PassContext behind = at_head_rows(pass, head_rows);
+  kernels::ConstValues context = kept.context;
+  if (head_rows.tokens != nullptr) {
+    gather_head_rows(pass, head_rows, context, head_rows.context);
+    gather_head_rows(pass, head_rows, input, head_rows.input);
+    context = head_rows.context;
+    input = head_rows.input;
+  }
+  backend.linear_forward(context, tensors.output, kept.sum, behind.rows());
+  residual_forward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm, input,
                    {kept.sum, kept.norm, kept.norm_state});
 }
 
 void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                               const AttentionTensors& gradients, kernels::ConstValues input,
-                              const AttentionActivations& kept, const BackwardWorkspace& work) {
+                              const AttentionActivations& kept, const HeadRowActivations& head_rows,
+                              const BackwardWorkspace& work) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.tokens(), width = pass.width();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   const kernels::Values dcontext = work.wide, dqkv = work.wide + rows * width;
 
+  const PassContext behind = at_head_rows(pass, head_rows);
   const kernels::ConstValues branch =
-      residual_backward(pass, pass.dropout(DropoutSite::attention_output, layer), tensors.norm,
+      residual_backward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm,
                         gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.linear_backward_weight(branch, kept.context, tensors.output, gradients.output, rows);
-  backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
+  const bool all = head_rows.tokens == nullptr;
+  backend.linear_backward_weight(branch, all ? kept.context : head_rows.context, tensors.output,
+                                 gradients.output, behind.rows());
+  if (all) {
+    backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
+  } else {
+    // Made where the gradients of query, key and value come to lie: there is room for twice as many rows.
+    const kernels::Values some = dqkv, gradient = dqkv + behind.rows() * width;
+    backend.linear_backward_input(branch, tensors.output, some, behind.rows(), false);
+    backend.copy(gradient.data(), work.gradient.data(),
+                 static_cast<std::size_t>(behind.rows() * width) * kernels::size_of(gradient.type()));
+    spread_head_rows(pass, head_rows, some, dcontext);
+    spread_head_rows(pass, head_rows, gradient, work.gradient);
+  }
 
   for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
     const kernels::Index first = run.first_row();

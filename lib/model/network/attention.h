@@ -9,13 +9,16 @@
 
 namespace bigbird {
 
-// input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN).
+// input [T, C]; the output is kept.norm (post-LN) or kept.sum (pre-LN), [T, C] or, with head_rows that are
+// not null, [R, C].
 void attention_layer_forward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
-                             kernels::ConstValues input, const AttentionActivations& kept);
-// work.gradient holds the gradient of the output on entry and of the input on return; the rest of work is
-// scratch.
+                             kernels::ConstValues input, const AttentionActivations& kept,
+                             const HeadRowActivations& head_rows);
+// work.gradient holds the gradient of the output on entry and of the input, [T, C], on return; the rest of
+// work is scratch.
 void attention_layer_backward(const PassContext& pass, std::int64_t layer, const AttentionTensors& tensors,
                               const AttentionTensors& gradients, kernels::ConstValues input,
-                              const AttentionActivations& kept, const BackwardWorkspace& work);
+                              const AttentionActivations& kept, const HeadRowActivations& head_rows,
+                              const BackwardWorkspace& work);
 
 }  // namespace bigbird

@@ -33,7 +33,7 @@ struct DecoderStack {
 
   void layer_forward(std::int64_t layer, const DecoderLayerTensors& tensors, kernels::ConstValues input,
                      const DecoderLayerActivations& kept) const {
-    attention_layer_forward(pass, layer, tensors.attention, input, kept.self.attention);
+    attention_layer_forward(pass, layer, tensors.attention, input, kept.self.attention, {});
     cross_attention_forward(cross(layer), layer, tensors.cross_attention, written(kept.self.attention),
                             kept.cross);
     feed_forward_forward(pass, layer, tensors.feed_forward, read(kept.cross), kept.self.feed_forward);
@@ -164,7 +164,7 @@ void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
                              stack.written(of_layer.self.attention), of_layer.cross, work,
                              kept.key_value_gradient, all.workspace.gradient);
     attention_layer_backward(pass, layer, of.attention, to.attention, kept.states[i], of_layer.self.attention,
-                             work);
+                             {}, work);
   }
   embeddings_backward(pass, tensors.embeddings, gradients.embeddings, kept.embeddings, work.gradient);
 }

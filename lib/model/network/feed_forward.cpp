@@ -8,7 +8,7 @@ namespace bigbird {
 void feed_forward_forward(const PassContext& pass, std::int64_t layer, const FeedForwardTensors& tensors,
                           kernels::ConstValues input, const FeedForwardActivations& kept) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens();
+  const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   if (!postnorm) backend.layernorm_forward(input, tensors.norm, kept.norm, kept.norm_state, rows);
   backend.linear_activation_forward(postnorm ? input : kept.norm, tensors.inner, pass.config.activation,
@@ -22,7 +22,7 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
                            const FeedForwardTensors& gradients, kernels::ConstValues input,
                            const FeedForwardActivations& kept, const BackwardWorkspace& work) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens();
+  const kernels::Index rows = pass.rows();
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   // What the activation made is made again, in the place that its gradient takes afterwards.
   const kernels::Values inner = work.wide, dinner = work.wide;

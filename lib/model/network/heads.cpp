@@ -10,14 +10,14 @@ void head_stage(const PassContext& pass, const Activations& kept) {
   switch (pass.config.head) {
     case HeadType::encoder:
     case HeadType::classification:
-      sequence_stage(pass, kept.sequence);
+      sequence_stage(pass, kept.head_rows, kept.sequence);
       break;
     case HeadType::pretraining:
-      masked_head_stage(pass, kept.masked);
-      sequence_stage(pass, kept.sequence);
+      masked_head_stage(pass, kept);
+      sequence_stage(pass, kept.head_rows, kept.sequence);
       break;
     case HeadType::masked_lm:
-      masked_head_stage(pass, kept.masked);
+      masked_head_stage(pass, kept);
       break;
     case HeadType::question_answering:
       question_head_stage(pass, kept.question);

@@ -13,7 +13,7 @@ namespace bigbird {
 
 // Brings rows, labels and targets of the batch to the device.
 void head_stage(const PassContext& pass, const Activations& kept);
-// hidden [T, C] is the last hidden state. Losses are computed for the labels that the batch carries. With
+// hidden [T, C], or of head_rows.h [R, C], is the last hidden state. Losses are computed for the labels that the batch carries. With
 // `gradients` a decoder's logits are derived too, as decoder_forward() says, and on_decoder_state is as
 // encoder_forward()'s.
 void head_forward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors* gradients,
@@ -29,7 +29,7 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
 
 // BigBirdForMaskedLM, and one half of BigBirdForPreTraining: dense, gelu, LayerNorm and a decoder tied to the
 // word table, on the masked rows only.
-void masked_head_stage(const PassContext& pass, const MaskedActivations& kept);
+void masked_head_stage(const PassContext& pass, const Activations& kept);
 void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
                          const MaskedActivations& kept, kernels::ConstValues hidden);
 void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result);

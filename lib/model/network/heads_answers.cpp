@@ -42,7 +42,7 @@ void answer_head_stage(const PassContext& pass, const Activations& kept) {
   for (std::size_t score = 0; score < pass.batch.token_targets.size(); ++score) {
     token_targets_stage(pass, pass.batch.token_targets[score], kept.answers[score].targets);
   }
-  if (has_types(pass)) sequence_stage(pass, kept.sequence);
+  if (has_types(pass)) sequence_stage(pass, kept.head_rows, kept.sequence);
 }
 
 void answer_head_forward(const PassContext& pass, const AnswerHeadTensors& tensors, const Activations& kept,

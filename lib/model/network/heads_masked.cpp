@@ -1,33 +1,12 @@
 // Masked-token prediction; see heads.h.
-#include <algorithm>
-#include <cstddef>
-
+#include "lib/model/network/head_rows.h"
 #include "lib/model/network/heads.h"
 #include "lib/model/network/sequence_loss.h"
 
 namespace bigbird {
-namespace {
-
-// The masked rows, and the first of the others to make up PassContext::masked_rows: rows stay distinct, and
-// with their labels ignored they add zeros to every gradient.
-std::vector<std::int32_t> rows_of_pass(const PassContext& pass) {
-  const std::vector<std::int32_t>& masked = pass.batch.masked_rows;
-  std::vector<std::int32_t> rows = masked;
-  std::size_t next = 0;
-  for (std::int32_t row = 0; static_cast<std::int64_t>(rows.size()) < pass.masked_rows; ++row) {
-    if (next < masked.size() && masked[next] == row) {
-      ++next;
-    } else {
-      rows.push_back(row);
-    }
-  }
-  return rows;
-}
-
-}  // namespace
-
-void masked_head_stage(const PassContext& pass, const MaskedActivations& kept) {
-  const std::vector<std::int32_t> rows = rows_of_pass(pass);
+void masked_head_stage(const PassContext& pass, const Activations& activations) {
+  const MaskedActivations& kept = activations.masked;
+  const std::vector<std::int32_t> rows = head_row_numbers(pass, activations.head_rows).masked;
   pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
   if (pass.batch.masked_labels.empty()) return;
   std::vector<std::int32_t> labels = pass.batch.masked_labels;

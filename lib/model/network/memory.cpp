@@ -7,6 +7,7 @@
 
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/head_rows.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/network/pass_context.h"
 
@@ -26,6 +27,7 @@ struct Planner {
   Arena& arena;
   const ModelConfig& config;
   std::int64_t tokens, width, inner, heads;
+  std::int64_t last_rows;            // of the last layer behind its attention
   BackwardWorkspace workspace = {};  // in training
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
@@ -34,23 +36,25 @@ struct Planner {
     return {arena.floats(what, rows), arena.floats(what, rows)};
   }
 
-  // A layer whose intermediate results are all kept. The output (norm or sum of the feed-forward part) is the
-  // caller's.
-  LayerActivations kept_layer(const std::string& what) {
+  // A layer whose intermediate results are all kept, `rows` of them behind its attention. The output (norm or
+  // sum of the feed-forward part) is the caller's.
+  LayerActivations kept_layer(const std::string& what, std::int64_t rows) {
     LayerActivations layer;
     layer.attention.qkv = arena.values(what, tokens * 3 * width);
     layer.attention.context = arena.values(what, tokens * width);
     layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
-    layer.attention.sum = arena.values(what, tokens * width);
-    layer.attention.norm = arena.values(what, tokens * width);
-    layer.attention.norm_state = norm_state(what, tokens);
-    layer.feed_forward.pre = arena.values(what, tokens * inner);
+    layer.attention.sum = arena.values(what, rows * width);
+    // Pre-LN: of the layer's input, before the attention.
+    const std::int64_t norm_rows = postnorm() ? rows : tokens;
+    layer.attention.norm = arena.values(what, norm_rows * width);
+    layer.attention.norm_state = norm_state(what, norm_rows);
+    layer.feed_forward.pre = arena.values(what, rows * inner);
     // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by
     // then.
     layer.feed_forward.inner = workspace.wide;
-    const kernels::Values other = arena.values(what, tokens * width);
+    const kernels::Values other = arena.values(what, rows * width);
     (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = other;
-    layer.feed_forward.norm_state = norm_state(what, tokens);
+    layer.feed_forward.norm_state = norm_state(what, rows);
     return layer;
   }
 
@@ -79,34 +83,37 @@ struct Planner {
   }
 };
 
-// The layers of a stack and their inputs. make(what, kept) is one layer: kept, or of inference.
+// The layers of a stack and their inputs. make(what, kept, rows) is one layer: kept, or of inference; with so
+// many rows behind its attention.
 template <typename Layer, typename Make>
 void plan_layers(Planner& plan, const ModelOptions& options, const std::string& stack, Make make,
                  std::vector<kernels::Values>& states, std::vector<Layer>& to) {
   const std::int64_t layers = plan.config.num_hidden_layers, state = plan.tokens * plan.width;
+  const auto rows_of = [&](std::int64_t layer) { return layer + 1 < layers ? plan.tokens : plan.last_rows; };
   Arena& arena = plan.arena;
   const std::string one = "activations of one layer" + stack;
   if (!options.training) {
     const kernels::Values ping_pong[2] = {arena.values(one, state), arena.values(one, state)};
-    to.assign(static_cast<std::size_t>(layers), make(one, false));
+    to.assign(static_cast<std::size_t>(layers), make(one, false, plan.tokens));
     for (std::int64_t i = 0; i <= layers; ++i) states.push_back(ping_pong[i % 2]);
   } else if (options.grad_checkpoint) {
     const std::string what = fmt::format("inputs of {} layers{}", layers, stack);
-    for (std::int64_t i = 0; i <= layers; ++i) states.push_back(arena.values(what, state));
-    to.assign(static_cast<std::size_t>(layers), make(one, true));
+    states.push_back(arena.values(what, state));
+    for (std::int64_t i = 0; i < layers; ++i) states.push_back(arena.values(what, rows_of(i) * plan.width));
+    to.assign(static_cast<std::size_t>(layers), make(one, true, layers > 1 ? plan.tokens : plan.last_rows));
   } else {
     const std::string what = fmt::format("activations of {} layers{}", layers, stack);
     states.push_back(arena.values(what, state));
     for (std::int64_t i = 0; i < layers; ++i) {
-      to.push_back(make(what, true));
-      states.push_back(arena.values(what, state));
+      to.push_back(make(what, true, rows_of(i)));
+      states.push_back(arena.values(what, rows_of(i) * plan.width));
     }
   }
 }
 
 void plan_encoder(Planner& plan, Activations& to, const ModelOptions& options) {
-  const auto layer = [&](const std::string& what, bool kept) {
-    return kept ? plan.kept_layer(what) : plan.shared_layer(what);
+  const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
+    return kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
   };
   plan_layers(plan, options, "", layer, to.states, to.layers);
   for (std::size_t i = 0; i < to.layers.size(); ++i) {
@@ -122,8 +129,8 @@ void plan_final_norm(Planner& plan, const ModelOptions& options, Stack& to) {
   if (!plan.config.has_final_norm()) return;
   const std::string what = "final LayerNorm";
   to.final_norm =
-      options.training ? plan.arena.values(what, plan.tokens * plan.width) : *(to.states.end() - 2);
-  if (options.training) to.final_norm_state = plan.norm_state(what, plan.tokens);
+      options.training ? plan.arena.values(what, plan.last_rows * plan.width) : *(to.states.end() - 2);
+  if (options.training) to.final_norm_state = plan.norm_state(what, plan.last_rows);
 }
 
 void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions& options) {
@@ -137,6 +144,13 @@ void plan_embeddings(Planner& plan, EmbeddingActivations& to, const ModelOptions
     if (options.training) to.norm_state = plan.norm_state(what, plan.tokens);
   }
   if (options.embedding_offsets) to.offsets = plan.arena.values(what, plan.tokens * plan.width);
+}
+
+void plan_head_rows(Planner& plan, HeadRowActivations& to) {
+  const std::string what = "rows that the head reads";
+  to.tokens = plan.arena.integers(what, plan.last_rows);
+  to.input = plan.arena.values(what, plan.last_rows * plan.width);
+  to.context = plan.arena.values(what, plan.last_rows * plan.width);
 }
 
 void plan_workspace(Planner& plan) {
@@ -170,14 +184,15 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
                limits.target_tokens,
                config.hidden_size,
                config.intermediate_size,
-               config.num_attention_heads};
+               config.num_attention_heads,
+               limits.target_tokens};
   ModelOptions own = options;
   own.embedding_offsets = false;
   if (options.training) plan_workspace(plan);
   plan_embeddings(plan, to.embeddings, own);
-  const auto layer = [&](const std::string& what, bool kept) {
+  const auto layer = [&](const std::string& what, bool kept, std::int64_t rows) {
     DecoderLayerActivations made;
-    made.self = kept ? plan.kept_layer(what) : plan.shared_layer(what);
+    made.self = kept ? plan.kept_layer(what, rows) : plan.shared_layer(what);
     made.cross = plan_cross_attention(plan, what, limits.target_tokens > 0 ? limits.tokens : 0, kept);
     return made;
   };
@@ -348,8 +363,14 @@ std::uint64_t* Arena::keys(const std::string& what, std::int64_t count) {
 
 Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options, const kernels::Backend& backend) {
-  Planner plan{
-      arena, config, limits.tokens, config.hidden_size, config.intermediate_size, config.num_attention_heads};
+  const std::int64_t head_rows = most_head_rows(config, limits, options, backend);
+  Planner plan{arena,
+               config,
+               limits.tokens,
+               config.hidden_size,
+               config.intermediate_size,
+               config.num_attention_heads,
+               head_rows > 0 ? head_rows : limits.tokens};
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
   if (float* scales = arena.floats("heads", 7); scales != nullptr) {
@@ -369,6 +390,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
                     arena.floats("rotary positions", limits.longest * config.rotary_dim)};
   }
   plan_encoder(plan, to, options);
+  if (head_rows > 0) plan_head_rows(plan, to.head_rows);
   plan_final_norm(plan, options, to);
   plan_heads(plan, to, limits, options, backend);
   return to;

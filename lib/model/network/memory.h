@@ -97,6 +97,14 @@ struct EmbeddingActivations {
   NormState norm_state;
 };
 
+// Of the last layer, where it is computed at the rows alone that the head reads (head_rows.h); else null. R are
+// at most most_head_rows().
+struct HeadRowActivations {
+  std::int32_t* tokens = nullptr;  // [R] their numbers in the batch
+  kernels::Values input;           // [R, C] the layer's input
+  kernels::Values context;         // [R, C] what its attention gave
+};
+
 // Masked rows only: M of them, with what masked_rows_of_pass() (pass.h) adds.
 struct MaskedActivations {
   std::int32_t* rows = nullptr;         // [M]
@@ -207,7 +215,8 @@ struct Activations {
   RotaryTable rotations;
   std::vector<kernels::Values> states;  // [L + 1]: the input of every layer, then the output of the last
   std::vector<LayerActivations> layers;
-  kernels::Values final_norm;  // [T, C]; null without a final LayerNorm
+  HeadRowActivations head_rows;  // with them [T, ...] behind the last layer's attention is [R, ...]
+  kernels::Values final_norm;    // [T, C]; null without a final LayerNorm
   NormState final_norm_state;
   SequenceActivations sequence;
   MaskedActivations masked;  // each filled for the heads that have it

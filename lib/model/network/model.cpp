@@ -13,6 +13,7 @@
 #include "lib/model/network/device_memory.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/encoder.h"
+#include "lib/model/network/head_rows.h"
 #include "lib/model/network/heads.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/pass_context.h"
@@ -92,6 +93,7 @@ struct Model::Impl {
     const Activations& kept = held.activations;
     backend.upload(kept.scalars.dropout_seed, &dropout_seed, sizeof dropout_seed);
     embeddings_stage(pass, kept.embeddings);
+    head_rows_stage(pass, kept.head_rows);
     head_stage(pass, kept);
     for (const auto* stack : {&runs, &decoder.runs, &decoder.cross_runs}) {
       for (const std::vector<AttentionRun>& layer : *stack) {
@@ -110,6 +112,13 @@ struct Model::Impl {
       CounterRng random(seed, Purpose::layer_drop, static_cast<std::uint64_t>(layer));
       dropped.push_back(random.uniform() < (layer < encoder_layers ? of_encoder : of_decoder) ? 1 : 0);
     }
+  }
+
+  // The gradient of what the head reads, before the head adds to it.
+  void zero_gradient(const PassContext& pass) const {
+    const kernels::Values gradient = held.activations.workspace.gradient;
+    const kernels::Index values = at_head_rows(pass, held.activations.head_rows).rows() * pass.width();
+    backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
   }
 
   void upload_scale(const LossScale& scale) const {
@@ -279,9 +288,7 @@ void Model::backward(const LossScale& scale) {
   impl_->upload_scale(scale);
   const PassContext pass = impl_->pass();
   impl_->backend.replay(pass_key(pass, impl_->number, Phase::backward), [&] {
-    const kernels::Values gradient = kept.workspace.gradient;
-    impl_->backend.zero(gradient.data(), static_cast<std::size_t>(pass.tokens() * pass.width()) *
-                                             kernels::size_of(gradient.type()));
+    impl_->zero_gradient(pass);
     head_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                   impl_->options.grad_checkpoint);
     encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
@@ -304,17 +311,17 @@ std::vector<float> Model::input_gradients(const std::vector<float>& weights) {
   const kernels::Values dlogits = kept.sequence.dlogits;
   backend.upload_values(dlogits, weights.data(), logits);
   const PassContext pass = impl_->pass();
-  const kernels::Values gradient = kept.workspace.gradient;
-  const std::int64_t values = pass.tokens() * pass.width();
-  backend.zero(gradient.data(), static_cast<std::size_t>(values) * kernels::size_of(gradient.type()));
+  impl_->zero_gradient(pass);
   classification_logits_backward(pass, impl_->parameter_tensors.classification,
                                  impl_->gradient_tensors.classification, kept);
   encoder_backward(pass, impl_->parameter_tensors, impl_->gradient_tensors, kept,
                    impl_->options.grad_checkpoint);
-  return impl_->download(gradient, values);
+  return impl_->download(kept.workspace.gradient, pass.tokens() * pass.width());
 }
 
 std::vector<float> Model::last_hidden_state() const {
+  if (impl_->held.activations.head_rows.tokens != nullptr)
+    throw_runtime("this model computes its last hidden state at the rows that the head reads");
   return impl_->download(impl_->held.activations.last_hidden_state(),
                          impl_->batch.tokens() * impl_->config.hidden_size);
 }

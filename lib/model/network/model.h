@@ -39,6 +39,10 @@ struct ModelOptions {
   // after another, all in forward(). Of a vocabulary of 96,103 a row of them is as much memory as the rest of
   // many a small model's.
   bool logits_in_pieces = false;
+  // Nobody asks for last_hidden_state(): behind its attention the last layer is computed at the rows alone that
+  // the head reads, where these are few (lib/model/network/head_rows.h). Outputs and losses are the same bits;
+  // gradients of that part of the layer are sums of fewer zeros, in another grouping.
+  bool head_rows = false;
 };
 
 // The attention that such batches lead to.
@@ -70,8 +74,9 @@ struct ForwardOptions {
   bool training = false;  // dropout on
   // Key of every dropout mask of this pass; a function of (seed, step, micro-batch).
   std::uint64_t dropout_seed = 0;
-  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L), before
-  // any final LayerNorm; and the same of a decoder ([T', C]).
+  // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L; with
+  // ModelOptions::head_rows the last one's rows alone that the head reads), before any final LayerNorm; and the
+  // same of a decoder ([T', C]).
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
   std::function<void(std::int64_t, const std::vector<float>&)> decoder_hidden_state = {};
   // What backward() is going to be called with: with ModelOptions::logits_in_pieces there is no backward()
@@ -171,7 +176,8 @@ class Model {
 
   // Results of the last forward() on the host. Logits are gone once backward() has run: it works in their
   // place.
-  std::vector<float> last_hidden_state() const;  // [T, C]
+  // [T, C]. Error{runtime} with ModelOptions::head_rows.
+  std::vector<float> last_hidden_state() const;
   // Error{runtime} when the model's head has no such output.
   std::vector<float> pooler_output() const;    // [B, C]
   std::vector<float> sequence_logits() const;  // [B, 2] NSP or [B, num_labels]

@@ -43,18 +43,23 @@ struct PassContext {
   LabelSmoothing smoothing = {};  // of a decoder's loss
   // Layers that this pass leaves out (LayerDrop, Fan et al. 2019), counted as masks are; none: empty.
   std::span<const std::uint8_t> dropped = {};
+  // The last layer behind its attention may be computed at some rows alone (head_rows.h): their numbers, on
+  // the device. Null: at all.
+  const std::int32_t* row_numbers = nullptr;
+  std::int64_t row_count = 0;
 
+  std::int64_t rows() const { return row_numbers == nullptr ? tokens() : row_count; }
   std::int64_t tokens() const { return batch.tokens(); }
   std::int64_t width() const { return config.hidden_size; }
 
   bool drops(std::int64_t layer) const {
     return !dropped.empty() && dropped[static_cast<std::size_t>(first_layer + layer)] != 0;
   }
-  // A host copy for a listener, where there is one.
+  // A host copy of rows() for a listener, where there is one.
   void report_state(const StateListener& listener, std::size_t state, kernels::ConstValues values) const {
     if (!listener) return;
-    std::vector<float> host(static_cast<std::size_t>(tokens() * width()));
-    backend.download_values(host.data(), values, tokens() * width());
+    std::vector<float> host(static_cast<std::size_t>(rows() * width()));
+    backend.download_values(host.data(), values, rows() * width());
     listener(static_cast<std::int64_t>(state), host);
   }
   // What a layer that is left out does.
@@ -64,7 +69,7 @@ struct PassContext {
   }
   kernels::Dropout dropout(DropoutSite site, std::int64_t layer) const {
     return {training ? static_cast<float>(config.hidden_dropout_prob) : 0.0f, dropout_seed,
-            dropout_site(site, first_layer + layer)};
+            dropout_site(site, first_layer + layer), row_numbers, width()};
   }
   kernels::Dropout classifier_dropout(DropoutSite site) const {
     const double probability =

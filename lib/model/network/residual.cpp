@@ -5,7 +5,7 @@ namespace bigbird {
 
 void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
                       kernels::ConstValues input, const ResidualActivations& kept) {
-  const kernels::Index rows = pass.tokens();
+  const kernels::Index rows = pass.rows();
   if (pass.config.norm_type == NormType::postnorm) {
     pass.backend.dropout_add_layernorm_forward({kept.sum, input, kept.sum, dropout}, tensors, kept.norm,
                                                kept.norm_state, rows);
@@ -18,7 +18,7 @@ kernels::ConstValues residual_backward(const PassContext& pass, const kernels::D
                                        const NormTensors& tensors, const NormTensors& gradients,
                                        const ResidualActivations& kept, const BackwardWorkspace& work) {
   kernels::Backend& backend = pass.backend;
-  const kernels::Index rows = pass.tokens();
+  const kernels::Index rows = pass.rows();
   const kernels::NormBackward norm{work.gradient, kept.sum, kept.norm_state, work.gradient, rows};
   const bool drops = dropout.probability > 0;
   if (pass.config.norm_type == NormType::postnorm && drops) {

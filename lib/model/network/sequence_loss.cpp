@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "lib/model/network/head_rows.h"
+
 namespace bigbird {
 namespace {
 
@@ -23,9 +25,10 @@ void target_losses(const PassContext& pass, const SequenceActivations& kept,
 
 }  // namespace
 
-void sequence_stage(const PassContext& pass, const SequenceActivations& kept) {
+void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows,
+                    const SequenceActivations& kept) {
   const Batch& batch = pass.batch;
-  const std::vector<std::int32_t> rows(batch.token_offsets.begin(), batch.token_offsets.end() - 1);
+  const std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first;
   pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
   if (kept.labels == nullptr || !has_sequence_loss(pass)) return;
   if (problem_of(pass) == ProblemType::single_label) {

@@ -8,7 +8,8 @@
 namespace bigbird {
 
 // Brings the first token's rows, and the labels or targets that the batch has, to the device.
-void sequence_stage(const PassContext& pass, const SequenceActivations& kept);
+void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows,
+                    const SequenceActivations& kept);
 // kept.gathered [B, C] = the rows of hidden at the first token of every sequence.
 void gather_first_tokens(const PassContext& pass, const SequenceActivations& kept,
                          kernels::ConstValues hidden);
