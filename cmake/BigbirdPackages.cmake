@@ -10,7 +10,11 @@ set(BIGBIRD_PACKAGE_RELEASE "1" CACHE STRING "Debian's revision of the package")
 add_executable(bigbird_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:bigbird>)
 target_link_libraries(bigbird_portable PRIVATE bigbird_report bigbird_devices CLI11::CLI11 spdlog::spdlog
   nlohmann_json::nlohmann_json)
-target_link_options(bigbird_portable PRIVATE "-Wl,--disable-new-dtags")
+function(bigbird_finds_libraries_beside_it target)
+  target_link_options(${target} PRIVATE "-Wl,--disable-new-dtags")
+  set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/../lib/bigbird")
+endfunction()
+bigbird_finds_libraries_beside_it(bigbird_portable)
 set_target_properties(bigbird_portable PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME bigbird
   RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/portable" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/bigbird")
 

@@ -91,9 +91,6 @@ may_skip() { # 77: what could not be done here was skipped, and said so
   [ $status -eq 0 ] || [ $status -eq 77 ]
 }
 
-rehearse_verification() {
-  DEVICE=cpu OUT=$root/build/gpu-rehearsal BUILD=$root/build/release may_skip bash tests/gpu/verify.sh
-}
 
 # A Python with torch and transformers, where there is one: PEER_PYTHON, else python3.
 peers() {
@@ -123,7 +120,7 @@ packaging() {
 run_program() {
   part demonstration installed_demonstration
   part page page_in_browser
-  part verification rehearse_verification
+  part verification bash tests/gpu/rehearse.sh build/release
   part peers peers
   part packaging packaging
 }

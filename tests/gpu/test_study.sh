@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # pipelines/gpu_study.sh --tiny on the CPU: every run gives its points, tokens seen agree, a second start trains nothing,
-# and a run that was stopped goes on.  bash tests/gpu/test_study.sh PATH_OF_BIGBIRD
+# a run that was stopped goes on, and one of so many seconds ends in time.  bash tests/gpu/test_study.sh PATH_OF_BIGBIRD
 set -euo pipefail
 export BIGBIRD=$1 DEVICE=cpu BIGBIRD_THREADS=1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -34,4 +34,22 @@ rm -r "$work/study/lengths-64"
 mkdir "$work/study/lengths-64"
 bash "$root/pipelines/gpu_study.sh" --tiny -o "$work/study" --only 64 >"$work/again" || failed "an empty run folder stops it"
 cut -f 1-6,8- "$work/curve.tsv" | cmp -s - <(cut -f 1-6,8- "$work/study/lengths-64/curve.tsv") || failed "the run came out otherwise"
+
+# A run of so many seconds, from a FASTA that lies beside the checkout: it ends in time and has learnt something.
+mkdir -p "$work/data/human-chm13-mhc"
+cp "$work/study/simulated/genome.fa.gz" "$work/data/human-chm13-mhc/chm13_mhc.fa.gz"
+begin=$SECONDS seconds=20
+DATA=$work/data bash "$root/pipelines/gpu_study.sh" --tiny --part training --seconds $seconds -o "$work/training" >"$work/out" ||
+  { cp "$work/training/study.log" "$work/study/" && failed "the run of $seconds seconds ended with an error"; }
+[ $((SECONDS - begin)) -le $((seconds + 10)) ] || failed "the run of $seconds seconds took $((SECONDS - begin))"
+grep -q "data $work/data" "$work/training/settings" || failed "the data beside the checkout were not taken"
+awk -F'\t' '
+  $2 == "probe" { untrained = $9 }
+  $2 == "base" && $5 > step { step = $5; trained = $9 }
+  END { exit !(untrained > 0 && trained > 0 && trained < untrained) }' "$work/training/study.tsv" ||
+  failed "nothing was learnt: $(cat "$work/training/study.tsv")"
+for few in "--part training" "--part lengths --seconds 5"; do
+  # shellcheck disable=SC2086
+  if bash "$root/pipelines/gpu_study.sh" --tiny $few -o "$work/none" 2>/dev/null; then failed "'$few' was taken"; fi
+done
 echo "the tiny study is as it should be"

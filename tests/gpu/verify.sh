@@ -1,42 +1,66 @@
 #!/usr/bin/env bash
-# Everything that only a device can show, in one run of at most ten minutes: tests of kernels, gradients and models,
-# benchmarks, other programs beside them, a resume test, compute-sanitizer. Leaves summary.md and the numbers as JSON.
-#   bash tests/gpu/verify.sh [PART]...
-# Parts, in this order: environment programs tests bench peers resume sanitizer resources. Default: all.
+# Everything that only a device can show, in two calls of less than 590 seconds each, of which the second does not need the
+# first. Leaves summary.md and the numbers in at most eight files a call.
+#   bash tests/gpu/verify.sh first|second|[PART]...
+# first: environment programs conformance tests bench peers; second: environment programs resume sanitizer training.
+# Every part has so many seconds that a call's fit (--caps prints them). Parts may be named one by one, resources too.
+# Programs: those of the pack (pack.sh), else of BUILD. They are compiled there in no call, only when parts are named or none.
 # Without a device every part that needs one is said to be skipped, and the exit code is 77. A part that fails does not
-# stop the others: exit code 1. Clocks and settings of the card are left alone.
-# Environment: OUT (results; build/gpu-results), SECONDS_IN_ALL (590), DEVICE (cuda; cpu rehearses the benchmarks at tiny
-# sizes), BUILD (build/gpu), PACK (gpu-pack: see pack.sh), PYTHON (python3: for the peers; needs torch, and transformers
-# for one of them).
+# stop the others: exit code 1. Clocks and settings of the card are read, never set.
+# Environment: OUT (results; build/gpu-results-CALL), DEVICE (cuda; cpu rehearses the whole at tiny sizes), BUILD
+# (build/gpu), PACK (gpu-pack/gpu-pack.tar.xz), UNPACKED (build/gpu-unpacked), PYTHON (python3: for the peers, which need
+# torch, and transformers for one of them, and for the summary), TEST_FILTER, SANITIZER_FILTER (as --gtest_filter).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
-out=${OUT:-$root/build/gpu-results}
-pack=${PACK:-$root/gpu-pack}
+
+declare -A cap=([environment]=15 [programs]=60 [conformance]=60 [tests]=120 [bench]=150 [peers]=165
+  [resume]=90 [sanitizer]=190 [training]=210 [resources]=120)
+first=(environment programs conformance tests bench peers)
+second=(environment programs resume sanitizer training)
+call='' whole=2300
+case ${1:-} in
+  -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+  --caps) # CALL <tab> PART <tab> SECONDS
+    for name in "${first[@]}"; do printf 'first\t%s\t%d\n' "$name" "${cap[$name]}"; done
+    for name in "${second[@]}"; do printf 'second\t%s\t%d\n' "$name" "${cap[$name]}"; done
+    exit 0 ;;
+  first) call=first parts=("${first[@]}") whole=585 ;;
+  second) call=second parts=("${second[@]}") whole=585 ;;
+  '') parts=("${first[@]}" "${second[@]:2}" resources) cap[programs]=900 ;; # there may be something to compile
+  *)
+    parts=("$@")
+    for name in "${parts[@]}"; do
+      [ -n "${cap[$name]:-}" ] || { echo "verify.sh: no part '$name'" >&2 && exit 2; }
+      [ "$name" != programs ] || cap[programs]=900
+    done ;;
+esac
+out=${OUT:-$root/build/gpu-results${call:+-$call}}
 device=${DEVICE:-cuda}
 python=${PYTHON:-python3}
-deadline=$((SECONDS + ${SECONDS_IN_ALL:-590}))
+deadline=$((SECONDS + whole - 10)) # ten seconds are for the summary
 work=$(mktemp -d)
 mkdir -p "$out"
-rm -f "$out"/{summary.md,parts.tsv,environment.json,tests.json,bench.json,peers.json,resources.tsv,verify.log}
+rm -f "$out"/{summary.md,parts.tsv,environment.json,tests.json,bench.json,peers.json,clocks.tsv,resources.tsv,verify.log,study.tsv,study.md,metrics.tsv}
 export PYTHONUNBUFFERED=1
 
 say() { printf '%s\n' "$*" | tee -a "$out/verify.log" >&2; }
-skip() { say "SKIPPED: $*" && return 77; }
-left() { echo $((deadline - SECONDS - 10)); } # ten seconds are for the summary
+skip() { say "SKIPPED: $*" && note=$* && return 77; }
+wrong() { say "FAILED: $*" && note=$* && return 1; }
 
-# within SECONDS COMMAND...: at most so long, and never past the end of the run; 124 when it took longer.
+# within SECONDS COMMAND...: at most so long, and never past the part's time or the call's; 124 when it took longer.
 within() {
-  local most=$1
+  local most=$1 end=$part_end
   shift
-  if [ "$(left)" -lt "$most" ]; then most=$(left); fi
-  if [ "$most" -lt 5 ]; then skip "no time left for $1" || return 77; fi
+  [ "$end" -le "$deadline" ] || end=$deadline
+  [ $((SECONDS + most)) -le "$end" ] || most=$((end - SECONDS))
+  if [ "$most" -lt 3 ]; then say "no time left for $1" && return 124; fi
   timeout --kill-after=5 "$most" "$@" >>"$out/verify.log" 2>&1
 }
 
-part() { # part NAME: runs part_NAME and notes how it ended; the log says why
+part() { # part NAME: runs part_NAME and notes how it ended and what it says of itself; the log says why
   local name=$1 begin=$SECONDS result=passed
+  note='' part_end=$((SECONDS + cap[$name]))
   say "== $name"
   "part_$name"
   case $? in
@@ -45,25 +69,59 @@ part() { # part NAME: runs part_NAME and notes how it ended; the log says why
     124 | 137) result='out of time' ;;
     *) result=failed ;;
   esac
-  printf '%s\t%s\t%d\n' "$name" "$result" $((SECONDS - begin)) | tee -a "$out/parts.tsv" >&2
+  printf '%s\t%s\t%d\t%s\n' "$name" "$result" $((SECONDS - begin)) "$note" | tee -a "$out/parts.tsv" >&2
 }
 
 finish() {
   if command -v "$python" >/dev/null; then
-    "$python" "$here/summarize.py" "$out" >>"$out/verify.log" 2>&1 || say "summarize.py failed; the JSON files hold the results"
-    [ ! -e "$out/summary.md" ] || cat "$out/summary.md"
+    "$python" "$here/read_results.py" "$out" >"$out/summary.md" 2>>"$out/verify.log"
+    [ -s "$out/summary.md" ] || say "read_results.py failed; the files of $out hold the results"
+    cat "$out/summary.md"
   else
-    say "no python: the results are in the JSON files of $out"
+    say "no python: the results are in the files of $out"
   fi
   rm -rf "$work"
 }
 trap finish EXIT
 
-tiny=() peer_device=cuda
-if [ "$device" = cpu ]; then tiny=(--tiny) peer_device=cpu; fi
+tiny=() peer_device=cuda training_seconds=$((cap[training] - 10))
+if [ "$device" = cpu ]; then
+  tiny=(--tiny) peer_device=cpu training_seconds=15
+  # Where nothing is measured: one thread, one suite of kernels, and the tests of a device's size, small.
+  export BIGBIRD_THREADS=1
+  export BIGBIRD_DEVICE_SIZE_TESTS=${BIGBIRD_DEVICE_SIZE_TESTS-small}
+  : "${TEST_FILTER:=Optimizer*:DeviceSize*}"
+fi
 
 have_device() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
 need_device() { have_device || [ "$device" = cpu ] || skip "no NVIDIA device or driver on this machine"; }
+need_programs() { [ -n "${bigbird:-}" ] || skip "the programs are missing"; }
+
+# with_clocks NAME COMMAND...: clocks, temperature and power every second beside it, read only.
+with_clocks() {
+  local name=$1 sampler='' status fields=timestamp,clocks.sm,clocks.mem,temperature.gpu,power.draw,utilization.gpu
+  shift
+  if command -v nvidia-smi >/dev/null; then
+    if nvidia-smi --query-gpu=clocks_event_reasons.active --format=csv,noheader >/dev/null 2>&1; then
+      fields+=,clocks_event_reasons.active
+    fi
+    nvidia-smi --query-gpu=$fields --format=csv,noheader,nounits --loop=1 >"$work/clocks" 2>/dev/null &
+    sampler=$!
+  fi
+  "$@"
+  status=$?
+  [ -n "$sampler" ] || return $status
+  { kill "$sampler" && wait "$sampler"; } 2>/dev/null
+  [ -e "$out/clocks.tsv" ] || printf '#part\ttime\tsm_mhz\tmemory_mhz\tcelsius\twatts\tutilization\treasons\n' >"$out/clocks.tsv"
+  awk -F', *' -v OFS='\t' -v name="$name" '{ print name, $1, $2, $3, $4, $5, $6, $7 }' "$work/clocks" >>"$out/clocks.tsv"
+  # Of the seconds in which the device worked.
+  note+=$(awk -F'\t' -v name="$name" '
+    $1 != name || $7 < 10 { next }
+    !count++ { low = high = $3; cold = hot = $5 }
+    { if ($3 < low) low = $3; if ($3 > high) high = $3; if ($5 < cold) cold = $5; if ($5 > hot) hot = $5; if ($6 > watts) watts = $6 }
+    END { if (count) printf "SM %d to %d MHz, %d to %d C, at most %d W in %d s of work", low, high, cold, hot, watts, count }' "$out/clocks.tsv")
+  return $status
+}
 
 # What runs where: read only.
 part_environment() {
@@ -72,27 +130,46 @@ part_environment() {
     query=$(nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit --format=csv,noheader)
   fi
   nvcc=$("$(find_nvcc)" --version 2>/dev/null | sed -n 's/^Cuda compilation.*release //p')
-  printf '{\n "date": "%s",\n "device": "%s",\n "nvcc": "%s",\n "kernel": "%s",\n "processor": "%s",\n "cores": %d,\n "sources": "%s",\n "commit": "%s"\n}\n' \
-    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$query" "$nvcc" "$(uname -r)" \
+  printf '{\n "date": "%s",\n "call": "%s",\n "tiny": %s,\n "device": "%s",\n "nvcc": "%s",\n "kernel": "%s",\n "processor": "%s",\n "cores": %d,\n "sources": "%s",\n "commit": "%s"\n}\n' \
+    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$call" "$([ "$device" = cpu ] && echo true || echo false)" "$query" "$nvcc" "$(uname -r)" \
     "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(bash "$here/source_stamp.sh")" \
     "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)" | tee "$out/environment.json" >>"$out/verify.log"
 }
 
 find_nvcc() { command -v nvcc || echo /usr/local/cuda/bin/nvcc; }
 
-# Programs of this machine's own build, or those of the pack when the packages to build with are missing.
-part_programs() {
-  local build=${BUILD:-$root/build/gpu} log=$work/configure.log
-  if timeout 60 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBIGBIRD_CUDA=ON >"$log" 2>&1; then
-    within 300 cmake --build "$build" --parallel "$(nproc)" --target test_gpu bench_gpu bigbird || return
-    test_gpu=$build/tests/test_gpu bench_gpu=$build/tests/bench/bench_gpu bigbird=$build/bin/bigbird
+# from_pack: the programs of the archive, if it was made of these sources.
+from_pack() {
+  local archive=${PACK:-$root/gpu-pack/gpu-pack.tar.xz} place=${UNPACKED:-$root/build/gpu-unpacked}
+  [ -e "$archive" ] || { say "no pack at $archive" && return 1; }
+  rm -rf "$place" && mkdir -p "$place"
+  if command -v xz >/dev/null; then
+    within 60 tar -C "$place" -xJf "$archive" || return
   else
-    cat "$log" >>"$out/verify.log"
-    [ -x "$pack/bin/test_gpu" ] || { say "cannot build here: $(grep -m1 -A2 'CMake Error' "$log" | tr '\n' ' '); and no pack: run tests/gpu/pack.sh where it builds" && return 1; }
-    [ "$(cat "$pack/source-stamp")" = "$(bash "$here/source_stamp.sh")" ] || { say "the pack in $pack was made of other sources: run tests/gpu/pack.sh again" && return 1; }
-    say "not built here (packages are missing): the programs of $pack"
-    test_gpu=$pack/bin/test_gpu bench_gpu=$pack/bin/bench_gpu bigbird=$pack/bin/bigbird
+    within 60 "$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$archive" "$place" || return
   fi
+  pack=$place/gpu-pack
+  [ "$(cat "$pack/source-stamp")" = "$stamp" ] || { say "$archive was made of other sources: run tests/gpu/pack.sh again" && return 1; }
+  test_gpu=$pack/bin/test_gpu bench_gpu=$pack/bin/bench_gpu bigbird=$pack/bin/bigbird
+}
+
+# from_build: those of this machine's own build, compiled now unless a call has no time for that.
+from_build() {
+  local build=${BUILD:-$root/build/gpu} log=$work/configure.log
+  if [ "$(cat "$build/source-stamp" 2>/dev/null)" != "$stamp" ]; then
+    [ -z "$call" ] || { say "nothing was built in $build of these sources" && return 1; }
+    timeout 60 cmake -S "$root" -B "$build" --preset release -DBIGBIRD_CUDA=ON >"$log" 2>&1 ||
+      { cat "$log" >>"$out/verify.log" && say "cannot build here: $(grep -m1 -A2 'CMake Error' "$log" | tr '\n' ' ')" && return 1; }
+    within 840 cmake --build "$build" --parallel "$(nproc)" --target test_gpu bench_gpu bigbird || return
+    echo "$stamp" >"$build/source-stamp"
+  fi
+  test_gpu=$build/tests/test_gpu bench_gpu=$build/tests/bench/bench_gpu bigbird=$build/bin/bigbird
+}
+
+part_programs() {
+  local stamp
+  stamp=$(bash "$here/source_stamp.sh")
+  from_pack || from_build || wrong "no programs: run tests/gpu/pack.sh where it builds, or verify.sh programs here" || return
   # cuBLASLt may lie beside the compiler or in a Python package only.
   # Of the major version that the programs were built with: 12 is of no use to one that needs 13.
   local major
@@ -107,19 +184,49 @@ part_programs() {
       fi
     done
   fi
-  within 20 "$bigbird" devices
+  note="$(dirname "$test_gpu")${pack:+, of commit $(cat "$pack/commit")}"
+  if [ "$device" != cpu ] && have_device; then
+    within 20 "$bigbird" devices || return
+    "$bigbird" devices 2>/dev/null | grep -q '^cuda' || wrong "nvidia-smi lists a device, bigbird none: see verify.log"
+  else
+    within 20 "$bigbird" --version
+  fi
 }
 
-need_programs() { [ -n "${bigbird:-}" ] || skip "the programs are missing"; }
+# run_tests FILE FILTER: a run that has failed, that matched nothing, or that skipped most of what it matched is a failure (a
+# few tests need no device, and run where all others are skipped for want of one).
+run_tests() {
+  local file=$1 status=0 completed skipped
+  rm -f "$file"
+  within 600 "$test_gpu" --gtest_output="json:$file" --gtest_brief=1 --gtest_filter="$2" || status=$?
+  [ -e "$file" ] || return $((status ? status : 1)) # cut off, or it did not start
+  completed=$(grep -c '"result": "COMPLETED"' "$file") skipped=$(grep -c '"result": "SKIPPED"' "$file")
+  note="$completed run, $skipped skipped, $(sed -n 's/^  "failures": \([0-9]*\),/\1/p' "$file" | head -n 1) failed"
+  [ $status -eq 0 ] || return $status
+  [ $((completed + skipped)) -gt 0 ] || wrong "no test is named $2" || return
+  [ "$completed" -gt "$skipped" ] || wrong "$skipped of $((completed + skipped)) tests were skipped"
+}
+
+part_conformance() {
+  need_device && need_programs || return
+  if [ "$device" = cpu ] && ! "$test_gpu" --gtest_list_tests --gtest_filter='Conformance*' 2>/dev/null | grep -q '^Conformance'; then
+    skip "not in this build"
+    return
+  fi
+  run_tests "$work/conformance.json" 'Conformance*'
+}
 
 part_tests() {
   need_device && need_programs || return
-  within 120 "$test_gpu" --gtest_output="json:$out/tests.json" --gtest_brief=1
+  run_tests "$out/tests.json" "${TEST_FILTER:--Conformance*}"
 }
 
 part_bench() {
   need_device && need_programs || return
-  within 160 "$bench_gpu" --device "$device" "${tiny[@]}" --json "$out/bench.json"
+  local status=0
+  with_clocks bench within 600 "$bench_gpu" --device "$device" "${tiny[@]}" --json "$out/bench.json" || status=$?
+  [ $status -ne 77 ] || wrong "bench_gpu finds no device" || return
+  return $status
 }
 
 part_peers() {
@@ -131,9 +238,9 @@ part_peers() {
       within 20 "$bigbird" attention --length $tokens --max-positions $tokens --json "$work/plan-$tokens.json" && plans+=(--plan "$tokens=$work/plan-$tokens.json")
     done
   fi
-  within 60 "$python" "$here/peers/dense_attention.py" --device "$peer_device" "${tiny[@]}" --json "$work/dense.json" || result=$?
-  within 90 "$python" "$here/peers/huggingface_step.py" --device "$peer_device" "${tiny[@]}" --json "$work/huggingface.json" || result=$?
-  within 120 "$python" "$here/peers/flex_attention.py" --device "$peer_device" "${tiny[@]}" --tune "${plans[@]}" --json "$work/flex.json" || result=$?
+  within 45 "$python" "$here/peers/dense_attention.py" --device "$peer_device" "${tiny[@]}" --json "$work/dense.json" || result=$?
+  within 55 "$python" "$here/peers/huggingface_step.py" --device "$peer_device" "${tiny[@]}" --json "$work/huggingface.json" || result=$?
+  within 600 "$python" "$here/peers/flex_attention.py" --device "$peer_device" "${tiny[@]}" --tune "${plans[@]}" --json "$work/flex.json" || result=$?
   local files=()
   for tokens in dense huggingface flex; do [ ! -e "$work/$tokens.json" ] || files+=("$work/$tokens.json"); done
   [ ${#files[@]} = 0 ] || "$python" -c 'import json, sys; json.dump([json.load(open(f)) for f in sys.argv[2:]], open(sys.argv[1], "w"), indent=1)' \
@@ -143,23 +250,37 @@ part_peers() {
 
 part_resume() {
   need_device && need_programs || return
-  if [ "$device" = cpu ]; then local -x STEPS=40 LENGTH=128 BIGBIRD_THREADS=1; fi
-  within 90 bash "$here/resume.sh" "$bigbird" "$device"
+  if [ "$device" = cpu ]; then local -x STEPS=40 LENGTH=128; fi
+  within 600 bash "$here/resume.sh" "$bigbird" "$device"
 }
 
 part_sanitizer() {
   need_device && need_programs || return
   local sanitizer result=0 tool
+  [ "$device" != cpu ] && have_device || skip "no NVIDIA device for it" || return
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   [ -x "$sanitizer" ] || skip "compute-sanitizer was not found" || return
-  have_device || skip "no NVIDIA device for it" || return
   for tool in memcheck racecheck initcheck; do
     say "-- $tool"
     # Kernels of every family at tiny shapes; cuBLASLt's own kernels stay outside.
-    within 70 "$sanitizer" --tool "$tool" --error-exitcode 1 --print-limit 20 "$test_gpu" --gtest_brief=1 \
+    within 63 "$sanitizer" --tool "$tool" --error-exitcode 1 --print-limit 20 "$test_gpu" --gtest_brief=1 \
       --gtest_filter="${SANITIZER_FILTER:-Attention*SmallTiles*:Attention*Cut*:Elementwise*:ColumnSum*:LayerNorm*:Embedding*:*Loss*:Optimizer*:*BackendOperations.*bf16-*Linear*}" || result=$?
   done
   return $result
+}
+
+# Pretraining on human sequence for as long as the part has, and what the model then knows of the part held out.
+part_training() {
+  need_device && need_programs || return
+  local data=() file status=0
+  for file in "${pack:-}"/data/*.fa.gz; do [ ! -r "$file" ] || data+=(--data "$file"); done
+  BIGBIRD=$bigbird DEVICE=$device with_clocks training within 600 bash "$root/pipelines/gpu_study.sh" --part training \
+    --seconds $training_seconds -o "$work/study" "${tiny[@]}" "${data[@]}" || status=$?
+  [ ! -e "$work/study/study.log" ] || tail -n 40 "$work/study/study.log" >>"$out/verify.log"
+  for file in study.tsv study.md training/metrics.tsv; do
+    [ ! -e "$work/study/$file" ] || cp "$work/study/$file" "$out/"
+  done
+  return $status
 }
 
 part_resources() {
@@ -172,11 +293,6 @@ part_resources() {
   within 120 bash "$here/resources.sh" -o "$out/resources.tsv" --cache "$root/build/gpu-resources" sm_90
 }
 
-parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(environment programs tests bench peers resume sanitizer resources)
-for name in "${parts[@]}"; do
-  declare -F "part_$name" >/dev/null || { echo "verify.sh: no part '$name'" >&2 && exit 2; }
-done
 for name in "${parts[@]}"; do part "$name"; done
 if grep -q -P '\t(failed|out of time)\t' "$out/parts.tsv"; then exit 1; fi
 if grep -q -P '\tskipped\t' "$out/parts.tsv"; then exit 77; fi
