@@ -66,12 +66,25 @@ TEST_P(BackendDevice, ScratchGrowsWithTheLimits) {
 
 TEST_P(BackendDevice, RefusesAttentionThatItHasNoKernelFor) {
   AttentionLimits odd = limits();
-  odd.head_size = 48;
+  odd.head_size = 136;
   EXPECT_THROW(device_->scratch_bytes(odd), DeviceError);
   EXPECT_THROW(device_->reserve_scratch(odd), DeviceError);
   odd = limits();
+  odd.head_size = 128;
   odd.block_size = 10;
   EXPECT_THROW(device_->reserve_scratch(odd), DeviceError);
+}
+
+// What is padded takes memory of its own, which is planned.
+TEST_P(BackendDevice, PlansTheMemoryOfPaddedAttention) {
+  AttentionLimits even = limits();
+  even.head_size = 64;
+  even.block_size = 64;
+  even.tokens = 64 * 64 * 4;
+  even.longest = even.tokens;
+  AttentionLimits odd = even;
+  odd.head_size = 40;
+  EXPECT_GT(device_->scratch_bytes(odd), device_->scratch_bytes(even));
 }
 
 TEST_P(BackendDevice, ReadsTheWeightsOfTheModelThatIsMeant) {
