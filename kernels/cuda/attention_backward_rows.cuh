@@ -13,7 +13,8 @@ template <class Element>
 struct BackwardMatrices {
   const Element *q, *k, *v, *dout;
   Element *dq, *dk, *dv;
-  Index q_stride, k_stride, v_stride, dout_stride, dq_stride, dk_stride, dv_stride;
+  std::int32_t q_stride, k_stride, v_stride, dout_stride;
+  Index dq_stride, dk_stride, dv_stride;
   const float* log_sum_exp;      // [H, T]; +infinity for rows that see nothing
   const float* output_products;  // [H, T] sum of dout * out; 0 for rows that see nothing
   float* partial_rows;           // [slots][rows][D]
@@ -22,9 +23,11 @@ struct BackwardMatrices {
   Index tokens;                  // T
   Index width;                   // C
   float scale;
-  bool exact;   // TileProducts
-  bool causal;  // AttentionBatch
+  float score_scale;  // in powers of two
+  bool exact;         // TileProducts
+  bool causal;        // AttentionBatch
   ProbabilityDropout drop;
+  float kept_factor;  // of dropout
 };
 
 // The sum of dout * out of every row: [H, T]. 16 bytes of out and dout for each thread; the threads of a row

@@ -21,6 +21,7 @@
 // What a Thread can do (the same names in both headers):
 //
 //   index()                   of the thread in its block
+//   index_again()             the same, read anew, so that what is made of it takes no register between uses
 //   lane(), warp()            index() % 32, index() / 32
 //   block(), block_y()        of the block in the grid
 //   blocks(), blocks_y()      of the grid

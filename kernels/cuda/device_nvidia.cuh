@@ -33,6 +33,11 @@ class Shared {
 class Thread {
  public:
   BIGBIRD_DEVICE int index() const { return static_cast<int>(threadIdx.x); }
+  BIGBIRD_DEVICE int index_again() const {
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+  }
   BIGBIRD_DEVICE int lane() const { return static_cast<int>(threadIdx.x & 31u); }
   BIGBIRD_DEVICE int warp() const { return static_cast<int>(threadIdx.x >> 5); }
   BIGBIRD_DEVICE int block() const { return static_cast<int>(blockIdx.x); }

@@ -117,6 +117,7 @@ class Thread {
   Thread(const Thread&) = delete;
 
   int index() const { return lane_.index; }
+  int index_again() const { return lane_.index; }
   int lane() const { return lane_.lane(); }
   int warp() const { return lane_.warp(); }
   int block() const { return lane_.block->block(); }
