@@ -477,8 +477,7 @@ struct AttentionBackward {
       float* const to = of.query_gradients + row * of.width + work.head * depth + thread.lane() % 4 * 2;
 #pragma unroll
       for (int n = 0; n < depth / 8; ++n) {
-        thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale);
-        thread.atomic_add(to + n * 8 + 1, sums[n][half * 2 + 1] * of.scale);
+        thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale, sums[n][half * 2 + 1] * of.scale);
       }
     }
   }
@@ -550,7 +549,8 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   of.kept_factor = 1.0f / (1.0f - a.drop_probability);
 
   launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
-                        a.output_products, a.tokens, a.heads},
+                        a.output_products, a.tokens, static_cast<int>(a.heads),
+                        static_cast<int>(a.tokens * a.heads)},
          {.blocks = blocks_for(a.tokens * a.heads, OutputProducts::rows)}, stream);
   if (a.deterministic) {
     launch(Keys{a.view, of}, {.blocks = a.key_pieces, .shared_bytes = Keys::shared_bytes}, stream);
@@ -562,7 +562,8 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
     launch(KeysAddingQueries{a.view, of},
            {.blocks = a.key_pieces, .shared_bytes = KeysAddingQueries::shared_bytes}, stream);
     using QueryGradients = AttentionQueryGradients<Element>;
-    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, a.tokens, of.width},
+    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, static_cast<unsigned>(count / 4),
+                          static_cast<unsigned>(of.width / 4)},
            {.blocks = blocks_for(count, QueryGradients::threads * 4)}, stream);
   }
   launch(AttentionBackwardSum<Element, depth, rows, true>{a.view, of}, {.blocks = a.key_cuts, .blocks_y = 2},

@@ -112,6 +112,16 @@ class Thread {
   }
 
   BIGBIRD_DEVICE void atomic_add(float* to, float value) { atomicAdd(to, value); }
+  BIGBIRD_DEVICE void atomic_add(float* to, float first, float second) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
+                 "f"(first), "f"(second)
+                 : "memory");
+#else
+    atomicAdd(to, first);
+    atomicAdd(to + 1, second);
+#endif
+  }
 };
 
 // Global memory, N elements in one access: by words of that size, and stored by name, because the compiler

@@ -187,6 +187,11 @@ class Thread {
     emulation::check_global(lane_, to, sizeof value, alignof(float), "adds to");
     *to += value;
   }
+  void atomic_add(float* to, float first, float second) {
+    emulation::check_global(lane_, to, 2 * sizeof first, 2 * alignof(float), "adds to");
+    to[0] += first;
+    to[1] += second;
+  }
 
  private:
   template <class T>
