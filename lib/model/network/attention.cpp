@@ -55,10 +55,11 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
   const bool postnorm = pass.config.norm_type == NormType::postnorm;
   const kernels::Values dcontext = work.wide, dqkv = work.wide + rows * width;
 
+  kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(DropoutSite::attention_output, layer), tensors.norm,
-                        gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.linear_backward_weight(branch, kept.context, tensors.output, gradients.output, rows);
+                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+  backend.linear_backward_weight(branch, kept.context, tensors.output, output, rows);
   backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
 
   for (const AttentionRun& run : pass.runs[static_cast<std::size_t>(layer)]) {
