@@ -60,7 +60,9 @@ struct Tile {
   template <int threads>
   BIGBIRD_DEVICE static void load(Thread& thread, Shared<Element> to, const Element* from, int first,
                                   int stride, int valid) {
-    const int index = thread.index_again(), row = index / chunks, column = index % chunks * chunk;
+    // bf16 kernels have the registers for all else when this keeps none; those of floats are made otherwise.
+    const int index = sizeof(Element) == 2 ? thread.index_again() : thread.index();
+    const int row = index / chunks, column = index % chunks * chunk;
 #pragma unroll
     for (int i = 0; i < rows; i += rows_at_once<threads>) {
       const Element* const source = from + Index{first + row + i} * stride + column;
