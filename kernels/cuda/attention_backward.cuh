@@ -309,7 +309,7 @@ struct AttentionBackward {
                                      valid);
       Walked::template load<threads>(thread, stage_shared(thread, stage, 1), of.dout + column, row,
                                      of.dout_stride, valid);
-      const int index = thread.index_again();
+      const int index = groups == 2 ? thread.index_again() : thread.index();
       if (index < walked_rows / 2) {  // 4 numbers each
         const bool product = index >= walked_rows / 4;
         const float* const from =
