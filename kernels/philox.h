@@ -2,6 +2,7 @@
 // order of use. Plain inline code so that host and device compile the same lines.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #if defined(__CUDACC__)
@@ -50,6 +51,12 @@ BIGBIRD_HOST_DEVICE inline bool dropout_keep(std::uint64_t seed, std::uint64_t s
                                              float drop_probability) {
   const Philox4x32 block = philox4x32(seed, index >> 2, site);
   return uniform_from_bits(block.word[index & 3]) >= drop_probability;
+}
+
+// The least word that is kept, for drop probability p < 1: uniform_from_bits(word) >= p exactly where word >=
+// first_kept_word(p), because both sides of the former are multiples of 2^-24 or lie between two of them.
+inline std::uint32_t first_kept_word(float drop_probability) {
+  return static_cast<std::uint32_t>(std::ceil(static_cast<double>(drop_probability) * 16777216.0)) << 8;
 }
 
 }  // namespace bigbird::kernels

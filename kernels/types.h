@@ -142,6 +142,9 @@ struct Norm {
 struct NormGradients {
   float* gamma = nullptr;
   float* beta = nullptr;
+  // Of the bias of the linear layer whose output, through its dropout, goes into the sum that is normalised;
+  // what it gets is there already when gamma's is made. Null: not wanted.
+  float* linear_bias = nullptr;
 };
 // What the forward pass keeps of every row for the backward pass, [rows] each. Both null: nothing is kept.
 struct NormState {

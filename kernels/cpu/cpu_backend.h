@@ -69,6 +69,8 @@ class CpuBackend final : public Backend {
 
  private:
   bool by_onednn(const Product& product) const;
+  // bias[j] += the sum of dy[:, j], dy [rows, out].
+  void add_bias_gradient(ConstValues dy, Index rows, Index out, float* bias) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>

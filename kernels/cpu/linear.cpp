@@ -331,9 +331,12 @@ void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Lin
   const Index in = layer.in, out = layer.out;
   multiply_tiles({out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true},
                  [](Index, Index, Index, Index) {});
-  if (gradients.bias == nullptr) return;
+  if (gradients.bias != nullptr) add_bias_gradient(dy, rows, out, gradients.bias);
+}
+
+void CpuBackend::add_bias_gradient(ConstValues dy, Index rows, Index out, float* bias) const {
   parallel_pieces(out, columns_per_task, [&](Index first, Index count) {
-    level_.add_column_sums(floats(dy) + first, rows, out, gradients.bias + first, count);
+    level_.add_column_sums(floats(dy) + first, rows, out, bias + first, count);
   });
 }
 

@@ -65,6 +65,7 @@ void CpuBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
   });
   level_.add_column_sums(partial, parts, 2 * width, gradients.gamma, width);
   level_.add_column_sums(partial + width, parts, 2 * width, gradients.beta, width);
+  if (gradients.linear_bias != nullptr) add_bias_gradient(pass.dx, rows, width, gradients.linear_bias);
 }
 
 void CpuBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
@@ -76,8 +77,11 @@ void CpuBackend::dropout_add_layernorm_forward(const ResidualSum& join, const No
 void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm& norm,
                                             const NormGradients& gradients, const Dropout& dropout,
                                             Values branch) {
-  layernorm_backward(pass, norm, gradients, false);
+  layernorm_backward(pass, norm, {gradients.gamma, gradients.beta}, false);
   this->dropout(pass.dx, branch, pass.rows * norm.width, dropout);
+  if (gradients.linear_bias != nullptr) {
+    add_bias_gradient(branch, pass.rows, norm.width, gradients.linear_bias);
+  }
 }
 
 void CpuBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {

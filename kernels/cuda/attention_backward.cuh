@@ -26,36 +26,20 @@ namespace bigbird::kernels::cuda {
 
 enum class BackwardPass { queries, keys, keys_adding_queries };
 
-// ProbabilityDropout::drop() for scores whose rows are keys and whose columns are queries. c[j] belongs to
-// query column 2 t + j % 2 and key row g + 8 (j / 2); element: that of (first query, first key) of the
-// fragment, a multiple of 4. Four keys share a Philox call: of the four lanes that need the same four calls,
-// each makes one.
-BIGBIRD_DEVICE void drop_transposed(Thread& thread, const ProbabilityDropout& drop, std::uint64_t key,
-                                    float (&c)[4], Index element) {
-  // the call that this lane makes, and the word that it needs of each
-  const int own = (thread.lane() >> 2) & 3;
-  const Index query = (thread.lane() & 3) * 2 + (own & 1);
-  const Index group = (thread.lane() >> 4) * 4 + (own >> 1) * 8;
-  const Philox4x32 random =
-      philox4x32(key, static_cast<std::uint64_t>(element + query * drop.keys + group) >> 2, drop.site);
-#pragma unroll
-  for (int round = 0; round < 4; ++round) {
-    const int other = own ^ round;  // the lane at the other end needs word `other` of this one's call
-    const std::uint32_t low = (other & 1) != 0 ? random.word[1] : random.word[0];
-    const std::uint32_t high = (other & 1) != 0 ? random.word[3] : random.word[2];
-    const std::uint32_t word = thread.shuffle_xor((other & 2) != 0 ? high : low, round * 4);
-    const bool keep = uniform_from_bits(word) >= drop.probability;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      if (j == other && !keep) c[j] = 0.0f;
-    }
-  }
+// Groups of 16 owned rows that a warp has. With two, what it reads of a walked tile serves twice the
+// products, so that shared memory does not bound them; registers have to hold both. Those of 128 columns do
+// not fit, nor do the sums of dq beside all others.
+template <class Element, int depth, int rows>
+constexpr int backward_groups(BackwardPass pass) {
+  const bool fit = sizeof(Element) == 2 && depth <= 64 && pass != BackwardPass::keys_adding_queries;
+  return rows == 64 && fit ? 2 : 1;
 }
 
 // How many tiles of 64 rows an SM is to work on at a time: as many as registers allow without spills, of
 // which `busy` are taken all the time. Dropout, and floats, need more beside them.
-template <class Element, int rows>
+template <class Element, int rows, int groups>
 constexpr int backward_tiles_per_sm(int busy, bool dropping) {
+  if (groups == 2) return 4;
   if (dropping || busy > 96 || sizeof(Element) == 4) return 2;
   if (busy > 64 || rows == 16) return 3;
   return 4;
@@ -74,19 +58,21 @@ struct AttentionBackward {
   static constexpr bool keys_own = pass != BackwardPass::queries;
   // Has no registers left for a decoder's attention: keys are of the queries' rows, and none is hidden.
   static constexpr bool adding = pass == BackwardPass::keys_adding_queries;
-  static constexpr int threads = rows * 2;  // a warp for 16 rows
+  static constexpr int groups = backward_groups<Element, depth, rows>(pass);
+  static constexpr int threads = rows / 16 / groups * 32;
 
-  // Registers of a thread: the sums, and both owned operands when there is room for them.
+  // Registers of a thread for each group: the sums, and both owned operands when there is room for them.
   static constexpr int sum_registers = (keys_own ? 2 : 1) * depth / 2;
   static constexpr int own_registers = depth * static_cast<int>(sizeof(Element)) / 4;
   static constexpr bool own_in_registers = sizeof(Element) == 2 && sum_registers + own_registers <= 128;
   static constexpr int busy_registers = sum_registers + (own_in_registers ? own_registers : 0);
-  static constexpr int tiles_per_sm = backward_tiles_per_sm<Element, rows>(busy_registers, dropping);
+  static constexpr int tiles_per_sm = backward_tiles_per_sm<Element, rows, groups>(busy_registers, dropping);
   static constexpr int blocks_per_sm = tiles_per_sm * 64 / rows;
   static constexpr int walked_rows = backward_walked_rows<Element, depth, rows>();
   static constexpr int steps = rows / walked_rows;  // for each tile of the list
   // Columns that are worked on at a time.
   static constexpr int columns = walked_rows >= 32 && !own_in_registers ? 32 : 16;
+  static_assert(groups == 1 || own_in_registers);
 
   // Shared memory: two stages of what is walked over, so that the next rows come in under the products of
   // these; one stage where the owned operands take the place of the other.
@@ -100,14 +86,15 @@ struct AttentionBackward {
   static constexpr int own_tiles = own_in_registers ? (adding ? 1 : 0) : 2;
   static constexpr int scores_at = own_at + own_tiles * Own::bytes;
   using Scores = TileLayout<float, walked_rows>;  // dS^T, for keys_adding_queries
-  static constexpr int shared_bytes = scores_at + (adding ? rows * Scores::stride * 4 : 0);
+  static constexpr int work_at = scores_at + (adding ? rows * Scores::stride * 4 : 0);
+  static constexpr int shared_bytes = work_at + (groups == 2 ? 32 : 0);
   static_assert(shared_bytes <= 99 * 1024);
 
   AttentionView view;
   BackwardMatrices<Element> of;
 
   struct WalkedRows {
-    Index row;         // the first, of the batch
+    int row;           // the first, of the batch
     int valid;         // that are not padding
     float log2_count;  // ListedTile
   };
@@ -121,30 +108,31 @@ struct AttentionBackward {
     int own_valid;      // rows of the owned tile that are not padding
     int walked_length;  // rows of the sequence that are not padding, on the side walked over
     int slot;           // of the partial sums; -1: the sums are whole
-    Index first_row;    // of the sequence in the batch, on the side that owns
+    int first_row;      // of the sequence in the batch, on the side that owns
     int walked_first;   // on the side walked over, where that has other rows
 
-    BIGBIRD_DEVICE Index own_row() const { return first_row + own_tile * rows; }
+    BIGBIRD_DEVICE int own_row() const { return first_row + own_tile * rows; }
 
     // The i-th rows to walk over.
     BIGBIRD_DEVICE WalkedRows walked(int i) const {
       const ListedTile listed = list[i / steps];
       const int row = listed.tile * rows + i % steps * walked_rows;
       const int left = walked_length - row;
-      return {(adding ? first_row : Index{walked_first}) + row,
+      return {(adding ? first_row : walked_first) + row,
               left < 0 ? 0 : (left < walked_rows ? left : walked_rows), listed.log2_count};
     }
   };
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Work work = find(thread);
+    Work work = find(thread);
     if (work.own_valid == 0 && work.slot >= 0) return;  // the kernel that adds up the slots knows
-    const int own_column = work.head * depth, warp_row = thread.warp() * 16;
+    const int own_column = work.head * depth;
 
-    const Element* const own_first = keys_own ? of.k + work.own_row() * of.k_stride + own_column
-                                              : of.q + work.own_row() * of.q_stride + own_column;
-    const Element* const own_second = keys_own ? of.v + work.own_row() * of.v_stride + own_column
-                                               : of.dout + work.own_row() * of.dout_stride + own_column;
+    const Element* const own_first = keys_own ? of.k + Index{work.own_row()} * of.k_stride + own_column
+                                              : of.q + Index{work.own_row()} * of.q_stride + own_column;
+    const Element* const own_second = keys_own
+                                          ? of.v + Index{work.own_row()} * of.v_stride + own_column
+                                          : of.dout + Index{work.own_row()} * of.dout_stride + own_column;
     const Index own_first_stride = keys_own ? of.k_stride : of.q_stride;
     const Index own_second_stride = keys_own ? of.v_stride : of.dout_stride;
 
@@ -160,21 +148,28 @@ struct AttentionBackward {
       fetch(thread, work, 0, 0);
       thread.commit_copies();
     }
-    WarpRows<Element, depth> first, second;
+    WarpRows<Element, depth> first[groups], second[groups];
     if constexpr (own_in_registers) {
-      first.load_global(thread, own_first + warp_row * own_first_stride, own_first_stride);
-      second.load_global(thread, own_second + warp_row * own_second_stride, own_second_stride);
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        const Index row = first_of(thread, g);
+        first[g].load_global(thread, own_first + row * own_first_stride, own_first_stride);
+        second[g].load_global(thread, own_second + row * own_second_stride, own_second_stride);
+      }
     }
-    const RowStatistics own_statistics = load_statistics(thread, work);
+    RowStatistics own_statistics[groups];
+#pragma unroll
+    for (int g = 0; g < groups; ++g) own_statistics[g] = load_statistics(thread, work, g);
 
-    float first_sums[depth / 8][4] = {};  // of dk or dq
-    float second_sums[keys_own ? depth / 8 : 1][4] = {};
-    const int walk = work.count * steps;
-    for (int i = 0; i < walk; ++i) {
+    float first_sums[groups][depth / 8][4] = {};  // of dk or dq
+    float second_sums[groups][keys_own ? depth / 8 : 1][4] = {};
+    if (groups == 2) keep(thread, work);
+    for (int i = 0; i < work.count * steps; ++i) {
       const int stage = stages == 2 ? i & 1 : 0;
       thread.template wait_copies<0>();
       thread.barrier();
-      if (stages == 2 && i + 1 < walk) {
+      if (groups == 2) recall(thread, work);
+      if (stages == 2 && i + 1 < work.count * steps) {
         fetch(thread, work, i + 1, stage ^ 1);
         thread.commit_copies();
       }
@@ -184,18 +179,24 @@ struct AttentionBackward {
 #pragma unroll 1
       for (int column = 0; column < walked_rows; column += columns) {
         const int from = column * Walked::Layout::stride;
-        if constexpr (!own_in_registers) first.load_shared(thread, own_shared(thread, 0), warp_row);
-        float scores[columns / 8][4] = {};
-        Products::scores(thread, scores, first, walked_first + from, of.exact);
-        if constexpr (!own_in_registers) second.load_shared(thread, own_shared(thread, 1), warp_row);
-        float gradients[columns / 8][4] = {};
-        Products::scores(thread, gradients, second, walked_second + from, of.exact);
-        differentiate(thread, work, walked, stage, column, own_statistics, scores, gradients);
-        if constexpr (keys_own) {
-          Products::weighted_sum(thread, second_sums, scores, walked_second + from, of.exact);
+        unsigned kept = 0;
+        if constexpr (dropping) kept = find_kept(thread, work, walked, column);
+        if constexpr (!own_in_registers) load_own(thread, 0, first);
+        float scores[groups][columns / 8][4] = {};
+        Products::scores(thread, scores, first, walked_first, of.exact, from);
+        if constexpr (!own_in_registers) load_own(thread, 1, second);
+        float gradients[groups][columns / 8][4] = {};
+        Products::scores(thread, gradients, second, walked_second, of.exact, from);
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+          differentiate(thread, work, walked, stage, column, g, own_statistics[g], kept >> (g * columns / 2),
+                        scores[g], gradients[g]);
         }
-        Products::weighted_sum(thread, first_sums, gradients, walked_first + from, of.exact);
-        if constexpr (adding) keep_gradients(thread, work, column, gradients);
+        if constexpr (keys_own) {
+          Products::weighted_sum(thread, second_sums, scores, walked_second, of.exact, from);
+        }
+        Products::weighted_sum(thread, first_sums, gradients, walked_first, of.exact, from);
+        if constexpr (adding) keep_gradients(thread, work, column, gradients[0]);
       }
       if constexpr (adding) {
         thread.barrier();
@@ -203,18 +204,23 @@ struct AttentionBackward {
       }
       if (stages == 1) {
         thread.barrier();
-        if (i + 1 < walk) {
+        if (i + 1 < work.count * steps) {
           fetch(thread, work, i + 1, 0);
           thread.commit_copies();
         }
       }
+      if (groups == 2) recall(thread, work);
     }
 
-    if constexpr (keys_own) {
-      write(thread, work, first_sums, of.scale, of.dk, of.dk_stride, of.partial_keys, 2, 0);
-      write(thread, work, second_sums, 1.0f, of.dv, of.dv_stride, of.partial_keys, 2, 1);
-    } else {
-      write(thread, work, first_sums, of.scale, of.dq, of.dq_stride, of.partial_rows, 1, 0);
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      const int row = first_of(thread, g);
+      if constexpr (keys_own) {
+        write(thread, work, row, first_sums[g], of.scale, of.dk, of.dk_stride, of.partial_keys, 2, 0);
+        write(thread, work, row, second_sums[g], 1.0f, of.dv, of.dv_stride, of.partial_keys, 2, 1);
+      } else {
+        write(thread, work, row, first_sums[g], of.scale, of.dq, of.dq_stride, of.partial_rows, 1, 0);
+      }
     }
   }
 
@@ -224,6 +230,11 @@ struct AttentionBackward {
     float shift[2];  // -log2 of the sum of exponentials
     float product[2];
   };
+
+  // The first row of a group of this warp, in the owned tile.
+  BIGBIRD_DEVICE static int first_of(Thread& thread, int g) {
+    return (thread.warp() * groups + g) * 16;
+  }
 
   BIGBIRD_DEVICE Work find(Thread& thread) const {
     const std::int32_t* const counters = keys_own ? view.key_pieces : view.query_pieces;
@@ -237,7 +248,7 @@ struct AttentionBackward {
     work.own_tile = piece.tile;
     work.own_valid = rows_below(keys_own ? sequence.length : sequence.query_length, piece.tile, rows);
     work.walked_length = keys_own ? sequence.query_length : sequence.length;
-    work.first_row = keys_own && !adding ? sequence.first_key_row : sequence.first_row;
+    work.first_row = static_cast<int>(keys_own && !adding ? sequence.first_key_row : sequence.first_row);
     work.walked_first = static_cast<int>(keys_own ? sequence.first_row : sequence.first_key_row);
     work.slot =
         piece.slot < 0 ? -1 : (keys_own ? sequence.first_key_slot : sequence.first_query_slot) + piece.slot;
@@ -253,6 +264,30 @@ struct AttentionBackward {
     return work;
   }
 
+  // With two groups no register is left for what is needed once a tile: it waits in shared memory.
+  BIGBIRD_DEVICE static void keep(Thread& thread, const Work& work) {
+    const Shared<int> to = thread.shared<int>(work_at, 8);
+    if (thread.index() != 0) return;
+    to.template store<4>(0, {{work.head, work.own_tile, work.first_row, work.walked_first}});
+    to.template store<4>(4, {{work.walked_length, work.own_valid, work.slot, work.count}});
+  }
+  BIGBIRD_DEVICE static void recall(Thread& thread, Work& work) {
+    const Shared<int> from = thread.shared<int>(work_at, 8);
+    const Pack<int, 4> first = from.template load<4>(0), second = from.template load<4>(4);
+    work.head = first[0];
+    work.own_tile = first[1];
+    work.first_row = first[2];
+    work.walked_first = first[3];
+    work.walked_length = second[0];
+    work.own_valid = second[1];
+    work.slot = second[2];
+    work.count = second[3];
+  }
+
+  BIGBIRD_DEVICE static void load_own(Thread& thread, int operand, WarpRows<Element, depth> (&to)[groups]) {
+    static_assert(groups == 1);
+    to[0].load_shared(thread, own_shared(thread, operand), first_of(thread, 0));
+  }
   BIGBIRD_DEVICE static Shared<Element> own_shared(Thread& thread, int operand) {
     return thread.shared<Element>(own_at + operand * Own::bytes, Own::elements);
   }
@@ -267,36 +302,35 @@ struct AttentionBackward {
   // Starts the copies of the i-th rows to walk over; zeros in place of padding.
   BIGBIRD_DEVICE void fetch(Thread& thread, const Work& work, int i, int stage) const {
     const WalkedRows walked = work.walked(i);
-    const Index row = walked.row;
-    const int valid = walked.valid;
+    const int row = walked.row, valid = walked.valid;
     const int column = work.head * depth;
     if constexpr (keys_own) {
-      Walked::template load<threads>(thread, stage_shared(thread, stage, 0),
-                                     of.q + row * of.q_stride + column, of.q_stride, valid);
-      Walked::template load<threads>(thread, stage_shared(thread, stage, 1),
-                                     of.dout + row * of.dout_stride + column, of.dout_stride, valid);
-      if (thread.index() < walked_rows / 2) {  // 4 numbers each
-        const bool product = thread.index() >= walked_rows / 4;
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 0), of.q + column, row, of.q_stride,
+                                     valid);
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 1), of.dout + column, row,
+                                     of.dout_stride, valid);
+      const int index = groups == 2 ? thread.index_again() : thread.index();
+      if (index < walked_rows / 2) {  // 4 numbers each
+        const bool product = index >= walked_rows / 4;
         const float* const from =
             (product ? of.output_products : of.log_sum_exp) + work.head * of.tokens + row;
-        thread.copy_async(stage_statistics(thread, stage), thread.index() * 4,
-                          from + thread.index() % (walked_rows / 4) * 4);
+        thread.copy_async(stage_statistics(thread, stage), index * 4, from + index % (walked_rows / 4) * 4);
       }
     } else {
-      Walked::template load<threads>(thread, stage_shared(thread, stage, 0),
-                                     of.k + row * of.k_stride + column, of.k_stride, valid);
-      Walked::template load<threads>(thread, stage_shared(thread, stage, 1),
-                                     of.v + row * of.v_stride + column, of.v_stride, valid);
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 0), of.k + column, row, of.k_stride,
+                                     valid);
+      Walked::template load<threads>(thread, stage_shared(thread, stage, 1), of.v + column, row, of.v_stride,
+                                     valid);
     }
   }
 
-  BIGBIRD_DEVICE RowStatistics load_statistics(Thread& thread, const Work& work) const {
+  BIGBIRD_DEVICE RowStatistics load_statistics(Thread& thread, const Work& work, int g) const {
     RowStatistics result = {};
     if constexpr (!keys_own) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const Index at =
-            work.head * of.tokens + work.own_row() + thread.warp() * 16 + thread.lane() / 4 + half * 8;
+            work.head * of.tokens + work.own_row() + first_of(thread, g) + thread.lane() / 4 + half * 8;
         result.shift[half] = -of.log_sum_exp[at] * log2_e;
         result.product[half] = of.output_products[at];
       }
@@ -304,14 +338,34 @@ struct AttentionBackward {
     return result;
   }
 
+  // Which probabilities dropout keeps, for `columns` columns from `column` on: bit 4 (g columns / 8 + n) + j is
+  // that of scores[g][n][j]. Before the scores are there, because it needs registers that they take.
+  BIGBIRD_DEVICE unsigned find_kept(Thread& thread, Work work, const WalkedRows& walked, int column) const {
+    static_assert(groups * columns / 2 <= 32);
+    if (groups == 2) recall(thread, work);
+    const std::uint64_t seed = *of.drop.seed;
+    const Index own = work.own_row() + first_of(thread, 0), other = walked.row + column;
+    const Index first = keys_own ? of.drop.own_transposed_call(thread, work.head, other, own)
+                                 : of.drop.own_call(thread, work.head, own + thread.lane() / 4, other);
+    unsigned kept = 0;
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+#pragma unroll
+      for (int n = 0; n < columns / 8; ++n) {
+        const Index element =
+            first + (keys_own ? n * 8 : g * 16) * of.drop.keys + (keys_own ? g * 16 : n * 8);
+        kept |= of.drop.four_kept(seed, element) << (4 * (g * columns / 8 + n));
+      }
+    }
+    return keys_own ? of.drop.exchange_transposed(thread, kept) : of.drop.exchange(thread, kept);
+  }
+
   // scores -> probabilities as they multiplied the values; gradients of the probabilities -> gradients of the
   // scores (dS), for `columns` columns from `column` on.
   BIGBIRD_DEVICE void differentiate(Thread& thread, const Work& work, const WalkedRows& walked, int stage,
-                                    int column, const RowStatistics& own, float (&scores)[columns / 8][4],
+                                    int column, int g, const RowStatistics& own, unsigned kept,
+                                    float (&scores)[columns / 8][4],
                                     float (&gradients)[columns / 8][4]) const {
-    const float score_scale = of.scale * log2_e;
-    const std::uint64_t seed = dropping ? *of.drop.seed : 0;
-    const Index own_first = work.own_row(), walked_first = walked.row + column;
 #pragma unroll
     for (int n = 0; n < columns / 8; ++n) {
       float shift[4], product[4];
@@ -334,27 +388,19 @@ struct AttentionBackward {
       }
       float factor[4] = {1.0f, 1.0f, 1.0f, 1.0f};
       if constexpr (dropping) {
-        const float kept = 1.0f / (1.0f - of.drop.probability);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) factor[j] = kept;
-        if constexpr (keys_own) {
-          drop_transposed(thread, of.drop, seed, factor,
-                          of.drop.element(work.head, walked_first + n * 8, own_first + thread.warp() * 16));
-        } else {
-          const Index query = own_first + thread.warp() * 16 + thread.lane() / 4;
-          of.drop.drop(thread, seed, factor, of.drop.element(work.head, query, walked_first + n * 8),
-                       of.drop.element(work.head, query + 8, walked_first + n * 8));
-        }
+        for (int j = 0; j < 4; ++j) factor[j] = (kept >> (4 * n + j) & 1u) != 0 ? of.kept_factor : 0.0f;
       }
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const float probability = exp2_fast(scores[n][j] * score_scale + shift[j]);
+        const float probability = exp2_fast(scores[n][j] * of.score_scale + shift[j]);
         gradients[n][j] = probability * (gradients[n][j] * factor[j] - product[j]);
         scores[n][j] = probability * factor[j];
       }
     }
     if constexpr (!adding) {
-      if (of.causal) hide_later_keys(thread, static_cast<int>(walked_first - own_first), scores, gradients);
+      const int ahead = walked.row + column - work.own_row();
+      if (of.causal) hide_later_keys(thread, ahead, first_of(thread, g), scores, gradients);
     }
     // Where keys own, padded queries have log_sum_exp = +infinity, so that all of this is zero already.
     if (!keys_own && walked.valid < walked_rows) {
@@ -368,12 +414,15 @@ struct AttentionBackward {
     }
   }
 
-  // Zeros where a key stands behind its query; `ahead`: of the first walked row to the first owned one.
-  BIGBIRD_DEVICE static void hide_later_keys(Thread& thread, int ahead, float (&scores)[columns / 8][4],
+  // Zeros where a key stands behind its query. `ahead`: of the first walked row to the first owned one of the
+  // tile; `first`: the first owned row of the group, in its tile.
+  BIGBIRD_DEVICE static void hide_later_keys(Thread& thread, int ahead, int first,
+                                             float (&scores)[columns / 8][4],
                                              float (&gradients)[columns / 8][4]) {
     if (ahead >= rows || ahead <= -rows) return;  // off the diagonal
     // Of the first number of this lane, how far its owned row stands behind the walked one.
-    const int behind = thread.warp() * 16 + thread.lane() / 4 - thread.lane() % 4 * 2 - ahead;
+    const int lane = thread.index_again() % 32;
+    const int behind = first + lane / 4 - lane % 4 * 2 - ahead;
 #pragma unroll
     for (int n = 0; n < columns / 8; ++n) {
 #pragma unroll
@@ -424,23 +473,23 @@ struct AttentionBackward {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       if (query + half * 8 >= walked.valid) continue;
-      const Index row = walked.row + query + half * 8;
+      const Index row = Index{walked.row} + query + half * 8;
       float* const to = of.query_gradients + row * of.width + work.head * depth + thread.lane() % 4 * 2;
 #pragma unroll
       for (int n = 0; n < depth / 8; ++n) {
-        thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale);
-        thread.atomic_add(to + n * 8 + 1, sums[n][half * 2 + 1] * of.scale);
+        thread.atomic_add(to + n * 8, sums[n][half * 2] * of.scale, sums[n][half * 2 + 1] * of.scale);
       }
     }
   }
 
   // To the matrix when the sums are whole, zeros in the rows of padding; else to their slot.
-  BIGBIRD_DEVICE void write(Thread& thread, const Work& work, const float (&sums)[depth / 8][4], float factor,
-                            Element* to, Index stride, float* partial, int parts, int part) const {
+  BIGBIRD_DEVICE void write(Thread& thread, const Work& work, int first, const float (&sums)[depth / 8][4],
+                            float factor, Element* to, Index stride, float* partial, int parts,
+                            int part) const {
     const int column = thread.lane() % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = thread.warp() * 16 + thread.lane() / 4 + half * 8;
+      const int row = first + thread.lane() / 4 + half * 8;
       const bool valid = row < work.own_valid;
       if (work.slot >= 0) {
         float* const slot = partial + (Index{work.slot * parts + part} * rows + row) * depth + column;
@@ -478,10 +527,10 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   of.dq = a.dq.data.as<Element>();
   of.dk = a.dk.data.as<Element>();
   of.dv = a.dv.data.as<Element>();
-  of.q_stride = a.q.stride;
-  of.k_stride = a.k.stride;
-  of.v_stride = a.v.stride;
-  of.dout_stride = a.dout.stride;
+  of.q_stride = static_cast<std::int32_t>(a.q.stride);
+  of.k_stride = static_cast<std::int32_t>(a.k.stride);
+  of.v_stride = static_cast<std::int32_t>(a.v.stride);
+  of.dout_stride = static_cast<std::int32_t>(a.dout.stride);
   of.dq_stride = a.dq.stride;
   of.dk_stride = a.dk.stride;
   of.dv_stride = a.dv.stride;
@@ -493,12 +542,15 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
   of.tokens = a.tokens;
   of.width = a.heads * depth;
   of.scale = a.scale;
+  of.score_scale = a.scale * log2_e;
   of.exact = a.exact;
   of.causal = a.causal;
-  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, a.drop_probability};
+  of.drop = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
+  of.kept_factor = 1.0f / (1.0f - a.drop_probability);
 
   launch(OutputProducts{a.out.data.as<Element>(), of.dout, a.out.stride, of.dout_stride, a.log_sum_exp,
-                        a.output_products, a.tokens, a.heads},
+                        a.output_products, a.tokens, static_cast<int>(a.heads),
+                        static_cast<int>(a.tokens * a.heads)},
          {.blocks = blocks_for(a.tokens * a.heads, OutputProducts::rows)}, stream);
   if (a.deterministic) {
     launch(Keys{a.view, of}, {.blocks = a.key_pieces, .shared_bytes = Keys::shared_bytes}, stream);
@@ -510,7 +562,8 @@ void launch_backward_kernels(const AttentionBackwardArguments& a, Stream stream)
     launch(KeysAddingQueries{a.view, of},
            {.blocks = a.key_pieces, .shared_bytes = KeysAddingQueries::shared_bytes}, stream);
     using QueryGradients = AttentionQueryGradients<Element>;
-    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, a.tokens, of.width},
+    launch(QueryGradients{a.query_gradients, of.dq, of.dq_stride, static_cast<unsigned>(count / 4),
+                          static_cast<unsigned>(of.width / 4)},
            {.blocks = blocks_for(count, QueryGradients::threads * 4)}, stream);
   }
   launch(AttentionBackwardSum<Element, depth, rows, true>{a.view, of}, {.blocks = a.key_cuts, .blocks_y = 2},

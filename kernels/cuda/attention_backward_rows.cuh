@@ -13,7 +13,8 @@ template <class Element>
 struct BackwardMatrices {
   const Element *q, *k, *v, *dout;
   Element *dq, *dk, *dv;
-  Index q_stride, k_stride, v_stride, dout_stride, dq_stride, dk_stride, dv_stride;
+  std::int32_t q_stride, k_stride, v_stride, dout_stride;
+  Index dq_stride, dk_stride, dv_stride;
   const float* log_sum_exp;      // [H, T]; +infinity for rows that see nothing
   const float* output_products;  // [H, T] sum of dout * out; 0 for rows that see nothing
   float* partial_rows;           // [slots][rows][D]
@@ -22,13 +23,15 @@ struct BackwardMatrices {
   Index tokens;                  // T
   Index width;                   // C
   float scale;
-  bool exact;   // TileProducts
-  bool causal;  // AttentionBatch
+  float score_scale;  // in powers of two
+  bool exact;         // TileProducts
+  bool causal;        // AttentionBatch
   ProbabilityDropout drop;
+  float kept_factor;  // of dropout
 };
 
-// The sum of dout * out of every row: [H, T]. 16 bytes of out and dout for each thread; the threads of a row
-// add up in a butterfly.
+// The sum of dout * out of every row: [H, T], H T below 2^31. 16 bytes of out and dout for each thread; the
+// threads of a row add up in a butterfly.
 template <class Element, int depth>
 struct AttentionOutputProducts {
   static constexpr int threads = 256;
@@ -42,12 +45,13 @@ struct AttentionOutputProducts {
   const float* log_sum_exp;
   float* products;
   Index tokens;
-  Index heads;
+  int heads;
+  int count;  // tokens * heads
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Index i = Index{thread.block()} * rows + thread.index() / lanes;
-    const bool inside = i < tokens * heads;
-    const Index row = inside ? i / heads : 0, head = inside ? i % heads : 0;
+    const int i = thread.block() * rows + thread.index() / lanes;
+    const bool inside = i < count;
+    const int row = inside ? i / heads : 0, head = inside ? i - row * heads : 0;
     const Index column = head * depth + thread.index() % lanes * chunk;
     const bool sees = inside && log_sum_exp[head * tokens + row] < INFINITY;
     float sum = 0.0f;
@@ -113,17 +117,19 @@ struct AttentionQueryGradients {
   const float* gradients;
   Element* dq;
   Index stride;
-  Index tokens;
-  Index width;
+  unsigned pieces;  // of 4 neighbours
+  unsigned pieces_of_row;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Index i = (Index{thread.block()} * threads + thread.index()) * 4;
-    if (i >= tokens * width) return;
-    const Pack<float, 4> some = load<4>(gradients + i);
+    const unsigned i =
+        static_cast<unsigned>(thread.block()) * threads + static_cast<unsigned>(thread.index());
+    if (i >= pieces) return;
+    const unsigned row = i / pieces_of_row, column = (i - row * pieces_of_row) * 4;
+    const Pack<float, 4> some = load<4>(gradients + Index{i} * 4);
     Pack<Element, 4> result;
 #pragma unroll
     for (int j = 0; j < 4; ++j) result[j] = to_element<Element>(some[j]);
-    store(dq + i / width * stride + i % width, result);
+    store(dq + row * stride + column, result);
   }
 };
 

@@ -20,17 +20,17 @@ constexpr float ln_2 = 0.693147180559945309f;
 
 // Groups of 16 query rows that a warp has. With two, what it reads of a tile serves twice the products, so
 // that shared memory does not bound them; registers have to hold both.
-template <class Element, int width, int rows, bool dropping>
+template <class Element, int width, int rows>
 constexpr int attention_forward_groups() {
-  return sizeof(Element) == 2 && rows == 64 && width <= 64 && !dropping ? 2 : 1;
+  return sizeof(Element) == 2 && rows == 64 && width <= 64 ? 2 : 1;
 }
 
 // How many blocks of the kernel an SM is to hold: as many as registers allow without spills.
-template <class Element, int width, int rows, bool dropping>
+template <class Element, int width, int rows>
 constexpr int attention_forward_blocks() {
   if (rows == 16) return 8;
   if (sizeof(Element) == 4) return width == 128 ? 1 : 3;
-  return width == 128 ? 2 : (dropping ? 3 : 4);
+  return width == 128 ? 2 : 4;
 }
 
 // Sum and maximum over the four lanes that share a row of a fragment.
@@ -53,9 +53,9 @@ struct AttentionForward {
   using Element = ElementType;
   using KeyTile = Tile<Element, rows, width>;
   using Products = TileProducts<Element, rows, width>;
-  static constexpr int groups = attention_forward_groups<Element, width, rows, dropping>();
+  static constexpr int groups = attention_forward_groups<Element, width, rows>();
   static constexpr int threads = rows / 16 / groups * 32;
-  static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows, dropping>();
+  static constexpr int blocks_per_sm = attention_forward_blocks<Element, width, rows>();
   // Floats are large: one pair of key and value tiles instead of a ring of two, and the queries beside it.
   static constexpr bool wide = sizeof(Element) == 4;
   static constexpr int stages = wide ? 1 : 2;
@@ -210,13 +210,15 @@ struct AttentionForward {
   BIGBIRD_DEVICE void find_kept(Thread& thread, int head, int first_row, int key_row,
                                 unsigned (&kept)[groups]) const {
     const std::uint64_t seed = *dropout.seed;  // here, for its round keys to need no registers outside
+    const Index first = dropout.own_call(thread, head, first_row + row_of(thread, 0), key_row);
 #pragma unroll
     for (int g = 0; g < groups; ++g) {
-      const Index upper = dropout.element(head, first_row + row_of(thread, g), key_row);
-#pragma unroll
+      unsigned mine = 0;
+#pragma unroll 4  // calls at a time
       for (int n = 0; n < rows / 8; ++n) {
-        kept[g] |= dropout.kept(thread, seed, upper + n * 8, upper + 8 * dropout.keys + n * 8) << (4 * n);
+        mine |= dropout.four_kept(seed, first + g * 16 * dropout.keys + n * 8) << (4 * n);
       }
+      kept[g] = dropout.exchange(thread, mine);
     }
   }
 
@@ -426,7 +428,7 @@ void launch_forward_kernels(const AttentionForwardArguments& a, Stream stream) {
   kernel.causal = a.causal;
   kernel.partial_rows = a.partial_rows;
   kernel.partial_statistics = a.partial_statistics;
-  kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, a.drop_probability};
+  kernel.dropout = {a.dropout_seed, a.dropout_site, a.tokens, a.keys, first_kept_word(a.drop_probability)};
   launch(kernel, {.blocks = a.pieces, .shared_bytes = Kernel::shared_bytes}, stream);
 
   AttentionCombine<Element, width, rows> combine{};

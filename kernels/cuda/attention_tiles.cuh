@@ -60,7 +60,9 @@ struct Tile {
   template <int threads>
   BIGBIRD_DEVICE static void load(Thread& thread, Shared<Element> to, const Element* from, int first,
                                   int stride, int valid) {
-    const int row = first_row<threads>(thread), column = column_of(thread);
+    // bf16 kernels have the registers for all else when this keeps none; those of floats are made otherwise.
+    const int index = sizeof(Element) == 2 ? thread.index_again() : thread.index();
+    const int row = index / chunks, column = index % chunks * chunk;
 #pragma unroll
     for (int i = 0; i < rows; i += rows_at_once<threads>) {
       const Element* const source = from + Index{first + row + i} * stride + column;
@@ -182,6 +184,7 @@ struct SharedRows<float, width> {
 // operands) or tf32 is wanted; bf16 has but one way.
 //   scores():  c[16, rows] += a[16, width] tile[rows, width]^T, a in WarpRows or, of floats, in SharedRows
 //   weighted_sum():  c[16, width] += p[16, rows] tile[rows, width], p in fragments as scores() leaves them
+// `from`: where the tile begins, in elements; that of a row whose number is a multiple of 16.
 template <class Element, int rows, int width>
 struct TileProducts;
 
@@ -192,60 +195,75 @@ struct TileProducts<bf16, rows, width> {
 
   BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[rows / 8][4], const Left& a, Shared<bf16> tile,
                                     bool) {
-    read_transposed(thread, tile,
+    read_transposed(thread, tile, 0,
                     [&](int i, int n, const std::uint32_t(&b)[2]) { thread.mma_bf16(c[n], a.part[i], b); });
   }
   BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
                                           const float (&p)[rows / 8][4], Shared<bf16> tile, bool) {
-    Packed a(p);
-    read(thread, tile,
-         [&](int i, int n, const std::uint32_t(&b)[2]) { thread.mma_bf16(c[n], a.part[i], b); });
+    std::uint32_t a[rows / 16][4];
+    pack(p, a);
+    read(thread, tile, 0, [&](int i, int n, const std::uint32_t(&b)[2]) { thread.mma_bf16(c[n], a[i], b); });
   }
 
-  // The same for two groups of 16 rows, which share what is read of the tile: shared memory is as busy as the
+  // The same for groups of 16 rows, which share what is read of the tile: shared memory is as busy as the
   // products otherwise.
-  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[2][rows / 8][4], const Left (&a)[2],
-                                    Shared<bf16> tile, bool) {
-    read_transposed(thread, tile, [&](int i, int n, const std::uint32_t(&b)[2]) {
-      thread.mma_bf16(c[0][n], a[0].part[i], b);
-      thread.mma_bf16(c[1][n], a[1].part[i], b);
+  template <int groups>
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[groups][rows / 8][4], const Left (&a)[groups],
+                                    Shared<bf16> tile, bool, int from = 0) {
+    read_transposed(thread, tile, from, [&](int i, int n, const std::uint32_t(&b)[2]) {
+#pragma unroll
+      for (int g = 0; g < groups; ++g) thread.mma_bf16(c[g][n], a[g].part[i], b);
+    });
+  }
+  template <int groups>
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[groups][width / 8][4],
+                                          const float (&p)[groups][rows / 8][4], Shared<bf16> tile, bool,
+                                          int from = 0) {
+    std::uint32_t a[groups][rows / 16][4];
+#pragma unroll
+    for (int g = 0; g < groups; ++g) pack(p[g], a[g]);
+    read(thread, tile, from, [&](int i, int n, const std::uint32_t(&b)[2]) {
+#pragma unroll
+      for (int g = 0; g < groups; ++g) thread.mma_bf16(c[g][n], a[g][i], b);
     });
   }
   BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c0)[width / 8][4],
                                           float (&c1)[width / 8][4], const float (&p)[2][rows / 8][4],
                                           Shared<bf16> tile, bool) {
-    Packed a0(p[0]), a1(p[1]);
-    read(thread, tile, [&](int i, int n, const std::uint32_t(&b)[2]) {
-      thread.mma_bf16(c0[n], a0.part[i], b);
-      thread.mma_bf16(c1[n], a1.part[i], b);
+    std::uint32_t a0[rows / 16][4], a1[rows / 16][4];
+    pack(p[0], a0);
+    pack(p[1], a1);
+    read(thread, tile, 0, [&](int i, int n, const std::uint32_t(&b)[2]) {
+      thread.mma_bf16(c0[n], a0[i], b);
+      thread.mma_bf16(c1[n], a1[i], b);
     });
   }
 
  private:
   // Scores as a left operand.
-  struct Packed {
-    std::uint32_t part[rows / 16][4];
-    BIGBIRD_DEVICE explicit Packed(const float (&p)[rows / 8][4]) {
+  BIGBIRD_DEVICE static void pack(const float (&p)[rows / 8][4], std::uint32_t (&part)[rows / 16][4]) {
 #pragma unroll
-      for (int i = 0; i < rows / 16; ++i) {
-        part[i][0] = pack_bf16_fast(p[2 * i][0], p[2 * i][1]);
-        part[i][1] = pack_bf16_fast(p[2 * i][2], p[2 * i][3]);
-        part[i][2] = pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]);
-        part[i][3] = pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3]);
-      }
+    for (int i = 0; i < rows / 16; ++i) {
+      part[i][0] = pack_bf16_fast(p[2 * i][0], p[2 * i][1]);
+      part[i][1] = pack_bf16_fast(p[2 * i][2], p[2 * i][3]);
+      part[i][2] = pack_bf16_fast(p[2 * i + 1][0], p[2 * i + 1][1]);
+      part[i][3] = pack_bf16_fast(p[2 * i + 1][2], p[2 * i + 1][3]);
     }
-  };
+  }
 
+  // Places of a lane in a tile differ in the bits of their column alone, whatever bits the layout has turned
+  // round: so they are made of one, in one instruction each, and take no registers in between.
   // use(i, n, b): b is the right operand of step i (16 columns of the tile) for its rows 8 n and following.
   template <class Use>
-  BIGBIRD_DEVICE static void read_transposed(Thread& thread, Shared<bf16> tile, const Use& use) {
+  BIGBIRD_DEVICE static void read_transposed(Thread& thread, Shared<bf16> tile, int from, const Use& use) {
     const int row = (thread.lane() >> 4) * 8 + (thread.lane() & 7), column = (thread.lane() >> 3 & 1) * 8;
+    const int first = from + Layout::at(row, column);
 #pragma unroll
     for (int i = 0; i < width / 16; ++i) {
 #pragma unroll
       for (int n = 0; n < rows / 16; ++n) {
         std::uint32_t b[4];
-        thread.load_matrix_4(b, tile, Layout::at(n * 16 + row, i * 16 + column));
+        thread.load_matrix_4(b, tile, (first ^ (i * 16)) + n * 16 * Layout::stride);
         use(i, 2 * n, {b[0], b[1]});
         use(i, 2 * n + 1, {b[2], b[3]});
       }
@@ -253,14 +271,15 @@ struct TileProducts<bf16, rows, width> {
   }
   // use(i, n, b): that of step i (16 rows of the tile) for its columns 8 n and following.
   template <class Use>
-  BIGBIRD_DEVICE static void read(Thread& thread, Shared<bf16> tile, const Use& use) {
+  BIGBIRD_DEVICE static void read(Thread& thread, Shared<bf16> tile, int from, const Use& use) {
     const int row = thread.lane() & 15, column = (thread.lane() >> 4) * 8;
+    const int first = from + Layout::at(row, column);
 #pragma unroll
     for (int i = 0; i < rows / 16; ++i) {
 #pragma unroll
       for (int n = 0; n < width / 16; ++n) {
         std::uint32_t b[4];
-        thread.load_matrix_4_transposed(b, tile, Layout::at(i * 16 + row, n * 16 + column));
+        thread.load_matrix_4_transposed(b, tile, (first ^ (n * 16)) + i * 16 * Layout::stride);
         use(i, 2 * n, {b[0], b[1]});
         use(i, 2 * n + 1, {b[2], b[3]});
       }
@@ -293,6 +312,18 @@ struct TileProducts<float, rows, width> {
   BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[width / 8][4],
                                           const float (&p)[rows / 8][4], Shared<float> tile, bool exact) {
     exact ? weighted_sum_of<true>(thread, c, p, tile) : weighted_sum_of<false>(thread, c, p, tile);
+  }
+
+  // The same for groups of 16 rows, of which there is one: registers would not hold more.
+  template <class Left>
+  BIGBIRD_DEVICE static void scores(Thread& thread, float (&c)[1][rows / 8][4], const Left (&a)[1],
+                                    Shared<float> tile, bool exact, int from = 0) {
+    scores(thread, c[0], a[0], tile + from, exact);
+  }
+  BIGBIRD_DEVICE static void weighted_sum(Thread& thread, float (&c)[1][width / 8][4],
+                                          const float (&p)[1][rows / 8][4], Shared<float> tile, bool exact,
+                                          int from = 0) {
+    weighted_sum(thread, c[0], p[0], tile + from, exact);
   }
 
  private:
@@ -376,36 +407,54 @@ BIGBIRD_DEVICE int rows_below(int length, int tile, int tile_rows) {
 struct ProbabilityDropout {
   const std::uint64_t* seed = nullptr;
   std::uint64_t site = 0;
-  Index tokens = 0;  // T
-  Index keys = 0;    // rows of keys; a multiple of 16
-  float probability = 0.0f;
+  Index tokens = 0;              // T
+  Index keys = 0;                // rows of keys; a multiple of 16
+  std::uint32_t first_kept = 0;  // first_kept_word()
 
   BIGBIRD_DEVICE Index element(int head, Index query_row, Index key_row) const {
     return (head * tokens + query_row) * keys + key_row;
   }
-
-  // For one fragment c[4] of scores: bit i says whether c[i] is kept. upper, lower: the elements of (row g,
-  // first key of the fragment) and (row g + 8, ...), multiples of 4. Four keys share a Philox call: of two
-  // neighbouring lanes one makes that of the upper row, the other that of the lower.
-  BIGBIRD_DEVICE unsigned kept(Thread& thread, std::uint64_t key, Index upper, Index lower) const {
-    const bool odd = (thread.lane() & 1) != 0;
-    const Index group = (odd ? lower : upper) + (thread.lane() & 2) * 2;
-    const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(group) >> 2, site);
-    unsigned mine = 0;  // bit i: word i
+  // Four keys from `element`, a multiple of 4, share a Philox call. Bit i: whether key i is kept.
+  BIGBIRD_DEVICE unsigned four_kept(std::uint64_t key, Index element) const {
+    const Philox4x32 random = philox4x32(key, static_cast<std::uint64_t>(element) >> 2, site);
+    unsigned bits = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (uniform_from_bits(random.word[i]) >= probability) mine |= 1u << i;
+      if (random.word[i] >= first_kept) bits |= 1u << i;
     }
-    const unsigned other = thread.shuffle_xor(mine, 1);
-    return odd ? other >> 2 | (mine & 12u) : (mine & 3u) | (other & 3u) << 2;
+    return bits;
   }
-  // The fragment with zeros where it is dropped.
-  BIGBIRD_DEVICE void drop(Thread& thread, std::uint64_t key, float (&c)[4], Index upper, Index lower) const {
-    const unsigned bits = kept(thread, key, upper, lower);
+
+  // Fragments c[4] of scores whose rows are queries and whose columns are keys. Of two neighbouring lanes one
+  // makes the call of the upper row, the other that of the lower: own_call() says for which element, of a
+  // fragment whose first key is key_row, in this lane's upper row `query_row`.
+  BIGBIRD_DEVICE Index own_call(Thread& thread, int head, Index query_row, Index key_row) const {
+    return element(head, query_row + (thread.lane() & 1) * 8, key_row + (thread.lane() & 2) * 2);
+  }
+  // four_kept() of up to eight fragments, 4 bits each, becomes whether c[i] is kept.
+  BIGBIRD_DEVICE static unsigned exchange(Thread& thread, unsigned mine) {
+    const unsigned other = thread.shuffle_xor(mine, 1);
+    return (thread.lane() & 1) != 0 ? (other >> 2 & 0x33333333u) | (mine & 0xccccccccu)
+                                    : (mine & 0x33333333u) | (other & 0x33333333u) << 2;
+  }
+
+  // The same for fragments whose rows are keys and whose columns are queries, from query_row and key_row on:
+  // c[j] belongs to query 2 t + j % 2 and key g + 8 (j / 2). Of the four lanes that need the same four calls
+  // each makes one.
+  BIGBIRD_DEVICE Index own_transposed_call(Thread& thread, int head, Index query_row, Index key_row) const {
+    const int own = thread.lane() >> 2 & 3;
+    return element(head, query_row + (thread.lane() & 3) * 2 + (own & 1),
+                   key_row + (thread.lane() >> 4) * 4 + (own >> 1) * 8);
+  }
+  BIGBIRD_DEVICE static unsigned exchange_transposed(Thread& thread, unsigned mine) {
+    const int own = thread.lane() >> 2 & 3;
+    unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if ((bits >> i & 1u) == 0) c[i] = 0.0f;
+    for (int round = 0; round < 4; ++round) {
+      const unsigned others = round == 0 ? mine : thread.shuffle_xor(mine, round * 4);
+      bits |= (others >> own & 0x11111111u) << (own ^ round);  // c[j] lies in the call of lane j of the four
     }
+    return bits;
   }
 };
 

@@ -62,7 +62,7 @@ struct SumParts {
   }
 };
 
-// first[j] += the sum of partial[:, j] for j < width, second[j - width] likewise from there on.
+// first[j] += the sum of partial[:, j] for j < width; second and third likewise from `width` and 2 width on.
 struct FoldParts {
   static constexpr int threads = 512;
   static constexpr int blocks_per_sm = 2;
@@ -74,6 +74,7 @@ struct FoldParts {
   Index width;
   float* first;
   float* second;
+  float* third;
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index column = Index{thread.block()} * 32 + thread.lane();
@@ -89,14 +90,15 @@ struct FoldParts {
     float total = 0.0f;
 #pragma unroll
     for (int warp = 0; warp < warps; ++warp) total += all[warp * 32 + thread.lane()];
-    float* const to = column < width ? first + column : second + (column - width);
-    *to += total;
+    const bool before_third = column < 2 * width;
+    float* const to = column < width ? first : (before_third ? second : third);
+    to[column < width ? column : (before_third ? column - width : column - 2 * width)] += total;
   }
 };
 
 inline void fold_parts(const float* partial, Index parts, Index stride, Index width, float* first,
-                       float* second, Stream stream) {
-  launch(FoldParts{partial, parts, stride, width, first, second},
+                       float* second, float* third, Stream stream) {
+  launch(FoldParts{partial, parts, stride, width, first, second, third},
          {.blocks = parts == 0 ? 0 : blocks_for(stride, 32), .shared_bytes = FoldParts::shared_bytes},
          stream);
 }
@@ -113,7 +115,7 @@ void sum_columns(const Source& source, Index rows, Index width, float* first, fl
       Kernel{source, workspace, rows, width, rows_per_part},
       {.blocks = blocks_for(width, Kernel::columns), .blocks_y = parts, .shared_bytes = Kernel::shared_bytes},
       stream);
-  fold_parts(workspace, parts, Source::outputs * width, width, first, second, stream);
+  fold_parts(workspace, parts, Source::outputs * width, width, first, second, nullptr, stream);
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -21,6 +21,7 @@
 // What a Thread can do (the same names in both headers):
 //
 //   index()                   of the thread in its block
+//   index_again()             the same, read anew, so that what is made of it takes no register between uses
 //   lane(), warp()            index() % 32, index() / 32
 //   block(), block_y()        of the block in the grid
 //   blocks(), blocks_y()      of the grid
@@ -53,6 +54,7 @@
 //   load_matrix_4_transposed(...)
 //                             the same with every 8x8 matrix transposed
 //   atomic_add(global, v)     v: float. The order of additions is not defined
+//   atomic_add(global, v, w)  the same of two neighbours, 8-byte aligned; each of them is added by itself
 //
 // Shared<T>, T of an even number of bytes: s[i] is read by value (T x = s[i], never auto) and assigned: the
 // emulation watches each access, so there are no references to cells. s + n; s.template load<N>(i) and

@@ -33,6 +33,11 @@ class Shared {
 class Thread {
  public:
   BIGBIRD_DEVICE int index() const { return static_cast<int>(threadIdx.x); }
+  BIGBIRD_DEVICE int index_again() const {
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+  }
   BIGBIRD_DEVICE int lane() const { return static_cast<int>(threadIdx.x & 31u); }
   BIGBIRD_DEVICE int warp() const { return static_cast<int>(threadIdx.x >> 5); }
   BIGBIRD_DEVICE int block() const { return static_cast<int>(blockIdx.x); }
@@ -107,6 +112,16 @@ class Thread {
   }
 
   BIGBIRD_DEVICE void atomic_add(float* to, float value) { atomicAdd(to, value); }
+  BIGBIRD_DEVICE void atomic_add(float* to, float first, float second) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
+                 "f"(first), "f"(second)
+                 : "memory");
+#else
+    atomicAdd(to, first);
+    atomicAdd(to + 1, second);
+#endif
+  }
 };
 
 // Global memory, N elements in one access: by words of that size, and stored by name, because the compiler

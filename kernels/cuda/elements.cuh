@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -80,7 +81,7 @@ BIGBIRD_DEVICE float rounded(float value) {
 struct DropoutFactors {
   const std::uint64_t* seed = nullptr;
   std::uint64_t site = 0;
-  float probability = 0.0f;
+  std::uint32_t first_kept = 0;  // first_kept_word(); 0: no dropout
   float scale = 1.0f;
   const std::int32_t* rows = nullptr;
   Index width = 0;
@@ -89,7 +90,7 @@ struct DropoutFactors {
   explicit DropoutFactors(const Dropout& dropout)
       : seed(dropout.seed),
         site(dropout.site),
-        probability(dropout.probability),
+        first_kept(first_kept_word(dropout.probability)),
         scale(1.0f / (1.0f - dropout.probability)),
         rows(dropout.rows),
         width(dropout.width) {}
@@ -97,7 +98,7 @@ struct DropoutFactors {
   // index is a multiple of N.
   template <int N>
   BIGBIRD_DEVICE void get(Index index, float (&factors)[N]) const {
-    if (probability <= 0.0f) {
+    if (first_kept == 0) {
 #pragma unroll
       for (int i = 0; i < N; ++i) factors[i] = 1.0f;
       return;
@@ -109,13 +110,14 @@ struct DropoutFactors {
         const Philox4x32 bits = philox4x32(key, place(index + first) >> 2, site);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          factors[first + i] = uniform_from_bits(bits.word[i]) >= probability ? scale : 0.0f;
+          factors[first + i] = bits.word[i] >= first_kept ? scale : 0.0f;
         }
       }
     } else {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        factors[i] = dropout_keep(key, site, place(index + i), probability) ? scale : 0.0f;
+        const std::uint64_t at = place(index + i);
+        factors[i] = philox4x32(key, at >> 2, site).word[at & 3] >= first_kept ? scale : 0.0f;
       }
     }
   }
@@ -129,6 +131,11 @@ struct DropoutFactors {
     return static_cast<std::uint64_t>(rows[row] * width + (index - row * width));
   }
 };
+
+// A residual and what dropout leaves, with one rounding wherever it is made: alone or before LayerNorm.
+BIGBIRD_DEVICE float add_dropped(float residual, float value, float factor) {
+  return fmaf(value, factor, residual);
+}
 
 // --- on the host: body(T{}) or body(T{}, U{}) for the element types, body(integral_constant<int, N>) for how
 // many elements travel at once.

@@ -122,7 +122,7 @@ struct DropoutAdd {
     load_floats(residual + at, stay);
     dropout.get(at, factors);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] = stay[i] + values[i] * factors[i];
+    for (int i = 0; i < N; ++i) values[i] = add_dropped(stay[i], values[i], factors[i]);
   }
 };
 
@@ -150,7 +150,9 @@ struct AddBias {
   BIGBIRD_DEVICE void get(Index at, float (&values)[N]) const {
     float more[N];
     load_floats(y + at, values);
-    load_floats(bias + at % width, more);
+    // The same in 32 bits: pieces are fewer than 2^32.
+    const auto piece = static_cast<std::uint32_t>(at / N) % (static_cast<std::uint32_t>(width) / N);
+    load_floats(bias + piece * N, more);
 #pragma unroll
     for (int i = 0; i < N; ++i) values[i] += more[i];
   }

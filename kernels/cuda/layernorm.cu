@@ -3,6 +3,7 @@
 #include "kernels/cuda/layernorm.h"
 
 #include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/columns.h"
 
 namespace bigbird::kernels::cuda {
 
@@ -79,7 +80,6 @@ BIGBIRD_DEVICE void sum_over_row(Thread& thread, RowPart part, int slot, float (
 // Rows that are there.
 template <class T>
 struct PlainRows {
-  static constexpr int blocks_per_sm = 4;
   const T* x;
   template <int N>
   struct Raw {
@@ -99,7 +99,6 @@ struct PlainRows {
 // sum = residual + dropout(x), which is kept.
 template <class T>
 struct DropoutAddRows {
-  static constexpr int blocks_per_sm = 3;
   const T* x;
   const T* residual;
   T* sum;
@@ -119,7 +118,7 @@ struct DropoutAddRows {
     to_floats(raw.residual, stay);
     dropout.get(at, factors);
 #pragma unroll
-    for (int i = 0; i < N; ++i) values[i] = rounded<T>(stay[i] + values[i] * factors[i]);
+    for (int i = 0; i < N; ++i) values[i] = rounded<T>(add_dropped(stay[i], values[i], factors[i]));
     store_floats(sum + at, values);
   }
   BIGBIRD_DEVICE const T* rows() const {
@@ -130,9 +129,10 @@ struct DropoutAddRows {
 template <class T, int N, class Source>
 struct LayerNormForward {
   static constexpr int threads = threads_per_block;
-  // single elements take more registers
-  static constexpr int blocks_per_sm = N == 1 ? 2 : Source::blocks_per_sm;
-  static constexpr int held = 16;  // elements of a row in one thread
+  static constexpr int blocks_per_sm = 2;
+  // Elements of a row in one thread: a row of up to 1,024 is a warp's, so that nobody waits for another warp.
+  // Single elements take more registers.
+  static constexpr int held = N == 1 ? 16 : 32;
   static constexpr int pieces = held / N;
   static constexpr std::size_t shared_bytes = 2 * warps_per_block * sizeof(float);
   Source source;
@@ -147,7 +147,8 @@ struct LayerNormForward {
   RowPart part;
 
   // Three passes over the row: mean, variance, result. A row of one round is read in the first and stays in
-  // `values`; a wider one is read again in each.
+  // `values`; a wider one is read again in each. Sums of products are fused by name: the instances for both
+  // sources round alike, whatever a compiler makes of each.
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index row = Index{thread.block()} * part.rows_per_block() + part.row(thread);
     // Threads behind the last row have no columns, and still come to the barriers.
@@ -179,7 +180,7 @@ struct LayerNormForward {
 #pragma unroll
         for (int i = 0; i < N; ++i) {
           const float difference = values[piece][i] - average;
-          squares[0] += difference * difference;
+          squares[0] = fmaf(difference, difference, squares[0]);
         }
       });
     }
@@ -194,7 +195,7 @@ struct LayerNormForward {
         load_floats(beta + column, shift);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-          values[piece][i] = (values[piece][i] - average) * inverse * scale[i] + shift[i];
+          values[piece][i] = fmaf((values[piece][i] - average) * inverse, scale[i], shift[i]);
         }
         store_floats(y + start + column, values[piece]);
       });
@@ -228,7 +229,7 @@ constexpr int held_backward = 8;  // elements of a row in one thread
 // Rows beyond have their sums over rows taken by a kernel of its own.
 constexpr Index widest_with_sums = Index{threads_per_block} * held_backward;
 // One wave of them on the largest devices.
-constexpr Index most_blocks_with_sums = 384;
+constexpr Index most_blocks_with_sums = 264;
 
 Index blocks_with_sums(Index rows, Index width) {
   return std::min(most_blocks_with_sums,
@@ -237,12 +238,13 @@ Index blocks_with_sums(Index rows, Index width) {
 
 // With g = dy * gamma, h = (x - mean) * rstd and means over the row:
 //   dx = (g - mean(g) - h * mean(g * h)) * rstd
-// and what goes to the branch when there is one. With sums, each thread also adds up dgamma and dbeta of its
-// columns over the rows that it meets: partial[block and row of it, (dgamma, dbeta), column].
+// and what goes to the branch when there is one. With sums, each thread also adds up, of its columns over the
+// rows that it meets, dgamma, dbeta and dbias, the last of what leaves for the branch (of dx, when there is
+// none): partial[block and row of it, (dgamma, dbeta, dbias), column].
 template <class T, int N, bool with_sums>
 struct LayerNormBackward {
   static constexpr int threads = threads_per_block;
-  static constexpr int blocks_per_sm = N == 1 ? 2 : 3;
+  static constexpr int blocks_per_sm = N == 1 || with_sums ? 2 : 3;
   static constexpr int pieces = held_backward / N;
   static constexpr std::size_t shared_bytes = 4 * warps_per_block * sizeof(float);
   using Mine = Columns<N, pieces>;
@@ -257,77 +259,113 @@ struct LayerNormBackward {
   T* branch;  // may be null
   DropoutFactors dropout;
   float* partial;
+  int outputs;  // 3, or 2: without dbias
   Index rows;
   int width;
   RowPart part;
 
+  BIGBIRD_DEVICE void operator()(Thread& thread) const {
+    const Mine mine = Mine::of(thread, part);
+    if constexpr (with_sums) {
+      add_up_rows(thread, mine);
+    } else {
+      read_twice(thread, mine);
+    }
+  }
+
+ private:
   struct Row {
     Index start;  // of its elements
     int columns;  // 0 behind the last row: its threads still come to the barriers
     float mean, rstd;
   };
+  struct Raw {
+    Pack<T, N> dy[pieces], x[pieces];
+  };
 
-  // Two passes over each row: the two means, then dx. A row of one round is read in the first and stays in
-  // `gradient` (dy) and `normal` (h); a wider one is read again. With sums a row is always one round, so
-  // gamma is read once for all rows.
-  BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    const Mine mine = Mine::of(thread, part);
-    const Index rows_of_block = part.rows_per_block();
-    Held gradient = {}, normal = {}, scale = {};
-    Held dgamma = {}, dbeta = {};
-    if (with_sums) read_scale(mine, mine.first, scale);
-
+  // Rows of one round: each is read once, while the one before it is worked on, and stays in `gradient` (dy)
+  // and `normal` (h). gamma is read once for all rows.
+  BIGBIRD_DEVICE void add_up_rows(Thread& thread, const Mine& mine) const {
+    const Index rows_of_block = part.rows_per_block(), apart = thread.blocks() * rows_of_block;
+    Held scale = {}, dgamma = {}, dbeta = {}, dbias = {};
+    read_scale(mine, mine.first, scale);
+    Index first = thread.block() * rows_of_block;
+    Row next = find(first + part.row(thread));
+    Raw raw = {};
+    load_raw(mine, next, raw);
     int slot = 0;  // neighbouring rows sum in different partial sums
-    for (Index first = thread.block() * rows_of_block; first < rows;
-         first += thread.blocks() * rows_of_block) {
-      const Row row = find(first + part.row(thread));
+    for (; first < rows; first += apart) {
+      const Row row = next;
+      Held gradient = {}, normal = {};
+      mine.of_round(mine.first, row.columns, [&](int piece, int) {
+        to_floats(raw.dy[piece], gradient[piece]);
+        to_floats(raw.x[piece], normal[piece]);
+        normalise(row, normal[piece]);
+      });
+      next = find(first + apart + part.row(thread));
+      load_raw(mine, next, raw);
+
       float sums[2] = {0.0f, 0.0f};  // of g, of g h
-      for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
-        if (!with_sums) read_scale(mine, begin, scale);
-        read(mine, begin, row, gradient, normal);
-        if (with_sums) add_to_gradients(mine, begin, row, gradient, normal, dgamma, dbeta);
-        add_to_means(mine, begin, row, gradient, normal, scale, sums);
-        if (with_sums) break;  // one round: told here, it costs no registers
-      }
+      add_to_gradients(mine, mine.first, row, gradient, normal, dgamma, dbeta);
+      add_to_means(mine, mine.first, row, gradient, normal, scale, sums);
       sum_over_row(thread, part, slot, sums);
       slot ^= 1;
-
-      const float means[2] = {sums[0] / static_cast<float>(width), sums[1] / static_cast<float>(width)};
-      for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
-        if (!with_sums && row.columns > mine.round()) {
-          read_scale(mine, begin, scale);
-          read(mine, begin, row, gradient, normal);
-        }
-        write(mine, begin, row, gradient, normal, scale, means);
-        if (with_sums) break;
-      }
+      write(mine, mine.first, row, gradient, normal, scale, sums, dbias);
     }
-    if (with_sums) {
-      float* const to = partial + (thread.block() * rows_of_block + part.row(thread)) * 2 * width;
-      mine.of_round(mine.first, width, [&](int piece, int column) {
-        store_floats(to + column, dgamma[piece]);
-        store_floats(to + width + column, dbeta[piece]);
+    float* const to = partial + (thread.block() * rows_of_block + part.row(thread)) * outputs * width;
+    mine.of_round(mine.first, width, [&](int piece, int column) {
+      store_floats(to + column, dgamma[piece]);
+      store_floats(to + width + column, dbeta[piece]);
+      if (outputs == 3) store_floats(to + 2 * width + column, dbias[piece]);
+    });
+  }
+
+  // Two passes over a row of several rounds: the two means, then dx. One of a single round is read in the
+  // first and stays.
+  BIGBIRD_DEVICE void read_twice(Thread& thread, const Mine& mine) const {
+    const Row row = find(thread.block() * part.rows_per_block() + part.row(thread));
+    Held gradient = {}, normal = {}, scale = {}, dbias = {};
+    const auto read = [&](int begin) {
+      Raw raw = {};
+      mine.of_round(begin, row.columns, [&](int piece, int column) {
+        raw.dy[piece] = load<N>(dy + row.start + column);
+        raw.x[piece] = load<N>(x + row.start + column);
       });
+      mine.of_round(begin, row.columns, [&](int piece, int) {
+        to_floats(raw.dy[piece], gradient[piece]);
+        to_floats(raw.x[piece], normal[piece]);
+        normalise(row, normal[piece]);
+      });
+      read_scale(mine, begin, scale);
+    };
+    float sums[2] = {0.0f, 0.0f};
+    for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
+      read(begin);
+      add_to_means(mine, begin, row, gradient, normal, scale, sums);
+    }
+    sum_over_row(thread, part, 0, sums);
+    for (int begin = mine.first; begin < row.columns; begin += mine.round()) {
+      if (row.columns > mine.round()) read(begin);
+      write(mine, begin, row, gradient, normal, scale, sums, dbias);
     }
   }
 
- private:
   BIGBIRD_DEVICE Row find(Index row) const {
     const bool there = row < rows;
     return {row * width, there ? width : 0, there ? mean[row] : 0.0f, there ? rstd[row] : 0.0f};
   }
-
+  BIGBIRD_DEVICE void load_raw(const Mine& mine, const Row& row, Raw& raw) const {
+    mine.of_round(mine.first, row.columns, [&](int piece, int column) {
+      raw.dy[piece] = load<N>(dy + row.start + column);
+      raw.x[piece] = load<N>(x + row.start + column);
+    });
+  }
   BIGBIRD_DEVICE void read_scale(const Mine& mine, int begin, Held& scale) const {
     mine.of_round(begin, width, [&](int piece, int column) { load_floats(gamma + column, scale[piece]); });
   }
-
-  BIGBIRD_DEVICE void read(const Mine& mine, int begin, const Row& row, Held& gradient, Held& normal) const {
-    mine.of_round(begin, row.columns, [&](int piece, int column) {
-      load_floats(dy + row.start + column, gradient[piece]);
-      load_floats(x + row.start + column, normal[piece]);
+  BIGBIRD_DEVICE static void normalise(const Row& row, float (&values)[N]) {
 #pragma unroll
-      for (int i = 0; i < N; ++i) normal[piece][i] = (normal[piece][i] - row.mean) * row.rstd;
-    });
+    for (int i = 0; i < N; ++i) values[i] = (values[i] - row.mean) * row.rstd;
   }
 
   BIGBIRD_DEVICE static void add_to_gradients(const Mine& mine, int begin, const Row& row,
@@ -354,8 +392,11 @@ struct LayerNormBackward {
     });
   }
 
+  // sums: over the row, of g and of g h.
   BIGBIRD_DEVICE void write(const Mine& mine, int begin, const Row& row, const Held& gradient,
-                            const Held& normal, const Held& scale, const float (&means)[2]) const {
+                            const Held& normal, const Held& scale, const float (&sums)[2],
+                            Held& dbias) const {
+    const float means[2] = {sums[0] / static_cast<float>(width), sums[1] / static_cast<float>(width)};
     mine.of_round(begin, row.columns, [&](int piece, int column) {
       const Index at = row.start + column;
       float out[N];
@@ -367,12 +408,17 @@ struct LayerNormBackward {
         out[i] = accumulate ? out[i] + value : value;
       }
       store_floats(dx + at, out);
-      if (branch == nullptr) return;
-      float factors[N];
-      dropout.get(at, factors);
+      if (branch != nullptr) {
+        float factors[N];
+        dropout.get(at, factors);
 #pragma unroll
-      for (int i = 0; i < N; ++i) out[i] = rounded<T>(out[i]) * factors[i];
-      store_floats(branch + at, out);
+        for (int i = 0; i < N; ++i) out[i] = rounded<T>(out[i]) * factors[i];
+        store_floats(branch + at, out);
+      }
+      if (with_sums) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) dbias[piece][i] += rounded<T>(out[i]);
+      }
     });
   }
 };
@@ -410,7 +456,9 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
   const ElementType type = pass.dx.type();
   assert(pass.dy.type() == type && pass.x.type() == type &&
          (branch.data == nullptr || branch.data.type() == type));
+  assert(gradients.linear_bias == nullptr || !accumulate);
   const Index width = norm.width;
+  const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
   const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),
                                           branch.data.data(), workspace);
   const RowPart part = RowPart::of(width, held_backward);
@@ -422,20 +470,23 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
         using Kernel = LayerNormBackward<T, n(), with_sums()>;
         launch(Kernel{pass.dy.as<T>(), pass.x.as<T>(), norm.gamma, pass.state.mean, pass.state.rstd,
                       pass.dx.as<T>(), accumulate, branch.data.as<T>(), DropoutFactors(branch.dropout),
-                      partial, pass.rows, static_cast<int>(width), part},
+                      partial, outputs, pass.rows, static_cast<int>(width), part},
                {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
       };
       if (width <= widest_with_sums) {
         const Index blocks = blocks_with_sums(pass.rows, width);
         run(std::true_type{}, blocks);
-        fold_parts(partial, blocks * part.rows_per_block(), 2 * width, width, gradients.gamma, gradients.beta,
-                   stream);
+        fold_parts(partial, blocks * part.rows_per_block(), outputs * width, width, gradients.gamma,
+                   gradients.beta, gradients.linear_bias, stream);
       } else {
         // First, because dx may be dy.
         sum_columns<n()>(
             NormalisedColumns<T>{pass.dy.as<T>(), pass.x.as<T>(), pass.state.mean, pass.state.rstd, width},
             pass.rows, width, gradients.gamma, gradients.beta, partial, stream);
         run(std::false_type{}, blocks_for(pass.rows, part.rows_per_block()));
+        if (gradients.linear_bias == nullptr) return;
+        const Values& leaving = branch.data == nullptr ? pass.dx : branch.data;
+        add_column_sums({leaving, width}, gradients.linear_bias, pass.rows, width, workspace, stream);
       }
     });
   });
@@ -471,10 +522,10 @@ void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Va
 }
 
 std::size_t layernorm_backward_workspace(Index rows, Index width) {
-  const Index parts = width <= widest_with_sums
-                          ? blocks_with_sums(rows, width) * RowPart::of(width, held_backward).rows_per_block()
-                          : column_parts(rows, width);
-  return static_cast<std::size_t>(parts * 2 * width) * sizeof(float);
+  const Index parts = width <= widest_with_sums ? blocks_with_sums(rows, width) *
+                                                      RowPart::of(width, held_backward).rows_per_block() * 3
+                                                : column_parts(rows, width) * 2;
+  return static_cast<std::size_t>(parts * width) * sizeof(float);
 }
 
 void layernorm_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,

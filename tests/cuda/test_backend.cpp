@@ -170,14 +170,16 @@ TEST_P(BackendOperations, TheEndOfAPostNormBranch) {
         float* const rstd = side.floats(Floats(rows));
         float* const dgamma = side.floats(exact_numbers(width, 6));
         float* const dbeta = side.floats(exact_numbers(width, 7));
+        float* const dbias = side.floats(exact_numbers(width, 9));
         const Norm norm{gamma, beta, 1e-12f, width};
         const NormState state{mean, rstd};
         side.backend().dropout_add_layernorm_forward({x, residual, sum, dropout}, norm, y, state, rows);
-        side.backend().layernorm_backward_dropout({dy, sum, state, dx, rows}, norm, {dgamma, dbeta}, dropout,
-                                                  branch);
+        side.backend().layernorm_backward_dropout({dy, sum, state, dx, rows}, norm, {dgamma, dbeta, dbias},
+                                                  dropout, branch);
         return std::vector<Floats>{side.read(sum, rows * width), side.read(y, rows * width),
                                    side.read(dx, rows * width),  side.read(branch, rows * width),
-                                   side.read(dgamma, width),     side.read(dbeta, width)};
+                                   side.read(dgamma, width),     side.read(dbeta, width),
+                                   side.read(dbias, width)};
       },
       2.0);
 }

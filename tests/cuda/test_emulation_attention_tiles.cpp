@@ -72,6 +72,24 @@ void expect_free_floats() {
   }
 }
 
+// Products find the places of a lane by turning bits of the first one's round.
+template <int width>
+void expect_columns_in_bits() {
+  using Layout = TileLayout<bf16, width>;
+  for (int row = 0; row < 64; ++row) {
+    for (int column = 0; column < width; ++column) {
+      EXPECT_EQ(Layout::at(row, column % 16) ^ (column / 16 * 16), Layout::at(row, column)) << row;
+      EXPECT_EQ(Layout::at(row % 16, column) + row / 16 * 16 * Layout::stride, Layout::at(row, column));
+    }
+  }
+}
+
+TEST(AttentionTiles, ColumnsOfARowDifferInTheirBits) {
+  expect_columns_in_bits<32>();
+  expect_columns_in_bits<64>();
+  expect_columns_in_bits<128>();
+}
+
 TEST(AttentionTiles, EveryElementHasAPlaceOfItsOwn) {
   expect_places_of_their_own<bf16, 32>();
   expect_places_of_their_own<bf16, 64>();

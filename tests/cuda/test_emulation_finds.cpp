@@ -157,6 +157,14 @@ TEST_F(EmulationFinds, GlobalMemoryOutsideOfAllocations) {
       run_threads<32>({.blocks = 1}, stream(),
                       [host = &on_the_host[0]](Thread& thread) { thread.atomic_add(host, 1.0f); }),
       "outside of any allocation");
+  const auto add = [&](int at) {
+    run_threads<32>({.blocks = 1}, stream(), [=, to = out.data()](Thread& thread) {
+      if (thread.lane() == 3) thread.atomic_add(to + at, 1.0f, 2.0f);
+    });
+  };
+  EXPECT_EQ(complaint([&] { add(30); }), "");
+  EXPECT_COMPLAINT(add(32), "thread 3: adds to 8 bytes of global memory outside of any allocation");
+  EXPECT_COMPLAINT(add(1), "aligned");
 }
 
 #if defined(BIGBIRD_ADDRESS_SANITIZER)

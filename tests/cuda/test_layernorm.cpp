@@ -14,9 +14,9 @@ struct Shape {
   Index rows, width, offset;
 };
 // Vectors and single elements; one, two, four and eight warps to a row; rows that registers do not hold
-// (forward beyond 4096, backward beyond 2048).
+// (forward beyond 8192, of single elements 4096, backward beyond 2048).
 const Shape shapes[] = {{0, 64, 0},  {1, 1, 0},    {9, 7, 0},    {5, 64, 0},   {5, 64, 1},   {3, 100, 0},
-                        {5, 768, 0}, {3, 1032, 1}, {3, 2048, 0}, {2, 2056, 0}, {3, 4104, 0}, {2, 4097, 0}};
+                        {5, 768, 0}, {3, 1032, 1}, {3, 2048, 0}, {2, 2056, 0}, {3, 8200, 0}, {2, 4097, 0}};
 // More rows than the blocks of the backward pass take at once.
 const Shape tall{3100, 8, 0};
 
@@ -41,6 +41,15 @@ TYPED_TEST_SUITE(LayerNormTest, ElementTypes);
 reference::Matrix matrix(const Shape& shape, const std::vector<double>& values) {
   return reference::Matrix(static_cast<std::size_t>(shape.rows), static_cast<std::size_t>(shape.width),
                            values);
+}
+
+// before[j] + the sum of values[:, j].
+std::vector<double> column_sums(const Shape& shape, const std::vector<double>& values,
+                                const std::vector<double>& before) {
+  std::vector<double> sums = before;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    sums[i % static_cast<std::size_t>(shape.width)] += values[i];
+  return sums;
 }
 
 TYPED_TEST(LayerNormTest, ForwardEqualsReference) {
@@ -123,7 +132,7 @@ TYPED_TEST(LayerNormTest, FusedForwardEqualsItsStepsToTheLastBit) {
 template <class T>
 struct BackwardCase {
   std::vector<T> x, dy, dx_before;
-  std::vector<float> gamma, mean, rstd, dgamma_before, dbeta_before;
+  std::vector<float> gamma, mean, rstd, dgamma_before, dbeta_before, dbias_before;
   reference::LayerNormGradients expected;
 
   explicit BackwardCase(const Shape& shape) {
@@ -134,6 +143,7 @@ struct BackwardCase {
     gamma = floats(random_normal(shape.width, 34));
     dgamma_before = floats(random_normal(shape.width, 35));
     dbeta_before = floats(random_normal(shape.width, 36));
+    dbias_before = floats(random_normal(shape.width, 37));
     for (Index row = 0; row < shape.rows; ++row) {
       double sum = 0, squares = 0;
       for (Index i = row * shape.width; i < (row + 1) * shape.width; ++i) {
@@ -165,16 +175,17 @@ TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
     const auto gamma = this->place(given.gamma), mean = this->place(given.mean),
                rstd = this->place(given.rstd);
     const auto scratch = this->workspace(shape);
+    const auto dbias = this->place(given.dbias_before);
     const auto run = [&](const Guarded<T>& to, bool accumulate, const Guarded<float>& dgamma,
-                         const Guarded<float>& dbeta) {
+                         const Guarded<float>& dbeta, float* linear_bias = nullptr) {
       const NormState state{mean.data(), rstd.data()};
-      layernorm_backward({dy.data(), x.data(), state, to.data(), shape.rows},
-                         {gamma.data(), nullptr, epsilon, shape.width}, {dgamma.data(), dbeta.data()},
-                         accumulate, scratch.data(), this->stream());
+      layernorm_backward(
+          {dy.data(), x.data(), state, to.data(), shape.rows}, {gamma.data(), nullptr, epsilon, shape.width},
+          {dgamma.data(), dbeta.data(), linear_bias}, accumulate, scratch.data(), this->stream());
     };
     const auto dgamma = this->place(given.dgamma_before), dbeta = this->place(given.dbeta_before);
     const auto dgamma_again = this->place(given.dgamma_before), dbeta_again = this->place(given.dbeta_before);
-    run(dx, false, dgamma, dbeta);
+    run(dx, false, dgamma, dbeta, dbias.data());
     run(added, true, dgamma_again, dbeta_again);
     // One column is its own mean: the gradient is rounding alone.
     if (shape.width > 1) {
@@ -189,6 +200,9 @@ TYPED_TEST(LayerNormTest, BackwardEqualsReference) {
               4e-6);
     EXPECT_TRUE(same_bits(dgamma.take(), dgamma_again.take()));
     EXPECT_TRUE(same_bits(dbeta.take(), dbeta_again.take()));
+    EXPECT_LE(
+        relative_error(dbias.take(), column_sums(shape, widened(dx.take()), widened(given.dbias_before))),
+        4e-6);
     run(dy, false, dgamma, dbeta);
     EXPECT_TRUE(same_bits(dy.take(), dx.take()));
     scratch.take();
@@ -211,6 +225,7 @@ TYPED_TEST(LayerNormTest, FusedBackwardEqualsItsStepsToTheLastBit) {
       const auto dgamma = this->place(given.dgamma_before), dbeta = this->place(given.dbeta_before);
       const auto dgamma_of_steps = this->place(given.dgamma_before);
       const auto dbeta_of_steps = this->place(given.dbeta_before);
+      const auto dbias = this->place(given.dbias_before);
       const auto dx = this->template empty<T>(count, shape.offset);
       const auto branch = this->template empty<T>(count, shape.offset);
       const auto branch_of_steps = this->template empty<T>(count, shape.offset);
@@ -223,12 +238,15 @@ TYPED_TEST(LayerNormTest, FusedBackwardEqualsItsStepsToTheLastBit) {
       dropout(dx.data(), branch_of_steps.data(), count, site, this->stream());
       // dx may be dy.
       layernorm_backward_dropout({dy.data(), x.data(), state, dy.data(), shape.rows}, norm,
-                                 {dgamma.data(), dbeta.data()}, site, branch.data(), scratch.data(),
-                                 this->stream());
+                                 {dgamma.data(), dbeta.data(), dbias.data()}, site, branch.data(),
+                                 scratch.data(), this->stream());
       EXPECT_TRUE(same_bits(dy.take(), dx.take()));
       EXPECT_TRUE(same_bits(branch.take(), branch_of_steps.take()));
       EXPECT_TRUE(same_bits(dgamma.take(), dgamma_of_steps.take()));
       EXPECT_TRUE(same_bits(dbeta.take(), dbeta_of_steps.take()));
+      EXPECT_LE(relative_error(dbias.take(),
+                               column_sums(shape, widened(branch.take()), widened(given.dbias_before))),
+                4e-6);
     }
   }
 }

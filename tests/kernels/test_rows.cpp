@@ -20,7 +20,7 @@ TEST_P(RowKernel, LayerNormEqualsReferenceForwardAndBackward) {
       const Floats x = random_floats(count, 31, 3.0f), dy = random_floats(count, 32);
       const Floats gamma = random_floats(columns, 33), beta = random_floats(columns, 34);
       const Floats dgamma_before = random_floats(columns, 35), dbeta_before = random_floats(columns, 36);
-      const Floats dx_before = random_floats(count, 37);
+      const Floats dx_before = random_floats(count, 37), dbias_before = random_floats(columns, 38);
       const float epsilon = 1e-3f;
       const auto got = run([&](Backend& backend) {
         Guarded y(count), y_only(count), mean(static_cast<std::size_t>(rows)),
@@ -32,12 +32,17 @@ TEST_P(RowKernel, LayerNormEqualsReferenceForwardAndBackward) {
         EXPECT_EQ(y.take(), y_only.take());
         Guarded dx(count), in_place(dy), added(dx_before), dgamma(dgamma_before), dbeta(dbeta_before);
         Guarded more_dgamma(dgamma_before), more_dbeta(dbeta_before);
-        const NormGradients gradients{dgamma.data(), dbeta.data()};
+        Guarded dbias(dbias_before), dbias_of_dx(dbias_before), dweight(columns);
+        const NormGradients gradients{dgamma.data(), dbeta.data(), dbias.data()};
         const NormGradients more{more_dgamma.data(), more_dbeta.data()};
         backend.layernorm_backward({dy.data(), x.data(), state, dx.data(), rows}, norm, gradients, false);
         backend.layernorm_backward({in_place.data(), x.data(), state, in_place.data(), rows}, norm, more,
                                    false);
         EXPECT_EQ(dx.take(), in_place.take());
+        // What the linear layer before it would sum itself.
+        backend.linear_backward_weight(dx.data(), rstd.data(), {nullptr, nullptr, 1, width},
+                                       {dweight.data(), dbias_of_dx.data()}, rows);
+        EXPECT_EQ(dbias.take(), dbias_of_dx.take());
         backend.layernorm_backward({dy.data(), x.data(), state, added.data(), rows}, norm, more, true);
         return std::vector<Floats>{y.take(), dx.take(), added.take(), dgamma.take(), dbeta.take()};
       });

@@ -117,6 +117,7 @@ class Thread {
   Thread(const Thread&) = delete;
 
   int index() const { return lane_.index; }
+  int index_again() const { return lane_.index; }
   int lane() const { return lane_.lane(); }
   int warp() const { return lane_.warp(); }
   int block() const { return lane_.block->block(); }
@@ -185,6 +186,11 @@ class Thread {
   void atomic_add(float* to, float value) {
     emulation::check_global(lane_, to, sizeof value, alignof(float), "adds to");
     *to += value;
+  }
+  void atomic_add(float* to, float first, float second) {
+    emulation::check_global(lane_, to, 2 * sizeof first, 2 * alignof(float), "adds to");
+    to[0] += first;
+    to[1] += second;
   }
 
  private:

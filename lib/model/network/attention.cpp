@@ -67,12 +67,13 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
   const kernels::Values dcontext = work.wide, dqkv = work.wide + rows * width;
 
   const PassContext behind = at_head_rows(pass, head_rows);
+  kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(behind, behind.dropout(DropoutSite::attention_output, layer), tensors.norm,
-                        gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
+                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
   const bool all = head_rows.tokens == nullptr;
-  backend.linear_backward_weight(branch, all ? kept.context : head_rows.context, tensors.output,
-                                 gradients.output, behind.rows());
+  backend.linear_backward_weight(branch, all ? kept.context : head_rows.context, tensors.output, output,
+                                 behind.rows());
   if (all) {
     backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
   } else {

@@ -39,10 +39,11 @@ void cross_attention_backward(const CrossAttentionPass& pass, std::int64_t layer
   const bool postnorm = pass.decoder.config.norm_type == NormType::postnorm;
   const kernels::Values dcontext = work.wide, dquery = work.wide + rows * width;
 
+  kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(pass.decoder, pass.decoder.dropout(DropoutSite::cross_attention_output, layer),
-                        tensors.norm, gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
-  backend.linear_backward_weight(branch, kept.context, tensors.output, gradients.output, rows);
+                        tensors.norm, gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
+  backend.linear_backward_weight(branch, kept.context, tensors.output, output, rows);
   backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
   for (const AttentionRun& run : pass.runs) {
     backend.attention_backward(

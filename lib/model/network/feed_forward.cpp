@@ -27,11 +27,12 @@ void feed_forward_backward(const PassContext& pass, std::int64_t layer, const Fe
   // What the activation made is made again, in the place that its gradient takes afterwards.
   const kernels::Values inner = work.wide, dinner = work.wide;
 
+  kernels::LinearGradients output = gradients.output;
   const kernels::ConstValues branch =
       residual_backward(pass, pass.dropout(DropoutSite::feed_forward_output, layer), tensors.norm,
-                        gradients.norm, {kept.sum, kept.norm, kept.norm_state}, work);
+                        gradients.norm, output, {kept.sum, kept.norm, kept.norm_state}, work);
   backend.activation_forward(kept.pre, inner, rows * tensors.inner.out, pass.config.activation);
-  backend.linear_backward_weight(branch, inner, tensors.output, gradients.output, rows);
+  backend.linear_backward_weight(branch, inner, tensors.output, output, rows);
   backend.linear_backward_input_activation(branch, tensors.output, pass.config.activation, kept.pre, dinner,
                                            rows);
 

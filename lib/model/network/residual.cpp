@@ -1,6 +1,8 @@
 // See residual.h.
 #include "lib/model/network/residual.h"
 
+#include <utility>
+
 namespace bigbird {
 
 void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, const NormTensors& tensors,
@@ -16,15 +18,20 @@ void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, 
 
 kernels::ConstValues residual_backward(const PassContext& pass, const kernels::Dropout& dropout,
                                        const NormTensors& tensors, const NormTensors& gradients,
-                                       const ResidualActivations& kept, const BackwardWorkspace& work) {
+                                       kernels::LinearGradients& output, const ResidualActivations& kept,
+                                       const BackwardWorkspace& work) {
   kernels::Backend& backend = pass.backend;
   const kernels::Index rows = pass.rows();
   const kernels::NormBackward norm{work.gradient, kept.sum, kept.norm_state, work.gradient, rows};
   const bool drops = dropout.probability > 0;
-  if (pass.config.norm_type == NormType::postnorm && drops) {
-    backend.layernorm_backward_dropout(norm, tensors, gradients, dropout, work.branch);
-  } else if (pass.config.norm_type == NormType::postnorm) {
-    backend.layernorm_backward(norm, tensors, gradients, false);
+  if (pass.config.norm_type == NormType::postnorm) {
+    kernels::NormGradients sums = gradients;
+    sums.linear_bias = std::exchange(output.bias, nullptr);
+    if (drops) {
+      backend.layernorm_backward_dropout(norm, tensors, sums, dropout, work.branch);
+    } else {
+      backend.layernorm_backward(norm, tensors, sums, false);
+    }
   } else if (drops) {
     backend.dropout(work.gradient, work.branch, rows * pass.width(), dropout);
   }

@@ -22,8 +22,11 @@ void residual_forward(const PassContext& pass, const kernels::Dropout& dropout, 
 // work.gradient holds the gradient of the branch's end on entry: of LayerNorm(sum) in post-LN, of the sum
 // itself in pre-LN. On return it is the gradient of the sum, which goes to the residual as it is; what goes
 // into the branch (through its dropout) is returned: work.branch, or work.gradient without dropout.
+// output: the gradients of the branch's last linear layer. Post-LN sums that of its bias beside its own and
+// leaves null there; what is not null is the caller's.
 kernels::ConstValues residual_backward(const PassContext& pass, const kernels::Dropout& dropout,
                                        const NormTensors& tensors, const NormTensors& gradients,
-                                       const ResidualActivations& kept, const BackwardWorkspace& work);
+                                       kernels::LinearGradients& output, const ResidualActivations& kept,
+                                       const BackwardWorkspace& work);
 
 }  // namespace bigbird

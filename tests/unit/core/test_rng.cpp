@@ -43,6 +43,20 @@ TEST(Philox, DropoutKeepsTheShareItShould) {
   EXPECT_TRUE(kernels::dropout_keep(1, 2, 3, 0.0f));
 }
 
+// first_kept_word() parts the words as the comparison of floats does: around the border and at both ends.
+TEST(Philox, TheFirstKeptWordIsTheBorder) {
+  for (const float probability : {0.0f, 1e-9f, 1.0f / 16777216.0f, 0.1f, 0.25f, 0.3f, 0.5f, 0.99999994f}) {
+    const std::uint32_t border = kernels::first_kept_word(probability);
+    std::vector<std::uint32_t> words{0u, 255u, 256u, ~0u};
+    for (std::uint32_t away = 0; away < 600; ++away)
+      words.insert(words.end(), {border - away, border + away});
+    for (const std::uint32_t word : words) {
+      EXPECT_EQ(word >= border, kernels::uniform_from_bits(word) >= probability)
+          << probability << ' ' << word;
+    }
+  }
+}
+
 TEST(CounterRng, IsAFunctionOfSeedPurposeAndIndex) {
   CounterRng a(1, Purpose::test, 5);
   CounterRng b(1, Purpose::test, 5);
