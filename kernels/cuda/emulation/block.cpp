@@ -31,8 +31,12 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
 Options options_of_environment() {
   Options from;
   if (const char* seed = std::getenv("BIGBIRD_EMULATION_SEED")) from.seed = std::strtoull(seed, nullptr, 10);
-  const char* lazy = std::getenv("BIGBIRD_EMULATION_LAZY");
-  from.lazy_streams = lazy != nullptr && std::string_view(lazy) == "1";
+  const auto is_on = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && std::string_view(value) == "1";
+  };
+  from.lazy_streams = is_on("BIGBIRD_EMULATION_LAZY");
+  from.truncated_sums = is_on("BIGBIRD_EMULATION_TRUNCATE");
   return from;
 }
 

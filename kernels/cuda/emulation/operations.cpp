@@ -8,6 +8,7 @@
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
 
+#include "kernels/cuda/emulation/tensor_core.h"
 namespace bigbird::kernels::cuda::emulation {
 namespace {
 
@@ -61,7 +62,8 @@ struct Fragments {
 };
 
 // c[16][8] += a[16][K] b[K][8]. Lane L holds of c: rows L / 4 and L / 4 + 8, columns 2 (L % 4) and + 1.
-template <std::size_t K>
+// group: of the sums of options().truncated_sums.
+template <std::size_t group, std::size_t K>
 void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<Fragments*, 32>& lanes) {
   float c[16][8];
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -72,9 +74,15 @@ void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<
     c[row + 8][column] = lanes[lane]->c[2];
     c[row + 8][column + 1] = lanes[lane]->c[3];
   }
-  for (int row = 0; row < 16; ++row) {
-    for (std::size_t k = 0; k < K; ++k) {
-      for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
+  if (options().truncated_sums) {
+    for (std::size_t row = 0; row < 16; ++row) {
+      for (std::size_t k = 0; k < K; k += group) add_truncated(c[row], a[row] + k, b[k], 8, group);
+    }
+  } else {
+    for (int row = 0; row < 16; ++row) {
+      for (std::size_t k = 0; k < K; ++k) {
+        for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
+      }
     }
   }
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -221,7 +229,7 @@ void mma_bf16(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[row + 1][i / 4] = high_bf16(lanes[i]->b[part]);
       }
     }
-    multiply(left, right, lanes);
+    multiply<tf32_group>(left, right, lanes);
   });
 }
 
@@ -241,7 +249,7 @@ void mma_tf32(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[i % 4 + part * 4][i / 4] = float_of_bits(lanes[i]->b[part] & kept);
       }
     }
-    multiply(left, right, lanes);
+    multiply<bf16_group>(left, right, lanes);
   });
 }
 
