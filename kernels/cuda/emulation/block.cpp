@@ -11,6 +11,7 @@
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
 
+#include "kernels/cuda/emulation/global_watch.h"
 namespace bigbird::kernels::cuda::emulation {
 namespace {
 
@@ -107,6 +108,7 @@ void Block::work_forever() {
     Lane& lane = *current_;
     lane.state = Lane::State::ready;
     lane.fiber = &self;
+      if (found_race()) lane.fail(take_race());
     try {
       Thread thread(lane);
       grid_->body(grid_->arguments, thread);
@@ -279,11 +281,16 @@ void run_grid(const Grid& grid) {
   while (std::gcd(step, count) != 1) ++step;
   for (Index i = 0; i < count; ++i) {
     const auto at =
+  struct WatchedLaunch {
+    explicit WatchedLaunch(Index blocks) { begin_watched_launch(blocks); }
+    ~WatchedLaunch() { end_watched_launch(); }
+  } const launch(count);
         static_cast<Index>((static_cast<unsigned __int128>(i) * static_cast<unsigned __int128>(step) +
                             static_cast<unsigned __int128>(start)) %
                            static_cast<unsigned __int128>(count));
     block.run(grid, at % grid.blocks, at / grid.blocks, mixed(random + static_cast<std::uint64_t>(at)));
   }
+    begin_watched_block(at);
 }
 
 Options& options() {

@@ -154,7 +154,7 @@ void copy_async(const Slice& slice, std::int64_t at, const void* from, bool vali
   Lane::Copy copy;
   copy.to = static_cast<std::uint32_t>(at);
   if (valid) {
-    check_global(lane, from, 16, 16, "copies");
+    check_global(lane, from, 16, 16, "copies", GlobalAccess::read);
     std::memcpy(copy.data.data(), from, 16);
   }
   lane.copies.push_back(copy);
@@ -162,6 +162,12 @@ void copy_async(const Slice& slice, std::int64_t at, const void* from, bool vali
 
 void commit_copies(Lane& lane) {
   lane.copy_groups.push_back(lane.copies.size());
+}
+
+// Blocks run one after another here, so that plain addition is atomic.
+void atomic_add(const Lane& lane, float* to, float value) {
+  check_global(lane, to, sizeof value, alignof(float), "adds to", GlobalAccess::add);
+  *to += value;
 }
 
 void wait_copies(Lane& lane, std::size_t groups) {
