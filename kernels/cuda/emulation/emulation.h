@@ -35,7 +35,8 @@ struct Options {
   // Tensor cores add as tensor_core.h says; otherwise each addition is rounded (in a mma) or the sum is one
   // in double (in the products that stand for cuBLASLt's). Tests hold their bounds in both.
   bool truncated_sums = false;
-  // Accesses of shared memory are counted there when it is given (bank_log.h).
+  // Accesses of shared memory are counted there when it is given (bank_log.h); by
+  // BIGBIRD_EMULATION_BANKS=FILE those of the whole program.
   BankLog* banks = nullptr;
 };
 Options& options();

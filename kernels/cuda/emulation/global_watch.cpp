@@ -238,6 +238,10 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   watch(to, bytes, GlobalAccess::write);
   return std::memset(to, value, bytes);
 }
+// Of std::shared_ptr, in code of the host.
+int __tsan_atomic32_fetch_add(volatile int* at, int value, int) {
+  return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

@@ -6,16 +6,12 @@
 #include <memory>
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulation/bank_log.h"
 #include "kernels/cuda/emulation/emulation.h"
-
 #include "kernels/cuda/emulation/tensor_core.h"
+
 namespace bigbird::kernels::cuda::emulation {
 namespace {
-
-std::string text(Place place) {
-  const std::string file = place.file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(place.line);
-}
 
 // The bounds and alignment that every access of a slice keeps.
 void check_slice(const Slice& slice, std::int64_t at, std::size_t bytes) {
@@ -33,6 +29,11 @@ void check_slice(const Slice& slice, std::int64_t at, std::size_t bytes) {
 
 void check(const Slice& slice, const std::string& wrong) {
   if (!wrong.empty()) slice.lane->fail(wrong + ", in the slice of " + text(slice.place));
+}
+
+void log(const Slice& slice, std::int64_t at, std::size_t bytes, BankAccess access, const void* site) {
+  BankLog* const banks = slice.lane->block->banks();
+  if (banks != nullptr) banks->add(slice.lane->index, access, bytes, at, site, slice.place);
 }
 
 // Runs `operation` when the 32 lanes are here; arguments are those of the lanes, in order.
@@ -134,6 +135,7 @@ Slice make_slice(Lane& lane, int byte_offset, std::int64_t bytes, std::size_t al
 
 const std::byte* Slice::read(std::int64_t at, std::size_t bytes) const {
   check_slice(*this, at, bytes);
+  log(*this, at, bytes, BankAccess::load, __builtin_return_address(0));
   SharedMemory& shared = lane->block->shared();
   check(*this, shared.read(lane->block->access(*lane), static_cast<std::size_t>(at), bytes));
   return shared.data() + at;
@@ -141,6 +143,7 @@ const std::byte* Slice::read(std::int64_t at, std::size_t bytes) const {
 
 std::byte* Slice::write(std::int64_t at, std::size_t bytes) const {
   check_slice(*this, at, bytes);
+  log(*this, at, bytes, BankAccess::store, __builtin_return_address(0));
   SharedMemory& shared = lane->block->shared();
   check(*this, shared.write(lane->block->access(*lane), static_cast<std::size_t>(at), bytes));
   return shared.data() + at;
@@ -148,6 +151,7 @@ std::byte* Slice::write(std::int64_t at, std::size_t bytes) const {
 
 void copy_async(const Slice& slice, std::int64_t at, const void* from, bool valid) {
   check_slice(slice, at, 16);
+  log(slice, at, 16, BankAccess::copy, __builtin_return_address(0));
   Lane& lane = *slice.lane;
   SharedMemory& shared = lane.block->shared();
   check(slice, shared.begin_copy(lane.block->access(lane), static_cast<std::size_t>(at), 16));
@@ -160,14 +164,14 @@ void copy_async(const Slice& slice, std::int64_t at, const void* from, bool vali
   lane.copies.push_back(copy);
 }
 
-void commit_copies(Lane& lane) {
-  lane.copy_groups.push_back(lane.copies.size());
-}
-
 // Blocks run one after another here, so that plain addition is atomic.
 void atomic_add(const Lane& lane, float* to, float value) {
   check_global(lane, to, sizeof value, alignof(float), "adds to", GlobalAccess::add);
   *to += value;
+}
+
+void commit_copies(Lane& lane) {
+  lane.copy_groups.push_back(lane.copies.size());
 }
 
 void wait_copies(Lane& lane, std::size_t groups) {
@@ -235,7 +239,7 @@ void mma_bf16(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[row + 1][i / 4] = high_bf16(lanes[i]->b[part]);
       }
     }
-    multiply<tf32_group>(left, right, lanes);
+    multiply<bf16_group>(left, right, lanes);
   });
 }
 
@@ -255,7 +259,7 @@ void mma_tf32(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[i % 4 + part * 4][i / 4] = float_of_bits(lanes[i]->b[part] & kept);
       }
     }
-    multiply<bf16_group>(left, right, lanes);
+    multiply<tf32_group>(left, right, lanes);
   });
 }
 
@@ -268,6 +272,7 @@ void load_matrix_4(Lane& lane, std::uint32_t* r, const Slice& slice, std::int64_
     bool transposed;
   } arguments{r, &slice, at, transposed};
   check_slice(slice, at, 16);
+  log(slice, at, 16, BankAccess::matrix, __builtin_return_address(0));
   const char* const name = transposed ? "load_matrix_4_transposed" : "load_matrix_4";
   meet(lane, name, arguments, place, [](Lane& last, const std::array<Arguments*, 32>& lanes) {
     SharedMemory& shared = last.block->shared();
