@@ -60,19 +60,22 @@ std::vector<double> dense(const ConstRows& source, Index rows, Index columns, bo
 void sum_truncated(const Gemm& gemm, const std::vector<double>& left, const std::vector<double>& right,
                    Index row, bool tf32, std::vector<double>& sums) {
   const auto group = static_cast<Index>(tf32 ? emulation::tf32_group : emulation::bf16_group);
+  const double* const factors = left.data() + row * gemm.k;
   for (Index begin = 0; begin < gemm.n; begin += 8) {
     const Index columns = std::min<Index>(8, gemm.n - begin);
     float c[8] = {};
     for (Index first = 0; first < gemm.k; first += group) {
-      const Index count = std::min(group, gemm.k - first);
-      float a[8] = {};
-      float b[8][8] = {};
-      for (Index k = 0; k < count; ++k) {
-        a[k] = static_cast<float>(left[static_cast<std::size_t>(row * gemm.k + first + k)]);
-        const double* line = right.data() + (first + k) * gemm.n + begin;
-        for (Index column = 0; column < columns; ++column) b[k][column] = static_cast<float>(line[column]);
+      const auto count = static_cast<std::size_t>(std::min(group, gemm.k - first));
+      const double* const lines = right.data() + first * gemm.n + begin;
+      if (columns == 8) {
+        emulation::add_truncated(c, factors + first, lines, static_cast<std::size_t>(gemm.n), count);
+        continue;
       }
-      emulation::add_truncated(c, a, b[0], 8, static_cast<std::size_t>(count));
+      double b[8][8] = {};
+      for (std::size_t k = 0; k < count; ++k) {
+        std::copy_n(lines + static_cast<Index>(k) * gemm.n, columns, b[k]);
+      }
+      emulation::add_truncated(c, factors + first, b[0], 8, count);
     }
     for (Index column = 0; column < columns; ++column) {
       sums[static_cast<std::size_t>(begin + column)] += static_cast<double>(c[column]);

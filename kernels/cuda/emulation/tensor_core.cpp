@@ -28,14 +28,15 @@ std::int32_t cut(std::int32_t sum) {
 
 }  // namespace
 
-void add_truncated(float* c, const float* a, const float* b, std::size_t stride, std::size_t count) {
+template <class Number>
+void add_truncated(float* c, const Number* a, const Number* b, std::size_t stride, std::size_t count) {
   double addends[columns + 1][columns];
   double largest[columns];
+  double sizes[columns];  // of all addends: finite when each is
   for (std::size_t j = 0; j < columns; ++j) {
     addends[0][j] = static_cast<double>(c[j]);
-    largest[j] = std::fabs(addends[0][j]);
+    sizes[j] = largest[j] = std::fabs(addends[0][j]);
   }
-  bool finite = true;
   for (std::size_t k = 0; k < count; ++k) {
     const auto factor = static_cast<double>(a[k]);
     for (std::size_t j = 0; j < columns; ++j) {
@@ -43,11 +44,11 @@ void add_truncated(float* c, const float* a, const float* b, std::size_t stride,
       addends[k + 1][j] = product;
       const double size = std::fabs(product);
       largest[j] = size > largest[j] ? size : largest[j];
+      sizes[j] += size;
     }
   }
-  for (std::size_t k = 0; k <= count; ++k) {
-    for (std::size_t j = 0; j < columns; ++j) finite &= std::fabs(addends[k][j]) < HUGE_VAL;
-  }
+  bool finite = true;
+  for (std::size_t j = 0; j < columns; ++j) finite &= sizes[j] < HUGE_VAL;
   if (!finite) {  // infinities and NaN come through as in any sum
     for (std::size_t j = 0; j < columns; ++j) {
       double sum = 0.0;
@@ -72,5 +73,8 @@ void add_truncated(float* c, const float* a, const float* b, std::size_t stride,
     c[j] = static_cast<float>(static_cast<double>(cut(sums[j])) * unit[j]);
   }
 }
+
+template void add_truncated<float>(float*, const float*, const float*, std::size_t, std::size_t);
+template void add_truncated<double>(float*, const double*, const double*, std::size_t, std::size_t);
 
 }  // namespace bigbird::kernels::cuda::emulation

@@ -14,6 +14,8 @@ inline constexpr std::size_t bf16_group = 8;
 inline constexpr std::size_t tf32_group = 4;
 
 // c[column] += sum of a[k] b[k * stride + column] over k < count, at most 8, for 8 columns.
-void add_truncated(float* c, const float* a, const float* b, std::size_t stride, std::size_t count);
+// Number: float or double, of values that float has.
+template <class Number>
+void add_truncated(float* c, const Number* a, const Number* b, std::size_t stride, std::size_t count);
 
 }  // namespace bigbird::kernels::cuda::emulation
