@@ -129,8 +129,8 @@ void run_attention(Stream stream, Index head_size, Index block_size, FloatProduc
   synchronize(stream);
 }
 
-// One place is known to meet banks twice: where the pass that adds gradients of q atomically hands its warps the
-// gradients of scores, pairs of floats to rows 4 banks apart (docs/gpu.md, "Shared memory banks").
+// One place is known to meet banks twice: where the pass that adds gradients of q atomically hands its warps
+// the gradients of scores, pairs of floats to rows 4 banks apart (docs/gpu.md, "Shared memory banks").
 TEST_F(Banks, OfAttentionAreNeverMetTwice) {
   for (const Index head_size : {32, 64, 128}) {
     for (const Index block_size : {16, 64}) {

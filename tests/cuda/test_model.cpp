@@ -146,10 +146,6 @@ class CudaModelTest : public ::testing::Test {
 
 class CudaModel : public CudaModelTest, public ::testing::WithParamInterface<Case> {};
 
-// Largest differences on the emulated device, sums of tensor cores rounded | truncated
-// (BIGBIRD_EMULATION_TRUNCATE=1): in fp32, hidden 2.5e-6 | 5.9e-6, logits 3.9e-6 | 5.5e-6, loss 2.8e-6 |
-// 5.6e-6 (against the reference in double at most 1.2e-6 | 5.7e-6); in tf32, hidden 5.2e-4 | 6.6e-4, loss
-// 1.1e-3 | 1.0e-3; in bf16, loss 6.9e-3 | 6.9e-3.
 TEST_P(CudaModel, Fp32EqualsTheCpu) {
   const Floats parameters = parameters_of(config_of(GetParam()));
   const auto backend = cuda(Precision::fp32);

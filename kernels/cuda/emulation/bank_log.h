@@ -61,8 +61,8 @@ class BankLog {
   std::map<Key, Use> uses_;
 };
 
-// Null, or, where the environment has BIGBIRD_EMULATION_BANKS=FILE, a log whose table is written there when the
-// program ends.
+// Null, or, where the environment has BIGBIRD_EMULATION_BANKS=FILE, a log whose table is written there when
+// the program ends.
 BankLog* bank_log_of_environment();
 
 }  // namespace bigbird::kernels::cuda::emulation
