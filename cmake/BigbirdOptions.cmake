@@ -31,6 +31,16 @@ elseif(BIGBIRD_SANITIZE STREQUAL "thread")
 elseif(NOT BIGBIRD_SANITIZE STREQUAL "")
   message(FATAL_ERROR "BIGBIRD_SANITIZE=${BIGBIRD_SANITIZE}: use address or thread")
 endif()
+# For files with kernels of the emulated device: a call at every access to memory, which kernels/cuda/emulation answers
+# (global_watch.h). ThreadSanitizer's library, for which compilers make these calls, is not linked.
+set(BIGBIRD_WATCHED_ACCESSES "")
+if(BIGBIRD_SANITIZE STREQUAL "" AND NOT BIGBIRD_FUZZ)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(BIGBIRD_WATCHED_ACCESSES -fsanitize=thread --param=tsan-instrument-func-entry-exit=0)
+  elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(BIGBIRD_WATCHED_ACCESSES -fsanitize=thread "SHELL:-mllvm -tsan-instrument-func-entry-exit=0")
+  endif()
+endif()
 target_compile_definitions(bigbird_options INTERFACE BIGBIRD_VERSION="${PROJECT_VERSION}")
 if(BIGBIRD_FUZZ)
   # Coverage of every room, for libFuzzer to learn from; tests/fuzz links its main.

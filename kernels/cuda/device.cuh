@@ -67,8 +67,9 @@
 // The emulation throws EmulationError, with the kernel, block, thread and line, for: lanes that do not meet;
 // two accesses of a cell of shared memory, one a write, with no barrier between; reads of shared memory that
 // nobody wrote or where a copy has not arrived; accesses out of a slice, misaligned, or outside of allocated
-// memory (load, store, copy_async and atomic_add; plain pointers are AddressSanitizer's). Fresh device
-// memory is NaN.
+// memory (load, store, copy_async and atomic_add; plain pointers are AddressSanitizer's); a cell of global
+// memory that a block writes and another of the same launch reads or writes, unless all add to it by
+// atomic_add. Fresh device memory is NaN.
 #pragma once
 
 #include <cstdint>

@@ -300,6 +300,8 @@ class AttentionBackwardTest : public CudaTest {
     }
   }
 
+  // Measured on the emulated device, sums of tensor cores rounded | truncated (BIGBIRD_EMULATION_TRUNCATE=1):
+  // bf16 2.6e-3 | 2.6e-3, tf32 5.3e-4 | 5.3e-4, fp32 6.9e-7 | 1.2e-6.
   static constexpr double bf16_bound = 5e-3, tf32_bound = 1e-3, fp32_bound = 1e-5;
   Index key_cuts_ = 0, query_cuts_ = 0;  // of the latest run
 };

@@ -33,13 +33,12 @@ TEST_F(Emulation, EveryThreadOfEveryBlockRunsOnceInAnyOrder) {
 TEST_F(Emulation, TheOrderOfBlocksDependsOnTheSeed) {
   const auto order = [&](std::uint64_t seed) {
     emulation::options().seed = seed;
-    const DeviceBuffer<int> turn(std::vector<int>(1, 0), stream());
+    int turn = 0;  // the host's, where no device could reach it: of the device's it would be a race
     const DeviceBuffer<int> when(16, stream());
-    run_threads<32>({.blocks = 4, .blocks_y = 4}, stream(),
-                    [t = turn.data(), w = when.data()](Thread& thread) {
-                      if (thread.index() == 0)
-                        w[thread.block_y() * thread.blocks() + thread.block()] = (*t)++;
-                    });
+    run_threads<32>({.blocks = 4, .blocks_y = 4}, stream(), [t = &turn, w = when.data()](Thread& thread) {
+      if (thread.index() == 0) w[thread.block_y() * thread.blocks() + thread.block()] = (*t)++;
+    });
+    synchronize(stream());
     return when.download();
   };
   const std::vector<int> first = order(1);

@@ -306,6 +306,91 @@ TEST_F(EmulationFinds, AShuffleFromNoLane) {
                    "shuffle from lane 32");
 }
 
+// Two blocks of one launch have no order: each of these kernels gives the right numbers here in most orders,
+// or in all.
+TEST_F(EmulationFinds, ACellThatTwoBlocksWrite) {
+  const DeviceBuffer<float> out(64, stream());
+  const auto save = [&](int stride, bool plain, float value) {
+    run_threads<32>({.blocks = 2}, stream(), [=, to = out.data()](Thread& thread) {
+      const int at = thread.block() * stride + thread.lane();
+      if (plain) {
+        to[at] = value;
+      } else {
+        store(to + at, Pack<float, 1>{value});
+      }
+    });
+  };
+  for (const bool plain : {true, false}) {
+    EXPECT_EQ(complaint([&] { save(32, plain, 1.0f); }), "");
+    EXPECT_COMPLAINT(save(31, plain, 1.0f),
+                     "race between blocks: writes 4 bytes of global memory at byte 124 of");
+    EXPECT_COMPLAINT(save(0, plain, 1.0f), "in the same launch");  // of equal values too
+  }
+}
+
+TEST_F(EmulationFinds, ACellThatOneBlockWritesAndAnotherReads) {
+  const DeviceBuffer<float> data(std::vector<float>(128, 1.0f), stream());
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {  // the writer before the reader, or behind it
+    emulation::options().seed = seed;
+    const auto shift = [&](int from, int way) {
+      run_threads<32>({.blocks = 2, .shared_bytes = 512}, stream(), [=, x = data.data()](Thread& thread) {
+        const int mine = thread.block() * 32 + thread.lane();
+        float value = 0.0f;
+        if (way == 0) value = x[from + mine];
+        if (way == 1) value = load<1>(x + from + mine)[0];
+        if (way == 2) {
+          const Shared<float> copied = thread.shared<float>(0, 128);
+          thread.copy_async(copied, thread.lane() * 4, x + from + mine / 4 * 4);
+          thread.commit_copies();
+          thread.wait_copies<0>();
+          value = copied[thread.lane() * 4];
+        }
+        x[mine] = value;
+      });
+    };
+    for (const int way : {0, 1, 2}) {
+      EXPECT_EQ(complaint([&] { shift(64, way); }), "") << way;
+      EXPECT_EQ(complaint([&] { shift(0, way); }), "") << way;
+      EXPECT_COMPLAINT(shift(32, way), "race between blocks: ");
+    }
+  }
+}
+
+TEST_F(EmulationFinds, ACellThatBlocksAddToAndOneTouchesOtherwise) {
+  const DeviceBuffer<float> sum(std::vector<float>(1, 0.0f), stream());
+  const DeviceBuffer<float> out(3, stream());
+  const auto add = [&](int reader, int writer) {
+    run_threads<32>({.blocks = 3}, stream(), [=, x = sum.data(), to = out.data()](Thread& thread) {
+      if (thread.block() == reader) {
+        if (thread.lane() == 0) to[thread.block()] = x[0];
+      } else if (thread.block() == writer) {
+        if (thread.lane() == 0) x[0] = 1.0f;
+      } else {
+        thread.atomic_add(x, 1.0f);
+      }
+    });
+  };
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+    emulation::options().seed = seed;
+    EXPECT_EQ(complaint([&] { add(3, 3); }), "");
+    EXPECT_COMPLAINT(add(1, 3), "race between blocks: ");
+    EXPECT_COMPLAINT(add(3, 1), "race between blocks: ");
+  }
+  // What one launch wrote is the next one's to read and to write.
+  EXPECT_EQ(complaint([&] { add(3, 3); }), "");
+}
+
+TEST_F(EmulationFinds, NeighboursOfTwoBytesAsCellsOfTheirOwn) {
+  const DeviceBuffer<bf16> out(64, stream());
+  const auto save = [&](int overlap) {
+    run_threads<32>({.blocks = 2}, stream(), [=, to = out.data()](Thread& thread) {
+      to[(thread.lane() * 2 + thread.block()) / (1 + overlap)] = bf16{};
+    });
+  };
+  EXPECT_EQ(complaint([&] { save(0); }), "");
+  EXPECT_COMPLAINT(save(1), "race between blocks: writes 2 bytes");
+}
+
 // No rule is broken by a wrong index; it shows in the numbers.
 TEST_F(EmulationFinds, AWrongTransposeIndexByItsNumbers) {
   const std::vector<double> values = random_normal(32 * 32, 8);

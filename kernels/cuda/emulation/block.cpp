@@ -9,17 +9,12 @@
 #include <string_view>
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulation/bank_log.h"
 #include "kernels/cuda/emulation/emulation.h"
+#include "kernels/cuda/emulation/global_watch.h"
 
 namespace bigbird::kernels::cuda::emulation {
 namespace {
-
-std::string text(Place place) {
-  std::string_view file = place.file;
-  const std::size_t slash = file.rfind('/');
-  if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
-  return std::string(file) + ":" + std::to_string(place.line);
-}
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   x += 0x9e3779b97f4a7c15u;
@@ -31,8 +26,13 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
 Options options_of_environment() {
   Options from;
   if (const char* seed = std::getenv("BIGBIRD_EMULATION_SEED")) from.seed = std::strtoull(seed, nullptr, 10);
-  const char* lazy = std::getenv("BIGBIRD_EMULATION_LAZY");
-  from.lazy_streams = lazy != nullptr && std::string_view(lazy) == "1";
+  const auto is_on = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && std::string_view(value) == "1";
+  };
+  from.lazy_streams = is_on("BIGBIRD_EMULATION_LAZY");
+  from.truncated_sums = is_on("BIGBIRD_EMULATION_TRUNCATE");
+  from.banks = bank_log_of_environment();
   return from;
 }
 
@@ -77,6 +77,7 @@ void Block::run(const Grid& grid, Index block, Index block_y, std::uint64_t seed
   at_barrier_ = 0;
   ++block_time_;
   shared_.reset(grid.shared_bytes, block_time_);
+  banks_ = options().banks;
   cancelled_ = false;
   error_.clear();
 
@@ -85,6 +86,7 @@ void Block::run(const Grid& grid, Index block, Index block_y, std::uint64_t seed
   current_fiber_ = &fiber;
   Fiber::switch_to(caller_, fiber);
 
+  for (std::size_t i = 0; i < warps_.size(); ++i) close_accesses(static_cast<int>(i));
   if (error_.empty() && done_ < grid.threads) error_ = stuck();
   if (!error_.empty()) {
     unwind();
@@ -107,6 +109,7 @@ void Block::work_forever() {
       Thread thread(lane);
       grid_->body(grid_->arguments, thread);
       if (!lane.copies.empty()) lane.fail("returns while copies are on their way (wait_copies)");
+      if (found_race()) lane.fail(take_race());
     } catch (const Cancelled&) {
     } catch (const std::exception& error) {
       if (error_.empty()) error_ = error.what();
@@ -196,6 +199,7 @@ void Block::meet_block(Lane& lane, Place place) {
   }
   at_barrier_ = 0;
   ++block_time_;
+  for (std::size_t i = 0; i < warps_.size(); ++i) close_accesses(static_cast<int>(i));
   for (int i = 0; i < grid_->threads; ++i) {
     Lane& other = lanes_[static_cast<std::size_t>(i)];
     if (other.place.line != place.line) {
@@ -224,6 +228,7 @@ void Block::meet_warp(Lane& lane, const char* name, WarpOperation operation, voi
     return;
   }
   warp.waiting = 0;
+  close_accesses(lane.warp());
   WarpArguments all;
   Lane* lanes = &lanes_[static_cast<std::size_t>(lane.warp()) * 32];
   for (std::size_t i = 0; i < 32; ++i) all[i] = lanes[i].arguments;
@@ -231,6 +236,10 @@ void Block::meet_warp(Lane& lane, const char* name, WarpOperation operation, voi
   for (std::size_t i = 0; i < 32; ++i) {
     if (&lanes[i] != &lane) make_ready(lanes[i]);
   }
+}
+
+void Block::close_accesses(int warp) const {
+  if (banks_ != nullptr) banks_->close(grid_->kernel, warp);
 }
 
 // Nobody can go on: where they all stand.
@@ -273,11 +282,16 @@ void run_grid(const Grid& grid) {
   const Index start = static_cast<Index>(random >> 2) % count;
   Index step = count > 2 ? static_cast<Index>(mixed(random) >> 2) % count : 1;
   while (std::gcd(step, count) != 1) ++step;
+  struct WatchedLaunch {
+    explicit WatchedLaunch(Index blocks) { begin_watched_launch(blocks); }
+    ~WatchedLaunch() { end_watched_launch(); }
+  } const launch(count);
   for (Index i = 0; i < count; ++i) {
     const auto at =
         static_cast<Index>((static_cast<unsigned __int128>(i) * static_cast<unsigned __int128>(step) +
                             static_cast<unsigned __int128>(start)) %
                            static_cast<unsigned __int128>(count));
+    begin_watched_block(at);
     block.run(grid, at % grid.blocks, at / grid.blocks, mixed(random + static_cast<std::uint64_t>(at)));
   }
 }

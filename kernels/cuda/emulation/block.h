@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cuda/emulation/fiber.h"
+#include "kernels/cuda/emulation/place.h"
 #include "kernels/cuda/emulation/shared_memory.h"
 #include "kernels/types.h"
 
@@ -19,13 +20,8 @@ class Thread;
 
 namespace bigbird::kernels::cuda::emulation {
 
+class BankLog;
 class Block;
-
-// A line of the kernel.
-struct Place {
-  const char* file = "";
-  int line = 0;
-};
 
 // One thread of the block.
 struct Lane {
@@ -88,6 +84,7 @@ class Block {
   const Grid& grid() const { return *grid_; }
   int block() const { return block_; }
   int block_y() const { return block_y_; }
+  BankLog* banks() const { return banks_; }  // options().banks as the block began
 
  private:
   struct Warp {
@@ -107,6 +104,8 @@ class Block {
   void make_ready(Lane& lane);
   void unwind();
   std::string stuck() const;
+  // For options().banks.
+  void close_accesses(int warp) const;
 
   const Grid* grid_ = nullptr;
   int block_ = 0;
@@ -120,6 +119,7 @@ class Block {
   int at_barrier_ = 0;
   std::uint32_t block_time_ = 0;
   SharedMemory shared_;
+  BankLog* banks_ = nullptr;
 
   Fiber caller_;
   std::vector<std::unique_ptr<Fiber>> fibers_;

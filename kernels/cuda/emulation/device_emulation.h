@@ -13,6 +13,7 @@
 #include <typeinfo>
 
 #include "kernels/cuda/emulation/block.h"
+#include "kernels/cuda/emulation/global_watch.h"
 
 #define BIGBIRD_DEVICE inline
 
@@ -24,9 +25,12 @@ namespace emulation {
 void submit(Stream stream, std::function<void()> work);
 std::string readable_name(const std::type_info& type);
 
-// Throws EmulationError unless bytes at `address` are aligned to their count and lie in one allocation.
+// Throws EmulationError unless bytes at `address` are aligned to their count and lie in one allocation; what
+// other blocks do there is watched.
 void check_global(const Lane& lane, const void* address, std::size_t bytes, std::size_t alignment,
-                  const char* what);
+                  const char* what, GlobalAccess access);
+void atomic_add(const Lane& lane, float* to, float value);
+void atomic_add(const Lane& lane, float* to, float first, float second);
 // The lane that runs now.
 Lane& running_lane();
 
@@ -182,16 +186,8 @@ class Thread {
     emulation::load_matrix_4(lane_, r, from.slice(), from.offset(i), true, {file, line});
   }
 
-  // Blocks run one after another here, so that plain addition is atomic.
-  void atomic_add(float* to, float value) {
-    emulation::check_global(lane_, to, sizeof value, alignof(float), "adds to");
-    *to += value;
-  }
-  void atomic_add(float* to, float first, float second) {
-    emulation::check_global(lane_, to, 2 * sizeof first, 2 * alignof(float), "adds to");
-    to[0] += first;
-    to[1] += second;
-  }
+  void atomic_add(float* to, float value) { emulation::atomic_add(lane_, to, value); }
+  void atomic_add(float* to, float first, float second) { emulation::atomic_add(lane_, to, first, second); }
 
  private:
   template <class T>
@@ -209,14 +205,16 @@ class Thread {
 
 template <int N, class T>
 Pack<T, N> load(const T* from) {
-  emulation::check_global(emulation::running_lane(), from, sizeof(Pack<T, N>), sizeof(Pack<T, N>), "loads");
+  emulation::check_global(emulation::running_lane(), from, sizeof(Pack<T, N>), sizeof(Pack<T, N>), "loads",
+                          emulation::GlobalAccess::read);
   Pack<T, N> pack;
   std::memcpy(&pack, from, sizeof pack);
   return pack;
 }
 template <int N, class T>
 void store(T* to, const Pack<T, N>& pack) {
-  emulation::check_global(emulation::running_lane(), to, sizeof pack, sizeof pack, "stores");
+  emulation::check_global(emulation::running_lane(), to, sizeof pack, sizeof pack, "stores",
+                          emulation::GlobalAccess::write);
   std::memcpy(to, &pack, sizeof pack);
 }
 

@@ -8,6 +8,8 @@
 
 namespace bigbird::kernels::cuda::emulation {
 
+class BankLog;
+
 // What a kernel did wrong: one line naming the kernel, the block, the threads and the place. Not a CudaError:
 // nothing in the product may take it for a failure of the machine.
 struct EmulationError : std::logic_error {
@@ -15,7 +17,8 @@ struct EmulationError : std::logic_error {
 };
 
 // Of the one device there is. Change them while it has no work, and put back what was there: a run of all
-// tests may begin with BIGBIRD_EMULATION_SEED (a number) and BIGBIRD_EMULATION_LAZY (1) in its environment.
+// tests may begin with BIGBIRD_EMULATION_SEED (a number), BIGBIRD_EMULATION_LAZY (1) and
+// BIGBIRD_EMULATION_TRUNCATE (1) in its environment.
 struct Options {
   // Order of blocks, warps and lanes. Another seed must not change a result.
   std::uint64_t seed = 0;
@@ -29,6 +32,12 @@ struct Options {
   bool lazy_streams = false;
   // No recording becomes a graph that can run: as on a device that has no memory left for one.
   bool refuse_graphs = false;
+  // Tensor cores add as tensor_core.h says; otherwise each addition is rounded (in a mma) or the sum is one
+  // in double (in the products that stand for cuBLASLt's). Tests hold their bounds in both.
+  bool truncated_sums = false;
+  // Accesses of shared memory are counted there when it is given (bank_log.h); by
+  // BIGBIRD_EMULATION_BANKS=FILE those of the whole program.
+  BankLog* banks = nullptr;
 };
 Options& options();
 

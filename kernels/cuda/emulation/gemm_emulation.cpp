@@ -1,6 +1,9 @@
-// gemm.h by plain loops: operands as they are stored (or rounded to tf32), sums in double.
+// gemm.h by plain loops: operands as they are stored (or rounded to tf32), sums in double; or, with
+// options().truncated_sums, as the tensor cores have them that a device computes products of bf16 and tf32
+// with.
 #include "kernels/cuda/gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,6 +11,7 @@
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/memory_registry.h"
+#include "kernels/cuda/emulation/tensor_core.h"
 
 namespace bigbird::kernels::cuda {
 namespace {
@@ -52,6 +56,33 @@ std::vector<double> dense(const ConstRows& source, Index rows, Index columns, bo
   return values;
 }
 
+// sums[column] = row `row` of the product, in groups of k.
+void sum_truncated(const Gemm& gemm, const std::vector<double>& left, const std::vector<double>& right,
+                   Index row, bool tf32, std::vector<double>& sums) {
+  const auto group = static_cast<Index>(tf32 ? emulation::tf32_group : emulation::bf16_group);
+  const double* const factors = left.data() + row * gemm.k;
+  for (Index begin = 0; begin < gemm.n; begin += 8) {
+    const Index columns = std::min<Index>(8, gemm.n - begin);
+    float c[8] = {};
+    for (Index first = 0; first < gemm.k; first += group) {
+      const auto count = static_cast<std::size_t>(std::min(group, gemm.k - first));
+      const double* const lines = right.data() + first * gemm.n + begin;
+      if (columns == 8) {
+        emulation::add_truncated(c, factors + first, lines, static_cast<std::size_t>(gemm.n), count);
+        continue;
+      }
+      double b[8][8] = {};
+      for (std::size_t k = 0; k < count; ++k) {
+        std::copy_n(lines + static_cast<Index>(k) * gemm.n, columns, b[k]);
+      }
+      emulation::add_truncated(c, factors + first, b[0], 8, count);
+    }
+    for (Index column = 0; column < columns; ++column) {
+      sums[static_cast<std::size_t>(begin + column)] += static_cast<double>(c[column]);
+    }
+  }
+}
+
 void multiply(const Gemm& gemm) {
   const bool tf32 = gemm.tf32 && gemm.a.data.type() == ElementType::fp32;
   std::vector<double> left;
@@ -60,6 +91,8 @@ void multiply(const Gemm& gemm) {
     left = dense(gemm.a, gemm.m, gemm.k, gemm.transpose_a, tf32);
     right = dense(gemm.b, gemm.k, gemm.n, gemm.transpose_b, tf32);
   }
+  const bool on_tensor_cores = tf32 || gemm.a.data.type() == ElementType::bf16;
+  const bool truncated = on_tensor_cores && emulation::options().truncated_sums;
   std::vector<double> sums(static_cast<std::size_t>(gemm.n));
   for (Index row = 0; row < gemm.m; ++row) {
     for (Index column = 0; column < gemm.n; ++column) {
@@ -67,7 +100,8 @@ void multiply(const Gemm& gemm) {
       sums[static_cast<std::size_t>(column)] =
           gemm.accumulate ? static_cast<double>(value_at(gemm.d.data, at)) : 0.0;
     }
-    for (Index k = 0; k < gemm.k; ++k) {
+    if (truncated) sum_truncated(gemm, left, right, row, tf32, sums);
+    for (Index k = 0; k < (truncated ? 0 : gemm.k); ++k) {
       const double factor = left[static_cast<std::size_t>(row * gemm.k + k)];
       const double* line = right.data() + k * gemm.n;
       double* sum = sums.data();

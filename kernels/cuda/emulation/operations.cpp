@@ -6,15 +6,12 @@
 #include <memory>
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulation/bank_log.h"
 #include "kernels/cuda/emulation/emulation.h"
+#include "kernels/cuda/emulation/tensor_core.h"
 
 namespace bigbird::kernels::cuda::emulation {
 namespace {
-
-std::string text(Place place) {
-  const std::string file = place.file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(place.line);
-}
 
 // The bounds and alignment that every access of a slice keeps.
 void check_slice(const Slice& slice, std::int64_t at, std::size_t bytes) {
@@ -32,6 +29,11 @@ void check_slice(const Slice& slice, std::int64_t at, std::size_t bytes) {
 
 void check(const Slice& slice, const std::string& wrong) {
   if (!wrong.empty()) slice.lane->fail(wrong + ", in the slice of " + text(slice.place));
+}
+
+void log(const Slice& slice, std::int64_t at, std::size_t bytes, BankAccess access, const void* site) {
+  BankLog* const banks = slice.lane->block->banks();
+  if (banks != nullptr) banks->add(slice.lane->index, access, bytes, at, site, slice.place);
 }
 
 // Runs `operation` when the 32 lanes are here; arguments are those of the lanes, in order.
@@ -61,7 +63,8 @@ struct Fragments {
 };
 
 // c[16][8] += a[16][K] b[K][8]. Lane L holds of c: rows L / 4 and L / 4 + 8, columns 2 (L % 4) and + 1.
-template <std::size_t K>
+// group: of the sums of options().truncated_sums.
+template <std::size_t group, std::size_t K>
 void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<Fragments*, 32>& lanes) {
   float c[16][8];
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -72,9 +75,15 @@ void multiply(const float (&a)[16][K], const float (&b)[K][8], const std::array<
     c[row + 8][column] = lanes[lane]->c[2];
     c[row + 8][column + 1] = lanes[lane]->c[3];
   }
-  for (int row = 0; row < 16; ++row) {
-    for (std::size_t k = 0; k < K; ++k) {
-      for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
+  if (options().truncated_sums) {
+    for (std::size_t row = 0; row < 16; ++row) {
+      for (std::size_t k = 0; k < K; k += group) add_truncated(c[row], a[row] + k, b[k], 8, group);
+    }
+  } else {
+    for (int row = 0; row < 16; ++row) {
+      for (std::size_t k = 0; k < K; ++k) {
+        for (int column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
+      }
     }
   }
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -126,6 +135,7 @@ Slice make_slice(Lane& lane, int byte_offset, std::int64_t bytes, std::size_t al
 
 const std::byte* Slice::read(std::int64_t at, std::size_t bytes) const {
   check_slice(*this, at, bytes);
+  log(*this, at, bytes, BankAccess::load, __builtin_return_address(0));
   SharedMemory& shared = lane->block->shared();
   check(*this, shared.read(lane->block->access(*lane), static_cast<std::size_t>(at), bytes));
   return shared.data() + at;
@@ -133,6 +143,7 @@ const std::byte* Slice::read(std::int64_t at, std::size_t bytes) const {
 
 std::byte* Slice::write(std::int64_t at, std::size_t bytes) const {
   check_slice(*this, at, bytes);
+  log(*this, at, bytes, BankAccess::store, __builtin_return_address(0));
   SharedMemory& shared = lane->block->shared();
   check(*this, shared.write(lane->block->access(*lane), static_cast<std::size_t>(at), bytes));
   return shared.data() + at;
@@ -140,16 +151,29 @@ std::byte* Slice::write(std::int64_t at, std::size_t bytes) const {
 
 void copy_async(const Slice& slice, std::int64_t at, const void* from, bool valid) {
   check_slice(slice, at, 16);
+  log(slice, at, 16, BankAccess::copy, __builtin_return_address(0));
   Lane& lane = *slice.lane;
   SharedMemory& shared = lane.block->shared();
   check(slice, shared.begin_copy(lane.block->access(lane), static_cast<std::size_t>(at), 16));
   Lane::Copy copy;
   copy.to = static_cast<std::uint32_t>(at);
   if (valid) {
-    check_global(lane, from, 16, 16, "copies");
+    check_global(lane, from, 16, 16, "copies", GlobalAccess::read);
     std::memcpy(copy.data.data(), from, 16);
   }
   lane.copies.push_back(copy);
+}
+
+// Blocks run one after another here, so that plain addition is atomic.
+void atomic_add(const Lane& lane, float* to, float value) {
+  check_global(lane, to, sizeof value, alignof(float), "adds to", GlobalAccess::add);
+  *to += value;
+}
+
+void atomic_add(const Lane& lane, float* to, float first, float second) {
+  check_global(lane, to, 2 * sizeof first, 2 * alignof(float), "adds to", GlobalAccess::add);
+  to[0] += first;
+  to[1] += second;
 }
 
 void commit_copies(Lane& lane) {
@@ -221,7 +245,7 @@ void mma_bf16(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[row + 1][i / 4] = high_bf16(lanes[i]->b[part]);
       }
     }
-    multiply(left, right, lanes);
+    multiply<bf16_group>(left, right, lanes);
   });
 }
 
@@ -241,7 +265,7 @@ void mma_tf32(Lane& lane, float* c, const std::uint32_t* a, const std::uint32_t*
         right[i % 4 + part * 4][i / 4] = float_of_bits(lanes[i]->b[part] & kept);
       }
     }
-    multiply(left, right, lanes);
+    multiply<tf32_group>(left, right, lanes);
   });
 }
 
@@ -254,6 +278,7 @@ void load_matrix_4(Lane& lane, std::uint32_t* r, const Slice& slice, std::int64_
     bool transposed;
   } arguments{r, &slice, at, transposed};
   check_slice(slice, at, 16);
+  log(slice, at, 16, BankAccess::matrix, __builtin_return_address(0));
   const char* const name = transposed ? "load_matrix_4_transposed" : "load_matrix_4";
   meet(lane, name, arguments, place, [](Lane& last, const std::array<Arguments*, 32>& lanes) {
     SharedMemory& shared = last.block->shared();
