@@ -129,6 +129,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   state.options = options.identity;
   state.device = model.backend().name();
   state.precision = name_of(model.backend().precision());
+  state.product_table = model.backend().product_table();
   const Clock::time_point start = Clock::now();
   const double seconds_before = state.seconds;
   const std::uint64_t tokens_before = state.tokens;

@@ -28,14 +28,6 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-Options options_of_environment() {
-  Options from;
-  if (const char* seed = std::getenv("BIGBIRD_EMULATION_SEED")) from.seed = std::strtoull(seed, nullptr, 10);
-  const char* lazy = std::getenv("BIGBIRD_EMULATION_LAZY");
-  from.lazy_streams = lazy != nullptr && std::string_view(lazy) == "1";
-  return from;
-}
-
 Block& running_block() {
   static thread_local Block block;
   return block;
@@ -280,11 +272,6 @@ void run_grid(const Grid& grid) {
                            static_cast<unsigned __int128>(count));
     block.run(grid, at % grid.blocks, at / grid.blocks, mixed(random + static_cast<std::uint64_t>(at)));
   }
-}
-
-Options& options() {
-  static Options the_options = options_of_environment();
-  return the_options;
 }
 
 }  // namespace bigbird::kernels::cuda::emulation
