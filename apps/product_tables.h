@@ -8,8 +8,8 @@
 
 namespace bigbird::apps {
 
-// "HOME/.cache/bigbird/products-nvidia-h200-cublaslt-13.0.2.tsv" (XDG_CACHE_HOME instead of HOME/.cache where it
-// is set), or what the environment says in BIGBIRD_PRODUCT_TABLE. Empty: there is no such folder, or
+// "HOME/.cache/bigbird/products-nvidia-h200-cublaslt-13.0.2.tsv" (XDG_CACHE_HOME instead of HOME/.cache where
+// it is set), or what the environment says in BIGBIRD_PRODUCT_TABLE. Empty: there is no such folder, or
 // BIGBIRD_PRODUCT_TABLE is "none".
 std::string product_table_path(const std::string& device, const std::string& library);
 

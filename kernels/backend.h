@@ -92,6 +92,14 @@ class Backend {
 
   // Whether that is the memory of the program: what allocate() returns can be read and written.
   virtual bool in_host_memory() const { return false; }
+  // Elements between the rows of a wide matrix (logits over a vocabulary) so that its products are fast; at
+  // least its columns. See Linear::out_stride.
+  virtual Index row_stride(Index columns) const { return columns; }
+  // The layer with its outputs so far apart.
+  Linear in_wide_rows(Linear layer) const {
+    layer.out_stride = row_stride(layer.out);
+    return layer;
+  }
   // Bytes that are free on a device with memory of its own; 0: it works in the memory of the program.
   virtual std::size_t free_memory() const { return 0; }
   virtual DriverMemory driver_memory() const { return {}; }

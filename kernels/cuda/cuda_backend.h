@@ -13,6 +13,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/transfers.h"
@@ -39,6 +40,7 @@ class CudaBackend final : public Backend {
   ElementType element_type() const override {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
+  Index row_stride(Index columns) const override { return padded_columns(columns); }
   bool asynchronous() const override { return true; }
   std::size_t free_memory() const override;
   DriverMemory driver_memory() const override;

@@ -26,7 +26,7 @@ void CudaBackend::linear_forward(ConstValues x, const Linear& layer, Values y, I
   if (run_fused(gemm)) return;
   gemm.epilogue = Epilogue::none;
   run(gemm);
-  add_bias(gemm.bias, y, rows, layer.out, stream_);
+  add_bias(gemm.bias, y, rows, layer.row_stride(), stream_);
 }
 
 void CudaBackend::linear_activation_forward(ConstValues x, const Linear& layer, Activation activation,
@@ -66,7 +66,7 @@ void CudaBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Li
                                          const LinearGradients& gradients, Index rows) {
   run(weight_product(dy, x, layer, gradients.weight, rows));
   if (gradients.bias == nullptr) return;
-  add_column_sums({dy, layer.out}, gradients.bias, rows, layer.out,
+  add_column_sums({dy, layer.row_stride()}, gradients.bias, rows, layer.out,
                   workspace(column_sums_workspace(rows, layer.out)), stream_);
 }
 

@@ -12,7 +12,8 @@
 
 namespace bigbird::kernels {
 
-// Products of a run that cuBLASLt has no algorithm for: a kernel of the program's own takes them, more slowly.
+// Products of a run that cuBLASLt has no algorithm for: a kernel of the program's own takes them, more
+// slowly.
 struct RefusedProducts {
   std::size_t shapes = 0;  // different ones
   std::size_t calls = 0;   // in all, those of recordings that were played included

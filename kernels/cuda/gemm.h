@@ -56,8 +56,8 @@ class GemmLibrary {
   // Whether the library itself has an algorithm for a product of these sizes, types and alignments (what the
   // pointers lead to is not looked at). m, n and k are not 0.
   virtual bool offers(const Gemm& gemm) = 0;
-  // The algorithms that can run the product, the library's own choice first, at most so many; empty when it has
-  // none. Text that means the same to this version of the library on the same kind of device.
+  // The algorithms that can run the product, the library's own choice first, at most so many; empty when it
+  // has none. Text that means the same to this version of the library on the same kind of device.
   virtual std::vector<std::string> algorithms(const Gemm& gemm, int most) = 0;
   // The product is run so from now on. False, and nothing changes, when it cannot be.
   virtual bool choose(const Gemm& gemm, const std::string& algorithm) = 0;

@@ -20,15 +20,20 @@ Values placeholder(ElementType type) {
 
 }  // namespace
 
+Index padded_columns(Index columns) {
+  constexpr Index unit = 64;
+  return columns % 8 == 0 ? columns : (columns + unit - 1) / unit * unit;
+}
+
 Gemm forward_product(ConstValues x, const Linear& layer, ConstValues weight, Values y, Index rows) {
   Gemm gemm;
   gemm.m = rows;
-  gemm.n = layer.out;
+  gemm.n = layer.row_stride();
   gemm.k = layer.in;
   gemm.a = {x, layer.in};
   gemm.b = {weight, layer.in};
   gemm.transpose_b = true;
-  gemm.d = {y, layer.out};
+  gemm.d = {y, layer.row_stride()};
   return gemm;
 }
 
@@ -36,8 +41,8 @@ Gemm input_product(ConstValues dy, const Linear& layer, ConstValues weight, Valu
   Gemm gemm;
   gemm.m = rows;
   gemm.n = layer.in;
-  gemm.k = layer.out;
-  gemm.a = {dy, layer.out};
+  gemm.k = layer.row_stride();
+  gemm.a = {dy, layer.row_stride()};
   gemm.b = {weight, layer.in};
   gemm.d = {dx, layer.in};
   return gemm;
@@ -45,10 +50,10 @@ Gemm input_product(ConstValues dy, const Linear& layer, ConstValues weight, Valu
 
 Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows) {
   Gemm gemm;
-  gemm.m = layer.out;
+  gemm.m = layer.row_stride();
   gemm.n = layer.in;
   gemm.k = rows;
-  gemm.a = {dy, layer.out};
+  gemm.a = {dy, layer.row_stride()};
   gemm.transpose_a = true;
   gemm.b = {x, layer.in};
   gemm.d = {gradient, layer.in};
@@ -84,7 +89,7 @@ std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision
   // activated: an activation follows the layer; activation_before: another precedes it.
   const auto layer = [&](const std::string& what, Index in, Index out, Index rows, bool activated,
                          bool activation_before, bool accumulates, bool wide_output = false) {
-    const Linear linear{nullptr, nullptr, in, out};
+    const Linear linear{nullptr, nullptr, in, out, out == sizes.vocabulary ? padded_columns(out) : 0};
     const Values y = wide_output ? placeholder(ElementType::fp32) : any;
     Gemm forward = forward_product(any, linear, any, y, rows);
     const bool gelu = is_epilogue(Activation::gelu_tanh, type);

@@ -19,9 +19,9 @@ class Recordings {
   // Keys that are remembered; the one that was used longest ago is forgotten.
   static constexpr std::size_t most = 64;
 
-  // allowance: bytes of the device's memory that the graphs of all recordings may take. It is passed at most by
-  // the last that was made; from then on nothing new is recorded, which is told once, and work that has no
-  // recording runs as it is.
+  // allowance: bytes of the device's memory that the graphs of all recordings may take. It is passed at most
+  // by the last that was made; from then on nothing new is recorded, which is told once, and work that has
+  // no recording runs as it is.
   explicit Recordings(Stream stream, std::size_t allowance = std::numeric_limits<std::size_t>::max(),
                       std::function<void(const std::string&)> remark = {})
       : stream_(stream), allowance_(allowance), remark_(std::move(remark)) {}

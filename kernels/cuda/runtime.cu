@@ -9,7 +9,6 @@
 #include <mutex>
 #include <utility>
 
-#include "bigbird_cuda_architectures.h"  // made by CMake
 #include "kernels/cuda/architectures.h"
 
 namespace bigbird::kernels::cuda {
@@ -101,11 +100,6 @@ std::vector<DeviceInfo> find_devices(std::string& why) {
     devices.push_back(info);
   }
   return devices;
-}
-
-const Architectures& built_architectures() {
-  static const Architectures built = parse_architectures(BIGBIRD_CUDA_ARCHITECTURES);
-  return built;
 }
 
 std::string driver_versions() {

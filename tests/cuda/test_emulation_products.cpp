@@ -88,10 +88,14 @@ std::string key_of(const Gemm& gemm) {
 }
 
 TEST_F(RefusedOnTheDevice, TheListOfAModelsProductsIsWhatAStepAsksFor) {
-  for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+  for (const auto& [precision, vocabulary] : {std::pair{Precision::bf16, 40},
+                                              {Precision::bf16, 67},
+                                              {Precision::tf32, 40},
+                                              {Precision::fp32, 40},
+                                              {Precision::fp32, 67}}) {
     ModelConfig config = bigbird::testing::tiny_config();
     config.head = HeadType::pretraining;
-    config.vocab_size = 40;
+    config.vocab_size = vocabulary;
     config.hidden_size = 64;
     config.intermediate_size = 96;
     config.max_position_embeddings = 160;
@@ -99,10 +103,11 @@ TEST_F(RefusedOnTheDevice, TheListOfAModelsProductsIsWhatAStepAsksFor) {
     config.activation = Activation::gelu_tanh;
     const Batch batch = bigbird::testing::random_batch(config, {32, 48}, 1);
     std::set<std::string> asked;
-    ProductSizes sizes{64, 96, 40, 80, 0, 2};
+    ProductSizes sizes{64, 96, vocabulary, 80, 0, 2};
     emulation::options().product_asked = [&](const Gemm& gemm) {
       asked.insert(key_of(gemm));
-      if (gemm.n == 40) sizes.predictions = gemm.m;
+      if (gemm.n == padded_columns(sizes.vocabulary) && !gemm.transpose_a && gemm.transpose_b)
+        sizes.predictions = gemm.m;
     };
     CudaBackend backend({.index = 0, .precision = precision});
     const auto model = bigbird::testing::make_model(backend, config, batch, {.training = true},
@@ -115,7 +120,7 @@ TEST_F(RefusedOnTheDevice, TheListOfAModelsProductsIsWhatAStepAsksFor) {
     std::set<std::string> listed;
     for (const ModelProduct& product : training_products(sizes, precision))
       listed.insert(key_of(product.gemm));
-    EXPECT_EQ(asked, listed) << precision_name(precision);
+    EXPECT_EQ(asked, listed) << precision_name(precision) << ", vocabulary of " << vocabulary;
     emulation::options() = before_;
   }
 }
