@@ -1,5 +1,6 @@
 // The architectures of this program, as CMake has made it; the emulation has others.
-#include "bigbird_cuda_architectures.h"  // made by CMake
+#include <bigbird_cuda_architectures.h>  // made by CMake
+
 #include "kernels/cuda/architectures.h"
 
 namespace bigbird::kernels::cuda {

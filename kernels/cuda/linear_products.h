@@ -10,8 +10,8 @@
 
 namespace bigbird::kernels::cuda {
 
-// Columns of logits on the device: where they are no multiple of 8, rows of bf16s begin within a vector, which
-// cuBLASLt has slow kernels for or none. They are padded to a multiple of 64, which nobody sees.
+// Columns of logits on the device: where they are no multiple of 8, rows of bf16s begin within a vector, for
+// which cuBLASLt has slow kernels or none. They are padded to a multiple of 64, which nobody sees.
 Index padded_columns(Index columns);
 
 // The product of a layer over `rows` rows without what may follow it. `weight` is layer.weight as it is read:

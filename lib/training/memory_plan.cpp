@@ -48,8 +48,9 @@ std::string fitting_runs(const SmallerRuns& groups, const std::function<bool(con
 // Of a device: what its driver holds, and what it is left while the run goes on. Returns the bytes.
 std::size_t add_driver_row(MemoryPlan& device, const kernels::Backend& backend) {
   const kernels::DriverMemory driver = backend.driver_memory();
-  device.rows.push_back({"driver, modules, graphs", driver.held + driver.allowance});
-  return device.rows.back().bytes;
+  const std::size_t bytes = driver.held + driver.allowance;
+  if (bytes > 0) device.rows.push_back({"driver, modules, graphs", bytes});
+  return bytes;
 }
 
 bool all_fit(const TrainingMemory& memory) {

@@ -18,4 +18,8 @@ inline RunResult run_emulated(const std::string& device, const std::vector<std::
   return run_program(words);
 }
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace bigbird::testing

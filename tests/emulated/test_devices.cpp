@@ -10,10 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(EmulatedDevices, AreListedWithWhatTheProgramHoldsForThem) {
   const RunResult listed = run_emulated("", {"devices"});
   ASSERT_EQ(listed.status, 0) << listed.err;

@@ -45,10 +45,6 @@ class EmulatedRun : public ::testing::Test {
   std::string table_;  // what BIGBIRD_PRODUCT_TABLE says
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(EmulatedRun, PlansTheDriversMemoryAndRunsWithoutGraphsWhereTheyHaveTakenIt) {
   const RunResult graphs = pretrain("graphs", "");
   ASSERT_EQ(graphs.status, 0) << graphs.err;

@@ -24,8 +24,8 @@ class Tuning : public ::testing::Test {
     return run_emulated(device, arguments, {"XDG_CACHE_HOME=" + (folder_ / "cache").string()});
   }
   RunResult tune(const std::string& tokens) {
-    return run(
-        {"devices", "--tune", "-m", (folder_ / "model").string(), "--tokens", tokens, "--precision", "fp32"});
+    return run({"devices", "--tune", "--cuda", "0", "-m", (folder_ / "model").string(), "--tokens", tokens,
+                "--precision", "fp32"});
   }
   std::string table() const {
     return (folder_ / "cache/bigbird/products-emulated-device-plain-loops.tsv").string();
@@ -33,10 +33,6 @@ class Tuning : public ::testing::Test {
 
   TemporaryFolder folder_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(Tuning, WritesATableThatTheNextRunReads) {
   const RunResult tuned = tune("128");
