@@ -19,6 +19,7 @@
 #include "apps/help.h"
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
+#include "apps/product_tables.h"
 #include "apps/shell_words.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
@@ -208,7 +209,10 @@ std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, 
 }  // namespace
 
 Verb::Verb(std::string name, const std::string& sentence, const std::vector<std::string>& examples)
-    : app_(sentence, "bigbird " + name), name_(std::move(name)), examples_(examples) {
+    : app_(sentence, "bigbird " + name),
+      name_(std::move(name)),
+      examples_(examples),
+      refused_(std::make_shared<kernels::RefusedProducts>()) {
   app_.option_defaults()->always_capture_default();
   app_.set_help_flag("-h,--help", "Print this help")->group("General");
   app_.add_flag("-q,--quiet", quiet_, "Warnings and errors only on stderr")->group("General");
@@ -234,6 +238,8 @@ Verb::~Verb() {
   std::string line = fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory", name_,
                                  BIGBIRD_VERSION, wall, cpu_seconds(usage), peak);
   if (!unit_.empty() && wall > 0) line += ", " + amount_text(amount_ / wall, unit_) + "/s";
+  if (refused_->shapes > 0)
+    line += fmt::format(", cuBLASLt refused {} products of {} shapes", refused_->calls, refused_->shapes);
   last_closing_line() = line;
 }
 
@@ -291,7 +297,9 @@ std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
         .index = cuda_index(device_),
         .precision = find_value(kernels::precision_names, precision_).value_or(kernels::Precision::bf16),
         .deterministic = !nondeterministic_,
-        .remark = [](const std::string& line) { log_warning(line); }};
+        .remark = [](const std::string& line) { log_warning(line); },
+        .refused = refused_,
+        .product_table = read_product_table};
     if (auto backend = first_cuda_backend(device_, options, rank_on_machine_, why, hint)) {
       log_info("computing on " + backend->description());
       return backend;

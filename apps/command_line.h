@@ -26,6 +26,10 @@
 
 #include "kernels/backend.h"
 
+namespace bigbird::kernels {
+struct RefusedProducts;
+}
+
 namespace bigbird::apps {
 
 // Gradients are wanted too, or results alone.
@@ -121,6 +125,7 @@ class Verb {
   bool parsed_ = false;
   bool closing_ = true;
   int rank_on_machine_ = 0;
+  std::shared_ptr<kernels::RefusedProducts> refused_;  // of the backends that were made here
   double amount_ = 0;
   std::string unit_;
 };

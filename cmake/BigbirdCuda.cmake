@@ -1,5 +1,6 @@
 # CUDA: decides BIGBIRD_HAVE_CUDA (with BIGBIRD_CUDA_STATUS, why or why not) and enables the language. The
-# kernels are compiled for sm_80 and sm_90, and as PTX for what comes after. cudart is linked statically and
+# kernels are compiled for sm_80, sm_90 and, where nvcc knows them, sm_100 and sm_120, and as PTX of the newest of them for
+# what comes after. cudart is linked statically and
 # cuBLASLt is loaded at run time, so that the program starts on a machine that has neither.
 set(BIGBIRD_HAVE_CUDA OFF)
 set(BIGBIRD_CUDA_MINIMUM 12.4)
@@ -54,7 +55,16 @@ else()
 endif()
 if(BIGBIRD_HAVE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "Compute capabilities")
+    execute_process(COMMAND "${BIGBIRD_NVCC}" --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
+    set(architectures 80-real 90-real)
+    set(newest 90)
+    foreach(architecture 100 120)
+      if(known MATCHES "sm_${architecture}\n")
+        list(APPEND architectures ${architecture}-real)
+        set(newest ${architecture})
+      endif()
+    endforeach()
+    set(CMAKE_CUDA_ARCHITECTURES "${architectures};${newest}-virtual" CACHE STRING "Compute capabilities")
   endif()
   if(NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER AND DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}" CACHE STRING "Launcher of nvcc")

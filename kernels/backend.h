@@ -50,6 +50,13 @@ struct AttentionLimits {
   bool training = false;
 };
 
+// What a device's driver takes of its memory beside what the backend and its callers allocate.
+struct DriverMemory {
+  std::size_t held = 0;  // already, for the kernels of this program
+  std::size_t allowance =
+      0;  // what it may take yet: recordings of work, kernels that are loaded when first run
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -67,6 +74,8 @@ class Backend {
   std::string description() const { return name() + ": " + details(); }
   // With bf16 on the CPU, linear_backward_* throw std::logic_error.
   virtual Precision precision() const = 0;
+  // The digest of the table that says how products are computed; empty: the libraries choose.
+  virtual std::string product_table() const { return {}; }
   // What tells the device from every other one, on any machine; empty for the processor, which processes
   // share.
   virtual std::string device_identity() const { return {}; }
@@ -86,8 +95,17 @@ class Backend {
 
   // Whether that is the memory of the program: what allocate() returns can be read and written.
   virtual bool in_host_memory() const { return false; }
+  // Elements between the rows of a wide matrix (logits over a vocabulary) so that its products are fast; at
+  // least its columns. See Linear::out_stride.
+  virtual Index row_stride(Index columns) const { return columns; }
+  // The layer with its outputs so far apart.
+  Linear in_wide_rows(Linear layer) const {
+    layer.out_stride = row_stride(layer.out);
+    return layer;
+  }
   // Bytes that are free on a device with memory of its own; 0: it works in the memory of the program.
   virtual std::size_t free_memory() const { return 0; }
+  virtual DriverMemory driver_memory() const { return {}; }
   // Everything that allocate() will be asked for, in one piece; may be left out. Once, before the first
   // allocate().
   virtual void reserve(std::size_t) {}

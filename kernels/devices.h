@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct CudaDevice {
 
 struct CudaStatus {
   bool built_in = false;            // whether this build has CUDA kernels
+  std::string architectures;        // "machine code for 8.0 and 9.0, PTX for 9.0"; empty without kernels
   std::vector<CudaDevice> devices;  // usable ones
   std::string versions;             // "driver 13.0, runtime 13.0"; empty without a driver
   // When there is no device: why in one line, and what to do about it. Also, with devices, those that are
@@ -37,6 +39,15 @@ struct CudaStatus {
 // of every device, so it is for listings. Otherwise it is 0.
 enum class FreeMemory { unknown, ask };
 CudaStatus cuda_status(FreeMemory free_memory = FreeMemory::unknown);
+
+// Whether cuBLASLt has algorithms for the products of a training step of BigBird-base (4,096 tokens, of which
+// 640 are masked, a vocabulary of 32,000) on that device. Throws DeviceError with one line.
+std::vector<ProductOffer> base_model_products(int index, Precision precision);
+
+// The fastest algorithms for the products of training steps of these sizes, as they are measured on that
+// device, with what is computed there now as progress. Throws DeviceError or OutOfMemory.
+ProductTable tune_products(int index, Precision precision, const std::vector<ProductSizes>& sizes,
+                           const std::function<void(const std::string&, std::size_t, std::size_t)>& progress);
 
 // Null when that device cannot be had: why (one line) and hint are then filled.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options, std::string& why, std::string& hint);

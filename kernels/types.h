@@ -97,11 +97,14 @@ enum class Activation { gelu_tanh, gelu_erf, relu, silu };
 
 // --- matrices
 
-// A matrix with its rows end to end.
+// A matrix with its rows end to end, or, where a stride is given, with so many elements from one to the next.
 struct ConstMatrix {
   ConstValues data;
   Index rows = 0;
   Index columns = 0;
+  Index stride = 0;  // 0: columns
+
+  Index row_stride() const { return stride > 0 ? stride : columns; }
 };
 
 // The same number of columns out of every row of a larger matrix: where the first row begins, and how many
@@ -126,6 +129,13 @@ struct Linear {
   const float* bias = nullptr;    // [out]; null: none
   Index in = 0;
   Index out = 0;
+  // Elements from one row of y, or dy, to the next, as Backend::row_stride() wants them; 0: out. What lies
+  // behind the columns of a row belongs to nobody: forward passes may leave anything there, backward passes
+  // want zeros. Behind the weight, its gradient and the bias there is memory for as many rows; what is there
+  // is finite, is read, and stays as it is.
+  Index out_stride = 0;
+
+  Index row_stride() const { return out_stride > 0 ? out_stride : out; }
 };
 struct LinearGradients {
   float* weight = nullptr;

@@ -16,12 +16,26 @@ namespace {
 
 constexpr std::size_t cell_bytes = 256;
 
+CudaOptions with_count(CudaOptions options) {
+  if (options.refused == nullptr) options.refused = std::make_shared<RefusedProducts>();
+  return options;
+}
+
 DeviceInfo device_of(int index) {
   std::string why;
   for (const DeviceInfo& info : find_devices(why)) {
     if (info.index == index) return info;
   }
   throw CudaError(why.empty() ? "there is no device cuda:" + std::to_string(index) : why);
+}
+
+// Loads the kernels; what that takes. The context of the device, which is made before anyone can ask what is
+// free, is no part of it, and of no plan: the limit is what it leaves.
+std::size_t loaded_bytes() {
+  const std::size_t before = free_device_memory();
+  load_kernels();
+  const std::size_t after = free_device_memory();
+  return before > after ? before - after : 0;
 }
 
 void require_attention(const AttentionLimits& limits) {
@@ -56,16 +70,21 @@ CudaBackend::OwnedStream::~OwnedStream() {
 }
 
 CudaBackend::CudaBackend(const CudaOptions& options)
-    : options_(options),
+    : options_(with_count(options)),
       stream_owner_(options.index),
       stream_(stream_owner_.stream),
       device_(device_of(options.index)),
-      gemm_(make_gemm_library(options.remark)),
+      kernel_bytes_(loaded_bytes()),
+      gemm_(make_gemm_library(options.remark, options_.refused)),
       transfers_(stream_),
       workspace_(gemm_->workspace_bytes()),
       cell_(cell_bytes),
-      recordings_(stream_) {
+      recordings_(stream_, driver_allowance().graphs, options_.remark) {
   gemm_->use_workspace(workspace_.data());
+  if (!options_.product_table) return;
+  ProductTable table = options_.product_table(device_.name, gemm_->description());
+  product_table_ = table.digest();
+  gemm_->use_table(std::move(table));
 }
 
 CudaBackend::~CudaBackend() {
@@ -84,11 +103,17 @@ std::string CudaBackend::name() const {
 }
 
 std::string CudaBackend::details() const {
-  return std::string(name_of(options_.precision)) + ", " + gemm_->description();
+  return std::string(name_of(options_.precision)) + ", " + gemm_->description() +
+         (product_table_.empty() ? "" : ", table of products " + product_table_);
 }
 
 std::size_t CudaBackend::free_memory() const {
   return free_device_memory();
+}
+
+DriverMemory CudaBackend::driver_memory() const {
+  const DriverAllowance allowance = driver_allowance();
+  return {kernel_bytes_, allowance.graphs + allowance.others};
 }
 
 void CudaBackend::reserve(std::size_t bytes) {
@@ -151,7 +176,21 @@ void CudaBackend::synchronize() {
 }
 
 void CudaBackend::replay(std::uint64_t key, const std::function<void()>& work) {
-  recordings_.replay(key, work);
+  // The products in a recording that is played are counted as when it was made.
+  std::size_t& calls = options_.refused->calls;
+  const std::size_t before = calls;
+  bool worked = false;
+  recordings_.replay(key, [&] {
+    worked = true;
+    calls = before;  // work may be asked for twice, once for a recording that becomes nothing
+    work();
+  });
+  if (!worked) {
+    const auto found = refused_calls_.find(key);
+    if (found != refused_calls_.end()) calls += found->second;
+  } else if (calls > before) {
+    refused_calls_[key] = calls - before;
+  }
 }
 
 std::size_t CudaBackend::weight_copy_bytes(Index count) const {

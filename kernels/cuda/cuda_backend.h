@@ -2,6 +2,8 @@
 // Plain C++.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "kernels/cuda/cuda_options.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/linear_products.h"
 #include "kernels/cuda/recordings.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/transfers.h"
@@ -30,15 +33,18 @@ class CudaBackend final : public Backend {
   std::string name() const override;
   std::string details() const override;
   std::string arithmetic() const override { return device_.name + ", " + details(); }
+  std::string product_table() const override { return product_table_; }
   Precision precision() const override { return options_.precision; }
   std::string device_identity() const override { return device_.identity; }
   void* stream() const override { return stream_.handle; }
   ElementType element_type() const override {
     return options_.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
   }
+  Index row_stride(Index columns) const override { return padded_columns(columns); }
   bool asynchronous() const override { return true; }
   void enter_thread() override;
   std::size_t free_memory() const override;
+  DriverMemory driver_memory() const override;
   void reserve(std::size_t bytes) override;
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
   Index reserve_scratch(const AttentionLimits& limits) override;
@@ -91,13 +97,9 @@ class CudaBackend final : public Backend {
   ConstValues weights(const float* w, ElementType type) const;
   // The copy that goes with these parameters; null: none.
   bf16* working_copy(const float* parameters) const;
-  // The products of a layer: its output, or back to its input.
-  Gemm forward_product(ConstValues x, const Linear& layer, Values y, Index rows) const;
-  Gemm input_product(ConstValues dy, const Linear& layer, Values dx, Index rows) const;
-  Gemm product(Index m, Index n, Index k) const;
-  void run(const Gemm& gemm);
+  void run(Gemm gemm);
   // run(), when the epilogue can be had for these sizes and addresses.
-  bool run_fused(const Gemm& gemm);
+  bool run_fused(Gemm gemm);
   // With so many bytes behind its workspace.
   AttentionCall attention_call(const AttentionBatch& batch, bool training, std::size_t behind = 0);
 
@@ -105,11 +107,15 @@ class CudaBackend final : public Backend {
   OwnedStream stream_owner_;
   Stream stream_;
   DeviceInfo device_;
+  std::size_t kernel_bytes_;  // of the device's memory, as this backend loaded them
   std::unique_ptr<GemmLibrary> gemm_;
+  std::string product_table_;  // the digest of what gemm_ was given
   DeviceMemory memory_;
   Transfers transfers_;
   DevicePiece workspace_;
   DevicePiece cell_;  // one result on its way to the host
+  std::map<std::uint64_t, std::size_t>
+      refused_calls_;  // of work that replay() was given, where there are any
   Recordings recordings_;
   WorkingWeights working_weights_;
   AttentionSchedules schedules_;

@@ -2,13 +2,40 @@
 // makes it through kernels/devices.h, tests of the emulation make it here.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "kernels/backend.h"
+#include "kernels/product_table.h"
 
 namespace bigbird::kernels {
+
+// Products of a run that cuBLASLt has no algorithm for: a kernel of the program's own takes them, more
+// slowly.
+struct RefusedProducts {
+  std::size_t shapes = 0;  // different ones
+  std::size_t calls = 0;   // in all, those of recordings that were played included
+};
+
+// The sizes that decide the products of a training step: of a model, and of a micro-batch.
+struct ProductSizes {
+  Index width = 768;
+  Index intermediate = 3072;
+  Index vocabulary = 32000;
+  Index tokens = 4096;      // rows of a micro-batch, padding included
+  Index predictions = 640;  // masked rows of it
+  Index sequences = 1;
+};
+
+// What cuBLASLt says of a product.
+struct ProductOffer {
+  std::string what;  // "attention, output: forward"
+  Index m = 0, n = 0, k = 0;
+  bool offered = false;   // it has an algorithm
+  bool epilogue = false;  // and one that takes what follows (bias, gelu) along
+};
 
 struct CudaOptions {
   int index = 0;  // N of cuda:N
@@ -18,6 +45,11 @@ struct CudaOptions {
   bool deterministic = true;
   // Told, in one line each, what makes the device slower than it could be: products that cuBLASLt refuses.
   std::function<void(const std::string&)> remark = {};
+  // Where they are counted; null: nowhere. It may outlive the backend.
+  std::shared_ptr<RefusedProducts> refused = {};
+  // Asked once for the measured algorithms of that device ("NVIDIA H200") and library ("cuBLASLt 13.0.2");
+  // null, or a table without rows: every product as the library chooses. What it throws goes through.
+  std::function<ProductTable(const std::string& device, const std::string& library)> product_table = {};
 };
 
 namespace cuda {

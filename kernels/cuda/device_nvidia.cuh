@@ -191,9 +191,16 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks_per_sm)
   kernel(thread);
 }
 
+// Each kernel that launch() can start makes itself known, for load_kernels().
+template <class Kernel>
+struct KnownKernel {
+  static inline const bool known = know_kernel(reinterpret_cast<const void*>(&run_kernel<Kernel>));
+};
+
 // Throws CudaError (runtime.h) when the launch is refused.
 template <class Kernel>
 void launch(const Kernel& kernel, const LaunchShape& shape, Stream stream) {
+  static_cast<void>(KnownKernel<Kernel>::known);
   if (shape.blocks == 0 || shape.blocks_y == 0) return;
   allow_shared_memory(reinterpret_cast<const void*>(&run_kernel<Kernel>), shape.shared_bytes);
   const dim3 grid(static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.blocks_y));

@@ -1,17 +1,20 @@
 // gemm.h through cuBLASLt, loaded at run time so that the program starts without it. One plan (descriptors,
-// layouts and algorithm) per kind of product is kept. The algorithm is always the heuristic's first: choosing
-// by measurement could give another order of sums in another run.
+// layouts and algorithm) per kind of product is kept. The algorithm is the heuristic's first, or that of a
+// table which was measured once (`bigbird devices --tune`): choosing by measurement in a run could give
+// another order of sums in another run.
 #include <cublasLt.h>
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <stdexcept>
+#include <sstream>
+#include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/plain_gemm.h"
@@ -39,6 +42,10 @@ struct Symbols {
   decltype(&::cublasLtMatmulPreferenceCreate) preference_create = nullptr;
   decltype(&::cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
   decltype(&::cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+  decltype(&::cublasLtMatmulAlgoInit) algorithm_init = nullptr;
+  decltype(&::cublasLtMatmulAlgoCheck) algorithm_check = nullptr;
+  decltype(&::cublasLtMatmulAlgoConfigSetAttribute) algorithm_set = nullptr;
+  decltype(&::cublasLtMatmulAlgoConfigGetAttribute) algorithm_get = nullptr;
 };
 
 template <class Function>
@@ -77,6 +84,10 @@ const Symbols& symbols() {
     find(library, "cublasLtMatmulPreferenceCreate", table.preference_create);
     find(library, "cublasLtMatmulPreferenceDestroy", table.preference_destroy);
     find(library, "cublasLtMatmulPreferenceSetAttribute", table.preference_set);
+    find(library, "cublasLtMatmulAlgoInit", table.algorithm_init);
+    find(library, "cublasLtMatmulAlgoCheck", table.algorithm_check);
+    find(library, "cublasLtMatmulAlgoConfigSetAttribute", table.algorithm_set);
+    find(library, "cublasLtMatmulAlgoConfigGetAttribute", table.algorithm_get);
     return table;
   }();
   return loaded;
@@ -108,6 +119,11 @@ class Owned {
 
 cudaDataType_t data_type(ElementType type) {
   return type == ElementType::fp32 ? CUDA_R_32F : CUDA_R_16BF;
+}
+
+cublasComputeType_t compute_type(const Gemm& gemm) {
+  const bool narrow = gemm.a.data.type() == ElementType::bf16;
+  return !narrow && gemm.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
 // The library thinks in columns: a row-major matrix is its transpose there, with the rows' distance as
@@ -201,17 +217,64 @@ void set_pointers(const Plan& plan, const Gemm& gemm) {
   if (has_aux(gemm)) set(plan.operation.get(), CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.aux.data());
 }
 
+// What makes an algorithm, beside its number. inner and cluster are 16 bits wide, the others 32.
+struct ConfigName {
+  const char* name;
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  std::size_t bytes;
+};
+constexpr ConfigName config_names[] = {{"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
+                                       {"splits", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
+                                       {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
+                                       {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
+                                       {"custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
+                                       {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
+                                       {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
+                                       {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2}};
+
+// "id=66 tile=20 splits=1 ...". Values are little-endian, and none is negative.
+std::string algorithm_text(const cublasLtMatmulAlgo_t& algorithm) {
+  const auto value = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, std::size_t bytes) {
+    std::uint32_t number = 0;
+    std::size_t written = 0;
+    check(symbols().algorithm_get(&algorithm, attribute, &number, bytes, &written), "reading an algorithm");
+    return std::to_string(number);
+  };
+  std::string text = "id=" + value(CUBLASLT_ALGO_CONFIG_ID, sizeof(std::int32_t));
+  for (const ConfigName& config : config_names)
+    text += std::string(" ") + config.name + "=" + value(config.attribute, config.bytes);
+  return text;
+}
+
+// The numbers of such a text in its order, the algorithm's own first; empty where it is none.
+std::vector<std::uint32_t> algorithm_numbers(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::uint32_t> numbers;
+  const auto read = [&](const std::string& name) {
+    std::string word;
+    if (!(words >> word) || word.rfind(name + "=", 0) != 0) return false;
+    const char* const begin = word.data() + name.size() + 1;
+    const char* const end = word.data() + word.size();
+    numbers.push_back(0);
+    const auto parsed = std::from_chars(begin, end, numbers.back());
+    return parsed.ec == std::errc() && parsed.ptr == end;
+  };
+  bool good = read("id");
+  for (const ConfigName& config : config_names) good = good && read(config.name);
+  std::string rest;
+  if (!good || words >> rest) numbers.clear();
+  return numbers;
+}
+
 class CublasLt final : public GemmLibrary {
  public:
-  explicit CublasLt(Remark remark) : remark_(std::move(remark)) {
+  explicit CublasLt(Refusals refusals) : refusals_(std::move(refusals)) {
     check(symbols().create(&handle_), "starting");
   }
   ~CublasLt() override {
     plans_.clear();
     symbols().destroy(handle_);
   }
-  CublasLt(const CublasLt&) = delete;
-  CublasLt& operator=(const CublasLt&) = delete;
 
   std::string description() const override {
     const std::size_t version = symbols().version();
@@ -221,12 +284,27 @@ class CublasLt final : public GemmLibrary {
   std::size_t workspace_bytes() const override { return workspace_size; }
   void use_workspace(void* device) override { workspace_ = device; }
 
-  bool can_run(const Gemm& gemm) override {
-    return gemm.epilogue == Epilogue::none || (gemm.m > 0 && gemm.n > 0 && gemm.k > 0 && plan(gemm).found);
+  bool offers(const Gemm& gemm) override { return plan(gemm).found; }
+
+  std::vector<std::string> algorithms(const Gemm& gemm, int most) override {
+    std::vector<std::string> texts;
+    for (const cublasLtMatmulAlgo_t& algorithm : heuristic(describe(gemm), gemm, most))
+      texts.push_back(algorithm_text(algorithm));
+    return texts;
+  }
+
+  bool choose(const Gemm& gemm, const std::string& algorithm) override {
+    Plan made = describe(gemm);
+    if (!apply(made, gemm, algorithm)) return false;
+    const Key key = key_of(gemm);
+    plans_.erase(key);
+    plans_.emplace(key, std::move(made));
+    return true;
   }
 
   void run(const Gemm& gemm, Stream stream) override {
     if (gemm.m == 0 || gemm.n == 0) return;
+    if (gemm.k > 0 && !plan(gemm).found) refusals_.add(gemm);
     if (gemm.k == 0 || !plan(gemm).found) return plain_gemm(gemm, stream);
     const Plan& chosen = plan(gemm);
     set_pointers(chosen, gemm);
@@ -248,11 +326,21 @@ class CublasLt final : public GemmLibrary {
   }
 
   Plan make_plan(const Gemm& gemm) {
-    const bool narrow = gemm.a.data.type() == ElementType::bf16;
-    const cublasComputeType_t compute =
-        !narrow && gemm.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    Plan made = describe(gemm);
+    if (const ProductTable::Choice* choice = table_choice(gemm)) {
+      if (apply(made, gemm, choice->algorithm)) return made;
+      refusals_.tell_useless_row(gemm);
+    }
+    const std::vector<cublasLtMatmulAlgo_t> offered = heuristic(made, gemm, 1);
+    made.found = !offered.empty();
+    if (made.found) made.algorithm = offered.front();
+    return made;
+  }
+
+  // The plan without an algorithm.
+  static Plan describe(const Gemm& gemm) {
     cublasLtMatmulDesc_t operation = nullptr;
-    check(symbols().operation_create(&operation, compute, CUDA_R_32F), "describing a product");
+    check(symbols().operation_create(&operation, compute_type(gemm), CUDA_R_32F), "describing a product");
     Plan made{{operation, symbols().operation_destroy},
               gemm.transpose_a ? layout(gemm.a.data.type(), gemm.k, gemm.m, gemm.a.stride)
                                : layout(gemm.a.data.type(), gemm.m, gemm.k, gemm.a.stride),
@@ -265,7 +353,36 @@ class CublasLt final : public GemmLibrary {
     // bias and aux have the type of d, which is the default.
     if (has_aux(gemm)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{gemm.n});
     set_pointers(made, gemm);  // the heuristic looks at their alignment
+    return made;
+  }
 
+  // Gives the plan this algorithm, if it can run so.
+  bool apply(Plan& plan, const Gemm& gemm, const std::string& text) const {
+    const std::vector<std::uint32_t> numbers = algorithm_numbers(text);
+    if (numbers.empty()) return false;
+    cublasLtMatmulAlgo_t algorithm{};
+    const cudaDataType_t input = data_type(gemm.a.data.type()), output = data_type(gemm.d.data.type());
+    bool good =
+        symbols().algorithm_init(handle_, compute_type(gemm), CUDA_R_32F, input, input, output, output,
+                                 static_cast<int>(numbers[0]), &algorithm) == CUBLAS_STATUS_SUCCESS;
+    for (std::size_t i = 0; good && i < std::size(config_names); ++i) {
+      good = symbols().algorithm_set(&algorithm, config_names[i].attribute, &numbers[i + 1],
+                                     config_names[i].bytes) == CUBLAS_STATUS_SUCCESS;
+    }
+    cublasLtMatmulHeuristicResult_t result{};
+    good = good &&
+           symbols().algorithm_check(handle_, plan.operation.get(), plan.b.get(), plan.a.get(), plan.d.get(),
+                                     plan.d.get(), &algorithm, &result) == CUBLAS_STATUS_SUCCESS &&
+           result.workspaceSize <= workspace_size;
+    if (good) {
+      plan.algorithm = algorithm;
+      plan.found = true;
+    }
+    return good;
+  }
+
+  // What the library offers, its first choice first.
+  std::vector<cublasLtMatmulAlgo_t> heuristic(const Plan& made, const Gemm& gemm, int most) const {
     cublasLtMatmulPreference_t preference = nullptr;
     check(symbols().preference_create(&preference), "stating a preference");
     const Owned<cublasLtMatmulPreference_t> owner(preference, symbols().preference_destroy);
@@ -274,29 +391,23 @@ class CublasLt final : public GemmLibrary {
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a.data.data()));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.d.data.data()));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.d.data.data()));
-    cublasLtMatmulHeuristicResult_t result{};
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
     int count = 0;
     const cublasStatus_t status =
-        symbols().heuristic(handle_, operation, made.b.get(), made.a.get(), made.d.get(), made.d.get(),
-                            preference, 1, &result, &count);
+        symbols().heuristic(handle_, made.operation.get(), made.b.get(), made.a.get(), made.d.get(),
+                            made.d.get(), preference, most, results.data(), &count);
     // A product that it does not offer is no failure: plain_gemm() or other kernels take it.
     if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE)
       check(status, "a heuristic");
-    made.found = status == CUBLAS_STATUS_SUCCESS && count == 1 && result.state == CUBLAS_STATUS_SUCCESS;
-    if (made.found) made.algorithm = result.algo;
-    // What an epilogue is refused for, the product alone may be offered for: that is asked for next.
-    if (!made.found && gemm.epilogue == Epilogue::none && remark_) {
-      remark_("cuBLASLt offers no product of " + std::to_string(gemm.m) + " x " + std::to_string(gemm.n) +
-              " x " + std::to_string(gemm.k) +
-              (narrow      ? " (bf16)"
-               : gemm.tf32 ? " (tf32)"
-                           : " (fp32)") +
-              ": a kernel of the program's own computes it, more slowly");
+    std::vector<cublasLtMatmulAlgo_t> offered;
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i) {
+      const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
+      if (result.state == CUBLAS_STATUS_SUCCESS) offered.push_back(result.algo);
     }
-    return made;
+    return offered;
   }
 
-  Remark remark_;
+  Refusals refusals_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<Key, Plan> plans_;
@@ -304,8 +415,8 @@ class CublasLt final : public GemmLibrary {
 
 }  // namespace
 
-std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark) {
-  return std::make_unique<CublasLt>(std::move(remark));
+std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark, std::shared_ptr<RefusedProducts> refused) {
+  return std::make_unique<CublasLt>(Refusals(std::move(remark), std::move(refused)));
 }
 
 }  // namespace bigbird::kernels::cuda

@@ -28,12 +28,13 @@ struct CrossEntropy {
   D* dlogits;
   const float* scale;
   int classes;
+  int stride;  // from row to row, of the gradient too
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Index row = thread.block();
-    const T* const x = logits + row * classes;
+    const T* const x = logits + row * stride;
     const std::int32_t label = labels.classes[row];
-    const int shift = static_cast<int>(row * classes % N);
+    const int shift = static_cast<int>(row * stride % N);
 
     RowSoftmax softmax;
     double sum = 0.0;  // of the logits
@@ -64,7 +65,8 @@ struct CrossEntropy {
       if (predictions != nullptr) predictions[row] = softmax.place == RowSoftmax::nowhere ? 0 : softmax.place;
     }
     if (dlogits == nullptr) return;
-    D* const dx = dlogits + row * classes;
+    D* const dx = dlogits + row * stride;
+    for (int i = classes + thread.index(); i < stride; i += threads) dx[i] = to_element<D>(0.0f);
     const float whole = label == ignored_label ? 0.0f : *scale;
     const float share = whole / softmax.sum;
     for (int begin = thread.index() * N - shift; begin < classes; begin += threads * N) {
@@ -332,7 +334,7 @@ void cross_entropy(const ConstMatrix& logits, const ClassLabels& labels, float* 
     with_access<T, D>(aligned_to_vectors(logits.data.data(), gradient.data.data()), [&](auto n) {
       using Kernel = CrossEntropy<T, D, n()>;
       launch(Kernel{logits.data.as<T>(), labels, losses, predictions, gradient.data.as<D>(), gradient.scale,
-                    static_cast<int>(logits.columns)},
+                    static_cast<int>(logits.columns), static_cast<int>(logits.row_stride())},
              {.blocks = logits.rows, .shared_bytes = Kernel::shared_bytes}, stream);
     });
   });

@@ -1,6 +1,7 @@
 // See recordings.h.
 #include "kernels/cuda/recordings.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace bigbird::kernels::cuda {
@@ -13,7 +14,7 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
     entries_.push_front({key, {}, false});
     by_key_[key] = entries_.begin();
     if (entries_.size() > most) {
-      destroy(entries_.back().graph);
+      forget(entries_.back());
       by_key_.erase(entries_.back().key);
       entries_.pop_back();
     }
@@ -23,6 +24,15 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
   Entry& entry = entries_.front();
   if (entry.refused) return work();
   if (entry.graph.handle == nullptr) {
+    if (bytes_ >= allowance_) {
+      if (!told_ && remark_)
+        remark_("CUDA graphs hold " + std::to_string(bytes_ >> 20) + " MiB, and " +
+                std::to_string(allowance_ >> 20) +
+                " MiB were planned for them: batches of new shapes run without, which takes longer");
+      told_ = true;
+      return work();
+    }
+    const std::size_t free = free_device_memory();
     begin_recording(stream_);
     recording_ = true;
     try {
@@ -41,16 +51,41 @@ void Recordings::replay(std::uint64_t key, const std::function<void()>& work) {
     } catch (const GraphRefused&) {
       entry.refused = true;
       ++refused_;
+      account(free);
       return work();
     }
-  } else {
-    ++replays_;
+    run(entry.graph, stream_);  // the first run may take memory too
+    return account(free);
   }
+  ++replays_;
   run(entry.graph, stream_);
 }
 
+void Recordings::account(std::size_t free) noexcept {
+  try {
+    const std::size_t now = free_device_memory();
+    if (now <= free) {
+      bytes_ += free - now;
+    } else {
+      bytes_ -= std::min(bytes_, now - free);
+    }
+  } catch (const CudaError&) {  // a failure of the device is met by whatever uses it next
+  }
+}
+
+void Recordings::forget(const Entry& entry) noexcept {
+  if (entry.graph.handle == nullptr) return;
+  try {
+    const std::size_t free = free_device_memory();
+    destroy(entry.graph);
+    account(free);
+  } catch (const CudaError&) {  // as above
+    destroy(entry.graph);
+  }
+}
+
 void Recordings::clear() noexcept {
-  for (const Entry& entry : entries_) destroy(entry.graph);
+  for (const Entry& entry : entries_) forget(entry);
   entries_.clear();
   by_key_.clear();
 }

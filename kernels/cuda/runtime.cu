@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "kernels/cuda/architectures.h"
+
 namespace bigbird::kernels::cuda {
 
 namespace {
@@ -76,6 +78,11 @@ std::vector<DeviceInfo> find_devices(std::string& why) {
              std::to_string(properties.minor) + ", at least " + std::to_string(oldest_major) + ".0 is needed";
       continue;
     }
+    if (!can_run(built_architectures(), properties.major, properties.minor)) {
+      why +=
+          (why.empty() ? "" : "; ") + no_code_for(index, properties.name, properties.major, properties.minor);
+      continue;
+    }
     DeviceInfo info;
     info.index = index;
     info.name = properties.name;
@@ -116,6 +123,30 @@ std::size_t free_device_memory() {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   return free;
+}
+
+namespace {
+
+std::vector<const void*>& known_kernels() {
+  static std::vector<const void*> kernels;  // filled before main()
+  return kernels;
+}
+
+}  // namespace
+
+bool know_kernel(const void* kernel) {
+  known_kernels().push_back(kernel);
+  return true;
+}
+
+void load_kernels() {
+  cudaFuncAttributes attributes{};
+  for (const void* kernel : known_kernels())
+    check(cudaFuncGetAttributes(&attributes, kernel), "loading the kernels");
+}
+
+DriverAllowance driver_allowance() {
+  return {.graphs = std::size_t{192} << 20, .others = std::size_t{128} << 20};
 }
 
 Stream make_stream() {

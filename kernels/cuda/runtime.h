@@ -67,6 +67,15 @@ class OnDevice {
   int before_;
 };
 std::size_t free_device_memory();
+// Loads every kernel of this program to the device of this thread, which otherwise happens when it first
+// runs: what they take of the memory is then known before anything is planned.
+void load_kernels();
+// What is left to the driver while a run goes on. A rule of thumb: it was not measured.
+struct DriverAllowance {
+  std::size_t graphs = 0;  // of all CUDA graphs; Recordings stops making more of them there
+  std::size_t others = 0;  // cuBLASLt's kernels, which are loaded when first run; attention's schedules
+};
+DriverAllowance driver_allowance();
 
 // A CUDA stream: a queue of work, in order. Copies of the handle are the same stream.
 struct Stream {
@@ -108,6 +117,7 @@ void run(Graph graph, Stream stream);
 void destroy(Graph graph) noexcept;
 
 // For launch() in device_nvidia.cuh.
+bool know_kernel(const void* kernel);
 void allow_shared_memory(const void* kernel, std::size_t bytes);
 void check_launch();
 

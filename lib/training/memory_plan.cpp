@@ -45,6 +45,14 @@ std::string fitting_runs(const SmallerRuns& groups, const std::function<bool(con
                          : "would fit: " + fitting;
 }
 
+// Of a device: what its driver holds, and what it is left while the run goes on. Returns the bytes.
+std::size_t add_driver_row(MemoryPlan& device, const kernels::Backend& backend) {
+  const kernels::DriverMemory driver = backend.driver_memory();
+  const std::size_t bytes = driver.held + driver.allowance;
+  if (bytes > 0) device.rows.push_back({"driver, modules, graphs", bytes});
+  return bytes;
+}
+
 bool all_fit(const TrainingMemory& memory) {
   return std::all_of(memory.places.begin(), memory.places.end(),
                      [](const MemoryPlan& plan) { return plan.fits(); });
@@ -63,7 +71,7 @@ std::size_t device_memory_at_hand(const kernels::Backend& backend) {
   if (free == 0) return 0;
   kernels::AttentionLimits nothing;
   nothing.slots = 0;
-  return free + backend.scratch_bytes(nothing);
+  return free + backend.scratch_bytes(nothing) + backend.driver_memory().held;
 }
 
 MemoryBefore memory_before(const kernels::Backend& backend, std::size_t typed, int processes) {
@@ -113,8 +121,9 @@ TrainingMemory plan_training_memory(const ModelConfig& config, const BatchLimits
   if (before.device_limit > 0) {
     model.push_back({"rounding of allocations", rounding_of_allocations});
     MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
+    const std::size_t driver = add_driver_row(device, backend);
     sum_up(device);
-    memory.reserve = device.total - backend.scratch_bytes(attention_limits(config, limits, options));
+    memory.reserve = device.total - driver - backend.scratch_bytes(attention_limits(config, limits, options));
     memory.places.push_back(std::move(device));
   } else {
     process.rows.insert(process.rows.end(), model.begin(), model.end());
@@ -142,6 +151,7 @@ TrainingMemory plan_inference_memory(std::vector<MemoryRow> model, const kernels
   process.rows.push_back({"mapped files (libraries)", before.resident.file});
   if (before.device_limit > 0) {
     MemoryPlan device{"memory of " + backend.name(), std::move(model), 0, 0, before.device_limit};
+    add_driver_row(device, backend);
     sum_up(device);
     memory.places.push_back(std::move(device));
   } else {

@@ -179,6 +179,7 @@ void save_checkpoint(const std::string& folder, const Model& model, Optimizer& o
       state.valid_loss ? nlohmann::ordered_json(*state.valid_loss) : nlohmann::ordered_json(nullptr);
   json["device"] = state.device;
   json["precision"] = state.precision;
+  if (!state.product_table.empty()) json["product_table"] = state.product_table;
   json["options"] = state.options;
   write_text_atomic(atomic.file("trainer_state.json"), json.dump(2) + "\n");
   atomic.commit();
@@ -204,6 +205,7 @@ TrainState read_train_state(const std::string& checkpoint) {
     }
     state.device = json.value("device", "");
     state.precision = json.value("precision", "");
+    state.product_table = json.value("product_table", "");
     return state;
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(path + ": " + error.what(), "remove this checkpoint; `resume` then takes the one before");
@@ -251,6 +253,15 @@ void say_other_device(const TrainState& before, const kernels::Backend& now) {
         fmt::format("the run was in {} so far and goes on in {}: its numbers differ from those of a "
                     "run in one precision",
                     before.precision, precision));
+  }
+  if (before.device == device && before.product_table != now.product_table()) {
+    const auto text = [](const std::string& table) {
+      return table.empty() ? "as cuBLASLt chooses" : "by the table " + table;
+    };
+    log_warning(fmt::format(
+        "products were computed {} so far and go on {}: the numbers differ from those of a run with "
+        "one choice of algorithms",
+        text(before.product_table), text(now.product_table())));
   }
 }
 

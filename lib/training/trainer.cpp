@@ -69,9 +69,11 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
 void log_device_memory(Model& model, const TrainerOptions& options) {
   const std::size_t left = model.backend().free_memory();
   const std::size_t used = options.free_device_memory > left ? options.free_device_memory - left : 0;
-  log_info(fmt::format(
-      "device memory: planned {} bytes, used {} bytes ({:.1f} %)", options.planned_device_memory, used,
-      100.0 * static_cast<double>(used) / static_cast<double>(options.planned_device_memory)));
+  log_info(
+      fmt::format("device memory: planned {} bytes, used {} bytes ({:.1f} %); {} more are left to the driver",
+                  options.planned_device_memory, used,
+                  100.0 * static_cast<double>(used) / static_cast<double>(options.planned_device_memory),
+                  model.backend().driver_memory().allowance));
 }
 
 // While it lives, the model holds the average, where there is one.
@@ -109,7 +111,7 @@ bool due(std::uint64_t step, std::uint64_t every) {
 void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
                          const kernels::Backend& backend) {
   if (!planned.on_device()) return;
-  options.planned_device_memory = planned.places.front().total;
+  options.planned_device_memory = planned.places.front().total - backend.driver_memory().allowance;
   options.free_device_memory = device_memory_at_hand(backend);
 }
 
@@ -131,6 +133,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
   state.options = options.identity;
   state.device = model.backend().name();
   state.precision = name_of(model.backend().precision());
+  state.product_table = model.backend().product_table();
   const Clock::time_point start = Clock::now();
   const double seconds_before = state.seconds;
   const std::uint64_t tokens_before = state.tokens;

@@ -53,8 +53,9 @@ struct TrainerOptions {
   bool debug_nan = false;    // names the layer or the tensor when a loss or gradient is not finite
   std::string event_folder;  // for TensorBoard; empty: none
   RankTeam* team = nullptr;  // the ranks that train together, in step; null: this process alone
-  // Bytes of a device with its own memory: what was planned, and what was free before anything was taken.
-  // What is used is logged beside them after the first update. 0: nothing to say.
+  // Bytes of a device with its own memory: what was planned, without what is left to its driver, and what was
+  // free before anything was taken. What is used is logged beside them after the first update. 0: nothing to
+  // say.
   std::size_t planned_device_memory = 0;
   std::size_t free_device_memory = 0;
 };

@@ -1,6 +1,7 @@
 // A libcublasLt that runs on the processor: what gemm_cublaslt.cpp calls, as NVIDIA documents it
 // (column-major matrices, op(), epilogues over rows), by plain loops. It shows on any machine that the
-// descriptions of products are right. Products over 13 are refused, to see what happens then.
+// descriptions of products are right. Products over 13 are refused, to see what happens then; others have an
+// algorithm that sums in one part or in two.
 #include <cublasLt.h>
 
 #include <cmath>
@@ -53,6 +54,18 @@ void write(void* data, cudaDataType type, std::int64_t i, float value) {
   } else {
     static_cast<bf16*>(data)[i] = bigbird::kernels::to_bf16(value);
   }
+}
+
+// An algorithm: its number, its attributes as halves of words (from 1 on), and of the heuristic's the length
+// that it is for.
+constexpr std::uint64_t only_algorithm = 7;
+std::uint32_t config_of(const cublasLtMatmulAlgo_t& algorithm, int attribute) {
+  return static_cast<std::uint32_t>(algorithm.data[attribute / 2 + 1] >> (attribute % 2 * 32));
+}
+void set_config(cublasLtMatmulAlgo_t& algorithm, int attribute, std::uint32_t value) {
+  std::uint64_t& word = algorithm.data[attribute / 2 + 1];
+  const int shift = attribute % 2 * 32;
+  word = (word & ~(std::uint64_t{0xffffffff} << shift)) | (std::uint64_t{value} << shift);
 }
 
 }  // namespace
@@ -116,7 +129,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t o
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulPreference_t, int most,
                                               cublasLtMatmulHeuristicResult_t* results, int* count) {
   const bool a_turned = get(operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N) == CUBLAS_OP_T;
   const bool b_turned = get(operation, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N) == CUBLAS_OP_T;
@@ -127,11 +140,58 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *count = 0;
   if (!fits) return CUBLAS_STATUS_INVALID_VALUE;
   if (summed == 13) return CUBLAS_STATUS_NOT_SUPPORTED;
-  *count = 1;
-  results[0] = {};
-  results[0].state = CUBLAS_STATUS_SUCCESS;
-  results[0].algo.data[0] = summed;  // an algorithm is for one shape
+  for (*count = 0; *count < most && *count < (summed > 1 ? 2 : 1); ++*count) {
+    cublasLtMatmulHeuristicResult_t& result = results[*count];
+    result = {};
+    result.state = CUBLAS_STATUS_SUCCESS;
+    result.algo.data[0] = only_algorithm;
+    set_config(result.algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, static_cast<std::uint32_t>(*count) + 1);
+    set_config(result.algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 5);
+    result.algo.data[7] = summed;  // an algorithm is for one shape
+  }
   return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
+                                      cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
+                                      cublasLtMatmulAlgo_t* algorithm) {
+  if (id != static_cast<int>(only_algorithm)) return CUBLAS_STATUS_INVALID_VALUE;
+  *algorithm = {};
+  algorithm->data[0] = only_algorithm;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    const void* value, size_t bytes) {
+  const bool narrow =
+      attribute == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID || attribute == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
+  if (attribute == CUBLASLT_ALGO_CONFIG_ID || bytes != (narrow ? 2u : 4u)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::uint32_t number = 0;
+  std::memcpy(&number, value, bytes);
+  set_config(*algorithm, attribute, number);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, size_t bytes, size_t* written) {
+  const std::uint32_t number = attribute == CUBLASLT_ALGO_CONFIG_ID
+                                   ? static_cast<std::uint32_t>(algorithm->data[0])
+                                   : config_of(*algorithm, attribute);
+  std::memcpy(value, &number, bytes);
+  *written = bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       const cublasLtMatmulAlgo_t* algorithm,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  const bool a_turned = get(operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N) == CUBLAS_OP_T;
+  const std::uint64_t summed = a_turned ? layout(a).rows : layout(a).columns;
+  const std::uint32_t splits = config_of(*algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  *result = {};
+  return splits == 0 || splits > 2 || splits > summed || summed == 13 ? CUBLAS_STATUS_NOT_SUPPORTED
+                                                                      : CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
@@ -145,8 +205,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   const bool a_turned = get(operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N) == CUBLAS_OP_T;
   const bool b_turned = get(operation, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N) == CUBLAS_OP_T;
   const auto summed = static_cast<std::int64_t>(a_turned ? left.rows : left.columns);
-  if (workspace == nullptr || algorithm->data[0] != static_cast<std::uint64_t>(summed) || c != d)
+  if (workspace == nullptr || algorithm->data[0] != only_algorithm || c != d)
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (algorithm->data[7] != 0 && algorithm->data[7] != static_cast<std::uint64_t>(summed))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const std::uint32_t splits = config_of(*algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  const std::int64_t part = splits == 2 ? (summed + 1) / 2 : summed;
   const auto epilogue = get(operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
                             static_cast<cublasLtEpilogue_t>(CUBLASLT_EPILOGUE_DEFAULT));
   const void* const bias = get<const void*>(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, nullptr);
@@ -155,14 +219,19 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   for (std::int64_t column = 0; column < static_cast<std::int64_t>(result.columns); ++column) {
     for (std::int64_t row = 0; row < static_cast<std::int64_t>(result.rows); ++row) {
       double sum = 0.0;
+      float parts = 0.0f;
       for (std::int64_t i = 0; i < summed; ++i) {
+        if (i == part) {
+          parts = static_cast<float>(sum);
+          sum = 0.0;
+        }
         sum += static_cast<double>(
                    read(a, left.type, a_turned ? i + row * left.distance : row + i * left.distance)) *
                static_cast<double>(
                    read(b, right.type, b_turned ? column + i * right.distance : i + column * right.distance));
       }
       const std::int64_t at = row + column * result.distance;
-      float value = static_cast<float>(sum) * *static_cast<const float*>(alpha);
+      float value = (static_cast<float>(sum) + parts) * *static_cast<const float*>(alpha);
       const float share = *static_cast<const float*>(beta);
       if (share != 0.0f) value += share * read(d, result.type, at);
       const std::int64_t aux_at = row + column * aux_distance;

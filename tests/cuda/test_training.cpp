@@ -118,6 +118,22 @@ TEST_F(CudaTraining, AnotherPrecisionIsTakenWithAWarning) {
   EXPECT_EQ(state.precision, "fp32");
 }
 
+TEST_F(CudaTraining, AnotherTableOfProductsIsTakenWithAWarning) {
+  kernels::ProductTable table{"some device", "some library", {{"a product", {"an algorithm", 1, 2}}}};
+  kernels::CudaOptions options{.index = 0, .precision = Precision::fp32};
+  options.product_table = [&](const std::string&, const std::string&) { return table; };
+  const auto with_table = [&] { return kernels::cuda::make_cuda_backend(options); };
+  in_two_parts(small("run"), *cuda(), *with_table());
+  EXPECT_NE(warnings_.find("products were computed as cuBLASLt chooses so far and go on by the table " +
+                           table.digest() + ": the numbers differ"),
+            std::string::npos)
+      << warnings_;
+  EXPECT_EQ(read_train_state(path("run") + "/checkpoint-3").product_table, table.digest());
+  warnings_.clear();
+  in_two_parts(small("same"), *with_table(), *with_table());
+  EXPECT_EQ(warnings_.find("products were computed"), std::string::npos) << warnings_;
+}
+
 TEST_F(CudaTraining, AResumedRunIsExactAndBf16LearnsAsFp32Does) {
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
     const std::string name = precision == Precision::fp32 ? "fp32" : "bf16";

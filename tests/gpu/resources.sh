@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the compiler says of each CUDA kernel: registers, shared memory, local stack and spills, for every architecture.
-# Fails on a spill, and on a local stack that resources_allowed.tsv does not list with its reason. Needs nvcc, no device.
+# Fails on a spill, and on a local stack that resources_allowed.tsv does not list with its reason, for the architectures that
+# the kernels' registers are bounded for, sm_80 and sm_90; tells those of others. Needs nvcc, no device.
 #   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] [--cache FOLDER] [ARCHITECTURE...]
 #   bash tests/gpu/resources.sh [-o TABLE.tsv] [--markdown TABLE.md] --reports FOLDER
 # Architectures: sm_80 sm_90. With --cache, files that have not changed since are not compiled again; with --reports
@@ -12,7 +13,7 @@ root=$(cd "$here/../.." && pwd)
 table='' markdown='' cache='' built='' architectures=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -o) table=$2 && shift 2 ;;
     --markdown) markdown=$2 && shift 2 ;;
     --cache) cache=$2 && shift 2 ;;
@@ -163,6 +164,10 @@ awk -F'\t' '
   FNR == 1 { next }
   {
     name = $2; sub(/<.*$/, "", name); total++
+    if ($3 !~ /^sm_(80|90)$/) {
+      if ($7 + $8 + $9 > 0) printf "note: %s (%s) spills: %d bytes stored, %d loaded, stack of %d\n", $2, $3, $8, $9, $7
+      next
+    }
     if ($8 > 0 || $9 > 0) { printf "error: %s (%s) spills: %d bytes stored, %d loaded\n", $2, $3, $8, $9; bad = 1 }
     if ($7 > 0 && !(name in allowed && $7 <= allowed[name])) {
       printf "error: %s (%s) has %d bytes of local stack\n", $2, $3, $7; bad = 1
@@ -170,5 +175,5 @@ awk -F'\t' '
   }
   END {
     if (bad) { print "hint: bound indices into register arrays, lower blocks_per_sm, or list the stack with its reason in tests/gpu/resources_allowed.tsv"; exit 1 }
-    printf "%d kernels without spills\n", total
+    printf "%d kernels looked at: none for sm_80 or sm_90 spills\n", total
   }' "$here/resources_allowed.tsv" "$work/table" >&2

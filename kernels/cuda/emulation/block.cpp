@@ -23,19 +23,6 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-Options options_of_environment() {
-  Options from;
-  if (const char* seed = std::getenv("BIGBIRD_EMULATION_SEED")) from.seed = std::strtoull(seed, nullptr, 10);
-  const auto is_on = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && std::string_view(value) == "1";
-  };
-  from.lazy_streams = is_on("BIGBIRD_EMULATION_LAZY");
-  from.truncated_sums = is_on("BIGBIRD_EMULATION_TRUNCATE");
-  from.banks = bank_log_of_environment();
-  return from;
-}
-
 Block& running_block() {
   static thread_local Block block;
   return block;
@@ -294,11 +281,6 @@ void run_grid(const Grid& grid) {
     begin_watched_block(at);
     block.run(grid, at % grid.blocks, at / grid.blocks, mixed(random + static_cast<std::uint64_t>(at)));
   }
-}
-
-Options& options() {
-  static Options the_options = options_of_environment();
-  return the_options;
 }
 
 }  // namespace bigbird::kernels::cuda::emulation

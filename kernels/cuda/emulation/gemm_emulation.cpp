@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/activations.h"
@@ -12,6 +14,7 @@
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/memory_registry.h"
 #include "kernels/cuda/emulation/tensor_core.h"
+#include "kernels/cuda/plain_gemm.h"
 
 namespace bigbird::kernels::cuda {
 namespace {
@@ -56,16 +59,16 @@ std::vector<double> dense(const ConstRows& source, Index rows, Index columns, bo
   return values;
 }
 
-// sums[column] = row `row` of the product, in groups of k.
+// sums[column] += row `row` of the product over k from `begin` to `end`, in groups of k.
 void sum_truncated(const Gemm& gemm, const std::vector<double>& left, const std::vector<double>& right,
-                   Index row, bool tf32, std::vector<double>& sums) {
+                   Index row, Index first_k, Index end_k, bool tf32, std::vector<double>& sums) {
   const auto group = static_cast<Index>(tf32 ? emulation::tf32_group : emulation::bf16_group);
   const double* const factors = left.data() + row * gemm.k;
   for (Index begin = 0; begin < gemm.n; begin += 8) {
     const Index columns = std::min<Index>(8, gemm.n - begin);
     float c[8] = {};
-    for (Index first = 0; first < gemm.k; first += group) {
-      const auto count = static_cast<std::size_t>(std::min(group, gemm.k - first));
+    for (Index first = first_k; first < end_k; first += group) {
+      const auto count = static_cast<std::size_t>(std::min(group, end_k - first));
       const double* const lines = right.data() + first * gemm.n + begin;
       if (columns == 8) {
         emulation::add_truncated(c, factors + first, lines, static_cast<std::size_t>(gemm.n), count);
@@ -83,7 +86,8 @@ void sum_truncated(const Gemm& gemm, const std::vector<double>& left, const std:
   }
 }
 
-void multiply(const Gemm& gemm) {
+// splits: k in so many parts, each summed in double; the parts are then added in fp32, in their order.
+void multiply(const Gemm& gemm, Index splits) {
   const bool tf32 = gemm.tf32 && gemm.a.data.type() == ElementType::fp32;
   std::vector<double> left;
   std::vector<double> right;
@@ -93,19 +97,29 @@ void multiply(const Gemm& gemm) {
   }
   const bool on_tensor_cores = tf32 || gemm.a.data.type() == ElementType::bf16;
   const bool truncated = on_tensor_cores && emulation::options().truncated_sums;
+  const Index each = (gemm.k + splits - 1) / splits;
   std::vector<double> sums(static_cast<std::size_t>(gemm.n));
+  std::vector<float> parts(sums.size());
   for (Index row = 0; row < gemm.m; ++row) {
     for (Index column = 0; column < gemm.n; ++column) {
       const Index at = row * gemm.d.stride + column;
       sums[static_cast<std::size_t>(column)] =
           gemm.accumulate ? static_cast<double>(value_at(gemm.d.data, at)) : 0.0;
     }
-    if (truncated) sum_truncated(gemm, left, right, row, tf32, sums);
-    for (Index k = 0; k < (truncated ? 0 : gemm.k); ++k) {
-      const double factor = left[static_cast<std::size_t>(row * gemm.k + k)];
-      const double* line = right.data() + k * gemm.n;
-      double* sum = sums.data();
-      for (Index column = 0; column < gemm.n; ++column) sum[column] += factor * line[column];
+    for (Index part = 0; part < splits; ++part) {
+      const Index first = std::min(part * each, gemm.k), end = std::min(first + each, gemm.k);
+      if (truncated) sum_truncated(gemm, left, right, row, first, end, tf32, sums);
+      for (Index k = first; k < (truncated ? first : end); ++k) {
+        const double factor = left[static_cast<std::size_t>(row * gemm.k + k)];
+        const double* line = right.data() + k * gemm.n;
+        double* sum = sums.data();
+        for (Index column = 0; column < gemm.n; ++column) sum[column] += factor * line[column];
+      }
+      for (std::size_t column = 0; splits > 1 && column < sums.size(); ++column) {
+        const auto sum = static_cast<float>(sums[column]);
+        parts[column] = part == 0 ? sum : parts[column] + sum;
+        sums[column] = part + 1 == splits ? static_cast<double>(parts[column]) : 0.0;
+      }
     }
     for (Index column = 0; column < gemm.n; ++column) {
       auto value = static_cast<float>(sums[static_cast<std::size_t>(column)]);
@@ -147,24 +161,69 @@ void check_arguments(const Gemm& gemm) {
 
 class EmulatedGemmLibrary : public GemmLibrary {
  public:
+  explicit EmulatedGemmLibrary(Refusals refusals) : refusals_(std::move(refusals)) {}
   std::string description() const override { return "plain loops"; }
   std::size_t workspace_bytes() const override { return 4096; }
   void use_workspace(void* device) override { workspace_ = device; }
+  bool offers(const Gemm& gemm) override { return gemm.k != emulation::options().refused_depth; }
+  std::vector<std::string> algorithms(const Gemm& gemm, int most) override {
+    std::vector<std::string> texts;
+    for (const Index splits : every_split) {
+      if (offers(gemm) && splits <= gemm.k && static_cast<int>(texts.size()) < most)
+        texts.push_back("splits=" + std::to_string(splits));
+    }
+    return texts;
+  }
+  bool choose(const Gemm& gemm, const std::string& algorithm) override {
+    for (const Index splits : every_split) {
+      if (algorithm != "splits=" + std::to_string(splits) || splits > gemm.k) continue;
+      chosen_[product_key(gemm)] = splits;
+      return true;
+    }
+    return false;
+  }
   void run(const Gemm& gemm, Stream stream) override {
     if (gemm.m == 0 || gemm.n == 0) return;
     check(emulation::device_memory().holds(workspace_, workspace_bytes()), "no workspace in device memory");
     check_arguments(gemm);
-    emulation::submit(stream, [gemm] { multiply(gemm); });
+    if (emulation::options().product_asked) emulation::options().product_asked(gemm);
+    if (gemm.k > 0 && !offers(gemm)) {
+      refusals_.add(gemm);
+      return plain_gemm(gemm, stream);
+    }
+    const Index splits = splits_of(gemm);
+    emulation::submit(stream, [gemm, splits] {
+      multiply(gemm, splits);
+      // An invented time: the parts of a sum run beside each other, and each costs something.
+      emulation::spend(100.0 * static_cast<double>(gemm.k) / static_cast<double>(splits) +
+                       2000.0 * static_cast<double>(splits));
+    });
   }
 
  private:
+  static constexpr Index every_split[] = {1, 2, 4};
+
+  Index splits_of(const Gemm& gemm) {
+    const std::string key = product_key(gemm);
+    auto found = chosen_.find(key);
+    if (found == chosen_.end()) {
+      const ProductTable::Choice* const choice = table_choice(gemm);
+      if (choice != nullptr && choose(gemm, choice->algorithm)) return chosen_.at(key);
+      if (choice != nullptr) refusals_.tell_useless_row(gemm);
+      found = chosen_.emplace(key, 1).first;
+    }
+    return found->second;
+  }
+
+  Refusals refusals_;
+  std::map<std::string, Index> chosen_;  // by product_key()
   void* workspace_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<GemmLibrary> make_gemm_library(Remark) {
-  return std::make_unique<EmulatedGemmLibrary>();
+std::unique_ptr<GemmLibrary> make_gemm_library(Remark remark, std::shared_ptr<RefusedProducts> refused) {
+  return std::make_unique<EmulatedGemmLibrary>(Refusals(std::move(remark), std::move(refused)));
 }
 
 }  // namespace bigbird::kernels::cuda

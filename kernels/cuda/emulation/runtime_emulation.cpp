@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "kernels/cuda/architectures.h"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/emulation/emulation.h"
 #include "kernels/cuda/emulation/memory_registry.h"
@@ -33,15 +34,21 @@ using StreamPointer = std::shared_ptr<StreamState>;
 struct EventState {
   StreamPointer stream;  // null before the first record()
   std::uint64_t mark = 0;
-  std::shared_ptr<std::chrono::steady_clock::time_point> passed =
-      std::make_shared<std::chrono::steady_clock::time_point>();
+  struct Time {
+    std::chrono::steady_clock::time_point real;
+    double invented = 0;
+  };
+  std::shared_ptr<Time> passed = std::make_shared<Time>();
 };
 
 struct Device {
   std::recursive_mutex mutex;  // held whenever work is queued or runs
   StreamPointer default_stream = std::make_shared<StreamState>();
   std::vector<std::weak_ptr<StreamState>> streams = {default_stream};
-  int recording = 0;                // streams that record
+  int recording = 0;  // streams that record
+  bool kernels_loaded = false;
+  std::size_t graphs = 0;  // that exist
+  double invented_clock = 0;
   std::exception_ptr late_failure;  // of work that ran where nothing may be thrown
 };
 
@@ -111,6 +118,14 @@ void submit(Stream stream, std::function<void()> work) {
   give(state(stream), std::move(work));
 }
 
+void spend(double microseconds) {
+  device().invented_clock += microseconds;
+}
+
+void unload_kernels() {
+  device().kernels_loaded = false;
+}
+
 }  // namespace emulation
 
 using emulation::device;
@@ -118,16 +133,28 @@ using emulation::state;
 
 std::vector<DeviceInfo> find_devices(std::string& why) {
   why.clear();
+  const int major = emulation::options().compute_capability / 10;
+  const int minor = emulation::options().compute_capability % 10;
+  if (!can_run(built_architectures(), major, minor)) {
+    why = no_code_for(0, "emulated device", major, minor);
+    return {};
+  }
   DeviceInfo info;
   info.name = "emulated device";
   const char* const shared = std::getenv("BIGBIRD_EMULATION_DEVICE");  // as if processes shared one
   info.identity = shared != nullptr ? shared : "emulated device of process " + std::to_string(getpid());
-  info.major = 8;
-  info.minor = 6;
+  info.major = major;
+  info.minor = minor;
   info.multiprocessors = emulation::options().multiprocessors;
   info.memory = emulation::options().memory;
   info.shared_memory_per_block = emulation::options().shared_memory_per_block;
   return {info};
+}
+
+const Architectures& built_architectures() {
+  static Architectures built;  // of one thread, as all of the emulation
+  built = parse_architectures(emulation::options().architectures);
+  return built;
 }
 
 std::string driver_versions() {
@@ -143,8 +170,18 @@ int current_device() {
 }
 
 std::size_t free_device_memory() {
-  const std::size_t used = emulation::device_memory().bytes();
+  const std::size_t used = emulation::device_memory().bytes() +
+                           (device().kernels_loaded ? emulation::options().kernel_bytes : 0) +
+                           device().graphs * emulation::options().graph_bytes;
   return used < emulation::options().memory ? emulation::options().memory - used : 0;
+}
+
+void load_kernels() {
+  device().kernels_loaded = true;
+}
+
+DriverAllowance driver_allowance() {
+  return {emulation::options().graph_allowance, 0};
 }
 
 Stream make_stream() {
@@ -181,7 +218,9 @@ void record(Event event, Stream stream) {
   one.stream = state(stream);
   if (one.stream->recording) throw CudaError("an event while the stream is recording");
   one.mark = one.stream->given + 1;
-  emulation::give(one.stream, [passed = one.passed] { *passed = std::chrono::steady_clock::now(); });
+  emulation::give(one.stream, [passed = one.passed] {
+    *passed = {std::chrono::steady_clock::now(), device().invented_clock};
+  });
 }
 
 void wait(Stream stream, Event event) {
@@ -202,7 +241,9 @@ void synchronize(Event event) {
 float milliseconds_between(Event begin, Event end) {
   const auto& first = *static_cast<emulation::EventState*>(begin.handle);
   const auto& last = *static_cast<emulation::EventState*>(end.handle);
-  return std::chrono::duration<float, std::milli>(*last.passed - *first.passed).count();
+  if (emulation::options().fake_clock)
+    return static_cast<float>((last.passed->invented - first.passed->invented) / 1000.0);
+  return std::chrono::duration<float, std::milli>(last.passed->real - first.passed->real).count();
 }
 
 void* allocate_device(std::size_t bytes) {
@@ -273,6 +314,7 @@ Graph end_recording(Stream stream) {
   auto graph = std::make_unique<std::vector<emulation::Work>>(std::move(one.recorded));
   one.recorded.clear();
   if (emulation::options().refuse_graphs) throw GraphRefused("preparing a graph: out of memory");
+  ++device().graphs;
   return {graph.release()};
 }
 
@@ -284,6 +326,7 @@ void run(Graph graph, Stream stream) {
 }
 
 void destroy(Graph graph) noexcept {
+  if (graph.handle != nullptr) --device().graphs;
   delete static_cast<std::vector<emulation::Work>*>(graph.handle);
 }
 

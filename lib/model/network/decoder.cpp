@@ -57,7 +57,9 @@ struct OutputRows {
 
   kernels::ConstValues hidden() const { return kept.last_hidden_state() + first * pass.width(); }
 
-  void forward() const { pass.backend.linear_forward(hidden(), tensors.output, kept.logits, rows); }
+  kernels::Linear output() const { return pass.backend.in_wide_rows(tensors.output); }
+
+  void forward() const { pass.backend.linear_forward(hidden(), output(), kept.logits, rows); }
 
   // Their losses; with a scale (on the device) the logits become their gradient.
   void loss(const float* scale) const {
@@ -66,16 +68,16 @@ struct OutputRows {
                                       static_cast<float>(pass.smoothing.own_share(columns)),
                                       static_cast<float>(pass.smoothing.other_share(columns))};
     const kernels::Values gradient = scale == nullptr ? kernels::Values() : kept.logits;
-    pass.backend.cross_entropy({kept.logits, rows, columns}, labels, kept.losses + first,
+    pass.backend.cross_entropy({kept.logits, rows, columns, output().out_stride}, labels, kept.losses + first,
                                kept.predictions + first, {gradient, scale});
   }
 
   // Of loss(scale), to the word table and to workspace.gradient.
   void backward(const DecoderTensors& gradients) const {
-    pass.backend.linear_backward_weight(kept.logits, hidden(), tensors.output,
-                                        {gradients.output.weight, nullptr}, rows);
-    pass.backend.linear_backward_input(kept.logits, tensors.output,
-                                       kept.workspace.gradient + first * pass.width(), rows, false);
+    pass.backend.linear_backward_weight(kept.logits, hidden(), output(), {gradients.output.weight, nullptr},
+                                        rows);
+    pass.backend.linear_backward_input(kept.logits, output(), kept.workspace.gradient + first * pass.width(),
+                                       rows, false);
   }
 };
 

@@ -23,10 +23,11 @@ void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tenso
   backend.linear_activation_forward(kept.gathered, tensors.transform, pass.config.activation,
                                     kept.transform_pre, kept.transform, rows);
   backend.layernorm_forward(kept.transform, tensors.norm, kept.norm, kept.norm_state, rows);
-  backend.linear_forward(kept.norm, tensors.decoder, kept.logits, rows);
+  const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
+  backend.linear_forward(kept.norm, decoder, kept.logits, rows);
   if (pass.batch.masked_labels.empty()) return;
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, {kept.labels}, kept.losses,
-                        kept.predictions, {});
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
+                        kept.losses, kept.predictions, {});
 }
 
 void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result) {
@@ -49,10 +50,11 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
   const kernels::Values dgathered = dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;
-  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size}, {kept.labels}, kept.losses, nullptr,
-                        {dlogits, activations.scalars.mlm_scale});
-  backend.linear_backward_weight(dlogits, kept.norm, tensors.decoder, gradients.decoder, rows);
-  backend.linear_backward_input(dlogits, tensors.decoder, dtransform, rows, false);
+  const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
+  backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
+                        kept.losses, nullptr, {dlogits, activations.scalars.mlm_scale});
+  backend.linear_backward_weight(dlogits, kept.norm, decoder, gradients.decoder, rows);
+  backend.linear_backward_input(dlogits, decoder, dtransform, rows, false);
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,
                              gradients.norm, false);
   backend.activation_backward(kept.transform_pre, dtransform, dtransform, rows * width,

@@ -178,7 +178,7 @@ CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string&
 }
 
 void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations& to,
-                  const BatchLimits& limits, const ModelOptions& options) {
+                  const BatchLimits& limits, const ModelOptions& options, const kernels::Backend& backend) {
   const ModelConfig config = decoder_config(of_model);
   Planner plan{arena,
                config,
@@ -206,7 +206,7 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   to.losses = arena.floats(heads, plan.tokens);
   to.logits_in_pieces = options.logits_in_pieces;
   to.logit_rows = options.logits_in_pieces ? std::min(plan.tokens, rows_of_logits) : plan.tokens;
-  const std::int64_t count = to.logit_rows * config.vocab_size;
+  const std::int64_t count = to.logit_rows * backend.row_stride(config.vocab_size);
   if (options.training) {
     to.logits = arena.values(logits, count);
     to.workspace = plan.workspace;
@@ -216,7 +216,8 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
   }
 }
 
-void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training) {
+void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bool training,
+                 const kernels::Backend& backend) {
   Arena& arena = plan.arena;
   const std::string what = "heads";
   head.rows = arena.integers(what, masked);
@@ -229,7 +230,7 @@ void plan_masked(Planner& plan, MaskedActivations& head, std::int64_t masked, bo
   head.norm_state = plan.norm_state(what, masked);
   head.losses = arena.floats(what, masked);
   const std::string logits = "logits of masked tokens";
-  const std::int64_t count = masked * plan.config.vocab_size;
+  const std::int64_t count = masked * backend.row_stride(plan.config.vocab_size);
   if (training) {
     head.logits = arena.values(logits, count);
   } else {
@@ -308,10 +309,10 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
       break;
     case HeadType::pretraining:
       plan_sequence(plan, to.sequence, sequences, 2, training);
-      plan_masked(plan, to.masked, masked, training);
+      plan_masked(plan, to.masked, masked, training, backend);
       break;
     case HeadType::masked_lm:
-      plan_masked(plan, to.masked, masked, training);
+      plan_masked(plan, to.masked, masked, training, backend);
       break;
     case HeadType::classification:
       plan_sequence(plan, to.sequence, sequences, plan.config.num_labels, training);
@@ -325,7 +326,7 @@ void plan_heads(Planner& plan, Activations& to, const BatchLimits& limits, const
       plan_answers(plan, to, sequences, training);
       break;
     case HeadType::generation:
-      plan_decoder(plan.arena, plan.config, to.decoder, limits, options);
+      plan_decoder(plan.arena, plan.config, to.decoder, limits, options, backend);
       break;
   }
 }
@@ -416,13 +417,18 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
   return to;
 }
 
+std::int64_t floats_behind_parameters(const ModelConfig& config, const kernels::Backend& backend) {
+  return backend.row_stride(config.vocab_size) - config.vocab_size;
+}
+
 ModelMemory plan_model(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                        const ModelOptions& options, const kernels::Backend& backend) {
   const std::int64_t parameters = ParameterLayout(config).count();
+  const std::int64_t read = parameters + floats_behind_parameters(config, backend);
   ModelMemory memory;
-  memory.parameters = arena.floats("parameters", parameters);
+  memory.parameters = arena.floats("parameters", read);
   if (options.training) memory.gradients = arena.floats("gradients", parameters);
-  const std::size_t copy = backend.weight_copy_bytes(parameters);
+  const std::size_t copy = backend.weight_copy_bytes(read);
   if (copy > 0)
     memory.working_weights = arena.bytes("working weights (bf16)", copy, kernels::ElementType::bf16);
   memory.activations = plan_activations(arena, config, limits, options, backend);

@@ -235,6 +235,11 @@ struct Activations {
 Activations plan_activations(Arena& arena, const ModelConfig& config, const BatchLimits& limits,
                              const ModelOptions& options, const kernels::Backend& backend);
 
+// Zeros behind the parameters, for products over padded rows of logits, which read the bias of the
+// vocabulary, one of the last, as if it had so many more (Linear::out_stride). The word table, the first of
+// all, has the parameters behind it in their place.
+std::int64_t floats_behind_parameters(const ModelConfig& config, const kernels::Backend& backend);
+
 // All that a model holds on the device beside the backend's own.
 struct ModelMemory {
   float* parameters = nullptr;

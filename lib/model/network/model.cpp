@@ -51,7 +51,10 @@ struct Model::Impl {
     slots = attention.slots;
     first_slot = backend.reserve_scratch(attention);
     parameter_tensors = model_tensors(config, layout, held.parameters);
-    backend.zero(held.parameters, parameter_bytes());
+    const std::int64_t behind = floats_behind_parameters(config, backend);
+    if (layout.count() < (config.vocab_size + behind) * config.hidden_size)
+      throw_runtime("too few parameters behind the word table for padded rows of logits");
+    backend.zero(held.parameters, parameter_bytes() + static_cast<std::size_t>(behind) * sizeof(float));
     if (options.training) {
       gradient_tensors = model_tensors(config, layout, held.gradients);
       backend.zero(held.gradients, parameter_bytes());
@@ -61,7 +64,7 @@ struct Model::Impl {
       backend.upload(rotary.table, rotations.data(), rotations.size() * sizeof(float));
     }
     if (held.working_weights != nullptr) {
-      backend.bind_weights(held.parameters, layout.count(), held.working_weights);
+      backend.bind_weights(held.parameters, layout.count() + behind, held.working_weights);
       backend.refresh_weights(held.parameters);
     }
   }
@@ -137,6 +140,17 @@ struct Model::Impl {
     if (from == nullptr)
       throw_runtime(fmt::format("a model with the {} head has no {}", name_of(config.head), what));
     return download(from, count);
+  }
+
+  // Rows over the vocabulary, without what they are padded with.
+  std::vector<float> vocabulary_rows(kernels::ConstValues from, std::int64_t rows, const char* what) const {
+    const std::int64_t columns = config.vocab_size, stride = backend.row_stride(columns);
+    std::vector<float> host = output(from, rows * stride, what);
+    if (stride == columns) return host;
+    for (std::int64_t row = 1; row < rows; ++row)
+      std::copy_n(host.begin() + row * stride, columns, host.begin() + row * columns);
+    host.resize(static_cast<std::size_t>(rows * columns));
+    return host;
   }
 
   const std::uint64_t number = ++models_made;
@@ -339,8 +353,7 @@ std::vector<float> Model::sequence_logits() const {
 
 std::vector<float> Model::masked_logits() const {
   const std::int64_t rows = static_cast<std::int64_t>(impl_->batch.masked_rows.size());
-  return impl_->output(impl_->held.activations.masked.logits, rows * impl_->config.vocab_size,
-                       "logits of masked tokens");
+  return impl_->vocabulary_rows(impl_->held.activations.masked.logits, rows, "logits of masked tokens");
 }
 
 std::vector<float> Model::start_logits() const {
@@ -360,8 +373,8 @@ std::vector<float> Model::decoder_hidden_state() const {
 
 std::vector<float> Model::target_logits() const {
   if (impl_->options.logits_in_pieces) throw_runtime("this model does not keep the logits of its targets");
-  return impl_->output(impl_->held.activations.decoder.logits,
-                       impl_->batch.targets.tokens() * impl_->config.vocab_size, "logits of targets");
+  return impl_->vocabulary_rows(impl_->held.activations.decoder.logits, impl_->batch.targets.tokens(),
+                                "logits of targets");
 }
 
 DecoderView Model::decoder_view() const {

@@ -1,0 +1,44 @@
+// The products of linear layers as descriptions: what the backend runs, what a device is asked about before a
+// run, and what is measured on it. Plain C++.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/gemm.h"
+
+namespace bigbird::kernels::cuda {
+
+// Columns of logits on the device: where they are no multiple of 8, rows of bf16s begin within a vector, for
+// which cuBLASLt has slow kernels or none. They are padded to a multiple of 64, which nobody sees.
+Index padded_columns(Index columns);
+
+// The product of a layer over `rows` rows without what may follow it. `weight` is layer.weight as it is read:
+// of the type of x or dy.
+Gemm forward_product(ConstValues x, const Linear& layer, ConstValues weight, Values y, Index rows);
+Gemm input_product(ConstValues dy, const Linear& layer, ConstValues weight, Values dx, Index rows);
+Gemm weight_product(ConstValues dy, ConstValues x, const Linear& layer, float* gradient, Index rows);
+
+// Whether an activation (forward), or its derivative (backward), can be an epilogue of a product with values
+// of that type: it has gelu in the tanh form only, and not to the last digits of fp32.
+bool is_epilogue(Activation activation, ElementType type);
+// Whether the library may be asked for this epilogue: what cuBLASLt wants of bias and aux.
+bool may_have_epilogue(const Gemm& gemm);
+
+// A product and what it is for: "attention, query, key and value: forward".
+struct ModelProduct {
+  std::string what;
+  Gemm gemm;  // as the backend asks for it first; its pointers only say how they are aligned
+};
+
+// Those of a training step of a model with heads for masked tokens and for pairs of sentences (BERT's), gelu
+// in the tanh form, biases everywhere, no head beyond these.
+std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision precision);
+
+// The same without its epilogue: what the backend asks for next.
+Gemm without_epilogue(Gemm gemm);
+
+std::vector<ProductOffer> product_offers(GemmLibrary& library, const std::vector<ModelProduct>& products);
+
+}  // namespace bigbird::kernels::cuda
