@@ -338,8 +338,8 @@ struct AttentionBackward {
     return result;
   }
 
-  // Which probabilities dropout keeps, for `columns` columns from `column` on: bit 4 (g columns / 8 + n) + j is
-  // that of scores[g][n][j]. Before the scores are there, because it needs registers that they take.
+  // Which probabilities dropout keeps, for `columns` columns from `column` on: bit 4 (g columns / 8 + n) + j
+  // is that of scores[g][n][j]. Before the scores are there, because it needs registers that they take.
   BIGBIRD_DEVICE unsigned find_kept(Thread& thread, Work work, const WalkedRows& walked, int column) const {
     static_assert(groups * columns / 2 <= 32);
     if (groups == 2) recall(thread, work);

@@ -1,10 +1,11 @@
 // Heads and blocks that the attention kernels have no tiles for are brought to the next size that they have:
 // heads of 32, 64 or 128 columns, blocks of a multiple of 16 rows. Plain C++.
 //
-// What is added counts for nothing. Columns are zeros. Rows behind a block's last one are no keys: where blocks
-// are padded a head has a column of its own for it, 1 in every query, 0 in the keys that are there and a large
-// negative number in those that are not, so that their exponentials are exact zeros; and no query: nothing is
-// read of them, and the gradient of their output is zero. Sums over real keys are those of the kernels.
+// What is added counts for nothing. Columns are zeros. Rows behind a block's last one are no keys: where
+// blocks are padded a head has a column of its own for it, 1 in every query, 0 in the keys that are there and
+// a large negative number in those that are not, so that their exponentials are exact zeros; and no query:
+// nothing is read of them, and the gradient of their output is zero. Sums over real keys are those of the
+// kernels.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,8 @@ class PaddedBatch {
 };
 
 // attention_forward() and attention_backward() of attention.h for a batch that is padded: `call` is that of
-// PaddedBatch, `area` attention_padding_bytes() of limits that cover `given`; inputs and results are as given.
+// PaddedBatch, `area` attention_padding_bytes() of limits that cover `given`; inputs and results are as
+// given.
 void padded_attention_forward(const AttentionBatch& given, const AttentionCall& call, void* area,
                               const QueryKeyValue& inputs, Rows out, float* log_sum_exp);
 void padded_attention_backward(const AttentionBatch& given, const AttentionCall& call, void* area,

@@ -7,8 +7,8 @@
 
 namespace bigbird::kernels::cuda {
 
-// A block for each query and head, of at most 128 columns. Rows of all matrices begin at multiples of 16 bytes
-// where heads have 32, 64 or 128 columns.
+// A block for each query and head, of at most 128 columns. Rows of all matrices begin at multiples of 16
+// bytes where heads have 32, 64 or 128 columns.
 void attend_rows(const RowAttention& batch, const QueryKeyValue& inputs, Rows out, Stream stream);
 
 }  // namespace bigbird::kernels::cuda

@@ -123,8 +123,8 @@ struct DropoutFactors {
   }
 
  private:
-  // The number that the mask of an element is drawn for. A row, whose width is a multiple of 4, may end within
-  // the elements of a thread.
+  // The number that the mask of an element is drawn for. A row, whose width is a multiple of 4, may end
+  // within the elements of a thread.
   BIGBIRD_DEVICE std::uint64_t place(Index index) const {
     if (rows == nullptr) return static_cast<std::uint64_t>(index);
     const Index row = index / width;

@@ -96,8 +96,8 @@ struct GradientBounds {
 inline constexpr GradientBounds fp32_bounds{1e-4, 1e-4, 1e-5};
 // The gradient of a softmax that few rows are summed of (the bias of the next sentence's classes: one row a
 // sequence) has no errors that cancel: 1 - p errs, relative to itself, by p times what the difference of the
-// logits errs absolutely, and logits are sums of many products of numbers beyond 1, each right to tf32's 1e-3.
-// 0.011 was seen. 2e-2 still tells a gradient that is 10 % too large.
+// logits errs absolutely, and logits are sums of many products of numbers beyond 1, each right to tf32's
+// 1e-3. 0.011 was seen. 2e-2 still tells a gradient that is 10 % too large.
 inline constexpr GradientBounds tf32_bounds{2e-2, 2e-2, 3e-3};
 inline constexpr GradientBounds bf16_bounds{0.1, 0.05, 5e-2};
 

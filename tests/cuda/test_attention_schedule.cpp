@@ -200,8 +200,9 @@ TEST(AttentionSchedule, ShapesThatTheDeviceCannotServeSayWhy) {
   EXPECT_EQ(attention_refusal(128, 16), "");
   EXPECT_EQ(attention_refusal(63, 24), "");
   EXPECT_EQ(attention_refusal(129, 64), "CUDA attention has heads of at most 128 columns, not 129");
-  EXPECT_EQ(attention_refusal(128, 24),
-            "CUDA attention has heads of at most 127 columns for blocks of no multiple of 16 tokens, not 128");
+  EXPECT_EQ(
+      attention_refusal(128, 24),
+      "CUDA attention has heads of at most 127 columns for blocks of no multiple of 16 tokens, not 128");
   EXPECT_THROW(AttentionSchedule(PlanLists(every_block(1, 4)).view, 24), std::logic_error);
 }
 

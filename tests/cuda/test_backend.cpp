@@ -407,7 +407,7 @@ TEST_P(BackendOperations, AttentionOverARaggedBatch) {
           const Values gradients = side.unset(tokens * 3 * width);
           const Values out = side.unset(tokens * width);
           const Values dout = side.values(exact_numbers(tokens * width, 2));
-          float* const log_sum_exp = side.floats(Floats(heads * tokens));
+          float* const log_sum_exp = side.floats(Floats(static_cast<std::size_t>(heads * tokens)));
           const auto part = [&](const Values& matrix, Index i) {
             return Rows{matrix + i * width, 3 * width};
           };

@@ -1,5 +1,5 @@
-// Models on the device in shapes that its kernels do not have, which are padded, and with a last layer that is
-// computed at the rows alone that the head reads: against the CPU backend.
+// Models on the device in shapes that its kernels do not have, which are padded, and with a last layer that
+// is computed at the rows alone that the head reads: against the CPU backend.
 #include <gtest/gtest.h>
 
 #include <functional>

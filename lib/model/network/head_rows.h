@@ -13,8 +13,8 @@
 
 namespace bigbird {
 
-// How many rows there may be of such batches; 0 where all tokens are computed: nobody asked for less, the head
-// reads them all, or it reads so many rows that nothing is saved.
+// How many rows there may be of such batches; 0 where all tokens are computed: nobody asked for less, the
+// head reads them all, or it reads so many rows that nothing is saved.
 std::int64_t most_head_rows(const ModelConfig& config, const BatchLimits& limits, const ModelOptions& options,
                             const kernels::Backend& backend);
 

@@ -13,9 +13,9 @@ namespace bigbird {
 
 // Brings rows, labels and targets of the batch to the device.
 void head_stage(const PassContext& pass, const Activations& kept);
-// hidden [T, C], or of head_rows.h [R, C], is the last hidden state. Losses are computed for the labels that the batch carries. With
-// `gradients` a decoder's logits are derived too, as decoder_forward() says, and on_decoder_state is as
-// encoder_forward()'s.
+// hidden [T, C], or of head_rows.h [R, C], is the last hidden state. Losses are computed for the labels that
+// the batch carries. With `gradients` a decoder's logits are derived too, as decoder_forward() says, and
+// on_decoder_state is as encoder_forward()'s.
 void head_forward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors* gradients,
                   const Activations& kept, kernels::ConstValues hidden,
                   const StateListener& on_decoder_state);

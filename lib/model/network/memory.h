@@ -98,8 +98,8 @@ struct EmbeddingActivations {
   NormState norm_state;
 };
 
-// Of the last layer, where it is computed at the rows alone that the head reads (head_rows.h); else null. R are
-// at most most_head_rows().
+// Of the last layer, where it is computed at the rows alone that the head reads (head_rows.h); else null. R
+// are at most most_head_rows().
 struct HeadRowActivations {
   std::int32_t* tokens = nullptr;  // [R] their numbers in the batch
   kernels::Values input;           // [R, C] the layer's input

@@ -39,9 +39,9 @@ struct ModelOptions {
   // after another, all in forward(). Of a vocabulary of 96,103 a row of them is as much memory as the rest of
   // many a small model's.
   bool logits_in_pieces = false;
-  // Nobody asks for last_hidden_state(): behind its attention the last layer is computed at the rows alone that
-  // the head reads, where these are few (lib/model/network/head_rows.h). Outputs and losses are the same bits;
-  // gradients of that part of the layer are sums of fewer zeros, in another grouping.
+  // Nobody asks for last_hidden_state(): behind its attention the last layer is computed at the rows alone
+  // that the head reads, where these are few (lib/model/network/head_rows.h). Outputs and losses are the same
+  // bits; gradients of that part of the layer are sums of fewer zeros, in another grouping.
   bool head_rows = false;
 };
 
@@ -83,8 +83,8 @@ struct ForwardOptions {
   // Key of every dropout mask of this pass; a function of (seed, step, micro-batch).
   std::uint64_t dropout_seed = 0;
   // Called with (layer index, host copy [T, C]) after the embeddings (0) and after every layer (1..L; with
-  // ModelOptions::head_rows the last one's rows alone that the head reads), before any final LayerNorm; and the
-  // same of a decoder ([T', C]).
+  // ModelOptions::head_rows the last one's rows alone that the head reads), before any final LayerNorm; and
+  // the same of a decoder ([T', C]).
   std::function<void(std::int64_t, const std::vector<float>&)> hidden_state;
   std::function<void(std::int64_t, const std::vector<float>&)> decoder_hidden_state = {};
   // What backward() is going to be called with: with ModelOptions::logits_in_pieces there is no backward()

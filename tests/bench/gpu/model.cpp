@@ -82,8 +82,7 @@ double one_step_size(const Options& options, Report& report, std::int64_t sequen
   model_options.training = true;
   const MemoryBefore before = memory_before(backend, 0);
   const TrainingMemory memory = plan_training_memory(config, limits, model_options, backend, before);
-  const double planned =
-      static_cast<double>(memory.places.front().total - backend.driver_memory().allowance);
+  const double planned = static_cast<double>(memory.places.front().total - backend.driver_memory().allowance);
 
   double bytes = 0;
   run_in_memory(backend, memory, {}, [&] {

@@ -64,8 +64,8 @@ class HeadRows : public ::testing::TestWithParam<RowsCase> {
     return got;
   }
 
-  // Whether a tensor belongs to the last layer behind its attention, or to the final LayerNorm: its gradient is
-  // a sum over rows.
+  // Whether a tensor belongs to the last layer behind its attention, or to the final LayerNorm: its gradient
+  // is a sum over rows.
   bool is_behind(const std::string& name) const {
     const std::string last = "layer." + std::to_string(config.num_hidden_layers - 1) + ".";
     const std::size_t at = name.find(last);
@@ -149,8 +149,8 @@ TEST_P(HeadRows, TheLastLayerTakesLessMemory) {
   const std::int64_t rows = config.head == HeadType::classification ? 5
                             : config.head == HeadType::masked_lm    ? 200
                                                                     : 205;
-  // Four of C (sums, norms and the output), F before gelu, and the statistics of two norms; R and 2 x [R, C] are
-  // the rows' own.
+  // Four of C (sums, norms and the output), F before gelu, and the statistics of two norms; R and 2 x [R, C]
+  // are the rows' own.
   const std::int64_t floats =
       (limits.tokens - rows) * (4 * config.hidden_size + config.intermediate_size + 4) -
       rows * (1 + 2 * config.hidden_size);
