@@ -1,7 +1,7 @@
 // Products and attention in bf16 with the instructions that add two products of bf16 numbers to a float
-// (AVX-512's vdpbf16ps, arm64's bfdot), for processors that have them and no tiles (those use amx.h). Operands
-// are rounded to nearest even, sums are fp32 and run over the depth in order: a row's result does not depend on
-// the rows beside it.
+// (AVX-512's vdpbf16ps, arm64's bfdot), for processors that have them and no tiles (those use amx.h).
+// Operands are rounded to nearest even, sums are fp32 and run over the depth in order: a row's result does
+// not depend on the rows beside it.
 //
 // Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero.
 #pragma once

@@ -1,7 +1,7 @@
-// How `--precision bf16` multiplies on a processor without AMX: with the processor's bf16 instructions (bf16.h),
-// or with operands rounded to bf16 and multiplied as floats. Both give bf16 products with fp32 sums; which
-// one is faster depends on the processor (docs/speed.md): the instructions are twice as fast as fp32 on Zen
-// 5, and slower than floats on Sapphire Rapids.
+// How `--precision bf16` multiplies on a processor without AMX: with the processor's bf16 instructions
+// (bf16.h), or with operands rounded to bf16 and multiplied as floats. Both give bf16 products with fp32
+// sums; which one is faster depends on the processor (docs/speed.md): the instructions are twice as fast as
+// fp32 on Zen 5, and slower than floats on Sapphire Rapids.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Attention of one query block over its listed key blocks in bf16: queries, keys, values and probabilities are
-// rounded to bf16 and multiplied in pairs (pairs.h), sums and softmax are fp32. As in
+// Attention of one query block over its listed key blocks in bf16: queries, keys, values and probabilities
+// are rounded to bf16 and multiplied in pairs (pairs.h), sums and softmax are fp32. As in
 // levels/attention_forward.cpp, scores are kept transposed, (keys, queries).
 #include "kernels/cpu/levels/bf16/kernels.h"
 #include "kernels/cpu/levels/bf16/pairs.h"

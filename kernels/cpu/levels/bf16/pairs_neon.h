@@ -1,5 +1,5 @@
-// Pairs of bf16 numbers for arm64's bfdot (FEAT_BF16, Armv8.6); see pairs.h. The instruction rounds its sums to
-// odd and takes subnormal numbers for zero, so that its last bits are not those of other processors.
+// Pairs of bf16 numbers for arm64's bfdot (FEAT_BF16, Armv8.6); see pairs.h. The instruction rounds its sums
+// to odd and takes subnormal numbers for zero, so that its last bits are not those of other processors.
 #pragma once
 
 #include <arm_neon.h>
