@@ -59,8 +59,12 @@ TEST(ModelMemory, RowsSayWhichNumbersTheyHold) {
     int layers = 0;
     for (const MemoryRow& row : arena.rows()) {
       EXPECT_LE(row.fp32_bytes + row.bf16_bytes, row.bytes) << row.what;
-      if (!in_bf16) EXPECT_EQ(row.bf16_bytes, 0u) << row.what;
-      if (row.what == "backward workspace") EXPECT_EQ(row.number_types(), in_bf16 ? "bf16" : "fp32");
+      if (!in_bf16) {
+        EXPECT_EQ(row.bf16_bytes, 0u) << row.what;
+      }
+      if (row.what == "backward workspace") {
+        EXPECT_EQ(row.number_types(), in_bf16 ? "bf16" : "fp32");
+      }
       if (!row.what.starts_with("activations of ")) continue;
       ++layers;
       EXPECT_EQ(row.number_types(), in_bf16 ? "bf16, fp32" : "fp32") << row.what;

@@ -42,7 +42,7 @@ TEST_F(VariantsAhead, TheFilesAreThoseOfARunWithoutAThread) {
   EXPECT_GT(expected.alleles, expected.scored);
   const std::string table = testing::read_text(path("plain.tsv"));
   // Chunks of one record, of which nothing may be scored, as of all; 1 runs into the bound of begun records.
-  for (const std::uint64_t chunk : {1, 7, 1000}) {
+  for (const std::uint64_t chunk : {1u, 7u, 1000u}) {
     const std::string name = "ahead-" + std::to_string(chunk) + ".tsv";
     const VariantTally tally = run(options(name, chunk), true);
     EXPECT_EQ(tally.scored, expected.scored);
