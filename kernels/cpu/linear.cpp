@@ -84,9 +84,10 @@ constexpr Index onednn_least_rows = 16;
 void onednn_multiply_few_rows(const Product& product, float* scratch) {
   float* const a = scratch;
   float* const c = scratch + onednn_least_rows * product.k;
-  std::fill(a, c, 0.0f);
+  std::fill(a, c + (product.accumulate ? onednn_least_rows * product.n : 0), 0.0f);
   for (Index i = 0; i < product.m; ++i) {
     std::copy_n(product.a + i * product.a_row, product.k, a + i * product.k);
+    if (product.accumulate) std::copy_n(product.c + i * product.c_row, product.n, c + i * product.n);
   }
   Product padded = product;
   padded.m = onednn_least_rows;
@@ -137,7 +138,7 @@ void CpuBackend::multiply_onednn(const Product& whole, const After& after) {
     part.a += row * whole.a_row;
     part.b += column * whole.b_column;
     part.c += row * whole.c_row + column;
-    const bool few_rows = part.m < onednn_least_rows && !part.accumulate;
+    const bool few_rows = part.m < onednn_least_rows && part.a_column == 1;
     few_rows ? onednn_multiply_few_rows(part, scratch + scratch_size * worker) : onednn_multiply(part);
     after(row, part.m, column, part.n);
   });

@@ -117,12 +117,18 @@ struct DropoutFactors {
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const std::uint64_t at = place(index + i);
-        factors[i] = philox4x32(key, at >> 2, site).word[at & 3] >= first_kept ? scale : 0.0f;
+        factors[i] = word_of(philox4x32(key, at >> 2, site), at & 3) >= first_kept ? scale : 0.0f;
       }
     }
   }
 
  private:
+  // Chosen, not indexed: what is indexed by a number that the compiler does not know lies in memory.
+  BIGBIRD_DEVICE static std::uint32_t word_of(const Philox4x32& block, std::uint64_t i) {
+    const std::uint32_t low = (i & 1) != 0 ? block.word[1] : block.word[0];
+    const std::uint32_t high = (i & 1) != 0 ? block.word[3] : block.word[2];
+    return (i & 2) != 0 ? high : low;
+  }
   // The number that the mask of an element is drawn for. A row, whose width is a multiple of 4, may end
   // within the elements of a thread.
   BIGBIRD_DEVICE std::uint64_t place(Index index) const {

@@ -114,9 +114,11 @@ TEST_P(LinearKernel, ARowDoesNotDependOnTheRowsBesideIt) {
     const auto products = [&, in = in, out = out](Index rows) {
       return run([&](Backend& backend) {
         Guarded y(area(rows, out)), dx(area(rows, in));
+        Guarded sum(Floats(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(area(rows, in))));
         backend.linear_forward(x.data(), layer, y.data(), rows);
         backend.linear_backward_input(x.data(), layer, dx.data(), rows, false);
-        return std::vector<Floats>{y.take(), dx.take()};
+        backend.linear_backward_input(x.data(), layer, sum.data(), rows, true);
+        return std::vector<Floats>{y.take(), dx.take(), sum.take()};
       });
     };
     const std::vector<Floats> whole = products(most);
@@ -124,7 +126,10 @@ TEST_P(LinearKernel, ARowDoesNotDependOnTheRowsBesideIt) {
       const std::vector<Floats> some = products(rows);
       for (std::size_t i = 0; i < some.size(); ++i) {
         EXPECT_EQ(std::memcmp(some[i].data(), whole[i].data(), some[i].size() * sizeof(float)), 0)
-            << rows << " rows of " << in << " x " << out << (i == 0 ? "" : ", backward");
+            << rows << " rows of " << in << " x " << out
+            << (i == 0   ? ""
+                : i == 1 ? ", backward"
+                         : ", added to what was there");
       }
     }
   }
