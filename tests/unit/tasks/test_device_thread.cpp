@@ -159,7 +159,7 @@ struct Emulated {
 // costs, and to the other's where it waits for it.
 Emulated emulate(const Costs& costs, const std::shared_ptr<DeviceThread>& thread, std::size_t most) {
   const int batches_of_chunk = costs.windows_of_chunk / costs.windows_of_batch;
-  const auto batches = static_cast<std::size_t>(costs.chunks * batches_of_chunk);
+  const auto batches = static_cast<std::size_t>(costs.chunks) * static_cast<std::size_t>(batches_of_chunk);
   std::vector<double> handed(batches + most, 0), done(batches, 0);
   double caller = 0, device = 0;
   Emulated result;
