@@ -180,7 +180,7 @@ tidy() {
   {
     printf '%s\n' "${together[@]}"
     printf '%s\n' "${sources[@]}" | grep -E '\.(cpp|cu)$' | grep -v '^tests/fuzz/' |
-      grep -vxE 'kernels/(cuda/(runtime\.cu|gemm_cublaslt\.cpp)|ranks/mpi_plugin\.cpp)' |
+      grep -vxE 'kernels/(cuda/(runtime\.cu|gemm_cublaslt\.cpp|built_architectures\.cpp)|ranks/mpi_plugin\.cpp)' |
       grep -vxFf <(sed -n "s|^#include \"$root/\(.*\)\"\$|\1|p" "${together[@]}") | xargs ls -S
   } | xargs -P "$jobs" -n 1 bash tests/tidy.sh build/lint
   say "lint: ${#sources[@]} files are clean"
