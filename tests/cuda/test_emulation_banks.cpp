@@ -7,6 +7,7 @@
 #include "kernels/cuda/emulation/bank_log.h"
 #include "tests/cuda/attention_test.h"
 #include "tests/cuda/emulation_test.h"
+#include "tests/support/sanitizer.h"
 
 namespace bigbird::kernels::cuda::testing {
 namespace {
@@ -93,6 +94,8 @@ TEST_F(Banks, OfStoresCopiesAndMatrices) {
 }
 
 TEST_F(Banks, OfAccessesThatSomeLanesLeaveOut) {
+  // Sites are return addresses: clang, which the sanitizers are built with, makes one call of the last two.
+  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: two stores may be one call in a sanitizer's build";
   // Rounds of a loop are told apart by their number, and sites by where they are.
   run_threads<32>({.blocks = 1, .shared_bytes = 4096}, stream(), [](Thread& thread) {
     const Shared<float> memory = thread.shared<float>(0, 1024);
