@@ -95,7 +95,8 @@ TEST_F(Banks, OfStoresCopiesAndMatrices) {
 
 TEST_F(Banks, OfAccessesThatSomeLanesLeaveOut) {
   // Sites are return addresses: clang, which the sanitizers are built with, makes one call of the last two.
-  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: two stores may be one call in a sanitizer's build";
+  if (bigbird::testing::under_sanitizer)
+    GTEST_SKIP() << "SKIPPED: two stores may be one call in a sanitizer's build";
   // Rounds of a loop are told apart by their number, and sites by where they are.
   run_threads<32>({.blocks = 1, .shared_bytes = 4096}, stream(), [](Thread& thread) {
     const Shared<float> memory = thread.shared<float>(0, 1024);

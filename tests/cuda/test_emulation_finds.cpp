@@ -310,7 +310,8 @@ TEST_F(EmulationFinds, AShuffleFromNoLane) {
 // Two blocks of one launch have no order: each of these kernels gives the right numbers here in most orders,
 // or in all.
 TEST_F(EmulationFinds, ACellThatTwoBlocksWrite) {
-  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
+  if (bigbird::testing::under_sanitizer)
+    GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
   const DeviceBuffer<float> out(64, stream());
   const auto save = [&](int stride, bool plain, float value) {
     run_threads<32>({.blocks = 2}, stream(), [=, to = out.data()](Thread& thread) {
@@ -331,7 +332,8 @@ TEST_F(EmulationFinds, ACellThatTwoBlocksWrite) {
 }
 
 TEST_F(EmulationFinds, ACellThatOneBlockWritesAndAnotherReads) {
-  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
+  if (bigbird::testing::under_sanitizer)
+    GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
   const DeviceBuffer<float> data(std::vector<float>(128, 1.0f), stream());
   for (const std::uint64_t seed : {0, 1, 2, 3}) {  // the writer before the reader, or behind it
     emulation::options().seed = seed;
@@ -360,7 +362,8 @@ TEST_F(EmulationFinds, ACellThatOneBlockWritesAndAnotherReads) {
 }
 
 TEST_F(EmulationFinds, ACellThatBlocksAddToAndOneTouchesOtherwise) {
-  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
+  if (bigbird::testing::under_sanitizer)
+    GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
   const DeviceBuffer<float> sum(std::vector<float>(1, 0.0f), stream());
   const DeviceBuffer<float> out(3, stream());
   const auto add = [&](int reader, int writer) {
@@ -385,7 +388,8 @@ TEST_F(EmulationFinds, ACellThatBlocksAddToAndOneTouchesOtherwise) {
 }
 
 TEST_F(EmulationFinds, NeighboursOfTwoBytesAsCellsOfTheirOwn) {
-  if (under_sanitizer) GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
+  if (bigbird::testing::under_sanitizer)
+    GTEST_SKIP() << "SKIPPED: a sanitizer's build does not watch what blocks share";
   const DeviceBuffer<bf16> out(64, stream());
   const auto save = [&](int overlap) {
     run_threads<32>({.blocks = 2}, stream(), [=, to = out.data()](Thread& thread) {
