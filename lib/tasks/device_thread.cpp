@@ -19,18 +19,28 @@ DeviceThread::~DeviceThread() {
   thread_.join();
 }
 
-std::future<void> DeviceThread::submit(std::function<void()> work) {
-  std::packaged_task<void()> task([this, work = std::move(work)] {
-    if (const auto enter = std::exchange(enter_, {})) enter();
-    work();
+void DeviceThread::Handed::get() {
+  done.get();
+  if (const std::exception_ptr thrown = std::exchange(*error, nullptr)) std::rethrow_exception(thrown);
+}
+
+DeviceThread::Handed DeviceThread::submit(std::function<void()> work) {
+  auto error = std::make_shared<std::exception_ptr>();
+  std::packaged_task<void()> task([this, error, work = std::move(work)] {
+    try {
+      if (const auto enter = std::exchange(enter_, {})) enter();
+      work();
+    } catch (...) {
+      *error = std::current_exception();
+    }
   });
-  std::future<void> done = task.get_future();
+  Handed handed{task.get_future(), std::move(error)};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting_.push_back(std::move(task));
   }
   more_.notify_one();
-  return done;
+  return handed;
 }
 
 void DeviceThread::serve() {

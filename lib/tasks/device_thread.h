@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -25,8 +26,16 @@ class DeviceThread {
   DeviceThread(const DeviceThread&) = delete;
   DeviceThread& operator=(const DeviceThread&) = delete;
 
-  // Work is done one after the other, in the order of the calls. The future has what it threw.
-  std::future<void> submit(std::function<void()> work);
+  // Of work that was handed over. What it threw goes from the device's thread to the caller's as a whole, so
+  // that one thread at a time has it.
+  struct Handed {
+    std::future<void> done;
+    std::shared_ptr<std::exception_ptr> error;
+    void wait() const { done.wait(); }
+    void get();  // waits, and throws what the work threw
+  };
+  // Work is done one after the other, in the order of the calls.
+  Handed submit(std::function<void()> work);
 
  private:
   void serve();
@@ -59,7 +68,7 @@ class BatchPipeline {
 
  private:
   struct Pass {
-    std::future<void> computed;
+    DeviceThread::Handed computed;
     std::function<void()> deliver;
   };
   void deliver_first();
