@@ -14,7 +14,7 @@ bool aligned(const void* pointer) {
 // Stands for memory that is never looked at, as aligned as what the backend allocates.
 constexpr std::uintptr_t somewhere = 256;
 
-Values placeholder(ElementType type) {
+Values shape_only(ElementType type) {
   return {reinterpret_cast<void*>(somewhere), type};
 }
 
@@ -79,7 +79,7 @@ Gemm without_epilogue(Gemm gemm) {
 
 std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision precision) {
   const ElementType type = precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32;
-  const Values any = placeholder(type);
+  const Values any = shape_only(type);
   auto* const gradient = reinterpret_cast<float*>(somewhere);
   std::vector<ModelProduct> products;
   const auto add = [&](const std::string& what, Gemm gemm) {
@@ -90,7 +90,7 @@ std::vector<ModelProduct> training_products(const ProductSizes& sizes, Precision
   const auto layer = [&](const std::string& what, Index in, Index out, Index rows, bool activated,
                          bool activation_before, bool accumulates, bool wide_output = false) {
     const Linear linear{nullptr, nullptr, in, out, out == sizes.vocabulary ? padded_columns(out) : 0};
-    const Values y = wide_output ? placeholder(ElementType::fp32) : any;
+    const Values y = wide_output ? shape_only(ElementType::fp32) : any;
     Gemm forward = forward_product(any, linear, any, y, rows);
     const bool gelu = is_epilogue(Activation::gelu_tanh, type);
     forward.epilogue = activated && gelu ? Epilogue::gelu_bias : Epilogue::bias;

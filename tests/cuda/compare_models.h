@@ -61,6 +61,7 @@ struct TensorGradient {
   double scale;
   double error;  // || got - expected || / || expected ||
   double got;    // its own root mean square, over that of what all gradients should be
+  bool few;      // of at most two numbers
 };
 
 inline std::vector<TensorGradient> by_tensor(const ModelConfig& config, const std::vector<float>& got,
@@ -77,7 +78,7 @@ inline std::vector<TensorGradient> by_tensor(const ModelConfig& config, const st
     };
     const std::vector<float> g = part(got), e = part(expected);
     tensors.push_back({spec.name, std::sqrt(mean_square(e) / all), dot(g, e) / dot(e, e), relative_norm(g, e),
-                       std::sqrt(mean_square(g) / all)});
+                       std::sqrt(mean_square(g) / all), spec.count <= 2});
   }
   return tensors;
 }
@@ -87,6 +88,7 @@ struct GradientBounds {
   double error;
   double scale;     // distance from 1
   double rounding;  // what may be left of a gradient that is 0, of the root mean square of all
+  double few = 1;   // times so much error and scale for a tensor of at most two numbers
 };
 
 // Largest differences that test_model.cpp saw on the emulated device, sums of tensor cores rounded |
@@ -97,8 +99,8 @@ inline constexpr GradientBounds fp32_bounds{1e-4, 1e-4, 1e-5};
 // The gradient of a softmax that few rows are summed of (the bias of the next sentence's classes: one row a
 // sequence) has no errors that cancel: 1 - p errs, relative to itself, by p times what the difference of the
 // logits errs absolutely, and logits are sums of many products of numbers beyond 1, each right to tf32's
-// 1e-3. 0.011 was seen. 2e-2 still tells a gradient that is 10 % too large.
-inline constexpr GradientBounds tf32_bounds{2e-2, 2e-2, 3e-3};
+// 1e-3. 0.011 was seen of its two numbers; every other tensor keeps 1e-2.
+inline constexpr GradientBounds tf32_bounds{1e-2, 1e-2, 3e-3, 2};
 inline constexpr GradientBounds bf16_bounds{0.1, 0.05, 5e-2};
 
 inline void expect_every_gradient(const ModelConfig& config, const std::vector<float>& got,
@@ -111,8 +113,9 @@ inline void expect_every_gradient(const ModelConfig& config, const std::vector<f
       EXPECT_LE(tensor.got, bounds.rounding);
       continue;
     }
-    EXPECT_LT(tensor.error, bounds.error);
-    EXPECT_NEAR(tensor.scale, 1.0, bounds.scale);
+    const double allowed = tensor.few ? bounds.few : 1.0;
+    EXPECT_LT(tensor.error, allowed * bounds.error);
+    EXPECT_NEAR(tensor.scale, 1.0, allowed * bounds.scale);
   }
 }
 
