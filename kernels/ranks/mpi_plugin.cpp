@@ -1,5 +1,8 @@
 // The plug-in for the MPI whose mpicxx compiles this file; see mpi_table.h. Nothing else of bigbird is in it.
 #include <mpi.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -76,7 +79,22 @@ int all_gather(const void* mine, void* all, size_t bytes, char* error, size_t er
                "gather", error, error_size);
 }
 
+// Waits, two seconds at most, until the launcher has taken what this process said: MPICH's kills its processes at
+// an abort, and drops what their pipes still hold, which is the line that says why.
+void let_the_launcher_read(int descriptor) {
+  struct stat what {};
+  if (fstat(descriptor, &what) != 0 || !S_ISFIFO(what.st_mode)) return;
+  for (int tries = 0; tries < 2000; ++tries) {
+    int unread = 0;
+    if (ioctl(descriptor, FIONREAD, &unread) != 0 || unread == 0) return;
+    usleep(1000);
+  }
+}
+
 void end_all(int status) {
+  std::fflush(nullptr);
+  let_the_launcher_read(STDOUT_FILENO);
+  let_the_launcher_read(STDERR_FILENO);
   MPI_Abort(MPI_COMM_WORLD, status);
 }
 

@@ -70,12 +70,19 @@ started() {
   done
   failed "$1 did not begin: $(cat "$1.log")"
 }
-# refused STATUS TEXT COMMAND...: ends so, says so once, and leaves nothing.
+# refused STATUS TEXT COMMAND...: ends so, says so once, and leaves nothing. A launcher that kills its processes may drop their last
+# words (seen once of MPICH 4.0.2: status 1, neither our line nor its own): then once more, and the test says so.
 refused() {
-  local status=$1 text=$2 ended=0
+  local status=$1 text=$2 ended try
   shift 2
-  timeout 60 "$@" > refused.out 2> refused.err || ended=$?
-  [ $ended -eq "$status" ] || failed "status $ended, not $status: $* : $(cat refused.err)"
+  for try in 1 2 3; do
+    ended=0
+    timeout 60 "$@" > refused.out 2> refused.err || ended=$?
+    [ $ended -eq "$status" ] || failed "status $ended, not $status: $* : $(cat refused.err)"
+    ! grep -qE '^bigbird: error: |MPI_Abort' refused.err || break
+    echo "tests/mpi: try $try: the launcher dropped all that the rank said: $*" >&2
+    rm -rf full
+  done
   [ "$(grep -c '^bigbird: error: ' refused.err)" -eq 1 ] || failed "not one error: $* : $(cat refused.err)"
   grep -q "^bigbird: error: .*$text" refused.err || failed "no '$text': $* : $(cat refused.err)"
   grep -q '^hint: ' refused.err || failed "no hint: $* : $(cat refused.err)"
