@@ -9,8 +9,9 @@
 //  - Nothing is allocated: the caller owns every buffer. Scratch of the backend itself is counted by
 //    scratch_bytes().
 //  - Shapes are the caller's duty (asserted in debug builds); zero rows are allowed everywhere.
-//  - Values are activations: of element_type() unless the operation allows fp32 beside it. float* is always
-//    fp32.
+//  - Values are activations: of element_type() or stream_type() unless the operation allows fp32 beside it.
+//    Where the two differ (bf16 on the CPU) linear_forward, linear_activation_forward, attention_forward,
+//    rotate and gather_rows take either, the other operations stream_type(). float* is always fp32.
 //  - Operations are in order. A device may still be at work when one returns; download() waits.
 #pragma once
 
@@ -29,8 +30,9 @@ namespace bigbird::kernels {
 
 // How products are taken. fp32: as exact as floats allow. tf32: operands are rounded to 10 bits behind the
 // point (CUDA only). bf16: both operands are rounded to bf16 (7 bits), products are summed in fp32. On the
-// CPU bf16 is for inference only and everything else stays fp32; on CUDA activations and the working copy of
-// the weights are bf16, parameters and gradients fp32.
+// CPU bf16 is for inference only; activations that only products and attention read are bf16 where the
+// processor multiplies bf16 pairs (element_type()), the residual stream stays fp32 (stream_type()). On CUDA
+// activations and the working copy of the weights are bf16, parameters and gradients fp32.
 enum class Precision { fp32, tf32, bf16 };
 inline constexpr std::array<std::pair<Precision, const char*>, 3> precision_names{
     {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};
@@ -81,7 +83,10 @@ class Backend {
   virtual std::string device_identity() const { return {}; }
   // The queue of its work, for libraries that add to it (a cudaStream_t); null: there is none.
   virtual void* stream() const { return nullptr; }
+  // How it keeps what products and attention read and nothing else does: queries, keys, values, contexts,
+  // inner activations; and how all other activations: the residual stream and what is added to it, heads.
   virtual ElementType element_type() const { return ElementType::fp32; }
+  virtual ElementType stream_type() const { return element_type(); }
   // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass
   // can leave the padding out: it changes no other row.
   virtual bool wants_whole_blocks() const { return true; }
@@ -145,6 +150,21 @@ class Backend {
   virtual void unbind_weights(const float*) noexcept {}
   // The parameters were written by other means than adamw() and adafactor(), which take care of the copy.
   virtual void refresh_weights(const float*) {}
+
+  // --- weights packed for good
+
+  // For inference, of weights that no longer change: bytes of layer.weight in a form that products read
+  // faster, a multiple of 64; 0: this backend has no such form.
+  virtual std::size_t packed_weight_bytes(const Linear& /*layer*/, WeightForm) const { return 0; }
+  // Two backends of one layout read each other's packed weights; a part of a file's name.
+  virtual std::string packed_weight_layout(WeightForm) const { return {}; }
+  // Packs layer.weight into `to`, 64-byte aligned.
+  virtual void pack_weight(const Linear&, WeightForm, void* /*to*/) const {}
+  // From now on linear_forward() and linear_activation_forward() of this weight, in these sizes, read what is
+  // packed and no longer layer.weight; std::logic_error where they are given a part of it. Until
+  // unbind_packed_weight().
+  virtual void bind_packed_weight(const Linear&, WeightForm, const void* /*packed*/) {}
+  virtual void unbind_packed_weight(const float*) noexcept {}
 
   // Bytes of AdafactorArrays::scratch, whose contents last for one call.
   virtual std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const = 0;

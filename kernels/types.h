@@ -34,6 +34,10 @@ constexpr std::size_t size_of(ElementType type) {
   return type == ElementType::fp32 ? sizeof(float) : sizeof(bf16);
 }
 
+// The forms of a linear layer's weight that a backend packs once and keeps (Backend::pack_weight): rounded to
+// bf16, or to integers of 8 bits with a scale for every output.
+enum class WeightForm : std::uint8_t { bf16, int8 };
+
 // A place in a matrix of activations: a device pointer that knows its element type. Counts are in elements.
 // Null when there is no such matrix.
 class ConstValues {

@@ -27,9 +27,11 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   const Index tokens = batch.token_offsets[batch.sequences], keys = key_offsets_of(batch)[batch.sequences];
   const BlockPlanView& plan = *batch.plans[sequence];
   AttentionHead view;
-  view.q = floats(q.data) + first * q.stride + column;
-  view.k = floats(k.data) + first_key * k.stride + column;
-  view.v = floats(v.data) + first_key * v.stride + column;
+  if (q.data.type() == ElementType::fp32) {  // else BlockOfHead below has them
+    view.q = floats(q.data) + first * q.stride + column;
+    view.k = floats(k.data) + first_key * k.stride + column;
+    view.v = floats(v.data) + first_key * v.stride + column;
+  }
   view.q_stride = q.stride;
   view.k_stride = k.stride;
   view.v_stride = v.stride;
@@ -80,6 +82,50 @@ void copy_rows(const float* from, Index from_stride, float* to, Index to_stride,
   }
 }
 
+// One block of a head whose queries, keys and values may be bf16: packed attention reads and writes floats,
+// which a block has in the first-level cache.
+struct BlockOfHead {
+  const Level& level;
+  const QueryKeyValue& inputs;
+  Index first;   // row of the block
+  Index column;  // of the head
+  Index rows;    // to convert
+  float* room;   // 2 x rows of the head
+
+  const float* widened(const ConstRows& from, Index head_size, float* to) const {
+    for (Index row = 0; row < rows; ++row) {
+      const ConstValues at = from.data + ((first + row) * from.stride + column);
+      level.widen(at.as<bf16>(), to + row * head_size, head_size);
+    }
+    return to;
+  }
+  // The block alone, as block 0 of keys.
+  AttentionHead of_keys(AttentionHead view, Index block) const {
+    view.length = std::min(view.length - block * view.block_size, view.block_size);
+    view.k = widened(inputs.k, view.head_size, room);
+    view.v = widened(inputs.v, view.head_size, room + view.block_size * view.head_size);
+    view.k_stride = view.v_stride = view.head_size;
+    return view;
+  }
+  // The block alone, as block 0 of queries.
+  AttentionHead of_queries(AttentionHead view, Index block) const {
+    const Index before = block * view.block_size;
+    view.q = widened(inputs.q, view.head_size, room);
+    view.q_stride = view.head_size;
+    view.row_offsets += block;
+    view.rows -= before;
+    view.query_length -= before;
+    view.dropout_first += static_cast<std::uint64_t>(before) * view.dropout_row;
+    return view;
+  }
+};
+
+// Floats of BlockOfHead::room, in whole cache lines.
+Index widened_floats(Index block_size, Index head_size) {
+  constexpr Index line = 16;
+  return pieces(2 * block_size * head_size, line) * line;
+}
+
 // The last block is as long as the first when it is global: it comes second, so that no thread is left with
 // it.
 Index block_in_order(Index order, Index blocks) {
@@ -119,7 +165,8 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
     const Index parts = precision_ == Precision::bf16 ? 1 : 3;
     packed = together * blocks * packed_attention_->packed_bytes(block_size, head_size, parts) /
                  Index{sizeof(float)} +
-             thread_count() * packed_scratch(block_size, head_size, parts);
+             thread_count() *
+                 (packed_scratch(block_size, head_size, parts) + widened_floats(block_size, head_size));
   }
   const Index backward =
       thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
@@ -142,7 +189,9 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const Index parts = precision_ == Precision::bf16 ? 1 : 3;
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
-  const Index scratch_size = packed_scratch(batch.block_size, head_size, parts);
+  const bool narrow = inputs.q.data.type() == ElementType::bf16;
+  const Index block_size = batch.block_size, room = narrow ? widened_floats(block_size, head_size) : 0;
+  const Index scratch_size = packed_scratch(block_size, head_size, parts) + room;
   const Index packed_floats =
       packed_attention_->packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
   const Index most_blocks = most_blocks_of(batch);
@@ -151,41 +200,62 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
   float* const packed = scratch + scratch_size * thread_count();
+
+  const auto pack_block = [&](Index sequence, Index head, Index block, float* to, int worker) {
+    const AttentionHead view = view_of(batch, sequence, head, inputs);
+    if (!narrow) return packed_attention_->pack_block(view, block, parts, to);
+    const Index keys = std::clamp<Index>(view.length - block * block_size, 0, block_size);
+    const BlockOfHead part{level_,           inputs, batch.token_offsets[sequence] + block * block_size,
+                           head * head_size, keys,   scratch + scratch_size * worker};
+    packed_attention_->pack_block(part.of_keys(view, block), 0, parts, to);
+  };
+  const auto forward_block = [&](Index sequence, Index head, Index block, const float* of_head, int worker) {
+    const Index start = batch.token_offsets[sequence], column = head * head_size;
+    const AttentionHead view = view_of(batch, sequence, head, inputs);
+    float* const sums = log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr;
+    float* const own = scratch + scratch_size * worker;
+    if (!narrow) {
+      packed_attention_->forward_block(view, of_head, parts, block,
+                                       floats(out.data) + start * out.stride + column, out.stride, sums, own);
+      return;
+    }
+    const Index before = block * block_size, first = start + before;
+    const Index rows = std::min(block_size, view.rows - before);
+    const Index queries = std::clamp<Index>(view.query_length - before, 0, rows);
+    const BlockOfHead part{level_, inputs, first, column, queries, own};
+    float* const result = own + block_size * head_size;
+    packed_attention_->forward_block(part.of_queries(view, block), of_head, parts, 0, result, head_size,
+                                     sums != nullptr ? sums + before : nullptr, own + room);
+    for (Index row = 0; row < rows; ++row) {
+      level_.narrow(result + row * head_size, nullptr,
+                    (out.data + ((first + row) * out.stride + column)).as<bf16>(), head_size);
+    }
+  };
+
   if (whole_heads) {
     parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
-      const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+      const Index blocks = batch.plans[sequence]->blocks;
       float* const own = packed + worker * most_blocks * packed_floats;
-      const AttentionHead view = view_of(batch, sequence, head, inputs);
       for (Index block = 0; block < blocks; ++block)
-        packed_attention_->pack_block(view, block, parts, own + block * packed_floats);
-      for (Index block = 0; block < blocks; ++block) {
-        packed_attention_->forward_block(
-            view, own, parts, block, floats(out.data) + start * out.stride + head * head_size, out.stride,
-            log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
-            scratch + scratch_size * worker);
-      }
+        pack_block(sequence, head, block, own + block * packed_floats, worker);
+      for (Index block = 0; block < blocks; ++block) forward_block(sequence, head, block, own, worker);
     });
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
-    const Index start = batch.token_offsets[sequence];
     const Index blocks = batch.plans[sequence]->blocks;
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
       const Index heads = std::min(most_heads, batch.heads - first_head);
-      parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
+      parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
-        packed_attention_->pack_block(view_of(batch, sequence, first_head + head, inputs), block, parts,
-                                      packed + static_cast<Index>(task) * packed_floats);
+        pack_block(sequence, first_head + head, block, packed + static_cast<Index>(task) * packed_floats,
+                   worker);
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         // Head by head: its packed keys and values are about as large as the second-level cache.
         const Index head = static_cast<Index>(task) / blocks;
         const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
-        packed_attention_->forward_block(
-            view_of(batch, sequence, first_head + head, inputs), packed + head * blocks * packed_floats,
-            parts, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
-            log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
-            scratch + scratch_size * worker);
+        forward_block(sequence, first_head + head, block, packed + head * blocks * packed_floats, worker);
       });
     }
   }

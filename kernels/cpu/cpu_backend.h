@@ -3,6 +3,7 @@
 // number of threads.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -29,13 +30,21 @@ class ScratchBuffer {
   Index capacity_ = 0;
 };
 
-// The only element type of this backend.
+// Of operations that know no other type.
 inline const float* floats(ConstValues values) {
   return values.as<float>();
 }
 inline float* floats(Values values) {
   return values.as<float>();
 }
+
+// A weight that was packed, in memory of the caller.
+struct PackedWeight {
+  WeightForm form = WeightForm::bf16;
+  Index in = 0;
+  Index out = 0;
+  const std::byte* data = nullptr;
+};
 
 class CpuBackend final : public Backend {
  public:
@@ -46,6 +55,10 @@ class CpuBackend final : public Backend {
   std::string details() const override;
   std::string arithmetic() const override;
   Precision precision() const override { return precision_; }
+  ElementType element_type() const override {
+    return bf16_ != nullptr ? ElementType::bf16 : ElementType::fp32;
+  }
+  ElementType stream_type() const override { return ElementType::fp32; }
   bool wants_whole_blocks() const override { return false; }
   bool in_host_memory() const override { return true; }
   void* allocate(std::size_t bytes) override;
@@ -55,6 +68,13 @@ class CpuBackend final : public Backend {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;
   void synchronize() override {}
+
+  // packed_weights.cpp
+  std::size_t packed_weight_bytes(const Linear& layer, WeightForm form) const override;
+  std::string packed_weight_layout(WeightForm form) const override;
+  void pack_weight(const Linear& layer, WeightForm form, void* to) const override;
+  void bind_packed_weight(const Linear& layer, WeightForm form, const void* packed) override;
+  void unbind_packed_weight(const float* weight) noexcept override;
 
   // attention.cpp
   std::size_t scratch_bytes(const AttentionLimits& limits) const override;
@@ -82,12 +102,19 @@ class CpuBackend final : public Backend {
   template <typename After>
   void multiply_packed_b(const Product& product, float* packed_b, float* packed_a, Index a_floats,
                          const After& after);
-  // The same with AVX-512's bf16 instructions, of a linear layer's forward pass.
+  // The same on AMX; b may be packed already.
   template <typename After>
-  void multiply_bf16(const Product& product, const After& after);
-  // The same on AMX.
+  void multiply_packed(const Product& product, const std::byte* b, const After& after);
+  // A linear layer without its bias, by the way that its weight and the precision ask for. Tiles of the
+  // result are fp32, in y where that is: after(tile, stride, first row, rows, first column, columns).
   template <typename After>
-  void multiply_packed(const Product& product, const After& after);
+  void multiply_layer(ConstValues x, const Linear& layer, Values y, Index rows, const After& after);
+  // With the instructions for bf16 pairs.
+  template <typename After>
+  void multiply_bf16(ConstValues x, const Linear& layer, const std::byte* packed, Values y, Index rows,
+                     const After& after);
+  // What is packed of layer.weight; null: nothing.
+  const PackedWeight* find_packed(const Linear& layer) const;
 
   void require_fp32() const;
   bool attention_is_packed(Index block_size) const;
@@ -102,6 +129,7 @@ class CpuBackend final : public Backend {
   const Bf16Kernels* const bf16_;                  // null: not to be used
   const PackedAttention* const packed_attention_;  // null: that of the level
   ScratchBuffer scratch_;
+  std::map<const float*, PackedWeight> packed_weights_;
 };
 
 }  // namespace bigbird::kernels

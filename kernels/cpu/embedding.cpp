@@ -45,8 +45,8 @@ void CpuBackend::embedding_backward(ConstValues dy, const EmbeddingIndices& indi
 void CpuBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, Index count, Index width) {
   parallel_pieces(count, rows_per_task(width), [&](Index first, Index number) {
     for (Index i = first; i < first + number; ++i) {
-      std::memcpy(floats(y) + i * width, floats(x) + rows[i] * width,
-                  static_cast<std::size_t>(width) * sizeof(float));
+      std::memcpy((y + i * width).data(), (x + rows[i] * width).data(),
+                  static_cast<std::size_t>(width) * size_of(x.type()));
     }
   });
 }

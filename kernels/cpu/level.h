@@ -141,6 +141,10 @@ struct Level {
   // sums[j] += sum over rows of x[row * stride + j], j < width
   void (*add_column_sums)(const float* x, Index rows, Index stride, float* sums, Index width);
 
+  // y[j] = x[j] + bias[j], to nearest even; bias may be null.
+  void (*narrow)(const float* x, const float* bias, bf16* y, Index count);
+  void (*widen)(const bf16* x, float* y, Index count);
+
   // x += bias; pre = x unless null; y = activation(x). y may be x.
   void (*add_bias_activation)(const float* x, const float* bias, float* pre, float* y, Index count,
                               Activation activation);

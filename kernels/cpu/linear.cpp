@@ -100,6 +100,14 @@ void onednn_multiply_few_rows(const Product& product, float* scratch) {
     std::copy_n(c + i * product.n, product.n, product.c + i * product.c_row);
 }
 
+// Rows with a zero behind their last, odd number.
+void copy_with_odd_end(const bf16* from, Index rows, Index columns, bf16* to) {
+  for (Index row = 0; row < rows; ++row) {
+    std::copy_n(from + row * columns, columns, to + row * (columns + 1));
+    to[row * (columns + 1) + columns] = {0};
+  }
+}
+
 }  // namespace
 
 // oneDNN 2.6.3 loses its lead where rows of a transposed a lie a multiple of the page size apart (weight
@@ -114,9 +122,7 @@ bool CpuBackend::by_onednn(const Product& product) const {
 template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
-  if (amx_ != nullptr && product.k > 0) return multiply_packed(product, after);
-  if (bf16_ != nullptr && product.k > 0 && product.a_column == 1 && product.b_row == 1 && !product.accumulate)
-    return multiply_bf16(product, after);
+  if (amx_ != nullptr && product.k > 0) return multiply_packed(product, nullptr, after);
   Product whole = product;
   whole.round_to_bf16 = precision_ == Precision::bf16;
   by_onednn(whole) ? multiply_onednn(whole, after) : multiply_shared(whole, after);
@@ -203,80 +209,120 @@ void CpuBackend::multiply_packed_b(const Product& x, float* packed_b, float* pac
   });
 }
 
-// As on AMX: b is packed in runs of columns, a by the tasks.
+// As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is bf16.
 template <typename After>
-void CpuBackend::multiply_bf16(const Product& x, const After& after) {
-  const Index panel_bytes = bf16_panel_bytes(x.k), row_bytes = bf16_row_bytes(x.k);
-  const Index run =
-      std::min(pieces(x.n, bf16_panel), std::max<Index>(1, packed_b_bytes / panel_bytes)) * bf16_panel;
-  const Index task_rows = bf16_task_rows(x.m);
-  const Index a_bytes = pieces(task_rows * row_bytes, 64) * 64;
-  auto* const packed_b = reinterpret_cast<std::byte*>(
-      scratch_.reserve((run / bf16_panel * panel_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
-  std::byte* const packed_a = packed_b + run / bf16_panel * panel_bytes;
+void CpuBackend::multiply_bf16(ConstValues x, const Linear& layer, const std::byte* packed, Values y,
+                               Index rows, const After& after) {
+  const Index in = layer.in, out = layer.out;
+  const Index panel_bytes = bf16_panel_bytes(in), row_bytes = bf16_row_bytes(in);
+  const Index panels = pieces(out, bf16_panel);
+  const Index run_panels =
+      packed != nullptr ? panels : std::min(panels, std::max<Index>(1, packed_b_bytes / panel_bytes));
+  const Index task_rows = bf16_task_rows(rows);
+  const bool narrow_x = x.type() == ElementType::bf16, narrow_y = y.type() == ElementType::bf16;
+  const bool as_it_is = narrow_x && in % 2 == 0;  // neighbours in a row are the pairs
+  const Index b_bytes = packed != nullptr ? 0 : run_panels * panel_bytes;
+  const Index a_bytes = as_it_is ? 0 : pieces(task_rows * row_bytes, 64) * 64;
+  const Index tile_bytes = narrow_y ? task_rows * finished_columns * Index{sizeof(float)} : 0;
+  auto* const scratch = reinterpret_cast<std::byte*>(
+      scratch_.reserve((b_bytes + (a_bytes + tile_bytes) * thread_count()) / Index{sizeof(float)}));
+  std::byte* const own = scratch + b_bytes;
 
-  for (Index first = 0; first < x.n; first += run) {
-    const Index columns = std::min(run, x.n - first);
-    parallel_pieces(columns, bf16_panel, [&](Index at, Index count) {
-      bf16_->pack_b(x.b + (first + at) * x.b_column, x.b_column, count, x.k,
-                    packed_b + at / bf16_panel * panel_bytes);
-    });
-    parallel_for_worker(static_cast<std::size_t>(pieces(x.m, task_rows)), [&](std::size_t task, int worker) {
-      const Index row = static_cast<Index>(task) * task_rows, rows = std::min(task_rows, x.m - row);
-      std::byte* const a = packed_a + a_bytes * worker;
-      bf16_->pack_a(x.a + row * x.a_row, x.a_row, rows, x.k, a);
+  for (Index first = 0; first < out; first += run_panels * bf16_panel) {
+    const Index columns = std::min(run_panels * bf16_panel, out - first);
+    if (packed == nullptr) {
+      parallel_pieces(columns, bf16_panel, [&](Index at, Index count) {
+        bf16_->pack_b(layer.weight + (first + at) * in, in, count, in,
+                      scratch + at / bf16_panel * panel_bytes);
+      });
+    }
+    const std::byte* const b = packed != nullptr ? packed + first / bf16_panel * panel_bytes : scratch;
+    parallel_for_worker(static_cast<std::size_t>(pieces(rows, task_rows)), [&](std::size_t task, int worker) {
+      const Index row = static_cast<Index>(task) * task_rows, count = std::min(task_rows, rows - row);
+      std::byte* const packed_a = own + (a_bytes + tile_bytes) * worker;
+      const void* a = packed_a;
+      if (as_it_is) {
+        a = (x + row * in).data();
+      } else if (narrow_x) {
+        copy_with_odd_end((x + row * in).as<bf16>(), count, in, reinterpret_cast<bf16*>(packed_a));
+      } else {
+        bf16_->pack_a(floats(x) + row * in, in, count, in, packed_a);
+      }
       for (Index at = 0; at < columns; at += finished_columns) {
-        const Index count = std::min(finished_columns, columns - at);
-        bf16_->multiply({rows, count, x.k, a, packed_b + at / bf16_panel * panel_bytes,
-                         x.c + row * x.c_row + first + at, x.c_row});
-        after(row, rows, first + at, count);
+        const Index width = std::min(finished_columns, columns - at),
+                    stride = narrow_y ? finished_columns : out;
+        float* const tile =
+            narrow_y ? reinterpret_cast<float*>(packed_a + a_bytes) : floats(y) + row * out + first + at;
+        bf16_->multiply({count, width, in, a, b + at / bf16_panel * panel_bytes, tile, stride});
+        after(tile, stride, row, count, first + at, width);
       }
     });
   }
 }
 
 template <typename After>
-void CpuBackend::multiply_packed(const Product& x, const After& after) {
+void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, Index rows,
+                                const After& after) {
+  const Index in = layer.in, out = layer.out;
+  if (rows == 0 || out == 0) return;
+  const PackedWeight* const packed = find_packed(layer);
+  const std::byte* const data = packed != nullptr ? packed->data : nullptr;
+  if (bf16_ != nullptr && in > 0) return multiply_bf16(x, layer, data, y, rows, after);
+  const Product product{rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false};
+  const auto after_tile = [&](Index row, Index count, Index column, Index columns) {
+    after(floats(y) + row * out + column, out, row, count, column, columns);
+  };
+  data != nullptr ? multiply_packed(product, data, after_tile) : multiply_tiles(product, after_tile);
+}
+
+template <typename After>
+void CpuBackend::multiply_packed(const Product& x, const std::byte* b, const After& after) {
   const Index parts = precision_ == Precision::bf16 ? 1 : 3;
   const Index steps = amx_groups(x.k);
   const Index slices = pieces(steps, most_slice_steps), slice_steps = pieces(steps, slices);
   const Index b_group_bytes = amx_group_bytes(steps, parts);
-  const Index run = std::min(x.n, std::max<Index>(1, packed_b_bytes / b_group_bytes) * amx_group);
+  const Index run =
+      b != nullptr ? x.n : std::min(x.n, std::max<Index>(1, packed_b_bytes / b_group_bytes) * amx_group);
   const TileSize tile = packed_tile_size(x.m, run);
   const Index a_bytes = pieces(tile.rows, amx_group) * amx_group_bytes(slice_steps, parts);
   const Index row_tiles = pieces(x.m, tile.rows);
-  auto* const packed_b = reinterpret_cast<std::byte*>(
-      scratch_.reserve((amx_groups(run) * b_group_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
-  std::byte* const packed_a = packed_b + amx_groups(run) * b_group_bytes;
+  const Index b_bytes = b != nullptr ? 0 : amx_groups(run) * b_group_bytes;
+  auto* const scratch = reinterpret_cast<std::byte*>(
+      scratch_.reserve((b_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
+  const std::byte* const packed_b = b != nullptr ? b : scratch;
+  std::byte* const packed_a = scratch + b_bytes;
 
   for (Index first = 0; first < x.n; first += run) {
     const Index columns = std::min(run, x.n - first);
-    parallel_pieces(columns, amx_group, [&](Index at, Index count) {
-      amx_->pack_b({x.b + (first + at) * x.b_column, count, x.k, x.b_column, x.b_row}, parts,
-                   packed_b + at / amx_group * b_group_bytes);
-    });
+    if (b == nullptr) {
+      parallel_pieces(columns, amx_group, [&](Index at, Index count) {
+        amx_->pack_b({x.b + (first + at) * x.b_column, count, x.k, x.b_column, x.b_row}, parts,
+                     scratch + at / amx_group * b_group_bytes);
+      });
+    }
     const Index column_tiles = pieces(columns, tile.columns);
-    parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task,
-                                                                                int worker) {
-      const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
-      const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
-      const Index rows = std::min(tile.rows, x.m - row), width = std::min(tile.columns, columns - column);
-      std::byte* const a = packed_a + a_bytes * worker;
-      for (Index slice = 0; slice < slices; ++slice) {
-        const Index step = slice * slice_steps, depth = step * amx_group;
-        const Index part_steps = std::min(slice_steps, steps - step);
-        amx_->pack_a({x.a + row * x.a_row + depth * x.a_column, rows,
-                      std::min(part_steps * amx_group, x.k - depth), x.a_row, x.a_column},
-                     parts, a);
-        for (Index at = column; at < column + width; at += finished_columns) {
-          const Index count = std::min(finished_columns, column + width - at);
-          const std::byte* const b = packed_b + at / amx_group * b_group_bytes + amx_group_bytes(step, parts);
-          amx_->multiply({rows, count, part_steps, parts, a, b, b_group_bytes,
-                          x.c + row * x.c_row + first + at, x.c_row, x.accumulate || slice > 0});
-          if (slice + 1 == slices) after(row, rows, first + at, count);
-        }
-      }
-    });
+    parallel_for_worker(
+        static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
+          const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
+          const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
+          const Index rows = std::min(tile.rows, x.m - row), width = std::min(tile.columns, columns - column);
+          std::byte* const a = packed_a + a_bytes * worker;
+          for (Index slice = 0; slice < slices; ++slice) {
+            const Index step = slice * slice_steps, depth = step * amx_group;
+            const Index part_steps = std::min(slice_steps, steps - step);
+            amx_->pack_a({x.a + row * x.a_row + depth * x.a_column, rows,
+                          std::min(part_steps * amx_group, x.k - depth), x.a_row, x.a_column},
+                         parts, a);
+            for (Index at = column; at < column + width; at += finished_columns) {
+              const Index count = std::min(finished_columns, column + width - at);
+              const std::byte* const part =
+                  packed_b + at / amx_group * b_group_bytes + amx_group_bytes(step, parts);
+              amx_->multiply({rows, count, part_steps, parts, a, part, b_group_bytes,
+                              x.c + row * x.c_row + first + at, x.c_row, x.accumulate || slice > 0});
+              if (slice + 1 == slices) after(row, rows, first + at, count);
+            }
+          }
+        });
   }
 }
 
@@ -285,28 +331,34 @@ void CpuBackend::require_fp32() const {
 }
 
 void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, Index rows) {
-  const Index in = layer.in, out = layer.out;
-  multiply_tiles({rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false},
-                 [&](Index row, Index count, Index column, Index columns) {
-                   if (layer.bias == nullptr) return;
-                   for (Index i = row; i < row + count; ++i)
-                     level_.add_scaled(layer.bias + column, 1.0f, floats(y) + i * out + column, columns);
-                 });
+  const Index out = layer.out;
+  const bool narrow = y.type() == ElementType::bf16;
+  multiply_layer(
+      x, layer, y, rows, [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
+        const float* const bias = layer.bias != nullptr ? layer.bias + column : nullptr;
+        for (Index i = 0; i < count; ++i) {
+          if (narrow) {
+            level_.narrow(tile + i * stride, bias, y.as<bf16>() + (row + i) * out + column, columns);
+          } else if (bias != nullptr) {
+            level_.add_scaled(bias, 1.0f, tile + i * stride, columns);
+          }
+        }
+      });
 }
 
 void CpuBackend::linear_activation_forward(ConstValues x, const Linear& layer, Activation activation,
                                            Values pre, Values y, Index rows) {
-  const Index in = layer.in, out = layer.out;
-  float* const before = floats(pre);
-  float* const product = before != nullptr ? before : floats(y);
-  multiply_tiles({rows, out, in, floats(x), in, 1, layer.weight, 1, in, product, out, false},
-                 [&](Index row, Index count, Index column, Index columns) {
-                   const float* tile_bias = layer.bias != nullptr ? layer.bias + column : nullptr;
-                   for (Index i = row; i < row + count; ++i) {
-                     const Index at = i * out + column;
-                     level_.add_bias_activation(product + at, tile_bias,
-                                                before != nullptr ? before + at : nullptr, floats(y) + at,
-                                                columns, activation);
+  const Index out = layer.out;
+  const bool narrow = y.type() == ElementType::bf16;
+  multiply_layer(x, layer, pre != nullptr ? pre : y, rows,
+                 [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
+                   const float* const bias = layer.bias != nullptr ? layer.bias + column : nullptr;
+                   for (Index i = 0; i < count; ++i) {
+                     float* const product = tile + i * stride;
+                     const Values to = y + ((row + i) * out + column);
+                     level_.add_bias_activation(product, bias, pre != nullptr ? product : nullptr,
+                                                narrow ? product : floats(to), columns, activation);
+                     if (narrow) level_.narrow(product, nullptr, to.as<bf16>(), columns);
                    }
                  });
 }

@@ -126,11 +126,18 @@ void CpuBackend::add(ConstValues x, Values y, Index count) {
 }
 
 void CpuBackend::rotate(Rows x, const Rotary& rotary, Index rows, bool back) {
-  parallel_pieces(rows, rows_per_task(rotary.heads * rotary.head_size), [&](Index first, Index count) {
-    for (Index row = first; row < first + count; ++row) {
-      level_.rotate_row(floats(x.data) + row * x.stride,
-                        rotary.rotations + rotary.positions[row] * 2 * rotary.half, rotary.heads,
+  const Index width = rotary.heads * rotary.head_size, size = rows_per_task(width);
+  const bool narrow = x.data.type() == ElementType::bf16;
+  float* const scratch = narrow ? scratch_.reserve(width * thread_count()) : nullptr;
+  parallel_for_worker(static_cast<std::size_t>(pieces(rows, size)), [&](std::size_t task, int worker) {
+    const Index first = static_cast<Index>(task) * size;
+    for (Index row = first; row < std::min(first + size, rows); ++row) {
+      const Values values = x.data + row * x.stride;
+      float* const wide = narrow ? scratch + width * worker : floats(values);
+      if (narrow) level_.widen(values.as<bf16>(), wide, width);
+      level_.rotate_row(wide, rotary.rotations + rotary.positions[row] * 2 * rotary.half, rotary.heads,
                         rotary.head_size, rotary.half, back);
+      if (narrow) level_.narrow(wide, nullptr, values.as<bf16>(), width);
     }
   });
 }

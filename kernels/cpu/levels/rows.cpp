@@ -165,6 +165,27 @@ void add_scaled(const float* x, float scale, float* y, Index count) {
       count, [&](Index i, auto part) { part.put(y + i, part.get(y + i) + part.get(x + i) * splat(scale)); });
 }
 
+// Of to_bf16() in kernels/bf16.h, vector by vector.
+BIGBIRD_INLINE Halves narrowed(Floats value) {
+  const Ints bits = as_ints(value);
+  const Ints nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const Ints nan = (bits & 0x7fffffff) > 0x7f800000;
+  return __builtin_convertvector((nearest & ~nan) | (nan & 0x7fff), Halves);
+}
+
+void narrow(const float* x, const float* bias, bf16* y, Index count) {
+  for_each_vector(count, [&](Index j, auto part) {
+    const Floats sum = bias == nullptr ? part.get(x + j) : part.get(x + j) + part.get(bias + j);
+    part.put(y + j, narrowed(sum));
+  });
+}
+
+void widen(const bf16* x, float* y, Index count) {
+  for_each_vector(count, [&](Index j, auto part) {
+    part.put(y + j, as_floats(__builtin_convertvector(part.get(x + j), Ints) << 16));
+  });
+}
+
 void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width) {
   // Sums of 64 rows first: the rounding error then grows with rows / 64 + 64, not with rows.
   constexpr Index group = 64;

@@ -19,6 +19,7 @@ namespace bigbird::kernels::BIGBIRD_LEVEL {
 constexpr Index lanes = BIGBIRD_LANES;
 typedef float Floats __attribute__((vector_size(BIGBIRD_LANES * 4)));
 typedef int32_t Ints __attribute__((vector_size(BIGBIRD_LANES * 4)));
+typedef uint16_t Halves __attribute__((vector_size(BIGBIRD_LANES * 2)));
 
 BIGBIRD_INLINE Floats load(const float* from) {
   Floats value;
@@ -75,15 +76,39 @@ BIGBIRD_INLINE void store_part(float* to, Floats value, Index count) {
   for (Index i = 0; i < smaller(count, lanes); ++i) to[i] = part[i];
 }
 
+// Halves, all of them or the first `count`.
+BIGBIRD_INLINE Halves load_halves(const bf16* from) {
+  Halves value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+BIGBIRD_INLINE Halves load_halves(const bf16* from, Index count) {
+  uint16_t part[lanes] = {};
+  for (Index i = 0; i < count; ++i) part[i] = from[i].bits;
+  Halves value;
+  __builtin_memcpy(&value, part, sizeof value);
+  return value;
+}
+BIGBIRD_INLINE void store_halves(bf16* to, Halves value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+BIGBIRD_INLINE void store_halves(bf16* to, Halves value, Index count) {
+  for (Index i = 0; i < count; ++i) to[i].bits = value[i];
+}
+
 // Runs body(offset, Whole or Part) over count elements, so that loops name their work once.
 struct Whole {
   BIGBIRD_INLINE_MEMBER Floats get(const float* from) const { return load(from); }
   BIGBIRD_INLINE_MEMBER void put(float* to, Floats value) const { store(to, value); }
+  BIGBIRD_INLINE_MEMBER Halves get(const bf16* from) const { return load_halves(from); }
+  BIGBIRD_INLINE_MEMBER void put(bf16* to, Halves value) const { store_halves(to, value); }
 };
 struct Part {
   Index count;
   BIGBIRD_INLINE_MEMBER Floats get(const float* from) const { return load_part(from, count); }
   BIGBIRD_INLINE_MEMBER void put(float* to, Floats value) const { store_part(to, value, count); }
+  BIGBIRD_INLINE_MEMBER Halves get(const bf16* from) const { return load_halves(from, count); }
+  BIGBIRD_INLINE_MEMBER void put(bf16* to, Halves value) const { store_halves(to, value, count); }
 };
 template <typename Body>
 BIGBIRD_INLINE void for_each_vector(Index count, const Body& body) {

@@ -24,6 +24,8 @@ void layernorm_backward_row(const float* dy, const float* x, const float* gamma,
 void sum_of_three(const float* a, float scale, const float* b, const float* c, float* y, Index count);
 void add_scaled(const float* x, float scale, float* y, Index count);
 void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width);
+void narrow(const float* x, const float* bias, bf16* y, Index count);
+void widen(const bf16* x, float* y, Index count);
 void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
                          Activation activation);
 void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
@@ -59,6 +61,8 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      sum_of_three,
                      add_scaled,
                      add_column_sums,
+                     narrow,
+                     widen,
                      add_bias_activation,
                      activation_backward,
                      tanh_forward,

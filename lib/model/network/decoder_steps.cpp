@@ -80,7 +80,7 @@ StepMemory plan_steps(Arena& arena, const ModelConfig& of_model, const DecoderLi
 
 std::size_t step_bytes(const ModelConfig& config, const DecoderLimits& limits,
                        const kernels::Backend& backend) {
-  Arena arena(nullptr, backend.element_type());
+  Arena arena(nullptr, backend);
   plan_steps(arena, config, limits, backend.wants_whole_blocks());
   return arena.used();
 }
@@ -122,7 +122,7 @@ struct DecoderSteps::Impl {
         plans(config.num_attention_heads),
         whole_blocks(of.backend().wants_whole_blocks()),
         memory(model.backend(), step_bytes(of.config(), up_to, of.backend())) {
-    Arena arena(memory.bytes(), model.backend().element_type());
+    Arena arena(memory.bytes(), model.backend());
     held = plan_steps(arena, of.config(), limits, whole_blocks);
     first_slot = model.backend().reserve_scratch(cross_limits(config, limits));
   }
@@ -281,7 +281,7 @@ struct DecoderSteps::Impl {
 
 std::vector<MemoryRow> plan_decoder_memory(const ModelConfig& config, const DecoderLimits& limits,
                                            const kernels::Backend& backend) {
-  Arena arena(nullptr, backend.element_type());
+  Arena arena(nullptr, backend);
   plan_steps(arena, config, limits, backend.wants_whole_blocks());
   return arena.rows();
 }

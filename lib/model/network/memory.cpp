@@ -29,6 +29,7 @@ struct Planner {
   const ModelConfig& config;
   std::int64_t tokens, width, inner, heads;
   std::int64_t last_rows;            // of the last layer behind its attention
+  kernels::ElementType operands;     // of what only products and attention read
   BackwardWorkspace workspace = {};  // in training
 
   bool postnorm() const { return config.norm_type == NormType::postnorm; }
@@ -41,15 +42,15 @@ struct Planner {
   // sum of the feed-forward part) is the caller's.
   LayerActivations kept_layer(const std::string& what, std::int64_t rows) {
     LayerActivations layer;
-    layer.attention.qkv = arena.values(what, tokens * 3 * width);
-    layer.attention.context = arena.values(what, tokens * width);
+    layer.attention.qkv = arena.values(what, tokens * 3 * width, operands);
+    layer.attention.context = arena.values(what, tokens * width, operands);
     layer.attention.log_sum_exp = arena.floats(what, heads * tokens);
     layer.attention.sum = arena.values(what, rows * width);
     // Pre-LN: of the layer's input, before the attention.
     const std::int64_t norm_rows = postnorm() ? rows : tokens;
     layer.attention.norm = arena.values(what, norm_rows * width);
     layer.attention.norm_state = norm_state(what, norm_rows);
-    layer.feed_forward.pre = arena.values(what, rows * inner);
+    layer.feed_forward.pre = arena.values(what, rows * inner, operands);
     // Spent when the layer's output is there: kept would be a quarter of a layer. No gradient is under way by
     // then.
     layer.feed_forward.inner = workspace.wide;
@@ -59,23 +60,30 @@ struct Planner {
     return layer;
   }
 
-  // A layer of inference: one piece of memory, whose parts of [T, C] are used again as soon as their content
-  // is spent.
-  //   part                0     1     2     3 ...
+  // A layer of inference: one piece of memory, whose parts are used again as soon as their content is spent.
+  // Parts of [T, C] are as large as their type, so that sum and norm may cover two others each.
   //   attention           q     k     v     context (pre-LN: before it the norm, which the qkv product reads)
   //   behind attention    sum   norm  the inner activations of the feed-forward part, [T, F]
   //   post-LN, at last    sum of the feed-forward part
   LayerActivations shared_layer(const std::string& what) {
-    const std::int64_t part = tokens * width;
-    const kernels::Values first = arena.values(what, std::max(4 * part, 2 * part + tokens * inner));
-    const kernels::Values second = first + part, fourth = first + 3 * part;
+    const auto bytes_of = [](std::int64_t count, kernels::ElementType type) {
+      return static_cast<std::size_t>(count) * kernels::size_of(type);
+    };
+    const kernels::ElementType stream = arena.stream();
+    const std::size_t operand = bytes_of(tokens * width, operands), state = bytes_of(tokens * width, stream);
+    const std::size_t bytes =
+        std::max(3 * operand + std::max(operand, state), 2 * state + bytes_of(tokens * inner, operands));
+    auto* const base = static_cast<std::byte*>(arena.bytes(what, bytes, operands));
+    const auto at = [base](std::size_t offset, kernels::ElementType type) {
+      return kernels::Values(base == nullptr ? nullptr : base + offset, type);
+    };
     LayerActivations layer;
-    layer.attention.qkv = first;
-    layer.attention.context = fourth;
-    layer.attention.sum = first;
-    layer.attention.norm = postnorm() ? second : fourth;
-    layer.feed_forward.inner = first + 2 * part;
-    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = postnorm() ? first : second;
+    layer.attention.qkv = at(0, operands);
+    layer.attention.context = at(3 * operand, operands);
+    layer.attention.sum = at(0, stream);
+    layer.attention.norm = at(postnorm() ? state : 3 * operand, stream);
+    layer.feed_forward.inner = at(2 * state, operands);
+    (postnorm() ? layer.feed_forward.sum : layer.feed_forward.norm) = at(postnorm() ? 0 : state, stream);
     return layer;
   }
 
@@ -151,7 +159,7 @@ void plan_head_rows(Planner& plan, HeadRowActivations& to) {
   const std::string what = "rows that the head reads";
   to.tokens = plan.arena.integers(what, plan.last_rows);
   to.input = plan.arena.values(what, plan.last_rows * plan.width);
-  to.context = plan.arena.values(what, plan.last_rows * plan.width);
+  to.context = plan.arena.values(what, plan.last_rows * plan.width, plan.operands);
 }
 
 void plan_workspace(Planner& plan) {
@@ -186,7 +194,8 @@ void plan_decoder(Arena& arena, const ModelConfig& of_model, DecoderActivations&
                config.hidden_size,
                config.intermediate_size,
                config.num_attention_heads,
-               limits.target_tokens};
+               limits.target_tokens,
+               arena.stream()};
   ModelOptions own = options;
   own.embedding_offsets = false;
   if (options.training) plan_workspace(plan);
@@ -365,8 +374,8 @@ void* Arena::bytes(const std::string& what, std::size_t count, kernels::ElementT
   return memory;
 }
 
-kernels::Values Arena::values(const std::string& what, std::int64_t count) {
-  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type_), type_), type_};
+kernels::Values Arena::values(const std::string& what, std::int64_t count, kernels::ElementType type) {
+  return {bytes(what, static_cast<std::size_t>(count) * kernels::size_of(type), type), type};
 }
 
 float* Arena::floats(const std::string& what, std::int64_t count) {
@@ -391,7 +400,8 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
                config.hidden_size,
                config.intermediate_size,
                config.num_attention_heads,
-               head_rows > 0 ? head_rows : limits.tokens};
+               head_rows > 0 ? head_rows : limits.tokens,
+               arena.operands()};
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
   if (float* scales = arena.floats("heads", 7); scales != nullptr) {
@@ -459,7 +469,7 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
 
 std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
                                          const ModelOptions& options, const kernels::Backend& backend) {
-  Arena arena(nullptr, backend.element_type());
+  Arena arena(nullptr, backend);
   plan_model(arena, config, limits, options, backend);
   std::vector<MemoryRow> rows = arena.rows();
   rows.push_back({"kernels", backend.scratch_bytes(attention_limits(config, limits, options))});

@@ -18,10 +18,16 @@ namespace bigbird {
 class Arena {
  public:
   explicit Arena(std::byte* base, kernels::ElementType type = kernels::ElementType::fp32)
-      : base_(base), type_(type) {}
+      : base_(base), operands_(type), stream_(type) {}
+  Arena(std::byte* base, const kernels::Backend& backend)
+      : base_(base), operands_(backend.element_type()), stream_(backend.stream_type()) {}
 
   // `what` is the row of the memory table that the slice counts towards.
-  kernels::Values values(const std::string& what, std::int64_t count);  // of the arena's element type
+  kernels::Values values(const std::string& what, std::int64_t count) { return values(what, count, stream_); }
+  kernels::Values values(const std::string& what, std::int64_t count, kernels::ElementType type);
+  // How Backend::element_type() has what products and attention alone read, and how all else is.
+  kernels::ElementType operands() const { return operands_; }
+  kernels::ElementType stream() const { return stream_; }
   float* floats(const std::string& what, std::int64_t count);
   std::int32_t* integers(const std::string& what, std::int64_t count);
   std::uint64_t* keys(const std::string& what, std::int64_t count);
@@ -33,7 +39,8 @@ class Arena {
 
  private:
   std::byte* base_;
-  kernels::ElementType type_;
+  kernels::ElementType operands_;
+  kernels::ElementType stream_;
   std::size_t used_ = 0;
   std::vector<MemoryRow> rows_;
 };

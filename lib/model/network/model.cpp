@@ -28,7 +28,7 @@ std::atomic<std::uint64_t> models_made{0};
 
 std::size_t model_bytes(const kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
                         const ModelOptions& options) {
-  Arena arena(nullptr, backend.element_type());
+  Arena arena(nullptr, backend);
   plan_model(arena, config, limits, options, backend);
   return arena.used();
 }
@@ -45,7 +45,7 @@ struct Model::Impl {
         plans(of),
         decoder_plans(of.decoder.num_attention_heads),
         memory(on, model_bytes(on, of, up_to, how)) {
-    Arena arena(memory.bytes(), backend.element_type());
+    Arena arena(memory.bytes(), backend);
     held = plan_model(arena, config, limits, options, backend);
     const kernels::AttentionLimits attention = attention_limits(config, limits, options);
     slots = attention.slots;
