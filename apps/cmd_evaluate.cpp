@@ -18,6 +18,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/file_digest.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/training/evaluator.h"
@@ -160,6 +161,7 @@ int cmd_evaluate(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = ranks.make_backend(verb, ModelUse::inference);
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
+  pack_own_weights(model);
   team.enter(
       {{"the program", sampled_digest("/proc/self/exe")},
        {"the command", verb.command()},

@@ -126,6 +126,9 @@ class Backend {
   virtual void download(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void zero(void* device, std::size_t bytes) = 0;
+  // Zeros where something is written only once, or never again: memory of the program takes no room until it
+  // is written, and what it took is given back.
+  virtual void clear(void* device, std::size_t bytes) { zero(device, bytes); }
   virtual void synchronize() = 0;
   // Activations as floats.
   void download_values(float* host, ConstValues from, Index count);

@@ -67,6 +67,7 @@ class CpuBackend final : public Backend {
   void download(void* host, const void* device, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void zero(void* device, std::size_t bytes) override;
+  void clear(void* device, std::size_t bytes) override;
   void synchronize() override {}
 
   // packed_weights.cpp

@@ -1,11 +1,13 @@
 // The CPU as a device: how it computes, in words, and its memory, which is ordinary memory.
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "kernels/cpu/bf16_choice.h"
@@ -123,6 +125,23 @@ void CpuBackend::upload(void* device, const void* host, std::size_t bytes) {
 }
 void CpuBackend::download(void* host, const void* device, std::size_t bytes) {
   copy(host, device, bytes);
+}
+void CpuBackend::clear(void* device, std::size_t bytes) {
+#if defined(__linux__)
+  // Whole pages of memory that allocate() took from the system come back as zeros when they are touched.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* const begin = static_cast<std::byte*>(device);
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  if (bytes >= 2 * page) {
+    const std::size_t inside = (bytes - before) / page * page;
+    if (madvise(begin + before, inside, MADV_DONTNEED) == 0) {
+      zero(begin, before);
+      zero(begin + before + inside, bytes - before - inside);
+      return;
+    }
+  }
+#endif
+  zero(device, bytes);
 }
 void CpuBackend::zero(void* device, std::size_t bytes) {
   parallel_pieces(static_cast<Index>(bytes), bytes_per_task, [&](Index first, Index count) {

@@ -17,6 +17,7 @@
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/model_operations.h"
@@ -238,6 +239,7 @@ class MachineMeasurement {
       const Batch batch = random_batch(loaded.config, length, false);
       Model model(backend_, loaded.config, limits_of(batch), {});
       model.set_parameters(loaded.parameters);
+      pack_own_weights(model);
       measure(what, shape, "tokens/s", [&] {
         model.forward(batch, {});
         backend_.synchronize();

@@ -7,6 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/weights/safetensors.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
@@ -147,6 +148,7 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
                            in.batch.targets.tokens()};
   Model model(backend, config, limits, {.training = options.gradients});
   model.set_parameters(loaded.parameters);
+  if (!options.gradients) pack_own_weights(model);
 
   Answer answer;
   const Shape hidden_shape{in.sequences, in.tokens, config.hidden_size};

@@ -10,6 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/model/network/layout.h"
 #include "lib/tasks/inference_memory.h"
 
@@ -85,13 +86,10 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     folder_.require_question_head();
   }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
-  LoadOptions load;
-  load.memory = [&](const ModelConfig& config) {
+  const LoadedModel loaded = load_into(folder_, [&](const ModelConfig& config) -> Model& {
     make_model(config, backend);
-    return model_->parameters_on_host();
-  };
-  const LoadedModel loaded = folder_.load(load);
-  if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
+    return *model_;
+  });
   weight_files_ = loaded.files;
   pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
                                               most_on_the_way(options));

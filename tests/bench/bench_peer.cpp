@@ -28,6 +28,7 @@
 #include "lib/core/process_memory.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/model/network/model.h"
 
 namespace bigbird {
@@ -105,7 +106,7 @@ class Peer {
     model_ = std::make_unique<Model>(*backend_, loaded.config, limits_of(batches_),
                                      ModelOptions{.training = step, .head_rows = step});
     model_->set_parameters(loaded.parameters);
-    if (!step) return;
+    if (!step) return pack_own_weights(*model_);
     const std::size_t bytes = static_cast<std::size_t>(model_->layout().count()) * sizeof(float);
     for (float*& moment : moments_) {
       moment = static_cast<float*>(backend_->allocate(bytes));

@@ -259,7 +259,7 @@ class Loader {
 
   void read(const TensorSpec& spec) {
     const auto found = stored_.find(spec.name);
-    if (found == stored_.end()) return;
+    if (found == stored_.end() || (options_.at_hand && options_.at_hand(spec))) return;
     const std::span<float> out(parameters_ + spec.offset, static_cast<std::size_t>(spec.count));
     if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
       std::copy(adapted->second.begin(), adapted->second.end(), out.begin());

@@ -89,8 +89,8 @@ LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t nu
 }
 
 const std::string& ModelFolder::weights_digest() const {
-  if (weights_digest_.empty()) weights_digest_ = bigbird::weights_digest(path_);
-  return weights_digest_;
+  if (weights_digest_->empty()) *weights_digest_ = bigbird::weights_digest(path_);
+  return *weights_digest_;
 }
 
 }  // namespace bigbird

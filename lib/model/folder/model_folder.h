@@ -17,8 +17,8 @@ namespace bigbird {
 enum class Alphabet { dna, text };
 std::string name_of(Alphabet alphabet);  // "DNA", "text"
 
-// Cheap to copy: copies share the tokenizer. Methods that read something for the first time (tokenizer(),
-// alphabet(), weights_digest()) are not for several threads at once.
+// Cheap to copy: copies share the tokenizer and the digest. Methods that read something for the first time
+// (tokenizer(), alphabet(), weights_digest()) are not for several threads at once.
 class ModelFolder {
  public:
   // Reads config.json. Error{bad_input} as read_config (config_json.h).
@@ -52,7 +52,7 @@ class ModelFolder {
   std::string path_;
   ModelConfig config_;
   mutable std::shared_ptr<const Tokenizer> tokenizer_;
-  mutable std::string weights_digest_;
+  std::shared_ptr<std::string> weights_digest_ = std::make_shared<std::string>();
 };
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@
 #include "lib/model/network/decoder_pass.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/layout.h"
+#include "lib/model/network/packed_layers.h"
 #include "lib/model/network/pass_context.h"
 
 namespace bigbird {
@@ -467,12 +468,40 @@ kernels::AttentionLimits attention_limits(const ModelConfig& config, const Batch
   return most;
 }
 
+namespace {
+
+// Weights that are packed leave their floats' place empty; before that those are all there, but no
+// activations yet.
+void plan_packed_weights(std::vector<MemoryRow>& rows, const ModelConfig& config,
+                         const kernels::Backend& backend) {
+  const ParameterLayout layout(config);
+  auto* const nowhere = reinterpret_cast<float*>(alignment);  // sizes alone count
+  const std::vector<PackedLayer> packed =
+      packed_layers(config, model_tensors(config, layout, nowhere), backend);
+  if (packed.empty()) return;
+  const std::size_t bytes = packed_bytes(packed),
+                    floats = static_cast<std::size_t>(packed_floats(packed)) * sizeof(float);
+  std::size_t largest = 0, later = 0;
+  for (const PackedLayer& layer : packed) largest = std::max(largest, layer.bytes);
+  const auto parameters =
+      std::find_if(rows.begin(), rows.end(), [](const MemoryRow& row) { return row.what == "parameters"; });
+  const std::size_t before = parameters->bytes + largest;
+  parameters->bytes -= floats;
+  parameters->fp32_bytes -= floats;
+  rows.insert(parameters + 1, {"packed weights", bytes, 0, bytes});
+  for (const MemoryRow& row : rows) later += row.bytes;
+  if (before > later) rows.push_back(fp32_row("weights before they are packed", before - later));
+}
+
+}  // namespace
+
 std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
                                          const ModelOptions& options, const kernels::Backend& backend) {
   Arena arena(nullptr, backend);
   plan_model(arena, config, limits, options, backend);
   std::vector<MemoryRow> rows = arena.rows();
   rows.push_back({"kernels", backend.scratch_bytes(attention_limits(config, limits, options))});
+  if (!options.training) plan_packed_weights(rows, config, backend);
   return rows;
 }
 

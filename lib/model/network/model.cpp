@@ -16,6 +16,7 @@
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/heads.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/packed_layers.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/rotary.h"
 #include "lib/model/network/tensors.h"
@@ -54,7 +55,9 @@ struct Model::Impl {
     const std::int64_t behind = floats_behind_parameters(config, backend);
     if (layout.count() < (config.vocab_size + behind) * config.hidden_size)
       throw_runtime("too few parameters behind the word table for padded rows of logits");
-    backend.zero(held.parameters, parameter_bytes() + static_cast<std::size_t>(behind) * sizeof(float));
+    const std::size_t bytes = parameter_bytes() + static_cast<std::size_t>(behind) * sizeof(float);
+    options.training ? backend.zero(held.parameters, bytes) : backend.clear(held.parameters, bytes);
+    if (!options.training) packed = packed_layers(config, parameter_tensors, backend);
     if (options.training) {
       gradient_tensors = model_tensors(config, layout, held.gradients);
       backend.zero(held.gradients, parameter_bytes());
@@ -71,6 +74,7 @@ struct Model::Impl {
   ~Impl() {
     backend.release_slots(first_slot, slots);
     if (held.working_weights != nullptr) backend.unbind_weights(held.parameters);
+    for (const PackedLayer& part : packed) backend.unbind_packed_weight(part.layer.weight);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -130,6 +134,10 @@ struct Model::Impl {
     backend.upload(held.activations.scalars.mlm_scale, scales, sizeof scales);
   }
 
+  void require_parameters() const {
+    if (without_floats) throw_runtime("the weights of this model are packed: there are no floats of them");
+  }
+
   std::vector<float> download(kernels::ConstValues from, std::int64_t count) const {
     std::vector<float> host(static_cast<std::size_t>(count));
     backend.download_values(host.data(), from, count);
@@ -165,6 +173,9 @@ struct Model::Impl {
   ModelMemory held;
   ModelTensors parameter_tensors;
   ModelTensors gradient_tensors;
+  std::vector<PackedLayer> packed;
+  std::shared_ptr<const std::byte> packed_weights;
+  bool without_floats = false;  // of what is packed
   // The last pass, for backward().
   Batch batch;
   std::vector<std::vector<AttentionRun>> runs;
@@ -225,6 +236,7 @@ void Model::set_parameters(const std::vector<float>& host) {
   if (static_cast<std::int64_t>(host.size()) != layout().count()) {
     throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
   }
+  impl_->require_parameters();
   impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
   if (impl_->held.working_weights != nullptr) impl_->backend.refresh_weights(impl_->held.parameters);
 }
@@ -234,11 +246,53 @@ float* Model::parameters_on_host() {
   return host ? impl_->held.parameters : nullptr;
 }
 
+std::size_t Model::packed_bytes() const {
+  return bigbird::packed_bytes(impl_->packed);
+}
+
+std::string Model::packed_layout() const {
+  std::string text;
+  for (const PackedLayer& part : impl_->packed) {
+    text += fmt::format("{} {}x{} at {}\n", impl_->backend.packed_weight_layout(part.form), part.layer.out,
+                        part.layer.in, part.offset);
+  }
+  return text;
+}
+
+bool Model::packs(const TensorSpec& tensor) const {
+  const float* const first = impl_->held.parameters + tensor.offset;
+  for (const PackedLayer& part : impl_->packed) {
+    const float* const weight = part.layer.weight;
+    if (first >= weight && first < weight + part.layer.in * part.layer.out) return true;
+  }
+  return false;
+}
+
+void Model::pack_weights(std::byte* to) {
+  impl_->require_parameters();
+  impl_->without_floats = !impl_->packed.empty();
+  for (const PackedLayer& part : impl_->packed) {
+    impl_->backend.pack_weight(part.layer, part.form, to + part.offset);
+    impl_->backend.clear(const_cast<float*>(part.layer.weight),
+                         static_cast<std::size_t>(part.layer.in * part.layer.out) * sizeof(float));
+  }
+}
+
+void Model::use_packed_weights(std::shared_ptr<const std::byte> packed) {
+  impl_->without_floats = !impl_->packed.empty();
+  impl_->packed_weights = std::move(packed);
+  for (const PackedLayer& part : impl_->packed) {
+    impl_->backend.bind_packed_weight(part.layer, part.form, impl_->packed_weights.get() + part.offset);
+  }
+}
+
 std::vector<float> Model::host_parameters() const {
+  impl_->require_parameters();
   return impl_->download(impl_->held.parameters, layout().count());
 }
 
 HostValues Model::parameters_to_read() const {
+  impl_->require_parameters();
   return {impl_->backend, impl_->held.parameters, layout().count()};
 }
 

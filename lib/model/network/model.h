@@ -163,6 +163,19 @@ class Model {
   // The same memory, to be filled in place of set_parameters(); null where a device has memory of its
   // own.
   float* parameters_on_host();
+
+  // Weights that are packed once and then read in place of parameters(): for inference, where the backend
+  // has such a form (packed_layers.h). Bytes of them; 0: none.
+  std::size_t packed_bytes() const;
+  // What is packed and where, in words: equal for weights that can be read in each other's place.
+  std::string packed_layout() const;
+  bool packs(const TensorSpec& tensor) const;
+  // Packs into packed_bytes() of host memory, 64-byte aligned, and gives back the memory of every weight that
+  // was packed: parameters can be read and set no longer.
+  void pack_weights(std::byte* to);
+  // From now on forward() reads these, of pack_weights() of a model of the same parameters.
+  void use_packed_weights(std::shared_ptr<const std::byte> packed);
+
   std::vector<float> host_parameters() const;
   // The same numbers without a copy where they are in the program's memory.
   HostValues parameters_to_read() const;

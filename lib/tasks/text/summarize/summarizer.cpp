@@ -8,6 +8,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/model/folder/inference_model.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tasks/text/summarize/line_marks.h"
 #include "lib/tasks/text/text_settings.h"
@@ -111,13 +112,10 @@ void Summarizer::prepare() {
     throw_usage(fmt::format("summaries of {} tokens: {} has {} positions", search_.max_length, folder_.path(),
                             folder_.config().max_position_embeddings));
   }
-  LoadOptions load;
-  load.memory = [&](const ModelConfig& config) {
+  load_into(folder_, [&](const ModelConfig& config) -> Model& {
     model_ = std::make_unique<Model>(backend_, config, limits(sizes()), ModelOptions{});
-    return model_->parameters_on_host();
-  };
-  const LoadedModel loaded = folder_.load(load);
-  if (!loaded.parameters.empty()) model_->set_parameters(loaded.parameters);
+    return *model_;
+  });
   steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits(sizes()));
 }
 

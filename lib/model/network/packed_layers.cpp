@@ -1,0 +1,40 @@
+// See packed_layers.h.
+#include "lib/model/network/packed_layers.h"
+
+namespace bigbird {
+
+std::vector<PackedLayer> packed_layers(const ModelConfig& config, const ModelTensors& tensors,
+                                       const kernels::Backend& backend) {
+  std::vector<PackedLayer> packed;
+  const auto add = [&](const kernels::Linear& layer) {
+    constexpr kernels::WeightForm form = kernels::WeightForm::bf16;
+    const std::size_t bytes = backend.packed_weight_bytes(layer, form);
+    if (bytes > 0) packed.push_back({layer, form, packed_bytes(packed), bytes});
+  };
+  const auto add_layer = [&](const AttentionTensors& attention, const FeedForwardTensors& feed_forward,
+                             bool whole_products) {
+    if (whole_products) add(attention.qkv);
+    add(attention.output);
+    add(feed_forward.inner);
+    add(feed_forward.output);
+  };
+  for (const LayerTensors& layer : tensors.layers)
+    add_layer(layer.attention, layer.feed_forward, !config.is_coupled());
+  for (const DecoderLayerTensors& layer : tensors.decoder.layers) {
+    if (!config.is_coupled()) add_layer(layer.attention, layer.feed_forward, false);
+    add(layer.cross_attention.output);
+  }
+  return packed;
+}
+
+std::size_t packed_bytes(const std::vector<PackedLayer>& layers) {
+  return layers.empty() ? 0 : layers.back().offset + layers.back().bytes;
+}
+
+std::int64_t packed_floats(const std::vector<PackedLayer>& layers) {
+  std::int64_t floats = 0;
+  for (const PackedLayer& packed : layers) floats += packed.layer.in * packed.layer.out;
+  return floats;
+}
+
+}  // namespace bigbird
