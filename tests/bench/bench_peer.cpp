@@ -53,7 +53,8 @@ double peak_gigabytes() {
 void reset_peak() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;
-  if (!file) throw Error(ErrorKind::runtime, "/proc/self/clear_refs cannot be written", "Linux counts peaks there");
+  if (!file)
+    throw Error(ErrorKind::runtime, "/proc/self/clear_refs cannot be written", "Linux counts peaks there");
 }
 
 // The sequences of the file, `at_a_time` to a batch, without their padding.

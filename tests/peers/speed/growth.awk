@@ -40,11 +40,11 @@ function add(series, what, x, y,    n) {
   xs[series, what, n] = log(x); ys[series, what, n] = log(y); value[series, what, x] = y
 }
 function thousands(n) { return n >= 1000 ? sprintf("%d,%03d", n / 1000, n % 1000) : n "" }
-# The exponent of a series; empty with fewer than two points.
+# The exponent of a series; - with fewer than two points.
 function exponent(series, what,    n, i, first, mean_x, mean_y, over, under) {
   n = count[series, what] + 0
   first = n > fitted ? n - fitted + 1 : 1
-  if (n < 2) return ""
+  if (n < 2) return "-"
   for (i = first; i <= n; i++) { mean_x += xs[series, what, i]; mean_y += ys[series, what, i] }
   mean_x /= n - first + 1; mean_y /= n - first + 1
   for (i = first; i <= n; i++) {
@@ -133,7 +133,7 @@ function draw(series, what, hue, dash,    i, path, slope, y, corner) {
   slope = exponent(series, what)
   corner = falling ? panel_x + wide - 70 : panel_x + 6 # where no line of a panel goes
   y = panel_y + 14 + 16 * corner_rows++
-  sample(corner, y, hue, dash, slope == "" ? "-" : slope)
+  sample(corner, y, hue, dash, slope)
 }
 function sample(x, y, hue, dash, words_) {
   printf "<path d=\"M%.1f %.1fh24\" stroke=\"%s\" stroke-width=\"2\"%s/>\n", x, y - 4, hue, dash

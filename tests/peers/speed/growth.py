@@ -42,7 +42,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3, help="of each point, after one that is not timed")
     parser.add_argument("--point-seconds", type=float, default=30,
                         help="a point that would take longer for all its rounds gets fewer; for two, one that is the first")
-    parser.add_argument("--seconds", type=float, default=120, help="leave out a point that would take longer for one pass")
+    parser.add_argument("--seconds", type=float, default=200, help="leave out a point that would take longer for one pass")
     parser.add_argument("--gigabytes", type=float, default=14, help="leave out a point that would need more")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--ranks", default="1,2", help="processes of one thread; those above --threads are left out")
@@ -76,7 +76,7 @@ class Table:
                     self.rows.append(row)
         for key, value in self.facts.items():
             if key != "date" and kept.get(key, "") != value:
-                sys.exit(f"{self.path}: {key} is '{kept.get(key)}', here it is '{value}'; without --resume all is measured anew")
+                sys.exit(f"{self.path}: {key} is '{kept.get(key, '')}', here it is '{value}'; without --resume all is measured anew")
         self.facts = {key: value for key, value in kept.items() if value}
 
     def find(self, **wanted):
