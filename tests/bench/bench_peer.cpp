@@ -9,6 +9,7 @@
 //   run           everything once: wall and CPU seconds from token ids on the host to the last hidden state
 //                 (forward: with the pooler; step: with both losses, backward and AdamW, dropout as
 //                 configured)
+//   reset         the peak of memory that the next answers give is counted from here
 //   write FILE    forward: the last hidden states of all real tokens, (tokens, width), as safetensors; not
 //                 timed
 #include <fmt/core.h>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -46,6 +48,14 @@ double cpu_seconds() {
 // Not getrusage's ru_maxrss: a process inherits that from the one that started it.
 double peak_gigabytes() {
   return static_cast<double>(resident_memory().peak) / 1e9;
+}
+
+// From here on the peak is what is resident now, or more (proc(5), clear_refs): without what loading took.
+void reset_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  if (!file)
+    throw Error(ErrorKind::runtime, "/proc/self/clear_refs cannot be written", "Linux counts peaks there");
 }
 
 // The sequences of the file, `at_a_time` to a batch, without their padding.
@@ -177,11 +187,16 @@ void serve(Peer& peer) {
       std::cout << "{}" << std::endl;
       continue;
     }
+    if (request == "reset") {
+      reset_peak();
+      std::cout << "{}" << std::endl;
+      continue;
+    }
     const double cpu = cpu_seconds();
     const auto start = std::chrono::steady_clock::now();
     peer.run();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::cout << fmt::format("{{\"wall\": {:.6f}, \"cpu\": {:.6f}, \"peak_gb\": {:.3f}}}", wall,
+    std::cout << fmt::format("{{\"wall\": {:.6f}, \"cpu\": {:.6f}, \"peak_gb\": {:.6f}}}", wall,
                              cpu_seconds() - cpu, peak_gigabytes())
               << std::endl;
   }
