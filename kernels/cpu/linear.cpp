@@ -209,7 +209,8 @@ void CpuBackend::multiply_packed_b(const Product& x, float* packed_b, float* pac
   });
 }
 
-// As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is bf16.
+// As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is
+// bf16.
 template <typename After>
 void CpuBackend::multiply_bf16(ConstValues x, const Linear& layer, const std::byte* packed, Values y,
                                Index rows, const After& after) {

@@ -38,7 +38,8 @@ struct LoadOptions {
   // which the parameters are then read into, so that they are never held twice. Without it, or where it
   // returns null, they go into LoadedModel::parameters.
   std::function<float*(const ModelConfig&)> memory;
-  // Asked after `memory`: tensors of which this is true are not read, their values are at hand in another form.
+  // Asked after `memory`: tensors of which this is true are not read, their values are at hand in another
+  // form.
   std::function<bool(const TensorSpec&)> at_hand;
 };
 
