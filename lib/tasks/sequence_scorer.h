@@ -36,6 +36,12 @@ struct EncodedSequence {
   bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
 };
 
+// A sequence that was encoded, as others can use it that share stretches with it.
+struct KnownSequence {
+  std::string forward, reverse;  // the strands; empty where one is not read
+  EncodedSequence encoded;
+};
+
 // Views that live for the callback.
 struct SequenceScores {
   // [models, strands, outputs], last fastest.
@@ -80,6 +86,11 @@ class SequenceScorer {
 
   // Tokenizes; safe to call from many threads at once. `sequence`: A C G T N, upper case, not empty.
   EncodedSequence encode(std::string_view sequence) const;
+  // The same of a sequence whose base i is probably base i + offset of the known one, for one of the `offsets`:
+  // sooner, the more of it is.
+  EncodedSequence encode_like(std::string_view sequence, const KnownSequence& known,
+                              std::span<const std::int64_t> offsets) const;
+  KnownSequence as_known(std::string_view sequence, const EncodedSequence& encoded) const;
   // Queues a sequence; `done` is called once, in the order of the calls of add, now or later, on the calling
   // thread.
   void add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done);
@@ -90,6 +101,10 @@ class SequenceScorer {
  private:
   struct Entry;
   void deliver();
+  bool reads_forward() const { return strands_ != Strands::reverse; }
+  bool reads_reverse() const { return strands_ != Strands::forward; }
+  EncodedSequence encode_both(std::string_view sequence, const KnownSequence* known,
+                              std::span<const std::int64_t> offsets) const;
 
   std::vector<FinetunedModel> models_;
   Strands strands_ = Strands::both;

@@ -126,10 +126,14 @@ double share_of_n(std::string_view sequence) {
          static_cast<double>(sequence.size());
 }
 
-bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
-                   std::vector<std::int32_t>& ids) {
+bool encode_window(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
+                   std::vector<std::int32_t>& ids, const KnownEncoding* known) {
   std::vector<std::uint32_t> tokens;
-  tokenizer.encode(sequence, tokens);
+  if (known != nullptr) {
+    tokenizer.encode_like(sequence, *known, tokens);
+  } else {
+    tokenizer.encode(sequence, tokens);
+  }
   const std::size_t room = static_cast<std::size_t>(max_tokens - 2);
   const bool cut = tokens.size() > room;
   if (cut) tokens.resize(room);

@@ -44,8 +44,9 @@ std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
 // Of a sequence's bases; 0 for an empty one.
 double share_of_n(std::string_view sequence);
 
-// [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut.
-bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
-                   std::vector<std::int32_t>& ids);
+// [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut. `known`: of a
+// sequence that shares stretches with this one, without [CLS] and [SEP]; the ids are the same without it.
+bool encode_window(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
+                   std::vector<std::int32_t>& ids, const KnownEncoding* known = nullptr);
 
 }  // namespace bigbird

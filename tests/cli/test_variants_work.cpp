@@ -15,6 +15,16 @@ class VariantsWork : public VariantsFixture {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
+  // A summary without what the run took; any other file as it is.
+  static std::string without_cost(const std::string& text) {
+    const std::size_t begin = text.find("  \"cost\": {\n");
+    if (begin == std::string::npos) return text;
+    const std::string end = "\n  },\n";
+    return text.substr(0, begin) + text.substr(text.find(end, begin) + end.size());
+  }
+  static nlohmann::json cost_of(const std::string& prefix) {
+    return nlohmann::json::parse(file(prefix + ".summary.json")).at("cost");
+  }
 };
 
 TEST_F(VariantsWork, BytesDependOnNeitherBatchNorThreads) {
@@ -56,7 +66,37 @@ TEST_P(MergedShards, AreTheBytesOfOneRun) {
   } else {
     ends.push_back(suffix);
   }
-  for (const std::string& end : ends) EXPECT_TRUE(file("whole" + end) == file("merged" + end)) << end;
+  for (const std::string& end : ends)
+    EXPECT_TRUE(without_cost(file("whole" + end)) == without_cost(file("merged" + end))) << end;
+  // What it took is that of all shards.
+  nlohmann::json sum, cost = cost_of("merged" + side);
+  for (const char* shard : {"shard1", "shard2", "shard3"}) {
+    const nlohmann::json one = cost_of(shard + side);
+    for (const char* key : {"scored", "wall_seconds", "cpu_seconds"})
+      sum[key] = sum.value(key, 0.0) + one.at(key).get<double>();
+    EXPECT_LE(one.at("peak_memory_bytes"), cost.at("peak_memory_bytes"));
+  }
+  EXPECT_EQ(cost.at("scored"), cost_of("whole" + side).at("scored"));
+  for (const char* key : {"scored", "wall_seconds", "cpu_seconds"})
+    EXPECT_NEAR(cost.at(key).get<double>(), sum.at(key).get<double>(), 1e-6) << key;
+}
+
+TEST_F(VariantsWork, TheSummaryAndTheClosingLineSayWhatAnAlleleCost) {
+  const RunResult whole = must(chunked({"-o", path("whole.tsv")}));
+  const nlohmann::json cost = cost_of("whole.tsv");
+  EXPECT_EQ(cost.at("scored"), nlohmann::json::parse(file("whole.tsv.summary.json")).at("scored"));
+  EXPECT_GT(cost.at("cpu_seconds"), 0.0);
+  EXPECT_GT(cost.at("wall_seconds"), 0.0);
+  EXPECT_GT(cost.at("peak_memory_bytes"), 1 << 20);
+  EXPECT_NEAR(cost.at("cpu_seconds_per_allele").get<double>() * cost.at("scored").get<double>(),
+              cost.at("cpu_seconds").get<double>(), 1e-6);
+  EXPECT_TRUE(contains(whole.err, "s/scored allele\n")) << whole.err;
+  // Of nothing that was scored now nothing is said.
+  const RunResult again = must(chunked({"-o", path("whole.tsv"), "--resume"}));
+  EXPECT_FALSE(contains(again.err, "/scored allele")) << again.err;
+  // Without provenance the bytes of two runs are the same.
+  must(chunked({"-o", path("bare.tsv"), "--no-provenance"}));
+  EXPECT_FALSE(contains(file("bare.tsv.summary.json"), "cost"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, MergedShards,

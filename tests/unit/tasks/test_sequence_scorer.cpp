@@ -90,6 +90,45 @@ TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
   }
 }
 
+// ALT beside REF, with bases removed, inserted and exchanged, and a neighbour's window.
+TEST_F(Scorer, WhatIsKnownOfAnotherSequenceChangesNoId) {
+  SequenceScorer scorer({{model("a"), model("b")}, Strands::both, {8192}}, *backend);
+  const std::string known = random_bases(1, 100);
+  const KnownSequence reference = scorer.as_known(known, scorer.encode(known));
+  EXPECT_EQ(reference.reverse, reverse_complement(known));
+  struct Case {
+    std::string bases;
+    std::vector<std::int64_t> offsets;
+  };
+  const std::vector<Case> cases = {{known, {0}},
+                                   {known.substr(0, 40) + known.substr(47) + "ACGTACG", {0, 7}},
+                                   {known.substr(0, 40) + "GGGTT" + known.substr(40, 55), {0, -5}},
+                                   {known.substr(0, 40) + "GG" + known.substr(40), {0, -2}},
+                                   {known.substr(20) + random_bases(2, 20), {20}},
+                                   {random_bases(3, 70), {3, 900, -900}}};
+  for (const Case& one : cases) {
+    const EncodedSequence found = scorer.encode_like(one.bases, reference, one.offsets);
+    EXPECT_EQ(found.ids, scorer.encode(one.bases).ids) << one.bases;
+  }
+  // And is used, on both strands: letters in the place of known pieces show where they are taken over.
+  const auto tokenizer = load_tokenizer(model("a"));
+  KnownSequence letters = reference;
+  for (std::size_t part = 0; part < 4; ++part) {
+    std::vector<std::int32_t>& ids = letters.encoded.ids[part];
+    ids = {2};
+    for (const char letter : part % 2 == 0 ? letters.forward : letters.reverse) {
+      std::vector<std::uint32_t> id;
+      tokenizer->encode(std::string(1, letter), id);
+      ids.push_back(static_cast<std::int32_t>(id.at(0)));
+    }
+    ids.push_back(3);
+  }
+  for (const Case& one : {cases[1], cases[2], cases[3], cases[4]}) {
+    const EncodedSequence found = scorer.encode_like(one.bases, letters, one.offsets);
+    for (const std::vector<std::int32_t>& ids : found.ids) EXPECT_GT(ids.size(), 2 + 65U) << one.bases;
+  }
+}
+
 TEST_F(Scorer, NothingDependsOnTheBatch) {
   std::vector<std::string> sequences;
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));
