@@ -2,7 +2,6 @@
 #include "lib/tasks/sequence_scorer.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -117,13 +116,14 @@ EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const Kno
         ids = encoded.ids[strand];
         continue;
       }
-      std::optional<KnownEncoding> before;
-      if (known != nullptr) {
-        const std::span<const std::int32_t> all = known->encoded.ids[model * strands() + strand];
-        before = KnownEncoding{known_bases, all.subspan(1, all.size() - 2), known_offsets};
+      const std::int64_t most = most_tokens(runner.config());
+      if (known == nullptr) {
+        encoded.cut |= encode_window(runner.tokenizer(), bases, most, ids);
+        continue;
       }
-      encoded.cut |= encode_window(runner.tokenizer(), bases, most_tokens(runner.config()), ids,
-                                   before ? &*before : nullptr);
+      const std::span<const std::int32_t> all = known->encoded.ids[model * strands() + strand];
+      const KnownEncoding before{known_bases, all.subspan(1, all.size() - 2), known_offsets};
+      encoded.cut |= encode_window_like(runner.tokenizer(), bases, most, before, ids, encoded.taken);
     }
   }
   return encoded;

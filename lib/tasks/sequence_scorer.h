@@ -33,6 +33,8 @@ struct EncodedSequence {
   // [models * strands], strand fastest (of both 0 is as given, 1 the reverse complement): ids with [CLS] and
   // [SEP].
   std::vector<std::vector<std::int32_t>> ids;
+  std::size_t taken =
+      0;             // bases of all strands whose tokens are those of a known sequence, of tokenizers once
   bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
 };
 

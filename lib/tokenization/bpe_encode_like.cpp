@@ -13,6 +13,7 @@
 // longest first; those that lead nowhere are marked as in encode().
 #include <algorithm>
 
+#include "lib/core/error.h"
 #include "lib/tokenization/bpe_encoder.h"
 
 namespace bigbird {
@@ -62,25 +63,29 @@ std::vector<std::uint32_t> numbers_of(std::span<const std::int32_t> ids,
   return numbers;
 }
 
-void BpeEncoder::encode_like(std::string_view text, const KnownPieces& known,
-                             std::vector<std::uint32_t>& numbers) const {
+std::size_t BpeEncoder::encode_like(std::string_view text, const KnownPieces& known,
+                                    std::vector<std::uint32_t>& numbers) const {
   if (!regular_) {
     encode(text, numbers);
-    return;
+    return 0;
   }
+  std::size_t taken = 0;
   split_at_unknown(text, numbers, [&](std::string_view letters) {
-    encode_letters_like(letters, letters.data() - text.data(), known, numbers);
+    taken += encode_letters_like(letters, letters.data() - text.data(), known, numbers);
   });
+  return taken;
 }
 
-void BpeEncoder::encode_letters_like(std::string_view letters, std::int64_t begin, const KnownPieces& known,
-                                     std::vector<std::uint32_t>& numbers) const {
+std::size_t BpeEncoder::encode_letters_like(std::string_view letters, std::int64_t begin,
+                                            const KnownPieces& known,
+                                            std::vector<std::uint32_t>& numbers) const {
   const std::size_t first = numbers.size();
   const auto known_size = static_cast<std::int64_t>(known.text.size());
   std::vector<std::uint8_t> given_up(letters.size() + 1);
   std::vector<Guide> guides;
   for (const std::int64_t offset : known.offsets) guides.push_back({offset, 0, 0});
   std::vector<Taken> taken;
+  std::size_t taken_letters = 0;
   std::size_t position = 0;
 
   // Takes known pieces from `position` on, if there are any.
@@ -106,6 +111,7 @@ void BpeEncoder::encode_letters_like(std::string_view letters, std::int64_t begi
     guide.position += static_cast<std::int64_t>(length);
     position += length;
     if (length > 0) taken.push_back({from, numbers.size()});
+    taken_letters += length;
     return length > 0;
   };
 
@@ -114,12 +120,14 @@ void BpeEncoder::encode_letters_like(std::string_view letters, std::int64_t begi
     std::uint32_t piece = longest_match(letters, position);
     for (;;) {
       if (piece == none) {  // nothing fits here: go one piece back and take another one there
+        if (numbers.size() == first) throw_runtime("known pieces that are not those of their text");
         given_up[position] = 1;
         const std::uint32_t last = numbers.back();
         numbers.pop_back();
         position -= lengths_[last];
         piece = shorter_match_[last];
         if (!taken.empty() && numbers.size() < taken.back().end) {  // longer ones were not tried
+          taken_letters -= lengths_[last];
           taken.back().end = numbers.size();
           if (taken.back().begin == taken.back().end) taken.pop_back();
           piece = longest_match(letters, position);
@@ -135,6 +143,7 @@ void BpeEncoder::encode_letters_like(std::string_view letters, std::int64_t begi
       piece = shorter_match_[piece];
     }
   }
+  return taken_letters;
 }
 
 }  // namespace bigbird

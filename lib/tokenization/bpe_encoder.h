@@ -59,9 +59,9 @@ class BpeEncoder {
   // Appends the numbers of the pieces of text. Linear in practice; text of any length.
   void encode(std::string_view text, std::vector<std::uint32_t>& numbers) const;
   // The same numbers, in a time that goes by what is not shared: pieces of stretches that are the same are taken
-  // over. bpe_encode_like.cpp has the reasoning.
-  void encode_like(std::string_view text, const KnownPieces& known,
-                   std::vector<std::uint32_t>& numbers) const;
+  // over. Returns the letters of these. bpe_encode_like.cpp has the reasoning.
+  std::size_t encode_like(std::string_view text, const KnownPieces& known,
+                          std::vector<std::uint32_t>& numbers) const;
   // The same by the rule itself, n log n: the yardstick, and the way for irregular vocabularies.
   void encode_by_rule(std::string_view text, std::vector<std::uint32_t>& numbers) const;
 
@@ -102,8 +102,8 @@ class BpeEncoder {
   std::uint32_t longest_match(std::string_view text, std::size_t position) const;
   void encode_letters(std::string_view letters, std::vector<std::uint32_t>& numbers) const;
   // `begin`: of the letters in the text that `known.offsets` is of.
-  void encode_letters_like(std::string_view letters, std::int64_t begin, const KnownPieces& known,
-                           std::vector<std::uint32_t>& numbers) const;
+  std::size_t encode_letters_like(std::string_view letters, std::int64_t begin, const KnownPieces& known,
+                                  std::vector<std::uint32_t>& numbers) const;
   // encode_run(letters) for every run of letters, one `unknown` for every run of others.
   template <typename EncodeRun>
   void split_at_unknown(std::string_view text, std::vector<std::uint32_t>& numbers,

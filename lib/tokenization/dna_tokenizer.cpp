@@ -59,13 +59,14 @@ class DnaTokenizer final : public Tokenizer {
     }
   }
 
-  void encode_like(std::string_view text, const KnownEncoding& known,
-                   std::vector<std::uint32_t>& ids) const override {
+  std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                          std::vector<std::uint32_t>& ids) const override {
     const std::size_t first = ids.size();
     const std::vector<std::uint32_t> numbers = numbers_of(known.ids, numbers_);
-    encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
+    const std::size_t taken = encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
     for (std::size_t i = first; i < ids.size(); ++i)
       ids[i] = ids[i] == BpeEncoder::unknown ? special().unknown : ids_[ids[i]];
+    return taken;
   }
 
  private:

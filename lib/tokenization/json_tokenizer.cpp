@@ -139,8 +139,8 @@ class JsonTokenizer final : public Tokenizer {
     });
   }
 
-  void encode_like(std::string_view text, const KnownEncoding& known,
-                   std::vector<std::uint32_t>& ids) const override {
+  std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                          std::vector<std::uint32_t>& ids) const override {
     const auto is_bases = [](std::string_view letters) {
       return std::all_of(letters.begin(), letters.end(), [](char letter) {
         return letter == 'A' || letter == 'C' || letter == 'G' || letter == 'T';
@@ -148,12 +148,13 @@ class JsonTokenizer final : public Tokenizer {
     };
     if (!leaves_bases_ || !is_bases(text) || !is_bases(known.text)) {
       encode(text, ids, nullptr);
-      return;
+      return 0;
     }
     const std::size_t first = ids.size();
     const std::vector<std::uint32_t> numbers = numbers_of(known.ids, numbers_);
-    encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
+    const std::size_t taken = encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
     for (std::size_t i = first; i < ids.size(); ++i) ids[i] = ids_[ids[i]];
+    return taken;
   }
 
   // The file itself says which pieces are looked for in the text.

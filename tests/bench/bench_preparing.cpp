@@ -67,7 +67,12 @@ Ids tokenize(const Tokenizer& tokenizer, const std::vector<Placed>& windows, int
       std::int64_t offsets[] = {offset, offset + window.removed};
       if (strand == 1) offsets[0] = -offsets[0], offsets[1] = -offsets[1];
       const KnownEncoding before{known[strand], known_ids[strand], offsets};
-      encode_window(tokenizer, bases, 1 << 20, ids.emplace_back(), overlaps ? &before : nullptr);
+      if (overlaps) {
+        std::size_t taken = 0;
+        encode_window_like(tokenizer, bases, 1 << 20, before, ids.emplace_back(), taken);
+      } else {
+        encode_window(tokenizer, bases, 1 << 20, ids.emplace_back());
+      }
       if (!window.is_reference) continue;
       known[strand] = bases;
       known_ids[strand].assign(ids.back().begin() + 1, ids.back().end() - 1);

@@ -126,7 +126,7 @@ TEST(EncodeLike, GivesTheNumbersOfListedMerges) {
   EXPECT_GT(regular, 250);
 }
 
-TEST(EncodeLike, TakesOverWhatIsWrongOnlyWhereItIsRight) {
+TEST(EncodeLike, TakesNothingOverThatIsNotTheSame) {
   const BpeEncoder encoder(std::vector<std::string>{"A", "C", "G", "T", "N", "AC", "GT", "ACGT"});
   const std::string known = "ACGTACGT";
   const Numbers numbers = encode(encoder, known);
