@@ -97,7 +97,8 @@ class Verb {
   // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's
   // own unit.
   void set_throughput(double amount, const std::string& unit);
-  // And the CPU time of each of the `made` that this process made, whatever an earlier one had done before it.
+  // And the CPU time of each of the `made` that this process made, whatever an earlier one had done before
+  // it.
   void set_cost_of(double made, const std::string& one);
   // For verbs whose output a shell reads at every start (completion, man).
   void omit_closing_line() { closing_ = false; }

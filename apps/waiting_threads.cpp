@@ -1,5 +1,5 @@
-// How threads wait; see waiting_threads.h. Measured in docs/command-line.md 5.3: on cores that others use too,
-// threads that spin double the CPU time of short passes; on cores of their own nothing is gained by it.
+// How threads wait; see waiting_threads.h. Measured in docs/command-line.md 5.3: on cores that others use
+// too, threads that spin double the CPU time of short passes; on cores of their own nothing is gained by it.
 #include "apps/waiting_threads.h"
 
 #include <unistd.h>

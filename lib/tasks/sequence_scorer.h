@@ -88,8 +88,8 @@ class SequenceScorer {
 
   // Tokenizes; safe to call from many threads at once. `sequence`: A C G T N, upper case, not empty.
   EncodedSequence encode(std::string_view sequence) const;
-  // The same of a sequence whose base i is probably base i + offset of the known one, for one of the `offsets`:
-  // sooner, the more of it is.
+  // The same of a sequence whose base i is probably base i + offset of the known one, for one of the
+  // `offsets`: sooner, the more of it is.
   EncodedSequence encode_like(std::string_view sequence, const KnownSequence& known,
                               std::span<const std::int64_t> offsets) const;
   KnownSequence as_known(std::string_view sequence, const EncodedSequence& encoded) const;

@@ -2,15 +2,15 @@
 //
 // Why the numbers are those of encode(). For a regular vocabulary a sequence of pieces is the encoding of its
 // text exactly when each piece encodes to itself and every two neighbours stay apart. So the encoding of each
-// prefix of the text ends with one piece, which begins where the encoding of a shorter prefix ends: the prefixes
-// are a tree, and the encoding of the text is the path from its root to its end. encode() looks for that path
-// from the root, the longest piece first, and steps back where no piece goes on. In which order a search of a
-// tree tries its branches decides how long it takes, not what it finds. Here a position that is reached for
-// the first time first tries the known pieces: where one of them begins at the same place of a shared stretch and
-// stays apart from the piece before it, it and all that follow inside of the stretch are taken at once, because
-// known neighbours stay apart and the letters are the same (they are compared, whatever the caller believes).
-// Where the search steps back onto a piece that was taken in this way, it tries all pieces of that place, the
-// longest first; those that lead nowhere are marked as in encode().
+// prefix of the text ends with one piece, which begins where the encoding of a shorter prefix ends: the
+// prefixes are a tree, and the encoding of the text is the path from its root to its end. encode() looks for
+// that path from the root, the longest piece first, and steps back where no piece goes on. In which order a
+// search of a tree tries its branches decides how long it takes, not what it finds. Here a position that is
+// reached for the first time first tries the known pieces: where one of them begins at the same place of a
+// shared stretch and stays apart from the piece before it, it and all that follow inside of the stretch are
+// taken at once, because known neighbours stay apart and the letters are the same (they are compared,
+// whatever the caller believes). Where the search steps back onto a piece that was taken in this way, it
+// tries all pieces of that place, the longest first; those that lead nowhere are marked as in encode().
 #include <algorithm>
 
 #include "lib/core/error.h"

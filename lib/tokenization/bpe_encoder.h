@@ -37,8 +37,8 @@ struct KnownPieces {
   std::string_view text;
   // Of its beginning, as BpeEncoder::encode gives them, without an `unknown`: of all of it, or fewer.
   std::span<const std::uint32_t> numbers;
-  // Letter i of the other text is compared with letter i + offset of this one. Offsets at which nothing is the
-  // same cost time, and change nothing.
+  // Letter i of the other text is compared with letter i + offset of this one. Offsets at which nothing is
+  // the same cost time, and change nothing.
   std::span<const std::int64_t> offsets;
 };
 
@@ -58,8 +58,8 @@ class BpeEncoder {
 
   // Appends the numbers of the pieces of text. Linear in practice; text of any length.
   void encode(std::string_view text, std::vector<std::uint32_t>& numbers) const;
-  // The same numbers, in a time that goes by what is not shared: pieces of stretches that are the same are taken
-  // over. Returns the letters of these. bpe_encode_like.cpp has the reasoning.
+  // The same numbers, in a time that goes by what is not shared: pieces of stretches that are the same are
+  // taken over. Returns the letters of these. bpe_encode_like.cpp has the reasoning.
   std::size_t encode_like(std::string_view text, const KnownPieces& known,
                           std::vector<std::uint32_t>& numbers) const;
   // The same by the rule itself, n log n: the yardstick, and the way for irregular vocabularies.

@@ -58,8 +58,8 @@ class Tokenizer {
   // gives no special piece but `unknown`; a tokenizer.json also finds the added tokens that it lists.
   virtual void encode(std::string_view text, std::vector<std::uint32_t>& ids,
                       std::vector<std::uint32_t>* byte_offsets = nullptr) const = 0;
-  // Appends the same ids, sooner where `text` has stretches of a text that is known. Returns how many of its bytes
-  // have ids that were taken over.
+  // Appends the same ids, sooner where `text` has stretches of a text that is known. Returns how many of its
+  // bytes have ids that were taken over.
   virtual std::size_t encode_like(std::string_view text, const KnownEncoding& known,
                                   std::vector<std::uint32_t>& ids) const;
   // As encode() with the bytes of `text` that every id stands for, as Hugging Face's tokenizer of the same

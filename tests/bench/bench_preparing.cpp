@@ -1,7 +1,8 @@
 // CPU seconds that `bigbird variants` takes for a variant before a model runs: reading, judging and cutting
-// windows, tokenizing. bench_preparing VCF FASTA TOKENIZER [--window BP] [--strands 1|2] [--records N] [--rounds N]. A
-// tokenizer is a folder. One thread; CPU time, so that other work on the machine matters little. Windows are
-// tokenized each for itself and, as the verb does it, with the help of the last REF window, in turns.
+// windows, tokenizing. bench_preparing VCF FASTA TOKENIZER [--window BP] [--strands 1|2] [--records N]
+// [--rounds N]. A tokenizer is a folder. One thread; CPU time, so that other work on the machine matters
+// little. Windows are tokenized each for itself and, as the verb does it, with the help of the last REF
+// window, in turns.
 #include <sys/resource.h>
 
 #include <algorithm>

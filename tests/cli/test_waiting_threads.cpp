@@ -1,5 +1,5 @@
-// Threads that wait sleep, unless the user has said otherwise: the program starts itself again with that in its
-// environment, before it reads anything.
+// Threads that wait sleep, unless the user has said otherwise: the program starts itself again with that in
+// its environment, before it reads anything.
 #include <sched.h>
 
 #include <map>

@@ -233,8 +233,8 @@ void ChunkScorer::add(const std::vector<VcfRecord>& records, std::function<void(
   }
 }
 
-// Windows of neighbours overlap, and REF and ALT are the same but for the change: each is encoded with the help of
-// the last REF window before it. The ids do not depend on it.
+// Windows of neighbours overlap, and REF and ALT are the same but for the change: each is encoded with the
+// help of the last REF window before it. The ids do not depend on it.
 std::vector<EncodedSequence> ChunkScorer::encode(std::span<Window> windows) {
   std::vector<EncodedSequence> encoded(windows.size());
   const std::size_t turns = (windows.size() + encoded_in_turn - 1) / encoded_in_turn;

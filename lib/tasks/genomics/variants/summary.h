@@ -45,8 +45,8 @@ struct VariantShard {
   std::vector<std::uint64_t> skipped_rows;  // of skipped.tsv
 };
 
-// What scoring took, of all processes that took part and were not cut off, from their starts until their scores
-// were written.
+// What scoring took, of all processes that took part and were not cut off, from their starts until their
+// scores were written.
 struct ScoringCost {
   std::uint64_t scored = 0;  // alleles; those that a run before had scored are not among them
   double wall_seconds = 0;   // added up over the processes
