@@ -43,7 +43,7 @@ bool may_work(const std::vector<std::string_view>& words) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   if (words.empty() || words[0].starts_with("-")) return false;
-  for (const char* verb : {"help", "man", "completion", "info", "devices"}) {
+  for (const char* verb : {"help", "man", "completion", "info"}) {
     if (words[0] == verb) return false;
   }
   return !has("-h") && !has("--help");
