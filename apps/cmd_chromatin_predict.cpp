@@ -168,6 +168,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer, calibrated);
   if (counts.rows > 0) say(counts, typed.max_n);  // nothing was done where the output was whole already
   verb.set_throughput(static_cast<double>(counts.rows), "windows");
+  verb.set_cost_of(static_cast<double>(counts.predicted), "window");
   return 0;
 }
 

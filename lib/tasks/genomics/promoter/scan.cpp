@@ -159,6 +159,7 @@ class Scanner {
         counted.positions += static_cast<std::int64_t>(one.positions);
         counted.scored += static_cast<std::int64_t>(chunk.positions.size());
         counted.windows += chunk.windows;
+        if (one.place.is_wanted) counted.scored_now += chunk.windows;
         counted.beyond_contig += chunk.beyond_contig;
         counted.n_rich += chunk.n_rich;
         counted.cut += chunk.cut;
