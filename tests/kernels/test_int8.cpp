@@ -1,0 +1,252 @@
+// Products in int8 against reference/: the integers, the sums, rows of zeros, outliers, numbers that are not
+// finite, by the processor's instructions and without them.
+#include "kernels/cpu/int8.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "reference/int8_linear.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace bigbird::kernels {
+namespace {
+
+struct Shape {
+  Index m, n, k;
+};
+// Depths that are no multiple of 4, rows around the tile, channels around the panel.
+const Shape shapes[] = {{1, 1, 1},    {2, 3, 5},     {3, 64, 4},     {4, 65, 7},     {5, 63, 64},
+                        {6, 128, 33}, {7, 129, 127}, {13, 200, 768}, {20, 70, 1030}, {50, 330, 66}};
+
+std::size_t area(Index rows, Index columns) {
+  return static_cast<std::size_t>(rows * columns);
+}
+
+// 64-byte aligned, as packed memory is.
+class Packed {
+ public:
+  explicit Packed(Index bytes)
+      : bytes_(static_cast<std::size_t>(bytes)), data_(std::aligned_alloc(64, (bytes_ + 127) / 64 * 64)) {
+    std::memset(data_, 0x5A, (bytes_ + 127) / 64 * 64);
+  }
+  ~Packed() {
+    for (std::size_t i = bytes_; i < (bytes_ + 127) / 64 * 64; ++i)
+      EXPECT_EQ(static_cast<unsigned char*>(data_)[i], 0x5A) << "written behind the packed memory";
+    std::free(data_);
+  }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+  void* get() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+// Of very different sizes, positive and negative, with all 24 bits in use.
+Floats full_floats(std::size_t count, std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  Floats values(count);
+  for (float& value : values) {
+    const float mantissa = 1.0f + static_cast<float>(generator() >> 9) * 0x1p-23f;
+    const int exponent = static_cast<int>(generator() % 12u) - 9;
+    value = std::ldexp((generator() & 1u) != 0 ? mantissa : -mantissa, exponent);
+  }
+  return values;
+}
+
+std::vector<const Int8Kernels*> all_kernels() {
+  std::vector<const Int8Kernels*> all{&plain_int8_kernels()};
+  if (vnni_int8_kernels() != nullptr) all.push_back(vnni_int8_kernels());
+  return all;
+}
+
+class Int8Kernel : public ::testing::TestWithParam<const Int8Kernels*> {
+ protected:
+  // c of m rows, from channel 0 on.
+  static Floats product(const Int8Kernels& kernels, const Floats& x, const Floats& w, const Shape& s) {
+    const Packed a(s.m * int8_row_bytes(s.k)), b(int8_weight_bytes(s.n, s.k));
+    Guarded scales(area(s.m, 1)), c(area(s.m, s.n));
+    kernels.quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
+    pack_int8_weight(w.data(), s.n, s.k, b.get());
+    kernels.multiply({s.m, s.n, s.k, a.get(), scales.data(), b.get(), s.n, 0, c.data(), s.n});
+    (void)scales.take();
+    return c.take();
+  }
+};
+
+TEST_P(Int8Kernel, ActivationsBecomeTheIntegersAndScalesOfTheReference) {
+  for (const Shape& s : shapes) {
+    SCOPED_TRACE(::testing::Message() << s.m << " x " << s.k);
+    Floats x = full_floats(area(s.m, s.k), 1);
+    if (s.m > 2) std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(s.k), s.k, 0.0f);  // a row of zeros
+    if (s.m > 3) x[area(2, s.k)] = 3e38f;                                               // an outlier
+    if (s.m > 4) x[area(3, s.k)] = 1e-36f;
+    const auto expected =
+        reference::int8_activations(x, static_cast<std::size_t>(s.m), static_cast<std::size_t>(s.k));
+    const Packed a(s.m * int8_row_bytes(s.k));
+    Guarded scales(area(s.m, 1));
+    GetParam()->quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
+    EXPECT_EQ(scales.take(), expected.scales);
+    const auto* const bytes = static_cast<const std::uint8_t*>(a.get());
+    for (Index i = 0; i < s.m; ++i) {
+      for (Index p = 0; p < int8_row_bytes(s.k); ++p) {
+        const int wanted = p < s.k ? expected.integers[area(i, s.k) + static_cast<std::size_t>(p)] : 0;
+        ASSERT_EQ(int{bytes[i * int8_row_bytes(s.k) + p]} - 128, wanted) << "at " << i << ", " << p;
+      }
+    }
+  }
+}
+
+TEST_P(Int8Kernel, ActivationsInBf16BecomeThoseOfTheFloatsThatTheyAre) {
+  constexpr Index rows = 5, depth = 77, step = 80;
+  const Floats full = full_floats(area(rows, step), 2);
+  std::vector<bf16> narrow;
+  Floats wide;
+  for (const float value : full) {
+    narrow.push_back(to_bf16(value));
+    wide.push_back(to_float(narrow.back()));
+  }
+  narrow[3] = to_bf16(INFINITY);
+  wide[3] = INFINITY;
+  const Packed a(rows * int8_row_bytes(depth)), b(rows * int8_row_bytes(depth));
+  Guarded of_bf16(rows), of_floats(rows);
+  GetParam()->quantize_bf16(narrow.data(), step, rows, depth, a.get(), of_bf16.data());
+  GetParam()->quantize(wide.data(), step, rows, depth, b.get(), of_floats.data());
+  EXPECT_EQ(std::memcmp(a.get(), b.get(), area(rows, int8_row_bytes(depth))), 0);
+  const Floats one = of_bf16.take(), other = of_floats.take();
+  EXPECT_TRUE(std::isnan(one[0]) && std::isnan(other[0]));
+  EXPECT_EQ(std::memcmp(one.data() + 1, other.data() + 1, (rows - 1) * sizeof(float)), 0);
+}
+
+TEST_P(Int8Kernel, ProductEqualsReference) {
+  for (const Shape& s : shapes) {
+    SCOPED_TRACE(::testing::Message() << s.m << " x " << s.n << " x " << s.k);
+    Floats x = full_floats(area(s.m, s.k), 3);
+    Floats w = full_floats(area(s.n, s.k), 4);
+    if (s.m > 2) std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(s.k), s.k, 0.0f);
+    if (s.n > 2) std::fill_n(w.begin() + static_cast<std::ptrdiff_t>(s.k), s.k, 0.0f);
+    if (s.m > 3) x[area(2, s.k)] = -1e30f;
+    const auto m = static_cast<std::size_t>(s.m), n = static_cast<std::size_t>(s.n),
+               k = static_cast<std::size_t>(s.k);
+    const auto expected = reference::int8_linear_forward(reference::int8_activations(x, m, k),
+                                                         reference::int8_weights(w, n, k), {});
+    const Floats c = product(*GetParam(), x, w, s);
+    // One rounding of the sum and two of scales: of each value by itself, not of the largest.
+    for (std::size_t i = 0; i < c.size(); ++i)
+      ASSERT_NEAR(static_cast<double>(c[i]), expected.values[i], 3e-7 * std::abs(expected.values[i])) << i;
+  }
+}
+
+TEST_P(Int8Kernel, ARowAndAChannelDoNotDependOnThoseBeside) {
+  const Shape many{40, 300, 130};
+  const Floats x = full_floats(area(many.m, many.k), 5), w = full_floats(area(many.n, many.k), 6);
+  const Floats all = product(*GetParam(), x, w, many);
+  for (const Index rows : {1, 2, 3, 4, 5, 6, 7, 11, 39}) {
+    const Floats some = product(*GetParam(), x, w, {rows, many.n, many.k});
+    EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0) << rows << " rows";
+  }
+  // A stretch of channels of the same packed weight.
+  const Packed a(many.m * int8_row_bytes(many.k)), b(int8_weight_bytes(many.n, many.k));
+  Guarded scales(area(many.m, 1));
+  GetParam()->quantize(x.data(), many.k, many.m, many.k, a.get(), scales.data());
+  pack_int8_weight(w.data(), many.n, many.k, b.get());
+  for (const auto& [first, count] : {std::pair<Index, Index>{64, 100}, {256, 44}, {128, 64}}) {
+    Guarded c(area(many.m, count));
+    GetParam()->multiply(
+        {many.m, count, many.k, a.get(), scales.data(), b.get(), many.n, first, c.data(), count});
+    const Floats part = c.take();
+    for (Index i = 0; i < many.m; ++i) {
+      EXPECT_EQ(std::memcmp(part.data() + i * count, all.data() + i * many.n + first,
+                            static_cast<std::size_t>(count) * sizeof(float)),
+                0);
+    }
+  }
+}
+
+// 127 * 127 in every place of the greatest depth: 2^31 is not reached, although the unsigned sums pass it.
+TEST_P(Int8Kernel, TheGreatestSumFits) {
+  const Index depth = int8_most_depth;
+  const Floats x(static_cast<std::size_t>(depth), 1.0f);
+  Floats w(static_cast<std::size_t>(2 * depth), 127.0f);
+  std::fill(w.begin() + depth, w.end(), -127.0f);
+  const Floats c = product(*GetParam(), x, w, {1, 2, depth});
+  EXPECT_NEAR(static_cast<double>(c[0]), 127.0 * static_cast<double>(depth), 16.0);
+  EXPECT_EQ(c[1], -c[0]);
+}
+
+TEST_P(Int8Kernel, WhatIsNotFiniteMakesItsRowOrChannelNotANumberAndNoOther) {
+  const Shape s{3, 3, 40};
+  for (const float bad : {std::nanf(""), INFINITY, -INFINITY}) {
+    Floats x = full_floats(area(s.m, s.k), 7), w = full_floats(area(s.n, s.k), 8);
+    x[area(1, s.k) + 39] = bad;
+    w[area(2, s.k) + 3] = bad;
+    const Floats c = product(*GetParam(), x, w, s);
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j)
+        EXPECT_EQ(std::isnan(c[i * 3 + j]), i == 1 || j == 2) << i << ", " << j;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Instructions, Int8Kernel, ::testing::ValuesIn(all_kernels()),
+                         [](const ::testing::TestParamInfo<const Int8Kernels*>& of) {
+                           return std::string(of.param == &plain_int8_kernels() ? "plain" : "vnni");
+                         });
+
+TEST(Int8Products, InstructionsAndPlainCodeGiveTheSameBits) {
+  if (vnni_int8_kernels() == nullptr) GTEST_SKIP() << "SKIPPED: this processor has no AVX-512 VNNI";
+  const Shape s{29, 170, 390};
+  const Floats x = full_floats(area(s.m, s.k), 9), w = full_floats(area(s.n, s.k), 10);
+  const Packed b(int8_weight_bytes(s.n, s.k));
+  pack_int8_weight(w.data(), s.n, s.k, b.get());
+  std::vector<Floats> results;
+  for (const Int8Kernels* kernels : all_kernels()) {
+    const Packed a(s.m * int8_row_bytes(s.k));
+    Guarded scales(area(s.m, 1)), c(area(s.m, s.n));
+    kernels->quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
+    kernels->multiply({s.m, s.n, s.k, a.get(), scales.data(), b.get(), s.n, 0, c.data(), s.n});
+    results.push_back(c.take());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Int8Weights, BecomeTheIntegersAndScalesOfTheReference) {
+  const Floats w = full_floats(area(7, 129), 11);
+  const auto expected = reference::int8_weights(w, 7, 129);
+  for (Index row = 0; row < 7; ++row) {
+    std::vector<std::int8_t> integers(129);
+    EXPECT_EQ(quantize_int8_weights(w.data() + row * 129, 129, integers.data()),
+              expected.scales[static_cast<std::size_t>(row)]);
+    int largest = 0;
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      ASSERT_EQ(int{integers[i]}, expected.integers[area(row, 129) + i]);
+      largest = std::max(largest, std::abs(int{integers[i]}));
+    }
+    EXPECT_EQ(largest, 127);
+  }
+}
+
+// A folder keeps integers and scales, the parameters are what they stand for, and packing quantizes those
+// again: the same integers, the same scales, whatever the weights were.
+TEST(Int8Weights, DequantizedAndQuantizedAgainAreTheSame) {
+  std::mt19937 generator(12);
+  for (int round = 0; round < 20000; ++round) {
+    constexpr Index count = 24;
+    Floats w = full_floats(count, static_cast<std::uint32_t>(generator()));
+    const float factor = std::ldexp(1.0f + static_cast<float>(generator() >> 9) * 0x1p-23f,
+                                    static_cast<int>(generator() % 200u) - 80);
+    for (float& value : w) value *= factor;
+    std::int8_t first[count], second[count];
+    const float scale = quantize_int8_weights(w.data(), count, first);
+    for (std::size_t i = 0; i < count; ++i) {
+      w[i] = scale * static_cast<float>(first[i]);
+      ASSERT_EQ(static_cast<double>(w[i]), static_cast<double>(scale) * first[i]) << "not exact";
+    }
+    ASSERT_EQ(quantize_int8_weights(w.data(), count, second), scale) << "round " << round;
+    ASSERT_EQ(std::memcmp(first, second, count), 0) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace bigbird::kernels
