@@ -33,12 +33,6 @@ float largest_of(const Element* values, Index count) {
   return finite ? largest : std::numeric_limits<float>::quiet_NaN();
 }
 
-// To the next number of 17 significant bits, up: 7 bits of the 24 are left for the integer that it scales, so
-// what is dequantized and quantized again is the same to the last bit.
-float rounded_up_to_17_bits(float value) {
-  return float_of_bits((bits_of(value) + 0x7Fu) & ~0x7Fu);
-}
-
 int to_integer(float value) {
   return static_cast<int>(std::clamp(std::nearbyint(value), -127.0f, 127.0f));
 }
@@ -88,17 +82,6 @@ void multiply_plain(const Int8Product& x) {
 
 }  // namespace
 
-float quantize_int8_weights(const float* from, Index count, std::int8_t* to) {
-  const float largest = largest_of(from, count);
-  if (!(largest >= least_largest)) {
-    std::fill_n(to, count, std::int8_t{0});
-    return largest < least_largest ? 0.0f : largest;
-  }
-  const float scale = rounded_up_to_17_bits(largest / 127.0f);
-  for (Index i = 0; i < count; ++i) to[i] = static_cast<std::int8_t>(to_integer(from[i] / scale));
-  return scale;
-}
-
 void pack_int8_weight(const float* weight, Index columns, Index depth, void* to) {
   auto* const bytes = static_cast<std::int8_t*>(to);
   auto* const scales = reinterpret_cast<float*>(bytes + int8_scales_at(columns, depth));
@@ -143,5 +126,11 @@ const Int8Kernels* vnni_int8_kernels() {
   return nullptr;
 }
 #endif
+
+const Int8Kernels& int8_kernels(const Level& level) {
+  const Int8Kernels* const instructions = vnni_int8_kernels();
+  const bool best = std::string_view(level.name) == available_levels().front()->name;
+  return instructions != nullptr && best ? *instructions : plain_int8_kernels();
+}
 
 }  // namespace bigbird::kernels

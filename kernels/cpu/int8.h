@@ -7,9 +7,12 @@
 // activations are stored with 128 added, and 128 times the sum of a channel's weights is taken off at the end.
 #pragma once
 
+#include "kernels/int8_weights.h"
 #include "kernels/types.h"
 
 namespace bigbird::kernels {
+
+struct Level;
 
 constexpr Index int8_tile_rows = 6;  // of a, multiplied side by side
 constexpr Index int8_panel = 64;     // output channels that are packed together
@@ -42,8 +45,6 @@ static inline Index int8_sums_at(Index columns, Index depth) {
   return int8_scales_at(columns, depth) + 4 * int8_panels(columns) * int8_panel;
 }
 
-// One row of weights: its integers, and its scale as what is returned.
-float quantize_int8_weights(const float* from, Index count, std::int8_t* to);
 // A weight [columns, depth], as int8_weight_bytes(columns, depth) bytes.
 void pack_int8_weight(const float* weight, Index columns, Index depth, void* to);
 
@@ -74,5 +75,7 @@ struct Int8Kernels {
 const Int8Kernels& plain_int8_kernels();
 // Null when the processor lacks AVX-512 VNNI, and when the program was built for another architecture.
 const Int8Kernels* vnni_int8_kernels();
+// Those that a backend of this level computes with: the instructions at the best one alone.
+const Int8Kernels& int8_kernels(const Level& level);
 
 }  // namespace bigbird::kernels
