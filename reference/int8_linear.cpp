@@ -9,15 +9,14 @@
 namespace bigbird::reference {
 namespace {
 
-enum class Kind { weights, activations };
+// Whether all values are finite.
+bool all_finite(const float* values, std::size_t count) {
+  return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
+}
 
-// The largest |value|; infinity when one is not finite.
 double largest(const float* values, std::size_t count) {
   double most = 0.0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i])) return std::numeric_limits<double>::infinity();
-    most = std::max(most, std::abs(static_cast<double>(values[i])));
-  }
+  for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(static_cast<double>(values[i])));
   return most;
 }
 
@@ -28,33 +27,45 @@ double rounded_up_to_17_bits(double value) {
   return std::ldexp(std::ceil(std::ldexp(mantissa, 17)), exponent - 17);
 }
 
-Int8Rows quantized(const std::vector<float>& values, std::size_t rows, std::size_t columns, Kind kind) {
+double to_fp32(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+// The scale of a row, and its integers.
+float quantized_weights(const float* from, std::size_t count, int* to) {
+  const double scale = rounded_up_to_17_bits(to_fp32(largest(from, count) / 127.0));
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = static_cast<int>(
+        std::clamp(std::nearbyint(to_fp32(static_cast<double>(from[i]) / scale)), -127.0, 127.0));
+  return static_cast<float>(scale);
+}
+
+float quantized_activations(const float* from, std::size_t count, int* to) {
+  double least = 0.0, most = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    least = std::min(least, static_cast<double>(from[i]));
+    most = std::max(most, static_cast<double>(from[i]));
+  }
+  const double scale = to_fp32(to_fp32(most / 255.0) - to_fp32(least / 255.0)), steps = to_fp32(1.0 / scale);
+  const double zero = std::nearbyint(to_fp32(-least * steps));
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = std::nearbyint(to_fp32(static_cast<double>(from[i]) * steps));
+    to[i] = static_cast<int>(std::clamp(value + zero, 0.0, 255.0) - zero);
+  }
+  return static_cast<float>(scale);
+}
+
+template <typename Quantize>
+Int8Rows quantized(const std::vector<float>& values, std::size_t rows, std::size_t columns,
+                   const Quantize& quantize) {
   if (values.size() != rows * columns) throw std::invalid_argument("a matrix of the wrong size");
   Int8Rows result{rows, columns, std::vector<int>(values.size(), 0), std::vector<float>(rows, 0.0f)};
   for (std::size_t row = 0; row < rows; ++row) {
     const float* const from = values.data() + row * columns;
-    const double most = largest(from, columns);
-    if (std::isinf(most)) {
+    if (!all_finite(from, columns)) {
       result.scales[row] = std::numeric_limits<float>::quiet_NaN();
-      continue;
-    }
-    if (most < std::ldexp(1.0, -100)) continue;
-    const auto divided = static_cast<float>(most / 127.0);
-    result.scales[row] = kind == Kind::weights
-                             ? static_cast<float>(rounded_up_to_17_bits(static_cast<double>(divided)))
-                             : divided;
-    for (std::size_t i = 0; i < columns; ++i) {
-      double value = 0.0;
-      if (kind == Kind::weights) {
-        const auto quotient =
-            static_cast<float>(static_cast<double>(from[i]) / static_cast<double>(result.scales[row]));
-        value = static_cast<double>(quotient);
-      } else {
-        const auto factor = static_cast<float>(127.0 / most);
-        value = static_cast<double>(
-            static_cast<float>(static_cast<double>(from[i]) * static_cast<double>(factor)));
-      }
-      result.integers[row * columns + i] = static_cast<int>(std::clamp(std::nearbyint(value), -127.0, 127.0));
+    } else if (largest(from, columns) >= std::ldexp(1.0, -100)) {
+      result.scales[row] = quantize(from, columns, result.integers.data() + row * columns);
     }
   }
   return result;
@@ -63,11 +74,11 @@ Int8Rows quantized(const std::vector<float>& values, std::size_t rows, std::size
 }  // namespace
 
 Int8Rows int8_weights(const std::vector<float>& weight, std::size_t rows, std::size_t columns) {
-  return quantized(weight, rows, columns, Kind::weights);
+  return quantized(weight, rows, columns, quantized_weights);
 }
 
 Int8Rows int8_activations(const std::vector<float>& x, std::size_t rows, std::size_t columns) {
-  return quantized(x, rows, columns, Kind::activations);
+  return quantized(x, rows, columns, quantized_activations);
 }
 
 Matrix dequantized(const Int8Rows& rows) {

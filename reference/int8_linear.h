@@ -1,12 +1,13 @@
 // The linear layer in int8, plainly: what integers stand for the weights and the activations, and the layer's
 // output from sums of their products, which are whole numbers and exact.
 //
-//   weights      one scale for each output channel: the largest |w| of its row over 127, rounded up to 17 bits,
-//                so that a scale times an integer of 7 bits is a float exactly
-//   activations  one scale for each row (token): the largest |x| of the row over 127; x times 127 over the
-//                largest, each rounded to fp32, to the nearest integer (ties to even)
+//   weights      one scale for each output channel: the largest |w| of its row over 127, rounded up to 17
+//                bits, so that a scale times an integer of 7 bits is a float exactly
+//   activations  one scale for each row (token): the way from its least to its largest value, 0 among them,
+//                over 255; x over that to the nearest integer (ties to even), and so many steps above the
+//                least that all are 0 to 255; every step rounded to fp32
 //
-// Rows whose largest value is below 2^-100 are rows of zeros. A row with a value that is not finite has a NaN
+// Rows whose largest |value| is below 2^-100 are rows of zeros. A row with a value that is not finite has a NaN
 // for its scale, and so NaN for everything that is computed from it.
 #pragma once
 
@@ -21,7 +22,7 @@ namespace bigbird::reference {
 struct Int8Rows {
   std::size_t rows = 0;
   std::size_t columns = 0;
-  std::vector<int> integers;  // [rows, columns], -127 to 127
+  std::vector<int> integers;  // [rows, columns]: of weights -127 to 127, of activations from 0, -255 to 255
   std::vector<float> scales;  // [rows]
 };
 

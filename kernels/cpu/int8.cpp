@@ -20,36 +20,34 @@ namespace {
 
 constexpr float least_largest = 0x1p-100f;
 
-// The largest |value|; NaN when one is not finite.
 template <typename Element>
-float largest_of(const Element* values, Index count) {
-  float largest = 0.0f;
-  bool finite = true;
-  for (Index i = 0; i < count; ++i) {
-    const float size = std::abs(to_float(values[i]));
-    finite = finite && size <= std::numeric_limits<float>::max();
-    largest = std::max(largest, size);
-  }
-  return finite ? largest : std::numeric_limits<float>::quiet_NaN();
-}
-
-int to_integer(float value) {
-  return static_cast<int>(std::clamp(std::nearbyint(value), -127.0f, 127.0f));
-}
-
-template <typename Element>
-void quantize_plain(const Element* from, Index row_step, Index rows, Index depth, void* to, float* scales) {
+void quantize_plain(const Element* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts) {
   const Index row_bytes = int8_row_bytes(depth);
   for (Index row = 0; row < rows; ++row) {
     const Element* const x = from + row * row_step;
     auto* const bytes = static_cast<std::uint8_t*>(to) + row * row_bytes;
-    const float largest = largest_of(x, depth);
-    std::fill_n(bytes, row_bytes, std::uint8_t{128});
-    scales[row] = largest < least_largest ? 0.0f : largest / 127.0f;
-    if (!(scales[row] > 0.0f)) continue;
-    const float factor = 127.0f / largest;
-    for (Index i = 0; i < depth; ++i)
-      bytes[i] = static_cast<std::uint8_t>(to_integer(to_float(x[i]) * factor) + 128);
+    float least = 0.0f, most = 0.0f;
+    bool finite = true;
+    for (Index i = 0; i < depth; ++i) {
+      const float value = to_float(x[i]);
+      finite = finite && std::isfinite(value);
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    if (!finite || std::max(most, -least) < least_largest) {
+      facts[row] = {finite ? 0.0f : std::numeric_limits<float>::quiet_NaN(), 0};
+      std::fill_n(bytes, row_bytes, std::uint8_t{0});
+      continue;
+    }
+    const float most_part = most / 255.0f, least_part = least / 255.0f;
+    const float scale = most_part - least_part, steps = 1.0f / scale;
+    const int zero = static_cast<int>(std::nearbyint(-least * steps));
+    facts[row] = {scale, zero};
+    for (Index i = 0; i < depth; ++i) {
+      const int value = static_cast<int>(std::nearbyint(to_float(x[i]) * steps)) + zero;
+      bytes[i] = static_cast<std::uint8_t>(std::clamp(value, 0, 255));
+    }
+    std::fill_n(bytes + depth, row_bytes - depth, static_cast<std::uint8_t>(zero));
   }
 }
 
@@ -63,11 +61,12 @@ void multiply_plain(const Int8Product& x) {
     const Index count = std::min(int8_panel, x.n - column);
     for (Index row = 0; row < x.m; ++row) {
       std::int32_t sums[int8_panel] = {};
+      const Int8Row facts = x.a_rows[row];
       const std::uint8_t* const bytes = a + row * row_bytes;
       for (Index quad = 0; quad < quads; ++quad) {
         const std::int8_t* const weights = panel + quad * 4 * int8_panel;
         std::int32_t four[4];
-        for (Index i = 0; i < 4; ++i) four[i] = std::int32_t{bytes[4 * quad + i]} - 128;
+        for (Index i = 0; i < 4; ++i) four[i] = std::int32_t{bytes[4 * quad + i]} - facts.zero;
         for (Index j = 0; j < int8_panel; ++j) {
           sums[j] += four[0] * weights[4 * j] + four[1] * weights[4 * j + 1] + four[2] * weights[4 * j + 2] +
                      four[3] * weights[4 * j + 3];
@@ -75,7 +74,7 @@ void multiply_plain(const Int8Product& x) {
       }
       float* const c = x.c + row * x.c_row + column;
       for (Index j = 0; j < count; ++j)
-        c[j] = static_cast<float>(sums[j]) * (x.a_scales[row] * scales[x.column + column + j]);
+        c[j] = static_cast<float>(sums[j]) * (facts.scale * scales[x.column + column + j]);
     }
   }
 }
@@ -97,7 +96,7 @@ void pack_int8_weight(const float* weight, Index columns, Index depth, void* to)
       for (Index i = 0; i < depth; ++i) {
         const std::int8_t value = row[static_cast<std::size_t>(i)];
         panel[i / 4 * 4 * int8_panel + column * 4 + i % 4] = value;
-        sums[first + column] += 128 * value;
+        sums[first + column] += value;
       }
     }
   });

@@ -3,8 +3,9 @@
 // on the rows beside it, and is the same on every processor up to its last multiplication.
 // reference/int8_linear.h says which integers.
 //
-// AVX-512 VNNI's vpdpbusd multiplies unsigned by signed numbers, four neighbours in depth at a time ("quads"):
-// activations are stored with 128 added, and 128 times the sum of a channel's weights is taken off at the end.
+// Activations are unsigned, weights signed, as AVX-512 VNNI's vpdpbusd multiplies them, four neighbours in
+// depth at a time ("quads"). What stands for 0 in a row, times the sum of a channel's weights, is taken off
+// at the end.
 #pragma once
 
 #include "kernels/int8_weights.h"
@@ -16,8 +17,8 @@ struct Level;
 
 constexpr Index int8_tile_rows = 6;  // of a, multiplied side by side
 constexpr Index int8_panel = 64;     // output channels that are packed together
-// Beyond it a sum might not fit 32 bits: 127 * 127 * 2^17 < 2^31.
-constexpr Index int8_most_depth = Index{1} << 17;
+// Beyond it a sum might not fit 32 bits: 255 * 127 * 2^16 < 2^31.
+constexpr Index int8_most_depth = Index{1} << 16;
 
 static inline Index int8_quads(Index depth) {
   return (depth + 3) / 4;
@@ -32,8 +33,8 @@ static inline Index int8_row_bytes(Index depth) {
 static inline Index int8_panel_bytes(Index depth) {
   return int8_panel * int8_row_bytes(depth);
 }
-// Bytes of a whole packed weight: its panels, then the scales of all channels, then 128 times the sum of each
-// channel's integers; channels up to a multiple of int8_panel, those behind the last are zeros.
+// Bytes of a whole packed weight: its panels, then the scales of all channels, then the sum of each channel's
+// integers; channels up to a multiple of int8_panel, those behind the last are zeros.
 static inline Index int8_weight_bytes(Index columns, Index depth) {
   return int8_panels(columns) * (int8_panel_bytes(depth) + 2 * 4 * int8_panel);
 }
@@ -48,12 +49,18 @@ static inline Index int8_sums_at(Index columns, Index depth) {
 // A weight [columns, depth], as int8_weight_bytes(columns, depth) bytes.
 void pack_int8_weight(const float* weight, Index columns, Index depth, void* to);
 
+// A row of activations: value = scale * (integer - zero).
+struct Int8Row {
+  float scale = 0.0f;
+  std::int32_t zero = 0;
+};
+
 struct Int8Product {
   Index m = 0;
   Index n = 0;  // channels from `column`, a multiple of int8_panel, on
   Index k = 0;
   const void* a = nullptr;          // packed: rows int8_row_bytes(k) apart
-  const float* a_scales = nullptr;  // [m]
+  const Int8Row* a_rows = nullptr;  // [m]
   const void* b = nullptr;          // a whole packed weight
   Index b_columns = 0;              // all of its channels
   Index column = 0;
@@ -64,9 +71,9 @@ struct Int8Product {
 // Packed memory is 64-byte aligned.
 struct Int8Kernels {
   const char* name;  // of the instructions, for people
-  // Rows of floats, `row_step` apart, as integers and one scale each.
-  void (*quantize)(const float* from, Index row_step, Index rows, Index depth, void* to, float* scales);
-  void (*quantize_bf16)(const bf16* from, Index row_step, Index rows, Index depth, void* to, float* scales);
+  // Rows of floats, `row_step` apart, as integers.
+  void (*quantize)(const float* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts);
+  void (*quantize_bf16)(const bf16* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts);
   // c = a b on the calling thread.
   void (*multiply)(const Int8Product& product);
 };

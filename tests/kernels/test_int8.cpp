@@ -67,11 +67,11 @@ class Int8Kernel : public ::testing::TestWithParam<const Int8Kernels*> {
   // c of m rows, from channel 0 on.
   static Floats product(const Int8Kernels& kernels, const Floats& x, const Floats& w, const Int8Shape& s) {
     const PackedBytes a(s.m * int8_row_bytes(s.k)), b(int8_weight_bytes(s.n, s.k));
-    Guarded scales(cells(s.m, 1)), c(cells(s.m, s.n));
-    kernels.quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
+    std::vector<Int8Row> facts(cells(s.m, 1));
+    Guarded c(cells(s.m, s.n));
+    kernels.quantize(x.data(), s.k, s.m, s.k, a.get(), facts.data());
     pack_int8_weight(w.data(), s.n, s.k, b.get());
-    kernels.multiply({s.m, s.n, s.k, a.get(), scales.data(), b.get(), s.n, 0, c.data(), s.n});
-    (void)scales.take();
+    kernels.multiply({s.m, s.n, s.k, a.get(), facts.data(), b.get(), s.n, 0, c.data(), s.n});
     return c.take();
   }
 };
@@ -86,14 +86,15 @@ TEST_P(Int8Kernel, ActivationsBecomeTheIntegersAndScalesOfTheReference) {
     const auto expected =
         reference::int8_activations(x, static_cast<std::size_t>(s.m), static_cast<std::size_t>(s.k));
     const PackedBytes a(s.m * int8_row_bytes(s.k));
-    Guarded scales(cells(s.m, 1));
-    GetParam()->quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
-    EXPECT_EQ(scales.take(), expected.scales);
+    std::vector<Int8Row> facts(cells(s.m, 1));
+    GetParam()->quantize(x.data(), s.k, s.m, s.k, a.get(), facts.data());
     const auto* const bytes = static_cast<const std::uint8_t*>(a.get());
     for (Index i = 0; i < s.m; ++i) {
+      const Int8Row row = facts[static_cast<std::size_t>(i)];
+      EXPECT_EQ(row.scale, expected.scales[static_cast<std::size_t>(i)]);
       for (Index p = 0; p < int8_row_bytes(s.k); ++p) {
         const int wanted = p < s.k ? expected.integers[cells(i, s.k) + static_cast<std::size_t>(p)] : 0;
-        ASSERT_EQ(int{bytes[i * int8_row_bytes(s.k) + p]} - 128, wanted) << "at " << i << ", " << p;
+        ASSERT_EQ(int{bytes[i * int8_row_bytes(s.k) + p]} - row.zero, wanted) << "at " << i << ", " << p;
       }
     }
   }
@@ -111,13 +112,31 @@ TEST_P(Int8Kernel, ActivationsInBf16BecomeThoseOfTheFloatsThatTheyAre) {
   narrow[3] = to_bf16(INFINITY);
   wide[3] = INFINITY;
   const PackedBytes a(rows * int8_row_bytes(depth)), b(rows * int8_row_bytes(depth));
-  Guarded of_bf16(rows), of_floats(rows);
+  std::vector<Int8Row> of_bf16(rows), of_floats(rows);
   GetParam()->quantize_bf16(narrow.data(), step, rows, depth, a.get(), of_bf16.data());
   GetParam()->quantize(wide.data(), step, rows, depth, b.get(), of_floats.data());
   EXPECT_EQ(std::memcmp(a.get(), b.get(), cells(rows, int8_row_bytes(depth))), 0);
-  const Floats one = of_bf16.take(), other = of_floats.take();
-  EXPECT_TRUE(std::isnan(one[0]) && std::isnan(other[0]));
-  EXPECT_EQ(std::memcmp(one.data() + 1, other.data() + 1, (rows - 1) * sizeof(float)), 0);
+  EXPECT_TRUE(std::isnan(of_bf16[0].scale) && std::isnan(of_floats[0].scale));
+  for (std::size_t row = 1; row < rows; ++row) {
+    EXPECT_EQ(of_bf16[row].scale, of_floats[row].scale);
+    EXPECT_EQ(of_bf16[row].zero, of_floats[row].zero);
+  }
+}
+
+// Numbers of one sign, as behind relu and nearly so behind gelu, have all 255 steps for themselves.
+TEST_P(Int8Kernel, RowsOfOneSignHaveTwiceAsFineSteps) {
+  const Floats rows{0.0f, 1.0f, 255.0f, 7.0f, 0.0f, -1.0f, -255.0f, -7.0f, -127.0f, 1.0f, 128.0f, 7.0f};
+  const PackedBytes a(3 * int8_row_bytes(4));
+  std::vector<Int8Row> facts(3);
+  GetParam()->quantize(rows.data(), 4, 3, 4, a.get(), facts.data());
+  const int zeros[] = {0, 255, 127};
+  const auto* const bytes = static_cast<const std::uint8_t*>(a.get());
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(facts[row].scale, 1.0f);
+    EXPECT_EQ(facts[row].zero, zeros[row]);
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(int{bytes[4 * row + i]} - facts[row].zero, static_cast<int>(rows[4 * row + i]));
+  }
 }
 
 TEST_P(Int8Kernel, ProductEqualsReference) {
@@ -149,13 +168,13 @@ TEST_P(Int8Kernel, ARowAndAChannelDoNotDependOnThoseBeside) {
   }
   // A stretch of channels of the same packed weight.
   const PackedBytes a(many.m * int8_row_bytes(many.k)), b(int8_weight_bytes(many.n, many.k));
-  Guarded scales(cells(many.m, 1));
-  GetParam()->quantize(x.data(), many.k, many.m, many.k, a.get(), scales.data());
+  std::vector<Int8Row> facts(cells(many.m, 1));
+  GetParam()->quantize(x.data(), many.k, many.m, many.k, a.get(), facts.data());
   pack_int8_weight(w.data(), many.n, many.k, b.get());
   for (const auto& [first, count] : {std::pair<Index, Index>{64, 100}, {256, 44}, {128, 64}}) {
     Guarded c(cells(many.m, count));
     GetParam()->multiply(
-        {many.m, count, many.k, a.get(), scales.data(), b.get(), many.n, first, c.data(), count});
+        {many.m, count, many.k, a.get(), facts.data(), b.get(), many.n, first, c.data(), count});
     const Floats part = c.take();
     for (Index i = 0; i < many.m; ++i) {
       EXPECT_EQ(std::memcmp(part.data() + i * count, all.data() + i * many.n + first,
@@ -165,15 +184,18 @@ TEST_P(Int8Kernel, ARowAndAChannelDoNotDependOnThoseBeside) {
   }
 }
 
-// 127 * 127 in every place of the greatest depth: 2^31 is not reached, although the unsigned sums pass it.
+// 255 * 127 in every place of the greatest depth: 2^31 is not reached, and is not before zero is taken off.
 TEST_P(Int8Kernel, TheGreatestSumFits) {
   const Index depth = int8_most_depth;
-  const Floats x(static_cast<std::size_t>(depth), 1.0f);
-  Floats w(static_cast<std::size_t>(2 * depth), 127.0f);
-  std::fill(w.begin() + depth, w.end(), -127.0f);
-  const Floats c = product(*GetParam(), x, w, {1, 2, depth});
-  EXPECT_NEAR(static_cast<double>(c[0]), 127.0 * static_cast<double>(depth), 16.0);
-  EXPECT_EQ(c[1], -c[0]);
+  for (const float value : {1.0f, -1.0f}) {
+    const Floats x(static_cast<std::size_t>(depth), value);
+    Floats w(static_cast<std::size_t>(2 * depth), 127.0f);
+    std::fill(w.begin() + depth, w.end(), -127.0f);
+    const Floats c = product(*GetParam(), x, w, {1, 2, depth});
+    EXPECT_NEAR(static_cast<double>(c[0]), static_cast<double>(value) * 127.0 * static_cast<double>(depth),
+                16.0);
+    EXPECT_EQ(c[1], -c[0]);
+  }
 }
 
 TEST_P(Int8Kernel, WhatIsNotFiniteMakesItsRowOrChannelNotANumberAndNoOther) {
@@ -204,9 +226,10 @@ TEST(Int8Products, InstructionsAndPlainCodeGiveTheSameBits) {
   std::vector<Floats> results;
   for (const Int8Kernels* kernels : all_int8_kernels()) {
     const PackedBytes a(s.m * int8_row_bytes(s.k));
-    Guarded scales(cells(s.m, 1)), c(cells(s.m, s.n));
-    kernels->quantize(x.data(), s.k, s.m, s.k, a.get(), scales.data());
-    kernels->multiply({s.m, s.n, s.k, a.get(), scales.data(), b.get(), s.n, 0, c.data(), s.n});
+    std::vector<Int8Row> facts(cells(s.m, 1));
+    Guarded c(cells(s.m, s.n));
+    kernels->quantize(x.data(), s.k, s.m, s.k, a.get(), facts.data());
+    kernels->multiply({s.m, s.n, s.k, a.get(), facts.data(), b.get(), s.n, 0, c.data(), s.n});
     results.push_back(c.take());
   }
   EXPECT_EQ(results[0], results[1]);

@@ -5,8 +5,8 @@
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
-void quantize(const float* from, Index row_step, Index rows, Index depth, void* to, float* scales);
-void quantize_bf16(const bf16* from, Index row_step, Index rows, Index depth, void* to, float* scales);
+void quantize(const float* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts);
+void quantize_bf16(const bf16* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts);
 void multiply(const Int8Product& product);
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,5 +1,5 @@
-// The product over a register tile of 6 rows by 64 channels: 24 registers of sums, 4 of a quad of weights. The
-// depth is not cut: see levels/bf16/gemm.cpp.
+// The product over a register tile of 6 rows by 64 channels: 24 registers of sums, 4 of a quad of weights.
+// The depth is not cut: see levels/bf16/gemm.cpp.
 #include <immintrin.h>
 
 #include "kernels/cpu/levels/int8/kernels.h"
@@ -18,7 +18,7 @@ struct Tile {
   Index quads;
   const uint8_t* a;
   Index row_bytes;
-  const float* a_scales;
+  const Int8Row* a_rows;
   const int8_t* panel;
   const float* b_scales;
   const int32_t* b_sums;
@@ -60,12 +60,14 @@ void multiply_tile(const Tile& t) {
     const Index count = t.columns - first;
     if (count <= 0) break;
     const __mmask16 mask = static_cast<__mmask16>(count >= lanes ? 0xFFFFu : (1u << count) - 1u);
-    const __m512i offset = _mm512_load_si512(t.b_sums + first);
+    const __m512i sums_of_weights = _mm512_load_si512(t.b_sums + first);
     const __m512 scale = _mm512_load_ps(t.b_scales + first);
     BIGBIRD_UNROLL
     for (unsigned r = 0; r < RowCount; ++r) {
+      const Int8Row facts = t.a_rows[r];
+      const __m512i offset = _mm512_mullo_epi32(sums_of_weights, _mm512_set1_epi32(facts.zero));
       const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sum[r][j], offset)),
-                                         _mm512_mul_ps(_mm512_set1_ps(t.a_scales[r]), scale));
+                                         _mm512_mul_ps(_mm512_set1_ps(facts.scale), scale));
       _mm512_mask_storeu_ps(t.c + r * t.c_row + first, mask, value);
     }
   }
@@ -90,7 +92,7 @@ void multiply(const Int8Product& x) {
               smaller(int8_panel, x.n - column)};
     for (Index row = 0; row < x.m; row += int8_tile_rows) {
       tile.a = static_cast<const uint8_t*>(x.a) + row * row_bytes;
-      tile.a_scales = x.a_scales + row;
+      tile.a_rows = x.a_rows + row;
       tile.c = x.c + row * x.c_row + column;
       switch (smaller(int8_tile_rows, x.m - row)) {
         case 1:
