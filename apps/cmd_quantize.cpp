@@ -69,26 +69,56 @@ std::optional<std::size_t> parse_keep(const std::string& text, std::size_t layer
   return keep;
 }
 
-// Errors of each layer of a classifier on a sample of windows.
-std::vector<LayerError> errors_on_windows(const QuantizeCommand& options, const FinetunedModel& model,
-                                          const LoadedModel& loaded, const QuantizationWindows& windows,
-                                          kernels::Backend& backend) {
-  const ModelConfig& config = loaded.config;
-  std::vector<Batch> batches;
-  BatchLimits limits;
-  for (const std::string& sequence : windows.sample(static_cast<std::size_t>(options.sample))) {
-    std::vector<std::int32_t> ids;
-    encode_window(model.folder().tokenizer(), sequence, most_tokens(config), ids);
-    Batch& batch = batches.emplace_back();
-    batch.append(ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id),
-                 config.input_length);
-    limits.tokens = std::max(limits.tokens, batch.tokens());
+// Sampled windows of a classifier, each with the same window and another base in its middle.
+class WindowSample {
+ public:
+  WindowSample(const FinetunedModel& model, const LoadedModel& loaded,
+               const std::vector<std::string>& windows, kernels::Backend& backend)
+      : config_(loaded.config) {
+    BatchLimits limits;
+    for (const std::string& window : windows) {
+      std::string other = window;
+      char& base = other[other.size() / 2];
+      base = base == 'A' ? 'C' : base == 'C' ? 'G' : base == 'G' ? 'T' : 'A';
+      Batch& pair = pairs_.emplace_back();
+      append(model, window, pair);
+      append(model, other, pair);
+      limits.tokens = std::max(limits.tokens, pair.tokens());
+      for (std::size_t i = 0; i < 2; ++i)
+        limits.longest = std::max(limits.longest, pair.token_offsets[i + 1] - pair.token_offsets[i]);
+    }
+    limits.sequences = 2;
+    network_ = std::make_unique<Model>(backend, config_, limits, ModelOptions{});
+    network_->set_parameters(loaded.parameters);
   }
-  limits.sequences = 1;
-  limits.longest = limits.tokens;
-  Model network(backend, config, limits, {});
-  network.set_parameters(loaded.parameters);
-  return layer_errors(network, batches.size(), [&](std::size_t i) { return batches[i]; });
+
+  // Single layers are told apart by a quarter of the windows.
+  std::vector<LayerError> layer_errors() const {
+    return bigbird::layer_errors(*network_, (pairs_.size() + 3) / 4,
+                                 [&](std::size_t i) { return pairs_[4 * i]; });
+  }
+  double effects(const std::vector<std::string>& layers) const {
+    return effect_correlation(
+        *network_, pairs_.size(), [&](std::size_t i) { return pairs_[i]; }, layers);
+  }
+
+ private:
+  void append(const FinetunedModel& model, const std::string& window, Batch& pair) const {
+    std::vector<std::int32_t> ids;
+    encode_window(model.folder().tokenizer(), window, most_tokens(config_), ids);
+    pair.append(ids, {}, config_.block_size, static_cast<std::int32_t>(config_.pad_token_id),
+                config_.input_length);
+  }
+
+  const ModelConfig& config_;
+  std::vector<Batch> pairs_;
+  std::unique_ptr<Model> network_;
+};
+
+std::vector<std::string> names_of(const std::vector<LayerError>& layers) {
+  std::vector<std::string> names;
+  for (const LayerError& layer : layers) names.push_back(layer.layer);
+  return names;
 }
 
 // Writes everything but what was measured, which config.json gets at last.
@@ -114,7 +144,8 @@ void write_folder(const std::string& to, const ModelFolder& from, const LoadedMo
 }
 
 // The number of layers that stay: as asked for, or from the outliers on twice as many as long as the loss is
-// above what is allowed. Error{bad_input} when it stays there.
+// above what is allowed or effects of substitutions are ranked otherwise, half of them at most. Error{bad_input}
+// when the loss stays there.
 ModelConfig choose_and_measure(const QuantizeCommand& options, ModelConfig config,
                                const std::vector<LayerError>& errors, const Measure& measure) {
   const std::optional<std::size_t> asked = parse_keep(options.keep, errors.size());
@@ -129,7 +160,18 @@ ModelConfig choose_and_measure(const QuantizeCommand& options, ModelConfig confi
                     choice.int8.size(), errors.size(),
                     loss.measure == "auroc" ? "mean AUROC" : "nats for each masked token", loss.full,
                     loss.quantized, loss.loss, loss.most));
-    if (loss.loss <= loss.most) {
+    if (loss.effects) {
+      log_info(fmt::format("effects of substitutions: rank correlation {:.4f} with those of before",
+                           *loss.effects));
+    }
+    const bool agrees = !loss.effects || *loss.effects >= least_effect_correlation;
+    if (loss.loss <= loss.most && (agrees || keep == most)) {
+      if (!agrees) {
+        log_warning(
+            fmt::format("effects of substitutions have a rank correlation of {:.4f} with those of before: "
+                        "for variants keep more layers with --keep",
+                        *loss.effects));
+      }
       Quantization found = *config.quantization;
       found.int8 = std::move(choice.int8);
       found.kept = std::move(choice.kept);
@@ -190,7 +232,9 @@ int cmd_quantize(int argc, char** argv) {
          "Layers that stay as they are, those of the largest errors: a number, or auto (outliers, and "
          "more while the loss is too large)")
       ->type_name("N|auto");
-  app.add_option("--sample", options.sample, "Windows or samples that layers are chosen by")
+  app.add_option("--sample", options.sample,
+                 "Windows that effects of substitutions are compared on; a quarter of them, or of samples "
+                 "of shards, tells single layers apart")
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--max-examples", options.most_examples,
@@ -246,7 +290,9 @@ int cmd_quantize(int argc, char** argv) {
     loss.measure = "auroc";
     loss.most = options.max_loss.value_or(most_auroc_loss);
     loss.data_sha256 = windows.digest();
-    errors = errors_on_windows(options, model, loaded, windows, *backend);
+    const WindowSample sample(model, loaded, windows.sample(static_cast<std::size_t>(options.sample)),
+                              *backend);
+    errors = sample.layer_errors();
     const LabelledScores before = windows.scores(options.model, *backend);
     loss.full = mean_auroc(before);
     loss.examples = static_cast<std::int64_t>(before.windows());
@@ -254,6 +300,7 @@ int cmd_quantize(int argc, char** argv) {
       write_choice(choice);
       loss.quantized = mean_auroc(windows.scores(output.path(), *backend));
       loss.loss = loss.full - loss.quantized;
+      loss.effects = sample.effects(names_of(choice.int8));
       return loss;
     });
   } else {
@@ -267,7 +314,7 @@ int cmd_quantize(int argc, char** argv) {
     const PretrainingBatches others(shards, tokenizer, loaded.config, objective, length, options.seed + 1);
     const std::vector<std::uint64_t> pieces = evaluation_pieces(batches.sampler(), options.most_examples);
     const std::vector<std::uint64_t> chosen =
-        evaluation_pieces(others.sampler(), static_cast<std::uint64_t>(options.sample));
+        evaluation_pieces(others.sampler(), static_cast<std::uint64_t>((options.sample + 3) / 4));
     Model network(*backend, loaded.config, batches.limits(1), {});
     network.set_parameters(loaded.parameters);
     loss.measure = "kl";
@@ -279,9 +326,7 @@ int cmd_quantize(int argc, char** argv) {
       return batch;
     });
     config = choose_and_measure(options, config, errors, [&](const LayerChoice& choice) {
-      std::vector<std::string> names;
-      for (const LayerError& layer : choice.int8) names.push_back(layer.layer);
-      const MaskedDivergence measured = masked_divergence(network, batches, pieces, 1, names);
+      const MaskedDivergence measured = masked_divergence(network, batches, pieces, 1, names_of(choice.int8));
       loss.full = measured.full;
       loss.quantized = measured.quantized;
       loss.loss = measured.divergence;

@@ -1,5 +1,5 @@
-// The data that int8 is held against, as the evaluate verbs read them: windows of a promoter or a chromatin model
-// with labels, or token shards; and what a model says of them.
+// The data that int8 is held against, as the evaluate verbs read them: windows of a promoter or a chromatin
+// model with labels, or token shards; and what a model says of them.
 #pragma once
 
 #include <cstdint>

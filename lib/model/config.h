@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,8 +100,9 @@ struct DecoderConfig {
   bool operator==(const DecoderConfig&) const = default;
 };
 
-// A linear layer of the encoder, as lib/model/network/linear_layers.h names it, and what its weights and inputs
-// in int8 alone did to the logits: root mean square of the difference, over the logits' standard deviation.
+// A linear layer of the encoder, as lib/model/network/linear_layers.h names it, and what its weights and
+// inputs in int8 alone did to the logits: root mean square of the difference, over the logits' standard
+// deviation.
 struct LayerError {
   std::string layer;
   double error = 0.0;
@@ -114,7 +116,10 @@ struct QuantizationLoss {
   double quantized = 0.0;  // and of the model with int8 layers
   double loss = 0.0;       // full - quantized, or the divergence
   double most = 0.0;       // that was allowed
-  std::string data;        // as given
+  // Of a classifier of DNA: Spearman's correlation, mean over the outputs, of what a substitution in the middle
+  // of a window changes with int8 layers and without.
+  std::optional<double> effects = {};
+  std::string data;  // as given
   std::string data_sha256;
   std::int64_t most_examples = 0;  // a random choice by the seed; 0: all
   std::int64_t examples = 0;       // windows, or masked tokens

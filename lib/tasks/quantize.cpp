@@ -11,6 +11,7 @@
 #include "lib/core/progress.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/tasks/metrics.h"
+#include "lib/tasks/rank_comparison.h"
 
 namespace bigbird {
 namespace {
@@ -77,7 +78,8 @@ std::vector<LayerError> layer_errors(Model& model, std::size_t batches,
       sums[at % columns] += value;
       sums_of_squares[at % columns] += value * value;
     }
-    rows += static_cast<double>(full.size() / columns);
+    const std::size_t here = full.size() / columns;
+    rows += static_cast<double>(here);
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
       throw_if_cancelled();
       require_int8(model.compute_in_int8({layers[layer].name}), model);
@@ -136,6 +138,37 @@ double mean_auroc(const LabelledScores& scores) {
   if (outputs == 0)
     throw_bad_input("no output has windows of both classes: there is no AUROC", "take more windows");
   return sum / static_cast<double>(outputs);
+}
+
+double effect_correlation(Model& model, std::size_t batches, const std::function<Batch(std::size_t)>& batch,
+                          const std::vector<std::string>& layers) {
+  const std::size_t outputs = columns_of(model.config());
+  std::vector<std::vector<double>> full(outputs), quantized(outputs);
+  Progress progress("effects", batches, "windows");
+  for (std::size_t i = 0; i < batches; ++i) {
+    throw_if_cancelled();
+    const Batch one = batch(i);
+    for (const bool int8 : {false, true}) {
+      require_int8(model.compute_in_int8(int8 ? layers : std::vector<std::string>()), model);
+      const std::vector<float> logits = head_logits(model, one);
+      for (std::size_t k = 0; k < outputs; ++k) {
+        (int8 ? quantized : full)[k].push_back(static_cast<double>(logits[outputs + k]) -
+                                               static_cast<double>(logits[k]));
+      }
+    }
+    progress.advance(1);
+  }
+  double sum = 0.0;
+  std::size_t counted = 0;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    const double correlation = spearman(full[k], quantized[k]);
+    if (!std::isfinite(correlation)) continue;  // the same effect everywhere
+    sum += correlation;
+    ++counted;
+  }
+  if (counted == 0)
+    throw_bad_input("no substitution changes any output", "take a trained model, and a larger sample");
+  return sum / static_cast<double>(counted);
 }
 
 MaskedDivergence masked_divergence(Model& model, const PretrainingBatches& batches,

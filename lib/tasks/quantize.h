@@ -15,14 +15,14 @@
 
 namespace bigbird {
 
-// Most that may be lost where nothing else was said: of the mean AUROC, and of the divergence in nats for each
-// masked token (about one part in a hundred of the perplexity).
+// Most that may be lost where nothing else was said: of the mean AUROC, and of the divergence in nats for
+// each masked token (about one part in a hundred of the perplexity).
 inline constexpr double most_auroc_loss = 0.002;
 inline constexpr double most_divergence = 0.01;
 
 // For each linear layer, in the order of the model: the root mean square of what its int8 form alone changes
-// in the logits (of a classifier, or of masked tokens), over the logits' standard deviation. `batch(i)` for i <
-// batches. Error{environment} on a device that has no int8.
+// in the logits (of a classifier, or of masked tokens), over the logits' standard deviation. `batch(i)` for i
+// < batches. Error{environment} on a device that has no int8.
 std::vector<LayerError> layer_errors(Model& model, std::size_t batches,
                                      const std::function<Batch(std::size_t)>& batch);
 
@@ -37,6 +37,13 @@ std::size_t outlying_layers(const std::vector<LayerError>& errors);
 
 // The mean over the outputs whose labels are of both classes. Error{bad_input} when none is.
 double mean_auroc(const LabelledScores& scores);
+
+// What `quantize` aims at, for models that score variants.
+inline constexpr double least_effect_correlation = 0.995;
+// Batches of a window and the same with a substitution: Spearman's correlation over the windows of what the
+// latter changes in a logit, with `layers` in int8 and with none; mean over the outputs whose effects differ.
+double effect_correlation(Model& model, std::size_t batches, const std::function<Batch(std::size_t)>& batch,
+                          const std::vector<std::string>& layers);
 
 struct MaskedDivergence {
   double full = 0.0;        // nats for each masked token

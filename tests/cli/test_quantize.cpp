@@ -1,5 +1,5 @@
-// `bigbird quantize`: promoter, chromatin and masked-token models made int8, what the folder says of it, that other
-// verbs compute with it and say so, and inputs that must be refused.
+// `bigbird quantize`: promoter, chromatin and masked-token models made int8, what the folder says of it, that
+// other verbs compute with it and say so, and inputs that must be refused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,6 +124,8 @@ TEST_F(Quantize, APromoterModelKeepsItsAurocAndSaysWhatItIs) {
   EXPECT_NEAR(measured.at("loss").get<double>(),
               measured.at("full").get<double>() - measured.at("int8").get<double>(), 1e-12);
   EXPECT_LE(measured.at("loss").get<double>(), 0.05);
+  EXPECT_GT(measured.at("effects_spearman").get<double>(), 0.9);
+  EXPECT_LE(measured.at("effects_spearman").get<double>(), 1.0);
 
   // The measured numbers are those of promoter evaluate.
   for (const auto& [model, key] : {std::pair{"promoter", "full"}, {"p8", "int8"}}) {
@@ -196,6 +198,7 @@ TEST_F(Quantize, AMaskedTokenModelIsMeasuredByItsDivergence) {
   EXPECT_GT(measured.at("loss").get<double>(), 0.0);
   EXPECT_LT(measured.at("loss").get<double>(), 0.2);
   EXPECT_GT(measured.at("examples").get<int>(), 10);
+  EXPECT_FALSE(measured.contains("effects_spearman"));
   // What the folder gives is the loss that was measured.
   const RunResult evaluated =
       must({"evaluate", "-m", path("m8"), "--data", path("shards"), "--no-nsp", "--seed", "1"});

@@ -61,15 +61,15 @@ LoadedModel load_model(const std::string& folder, const LoadOptions& options);
 LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
                        std::int64_t num_labels = 2);
 
-// Its parameters are to change, or to be written otherwise: where they stood for int8 layers they do no longer,
-// which one log line says.
+// Its parameters are to change, or to be written otherwise: where they stood for int8 layers they do no
+// longer, which one log line says.
 void leave_int8(LoadedModel& model);
 
 // A decoder of the same sizes as the encoder of `config`.
 DecoderConfig decoder_like(const ModelConfig& config);
 
-// F32, BF16, F16 or I8, and huggingface or gena. I8: the weights of the layers that config.quantization lists
-// are integers with a scale for each output (NAME_scale), which their values must be exactly; all else is F32.
+// F32, BF16, F16 or I8, and huggingface or gena. I8: weights of the layers that config.quantization lists are
+// integers with a scale for each output (NAME_scale), which their values must be exactly; all else is F32.
 // Of other types config.quantization is left out.
 struct WriteOptions {
   TensorType type = TensorType::f32;

@@ -22,8 +22,8 @@ struct Int8Tensor {
 // Error{bad_input} naming the tensor when its values are not integers times a scale exactly.
 Int8Tensor int8_tensor(const float* values, const TensorSpec& spec);
 
-// What the two stand for, [out, in]. Error{bad_input} naming file and tensor: types or shapes that do not fit,
-// integers or scales that quantizing what they stand for would not give back.
+// What the two stand for, [out, in]. Error{bad_input} naming file and tensor: types or shapes that do not
+// fit, integers or scales that quantizing what they stand for would not give back.
 void read_int8(const StoredTensor& integers, const StoredTensor& scales, std::span<float> out);
 
 }  // namespace bigbird

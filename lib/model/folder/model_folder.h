@@ -56,8 +56,8 @@ class ModelFolder {
   std::shared_ptr<std::string> weights_digest_ = std::make_shared<std::string>();
 };
 
-// The model as an input that an output names: its folder, or a file of its weights, with "int8" where the folder
-// holds such layers (they are computed so on the processor, and from the same weights elsewhere).
+// The model as an input that an output names: its folder, or a file of its weights, with "int8" where the
+// folder holds such layers (they are computed so on the processor, and from the same weights elsewhere).
 ProvenanceInput model_input(const std::string& path, const std::string& sha256);
 
 }  // namespace bigbird

@@ -72,6 +72,8 @@ Quantization parse_quantization(const std::string& text, const std::string& wher
   loss.quantized = field_of<double>(measured, "int8", place);
   loss.loss = field_of<double>(measured, "loss", place);
   loss.most = field_of<double>(measured, "max_loss", place);
+  if (measured.contains("effects_spearman"))
+    loss.effects = field_of<double>(measured, "effects_spearman", place);
   loss.data = field_of<std::string>(measured, "data", place);
   loss.data_sha256 = field_of<std::string>(measured, "data_sha256", place);
   loss.most_examples = field_of<std::int64_t>(measured, "most_examples", place);
@@ -108,6 +110,7 @@ std::string quantization_json(const Quantization& quantization) {
                       {"max_loss", loss.most},           {"data", loss.data},
                       {"data_sha256", loss.data_sha256}, {"most_examples", loss.most_examples},
                       {"examples", loss.examples},       {"seed", loss.seed}};
+  if (loss.effects) json["measured"]["effects_spearman"] = *loss.effects;
   json["from_sha256"] = quantization.from_sha256;
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }

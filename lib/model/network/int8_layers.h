@@ -1,6 +1,6 @@
-// The linear layers of a model on a device that are computed in int8 while its floats stay: packed when they are
-// first asked for, and kept, so that one model can be run with these or those. Inference packs them with the
-// others (packed_layers.h).
+// The linear layers of a model on a device that are computed in int8 while its floats stay: packed when they
+// are first asked for, and kept, so that one model can be run with these or those. Inference packs them with
+// the others (packed_layers.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The linear layers of an encoder that can be computed in int8, and the tensors that each is made of. Layers of
-// heads and of decoders are not among them: the former are small, the latter see few rows at a time.
+// The linear layers of an encoder that can be computed in int8, and the tensors that each is made of. Layers
+// of heads and of decoders are not among them: the former are small, the latter see few rows at a time.
 #pragma once
 
 #include <cstdint>

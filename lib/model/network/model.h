@@ -182,10 +182,10 @@ class Model {
   std::vector<float> host_gradients() const;
   void zero_gradients();
 
-  // Of a model without gradients: these of linear_layers.h are computed in int8 from now on, the others as the
-  // backend computes. What config().quantization lists is so from the beginning. Where a device has no int8
-  // nothing changes, and the parameters are what the integers stand for: false. Error{runtime} for a layer
-  // that the model has not.
+  // Of a model without gradients: these of linear_layers.h are computed in int8 from now on, the others as
+  // the backend computes. What config().quantization lists is so from the beginning. Where a device has no
+  // int8 nothing changes, and the parameters are what the integers stand for: false. Error{runtime} for a
+  // layer that the model has not.
   bool compute_in_int8(const std::vector<std::string>& layers);
   bool computes_in_int8() const;  // any layer
 

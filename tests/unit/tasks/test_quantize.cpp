@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/core/error.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/tasks/rank_comparison.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/model/network/model_fixture.h"
 
@@ -131,7 +133,8 @@ TEST_F(QuantizedMaskedModel, ALayersErrorIsOfTheLogitsStandardDeviation) {
     for (const float value : model_->masked_logits()) quantized.push_back(static_cast<double>(value));
   }
   std::vector<double> means(columns);
-  const double rows = static_cast<double>(full.size() / columns);
+  const std::size_t count = full.size() / columns;
+  const auto rows = static_cast<double>(count);
   for (std::size_t i = 0; i < full.size(); ++i) means[i % columns] += full[i] / rows;
   double squares = 0.0, spread = 0.0;
   for (std::size_t i = 0; i < full.size(); ++i) {
@@ -142,6 +145,44 @@ TEST_F(QuantizedMaskedModel, ALayersErrorIsOfTheLogitsStandardDeviation) {
   EXPECT_NEAR(found[2].error, std::sqrt(squares / spread), 1e-6);
   EXPECT_GT(found[2].error, 0.0);
   EXPECT_LT(found[2].error, 0.5);
+}
+
+TEST(EffectCorrelation, IsOneWithoutInt8AndThatOfTheRanksWithIt) {
+  ModelConfig config = tiny_config();
+  config.head = HeadType::classification;
+  config.num_labels = 3;
+  const auto backend = kernels::make_cpu_backend();
+  std::vector<Batch> pairs;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Batch pair = random_batch(config, {30, 30}, seed);
+    std::copy_n(pair.ids.begin(), 30, pair.ids.begin() + pair.token_offsets[1]);
+    std::copy_n(pair.types.begin(), 30, pair.types.begin() + pair.token_offsets[1]);
+    std::int32_t& changed = pair.ids[static_cast<std::size_t>(pair.token_offsets[1]) + 15];
+    changed = changed == 7 ? 8 : 7;
+    pairs.push_back(std::move(pair));
+  }
+  const auto model = make_model(*backend, config, pairs[0], {}, random_parameters(config, 5));
+  const auto batch = [&](std::size_t i) { return pairs[i]; };
+  EXPECT_DOUBLE_EQ(effect_correlation(*model, pairs.size(), batch, {}), 1.0);
+  std::vector<std::string> names;
+  for (const LinearLayer& layer : linear_layers(config)) names.push_back(layer.name);
+  const double found = effect_correlation(*model, pairs.size(), batch, names);
+  EXPECT_LT(found, 1.0);
+  EXPECT_GT(found, 0.9);
+  double sum = 0.0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    std::vector<double> effects[2];
+    for (const Batch& pair : pairs) {
+      for (const bool int8 : {false, true}) {
+        model->compute_in_int8(int8 ? names : std::vector<std::string>());
+        model->forward(pair, {});
+        const std::vector<float> logits = model->sequence_logits();
+        effects[int8 ? 1 : 0].push_back(static_cast<double>(logits[3 + k]) - static_cast<double>(logits[k]));
+      }
+    }
+    sum += spearman(effects[0], effects[1]);
+  }
+  EXPECT_DOUBLE_EQ(found, sum / 3);
 }
 
 }  // namespace

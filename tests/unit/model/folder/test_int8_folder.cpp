@@ -1,5 +1,5 @@
-// Model folders with int8 layers: integers and scales come back as what they stand for, to the last bit, and what
-// does not fit is refused by name.
+// Model folders with int8 layers: integers and scales come back as what they stand for, to the last bit, and
+// what does not fit is refused by name.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ ModelConfig int8_config() {
   for (const LinearLayer& layer : linear_layers(config)) {
     (layer.name == kept_layer ? quantization.kept : quantization.int8).push_back({layer.name, 0.125});
   }
-  quantization.measured = {"auroc", 0.75, 0.7495, 0.0005, 0.002, "a \"place\"", "abc", 10, 9, 3};
+  quantization.measured = {"auroc", 0.75, 0.7495, 0.0005, 0.002, 0.9963, "a \"place\"", "abc", 10, 9, 3};
   quantization.from_sha256 = "def";
   config.quantization = std::make_shared<const Quantization>(quantization);
   return config;

@@ -111,20 +111,41 @@ TEST_F(Int8Model, WithGradientsTheParametersAreRead) {
   EXPECT_THROW(trained->compute_in_int8(names_), Error);
 }
 
-TEST_F(Int8Model, TheirMemoryIsPlanned) {
-  const auto bytes = [&](const ModelConfig& config) {
-    std::size_t total = 0;
-    for (const MemoryRow& row : plan_model_memory(config, limits_of(batch_), {}, *backend_))
-      total += row.bytes;
-    return total;
+TEST_F(Int8Model, TheirMemoryIsPlannedInPlaceOfTheFloats) {
+  const auto bytes = [&](const ModelConfig& config, const std::string& what) {
+    for (const MemoryRow& row : plan_model_memory(config, limits_of(batch_), {}, *backend_)) {
+      if (row.what == what) return row.bytes;
+    }
+    return std::size_t{0};
   };
-  std::size_t packed = 0;
+  std::size_t packed = 0, floats = 0;
   for (const LinearLayer& layer : linear_layers(config_)) {
     packed +=
         backend_->packed_weight_bytes({nullptr, nullptr, layer.in, layer.out}, kernels::WeightForm::int8);
+    floats += static_cast<std::size_t>(layer.in * layer.out) * sizeof(float);
   }
   EXPECT_GT(packed, 0u);
-  EXPECT_EQ(bytes(with_int8(names_)), bytes(config_) + packed);
+  EXPECT_EQ(bytes(with_int8(names_), "packed weights"), packed);
+  EXPECT_EQ(bytes(with_int8(names_), "parameters") + floats, bytes(config_, "parameters"));
+}
+
+// What inference does (lib/model/folder/inference_model.h): the same bits, and no floats any more.
+TEST_F(Int8Model, PackedWithTheOthersTheyComputeTheSame) {
+  for (const kernels::Precision precision : {kernels::Precision::fp32, kernels::Precision::bf16}) {
+    const auto backend = kernels::make_cpu_backend(precision);
+    const ModelConfig config = with_int8({names_[1], names_[4], names_[7]});
+    const auto unpacked = make_model(*backend, config, batch_, {}, parameters_);
+    const std::vector<float> expected = hidden(*unpacked);
+    const auto packed = make_model(*backend, config, batch_, {}, parameters_);
+    const std::shared_ptr<std::byte> memory(
+        static_cast<std::byte*>(backend->allocate(packed->packed_bytes())),
+        [&](std::byte* bytes) { backend->release(bytes); });
+    packed->pack_weights(memory.get());
+    packed->use_packed_weights(memory);
+    EXPECT_TRUE(packed->computes_in_int8());
+    EXPECT_EQ(hidden(*packed), expected) << kernels::name_of(precision);
+    EXPECT_THROW(packed->compute_in_int8({}), Error);
+  }
 }
 
 }  // namespace
