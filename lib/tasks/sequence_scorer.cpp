@@ -68,6 +68,11 @@ kernels::Precision SequenceScorer::precision() const {
   return runners_.front()->precision();
 }
 
+bool SequenceScorer::computes_in_int8() const {
+  return std::any_of(runners_.begin(), runners_.end(),
+                     [](const auto& runner) { return runner->computes_in_int8(); });
+}
+
 const std::vector<std::string>& SequenceScorer::digests() {
   if (digests_.empty()) {
     for (const FinetunedModel& model : models_) digests_.push_back(model.folder().weights_digest());

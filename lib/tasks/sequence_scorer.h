@@ -83,6 +83,7 @@ class SequenceScorer {
   bool works_ahead() const { return runners_.front()->works_ahead(); }
   // That the models are run in.
   kernels::Precision precision() const;
+  bool computes_in_int8() const;  // any layer of any model
   // sha256 of each model's weights, in order; computed at the first call.
   const std::vector<std::string>& digests();
 
