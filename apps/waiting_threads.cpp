@@ -49,11 +49,14 @@ bool may_work(const std::vector<std::string_view>& words) {
   return !has("-h") && !has("--help");
 }
 
+// Empty where the program was started as the argument of a loader (ld-linux-x86-64.so.2 bigbird ...), which
+// would take the verb for its program the second time.
 std::string own_path() {
   std::string path(4096, '\0');
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
   path.resize(size < 0 || static_cast<std::size_t>(size) == path.size() ? 0 : static_cast<std::size_t>(size));
-  return path;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-") || name.starts_with("ld.so") ? "" : path;
 }
 
 }  // namespace
