@@ -144,8 +144,8 @@ void write_folder(const std::string& to, const ModelFolder& from, const LoadedMo
 }
 
 // The number of layers that stay: as asked for, or from the outliers on twice as many as long as the loss is
-// above what is allowed or effects of substitutions are ranked otherwise, half of them at most. Error{bad_input}
-// when the loss stays there.
+// above what is allowed or effects of substitutions are ranked otherwise, half of them at most.
+// Error{bad_input} when the loss stays there.
 ModelConfig choose_and_measure(const QuantizeCommand& options, ModelConfig config,
                                const std::vector<LayerError>& errors, const Measure& measure) {
   const std::optional<std::size_t> asked = parse_keep(options.keep, errors.size());

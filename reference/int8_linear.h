@@ -7,8 +7,8 @@
 //                over 255; x over that to the nearest integer (ties to even), and so many steps above the
 //                least that all are 0 to 255; every step rounded to fp32
 //
-// Rows whose largest |value| is below 2^-100 are rows of zeros. A row with a value that is not finite has a NaN
-// for its scale, and so NaN for everything that is computed from it.
+// Rows whose largest |value| is below 2^-100 are rows of zeros. A row with a value that is not finite has a
+// NaN for its scale, and so NaN for everything that is computed from it.
 #pragma once
 
 #include <cstddef>

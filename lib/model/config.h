@@ -116,8 +116,8 @@ struct QuantizationLoss {
   double quantized = 0.0;  // and of the model with int8 layers
   double loss = 0.0;       // full - quantized, or the divergence
   double most = 0.0;       // that was allowed
-  // Of a classifier of DNA: Spearman's correlation, mean over the outputs, of what a substitution in the middle
-  // of a window changes with int8 layers and without.
+  // Of a classifier of DNA: Spearman's correlation, mean over the outputs, of what a substitution in the
+  // middle of a window changes with int8 layers and without.
   std::optional<double> effects = {};
   std::string data;  // as given
   std::string data_sha256;

@@ -186,7 +186,8 @@ TEST_F(Quantize, AChromatinModelIsMeasuredByItsMeanAuroc) {
                                                    .out);
   EXPECT_TRUE(holds(evaluated.dump(), "\"arithmetic\":\"int8\"")) << evaluated.dump();
   must(quantize("chromatin", "c8",
-                {"--calibrate", path("bins"), "--max-loss", "0.05", "--max-examples", "60"}));
+                {"--calibrate", path("bins"), "--max-loss", "0.05", "--max-examples", "60", "--fasta-ref",
+                 path("genome.fa")}));
   EXPECT_EQ(quantization("c8").at("measured").at("examples"), 60);
   EXPECT_TRUE(holds(must({"check", path("c8")}).out, "\nint8\tok\t"));
 }
