@@ -10,9 +10,8 @@
 //    scratch_bytes().
 //  - Shapes are the caller's duty (asserted in debug builds); zero rows are allowed everywhere.
 //  - Values are activations: of element_type() or stream_type() unless the operation allows fp32 beside it.
-//    Where the two differ (bf16 on the CPU) linear_*, activation_*, attention_forward, attention_backward,
-//    rotate, gather_rows and scatter_add_rows take either, the other operations stream_type(). float* is
-//    always fp32.
+//    Where the two differ (bf16 on the CPU) linear_*, activation_*, attention_*, rotate, gather_rows and
+//    scatter_add_rows take either, the other operations stream_type(). float* is always fp32.
 //  - Operations are in order. A device may still be at work when one returns; download() waits.
 #pragma once
 
@@ -75,6 +74,7 @@ class Backend {
   virtual std::string arithmetic() const = 0;
   // One line for people: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }
+  // How it takes products.
   virtual Precision precision() const = 0;
   // The digest of the table that says how products are computed; empty: the libraries choose.
   virtual std::string product_table() const { return {}; }
@@ -83,9 +83,8 @@ class Backend {
   virtual std::string device_identity() const { return {}; }
   // The queue of its work, for libraries that add to it (a cudaStream_t); null: there is none.
   virtual void* stream() const { return nullptr; }
-  // How it keeps what products and attention read and nothing else does: queries, keys, values, contexts,
-  // inner activations, and the gradients of these; and how all other activations: the residual stream and
-  // what is added to it, heads.
+  // How it keeps what products and attention read and nothing else does (queries, keys, values, contexts,
+  // inner activations, gradients of these), and how all else: the residual stream, what joins it, heads.
   virtual ElementType element_type() const { return ElementType::fp32; }
   virtual ElementType stream_type() const { return element_type(); }
   // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass

@@ -116,7 +116,10 @@ class Peer {
     model_ = std::make_unique<Model>(*backend_, loaded.config, limits_of(batches_),
                                      ModelOptions{.training = step, .head_rows = step});
     model_->set_parameters(loaded.parameters);
-    if (!step) return pack_own_weights(*model_);
+    if (!step) {
+      pack_own_weights(*model_);
+      return;
+    }
     const std::size_t bytes = static_cast<std::size_t>(model_->layout().count()) * sizeof(float);
     for (float*& moment : moments_) {
       moment = static_cast<float*>(backend_->allocate(bytes));

@@ -109,6 +109,12 @@ class GradientPrecision : public ModelPrecision,
     of.head = std::get<0>(GetParam());
     of.norm_type = std::get<1>(GetParam());
     of.embedding_norm = usual_embedding_norm(of.norm_type);
+    if (of.norm_type == NormType::prenorm) {  // as GENA-LM's larger models
+      of.embedding_norm = EmbeddingNorm::before_dropout;
+      of.activation = Activation::gelu_erf;
+      of.position_type = PositionType::rotary;
+      of.rotary_dim = 8;
+    }
     of.random_mode = RandomMode::hf_train;
     of.num_labels = 3;
     of.hidden_dropout_prob = 0.1;
@@ -151,8 +157,8 @@ INSTANTIATE_TEST_SUITE_P(All, GradientPrecision,
                          [](const auto& test) {
                            std::string name = name_of(std::get<0>(test.param));
                            std::replace(name.begin(), name.end(), '-', '_');
-                           return name +
-                                  (std::get<1>(test.param) == NormType::postnorm ? "_PostNorm" : "_PreNorm");
+                           return name + (std::get<1>(test.param) == NormType::postnorm ? "_PostNorm"
+                                                                                        : "_PreNormRotary");
                          });
 
 TEST_F(ModelPrecision, TheGradientsOfADecoderPointWhereThoseOfFp32Do) {
