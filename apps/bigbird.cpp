@@ -20,6 +20,7 @@
 #include "apps/rank_options.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
+#include "apps/waiting_threads.h"
 #include "kernels/errors.h"
 #include "kernels/ranks/ranks.h"
 #include "lib/core/cancel.h"
@@ -243,6 +244,7 @@ int guarded(int argc, char** argv) {
 }  // namespace bigbird::apps
 
 int main(int argc, char** argv) {
+  bigbird::apps::let_waiting_threads_sleep(argc, argv);
   bigbird::apps::install_signal_handlers();
   return bigbird::apps::guarded(argc, argv);
 }

@@ -19,6 +19,7 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/genome/track_writer.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/finetuned_model.h"
 #include "lib/tasks/genomics/attribute.h"
 #include "lib/tasks/select_profiles.h"
@@ -198,7 +199,7 @@ int cmd_attribute(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
     for (const FinetunedModel& one : models)
-      provenance.inputs.push_back({"model", one.path(), one.folder().weights_digest()});
+      provenance.inputs.push_back(model_input(one.path(), one.folder().weights_digest()));
     comments = provenance_lines(provenance);
     comments.push_back(description(method));
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command_line.h"
+#include "apps/quantization_data.h"
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
@@ -119,6 +120,34 @@ void check_calibration(const ModelFolder& folder, Report& report) {
   });
 }
 
+// What `quantize` measured, and whether it comes out again. Folders without int8 layers are not told so.
+void check_int8(const std::string& folder, const LoadedModel& model, const std::string& data,
+                const std::string& fasta, kernels::Backend& backend, Report& report) {
+  if (model.config.quantization == nullptr) return;
+  const Quantization& stored = *model.config.quantization;
+  const QuantizationLoss& loss = stored.measured;
+  const bool auroc = loss.measure == "auroc";
+  const std::string before = fmt::format(
+      "{} layers int8, {} kept; {} {:.6g} before, {:.6g} with int8 on {} {}, loss {:.3g} of {:g} allowed",
+      stored.int8.size(), stored.kept.size(), auroc ? "mean AUROC" : "nats for each masked token", loss.full,
+      loss.quantized, loss.examples, auroc ? "windows" : "tokens", loss.loss, loss.most);
+  const std::string& place = data.empty() ? loss.data : data;
+  if (!folder_exists(place) && !file_exists(place) && !file_exists(place + ".json")) {
+    report.skipped("int8", before + "; not repeated, " + place + " is not there: --data names it");
+    return;
+  }
+  report.attempt("int8", [&] {
+    const RepeatedLoss again = repeat_quantization_loss(folder, data, fasta, backend);
+    const std::string detail = fmt::format("{}; again {:.6g}", before, again.quantized);
+    const bool same = std::abs(again.quantized - loss.quantized) <= loss.most / 2 + 1e-9;
+    if (same && again.loss <= loss.most + 1e-9) {
+      report.ok("int8", detail);
+    } else {
+      report.failed("int8", detail);
+    }
+  });
+}
+
 void check_self_test(const std::string& folder, const LoadedModel& model, kernels::Backend& backend,
                      Report& report) {
   std::optional<SelfTest> stored;
@@ -151,14 +180,20 @@ void check_self_test(const std::string& folder, const LoadedModel& model, kernel
 int cmd_check(int argc, char** argv) {
   Verb verb("check", "Check a model folder: tensors, numbers, tokenizer, files, and a self-test.",
             {"bigbird check model", "bigbird check model --json", "bigbird check model --write-digest",
-             "bigbird check model --device cuda"});
-  std::string folder;
+             "bigbird check model --device cuda", "bigbird check int8 --data promoters"});
+  std::string folder, data, fasta;
   bool allow_nan = false, write_digest = false, as_json = false;
   CLI::App& app = verb.app();
   app.add_option("MODEL", folder, "Model folder")->required();
   app.add_flag("--allow-nan", allow_nan, "NaN and infinities are no failure");
   app.add_flag("--write-digest", write_digest,
                "Write self_test.json for the model as it stands, then check it");
+  app.add_option("--data", data,
+                 "Data that the loss of int8 layers is measured on once more, when they are no longer where "
+                 "quantize had them")
+      ->type_name("DATA");
+  app.add_option("-f,--fasta-ref", fasta, "Genome of --data, instead of the data set's own")
+      ->type_name("FASTA");
   app.add_flag("--json", as_json, "The report as JSON");
   verb.add_threads();
   verb.add_device();
@@ -183,7 +218,9 @@ int cmd_check(int argc, char** argv) {
       const auto backend = kernels::make_cpu_backend();
       write_self_test(folder, run_self_test(*backend, model.config, model.parameters));
     }
-    check_self_test(folder, model, *verb.make_backend(), report);
+    const auto backend = verb.make_backend();
+    check_self_test(folder, model, *backend, report);
+    check_int8(folder, model, data, fasta, *backend, report);
   }
   OutputStream out("-");
   if (as_json) {

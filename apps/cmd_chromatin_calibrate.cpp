@@ -14,6 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/calibration_report.h"
 #include "lib/tasks/genomics/chromatin/calibrate.h"
 
@@ -116,11 +117,12 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   }
   std::vector<std::string> comments;
   if (verb.provenance()) {
-    const Provenance provenance{bigbird_version(),
-                                verb.command(),
-                                verb.seed(),
-                                typed.fasta,
-                                {{"model", options.model(), calibration.weights}, {"data", typed.data, ""}}};
+    const Provenance provenance{
+        bigbird_version(),
+        verb.command(),
+        verb.seed(),
+        typed.fasta,
+        {model_input(options.model(), calibration.weights), {"data", typed.data, ""}}};
     comments = provenance_lines(provenance);
     calibration.provenance = provenance_json(provenance);
   }

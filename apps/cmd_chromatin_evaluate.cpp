@@ -17,6 +17,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/chromatin_curves.h"
 #include "lib/tasks/genomics/chromatin/evaluate.h"
 #include "lib/tasks/genomics/chromatin/evaluate_model.h"
@@ -99,7 +100,7 @@ Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Back
   SequenceScorer scorer({options.models, options.scoring.strands(), options.scoring.batch()}, backend);
   Evaluated result{labels.profiles(), {}, {}};
   for (std::size_t i = 0; i < options.models.size(); ++i) {
-    result.inputs.push_back({"model", options.models[i], scorer.digests()[i]});
+    result.inputs.push_back(model_input(options.models[i], scorer.digests()[i]));
   }
   const ChromatinDataset data(options.labels, options.fasta);
   for (const NamedPredictions& set : predict_for_evaluation(data, split, scorer, options.max_n)) {

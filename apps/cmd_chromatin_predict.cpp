@@ -17,6 +17,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 #include "lib/tasks/genomics/chromatin/predict_run.h"
@@ -152,7 +153,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, typed.fasta, {}};
     for (std::size_t i = 0; i < typed.models.size(); ++i) {
-      provenance.inputs.push_back({"model", typed.models[i], scorer.digests()[i]});
+      provenance.inputs.push_back(model_input(typed.models[i], scorer.digests()[i]));
     }
     calibrated.add_to(provenance);
     options.comments = provenance_lines(provenance);
@@ -168,6 +169,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   const PredictionCounts counts = run_chromatin_predict(options, *targets, scorer, calibrated);
   if (counts.rows > 0) say(counts, typed.max_n);  // nothing was done where the output was whole already
   verb.set_throughput(static_cast<double>(counts.rows), "windows");
+  verb.set_cost_of(static_cast<double>(counts.predicted), "window");
   return 0;
 }
 

@@ -192,6 +192,7 @@ int cmd_convert(int argc, char** argv) {
 
   AtomicFolder folder(to, verb.force());
   LoadedModel model = load_model(from, load);
+  leave_int8(model);
   if (load.decoder) choose_ends(tokenizer, model.config);
   Conversion conversion{from,
                         verb.provenance() ? verb.command() : "",

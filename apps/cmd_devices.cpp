@@ -20,22 +20,41 @@
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
+#include "lib/report/machine_products.h"
 
 namespace bigbird::apps {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string as_table(const kernels::CudaStatus& cuda, const std::string& cpu, const std::string& cpu_bf16) {
+// What the processor computes, and what --precision bf16 would be on it: how it multiplies and why, and how
+// fast a layer of BigBird-base's feed-forward part is.
+struct Cpu {
+  std::string fp32, bf16, shape;
+  double fp32_rate = 0, bf16_rate = 0;  // GFLOP/s
+  double gain() const { return bf16_rate / fp32_rate; }
+};
+
+Cpu look_at_cpu() {
+  const LinearProduct::Shape shape{1024, 3072, 768};
+  const auto exact = kernels::make_cpu_backend(),
+             rounded = kernels::make_cpu_backend(kernels::Precision::bf16);
+  return {exact->details(), rounded->details(), shape.text(), best_rate(*exact, shape) * 1e-9,
+          best_rate(*rounded, shape) * 1e-9};
+}
+
+std::string as_table(const kernels::CudaStatus& cuda, const Cpu& cpu) {
   std::string text;
   if (!cuda.versions.empty()) text += fmt::format("##cuda={}\n", cuda.versions);
   if (!cuda.why.empty())
     text += fmt::format("##{}={}\n", cuda.devices.empty() ? "no_cuda" : "left_out", cuda.why);
   if (!cuda.hint.empty()) text += fmt::format("##hint={}\n", cuda.hint);
   if (!cuda.architectures.empty()) text += fmt::format("##cuda_kernels={}\n", cuda.architectures);
-  text += fmt::format("##cpu_bf16={}\n", cpu_bf16);
+  text += fmt::format("##cpu_bf16={}\n", cpu.bf16);
+  text += fmt::format("##cpu_products={}: {:.0f} GFLOP/s in fp32, {:.0f} in bf16, {:.1f} times as fast\n",
+                      cpu.shape, cpu.fp32_rate, cpu.bf16_rate, cpu.gain());
   text += "#device\tname\tcompute_capability\tmultiprocessors\tmemory_bytes\tfree_bytes\n";
-  text += fmt::format("cpu\t{}\t.\t.\t.\t.\n", cpu);
+  text += fmt::format("cpu\t{}\t.\t.\t.\t.\n", cpu.fp32);
   for (const kernels::CudaDevice& device : cuda.devices) {
     text += fmt::format("cuda:{}\t{}\t{}.{}\t{}\t{}\t{}\n", device.index, device.name, device.major,
                         device.minor, device.multiprocessors, device.memory, device.free_memory);
@@ -63,7 +82,7 @@ Json products_of(const kernels::CudaDevice& device) {
   return products;
 }
 
-Json as_json(const kernels::CudaStatus& cuda, const std::string& cpu, const std::string& cpu_bf16) {
+Json as_json(const kernels::CudaStatus& cuda, const Cpu& cpu) {
   Json devices = Json::array();
   for (const kernels::CudaDevice& device : cuda.devices) {
     devices.push_back({{"device", fmt::format("cuda:{}", device.index)},
@@ -75,8 +94,13 @@ Json as_json(const kernels::CudaStatus& cuda, const std::string& cpu, const std:
                        {"products_of_base_model", products_of(device)}});
   }
   const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
-  return {{"cpu", cpu},
-          {"cpu_bf16", cpu_bf16},
+  return {{"cpu", cpu.fp32},
+          {"cpu_bf16", cpu.bf16},
+          {"cpu_products",
+           {{"shape", cpu.shape},
+            {"fp32_gflops", cpu.fp32_rate},
+            {"bf16_gflops", cpu.bf16_rate},
+            {"bf16_gain", cpu.gain()}}},
           {"cuda",
            {{"built_in", cuda.built_in},
             {"kernels", text(cuda.architectures)},
@@ -186,11 +210,9 @@ int cmd_devices(int argc, char** argv) {
   }
 
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
-  const std::string cpu = kernels::make_cpu_backend()->details();
-  // What --precision bf16 would be here: how it multiplies, and why.
-  const std::string cpu_bf16 = kernels::make_cpu_backend(kernels::Precision::bf16)->details();
+  const Cpu cpu = look_at_cpu();
   OutputStream out("-");
-  out.write(json ? as_json(cuda, cpu, cpu_bf16).dump(2) + "\n" : as_table(cuda, cpu, cpu_bf16));
+  out.write(json ? as_json(cuda, cpu).dump(2) + "\n" : as_table(cuda, cpu));
   out.close();
   return 0;
 }

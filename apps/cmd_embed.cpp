@@ -13,6 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/embed.h"
 #include "lib/tasks/embed_run.h"
 
@@ -86,7 +87,7 @@ int cmd_embed(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
     for (const std::string& file : embedder.weight_files()) {
-      provenance.inputs.push_back({"model", file, sha256_file(file)});
+      provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     options.comments = provenance_lines(provenance);
     options.metadata["provenance"] = provenance_json(provenance);

@@ -183,7 +183,7 @@ int cmd_evaluate(int argc, char** argv) {
     provenance.version = bigbird_version();
     provenance.command = verb.command();
     provenance.seed = verb.seed();
-    provenance.inputs.push_back({"model", options.model, folder.weights_digest()});
+    provenance.inputs.push_back(model_input(options.model, folder.weights_digest()));
     provenance.inputs.push_back({"data", options.data, ""});
     json["provenance"] = Json::parse(provenance_json(provenance));
   }

@@ -17,6 +17,7 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/fill_mask.h"
 
 namespace bigbird::apps {
@@ -179,7 +180,7 @@ int cmd_fill_mask(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
     for (const std::string& file : filler.weight_files()) {
-      provenance.inputs.push_back({"model", file, sha256_file(file)});
+      provenance.inputs.push_back(model_input(file, sha256_file(file)));
     }
     comments = provenance_lines(provenance);
   }

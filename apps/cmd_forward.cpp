@@ -7,6 +7,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/weights/weight_files.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/forward_pass.h"
 
 namespace bigbird::apps {
@@ -46,7 +47,7 @@ int cmd_forward(int argc, char** argv) {
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
-    provenance.inputs.push_back({"model", model, weights_digest(model)});
+    provenance.inputs.push_back(model_input(model, weights_digest(model)));
     provenance.inputs.push_back({"input", input, sha256_file(input)});
     if (!random_mode.plan().empty()) {
       provenance.inputs.push_back({"plan", random_mode.plan(), sha256_file(random_mode.plan())});

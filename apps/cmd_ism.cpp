@@ -82,7 +82,7 @@ int mutate_file(Verb& verb, const IsmOptions& options, IsmRegionsOptions& region
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
     for (const std::string& model : options.models)
-      provenance.inputs.push_back({"model", model, ModelFolder(model).weights_digest()});
+      provenance.inputs.push_back(model_input(model, ModelFolder(model).weights_digest()));
     regions.comments = provenance_lines(provenance);
     regions.comments.push_back("ism_value=" + value);
   }
@@ -168,7 +168,7 @@ int cmd_ism(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
     for (std::size_t i = 0; i < options.models.size(); ++i)
-      provenance.inputs.push_back({"model", options.models[i], result.digests[i]});
+      provenance.inputs.push_back(model_input(options.models[i], result.digests[i]));
     comments = provenance_lines(provenance);
     for (const std::string& line : description(result, value)) comments.push_back(line);
   }

@@ -14,6 +14,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/calibration_report.h"
 #include "lib/tasks/genomics/promoter/calibrate.h"
 
@@ -120,7 +121,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   calibration.outputs = fit_calibrations(side, choices);
 
   Provenance provenance{bigbird_version(), verb.command(), verb.seed(), "", {}};
-  provenance.inputs = {{"model", options.model(), calibration.weights}, {"valid", sides.valid.path, ""}};
+  provenance.inputs = {model_input(options.model(), calibration.weights), {"valid", sides.valid.path, ""}};
   double windows = static_cast<double>(side.windows());
   std::vector<MeasuredMethod> measured;
   std::string measured_on;

@@ -16,6 +16,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/genomics/promoter/predict.h"
@@ -99,7 +100,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
     SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
     scored = predict_examples(scorer, data, max_n);
     for (std::size_t i = 0; verb.provenance() && i < models.size(); ++i)
-      provenance.inputs.push_back({"model", models[i], scorer.digests()[i]});
+      provenance.inputs.push_back(model_input(models[i], scorer.digests()[i]));
     provenance.inputs.push_back({"data", data.path, ""});
   }
   OutputStream out(output);

@@ -16,6 +16,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/genomics/promoter/predict.h"
@@ -77,7 +78,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
     for (std::size_t i = 0; i < models.size(); ++i)
-      provenance.inputs.push_back({"model", models[i], scorer.digests()[i]});
+      provenance.inputs.push_back(model_input(models[i], scorer.digests()[i]));
     calibrated.add_to(provenance);
     comments = provenance_lines(provenance);
     calibrated.add_to(comments);

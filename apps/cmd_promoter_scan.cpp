@@ -125,6 +125,7 @@ int cmd_promoter_scan(int argc, char** argv) {
     }
   }
   verb.set_throughput(static_cast<double>(summary.windows), "windows");
+  verb.set_cost_of(static_cast<double>(summary.scored_now), "window");
   return 0;
 }
 

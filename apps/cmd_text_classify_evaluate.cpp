@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/confusion_svg.h"
 #include "lib/tasks/text/classify/evaluate.h"
 
@@ -62,7 +63,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
     scored = score_texts(gold, classifier);
     say_inputs(data, scored.inputs, classifier.length());
     if (verb.provenance())
-      provenance.inputs.push_back({"model", options.model, classifier.folder().weights_digest()});
+      provenance.inputs.push_back(model_input(options.model, classifier.folder().weights_digest()));
   }
   // All are made before one is written: what cannot be made leaves nothing.
   const std::string classes = table.empty() ? std::string() : class_table_tsv(scored);

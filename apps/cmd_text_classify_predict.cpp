@@ -16,6 +16,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/classify/classifier.h"
 #include "lib/tasks/text/classify/predict.h"
 
@@ -101,7 +102,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
     prediction.precision = backend->precision();
     if (verb.provenance()) {
       Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
-      provenance.inputs = {{"model", options.model, classifier.folder().weights_digest()}};
+      provenance.inputs = {model_input(options.model, classifier.folder().weights_digest())};
       prediction.comments = provenance_lines(provenance);
     }
     tally = predict_texts(prediction, classifier);

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
@@ -59,7 +60,7 @@ int cmd_text_glue_evaluate(int argc, char** argv) {
     classifier = std::make_unique<TextClassifier>(glue.classifier(model), *backend);
     outputs.emplace(task, *classifier, glue.labels());
     if (verb.provenance())
-      provenance.inputs.push_back({"model", model, classifier->folder().weights_digest()});
+      provenance.inputs.push_back(model_input(model, classifier->folder().weights_digest()));
   }
   std::vector<GlueScores> scores;
   std::uint64_t rows = 0;

@@ -66,9 +66,10 @@ int cmd_variants(int argc, char** argv) {
     options.provenance = provenance_lines(provenance);
     options.provenance_json = provenance_json(provenance);
   }
-  const VariantTally tally = run_variants(options, *scorer);
-  log_tally(tally);
-  verb.set_throughput(static_cast<double>(tally.alleles), "alleles");
+  const VariantsDone done = run_variants(options, *scorer);
+  log_tally(done.tally);
+  verb.set_throughput(static_cast<double>(done.tally.alleles), "alleles");
+  verb.set_cost_of(static_cast<double>(done.scored), "scored allele");
   return 0;
 }
 

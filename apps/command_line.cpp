@@ -2,12 +2,10 @@
 #include "apps/command_line.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <iostream>
@@ -27,14 +25,12 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
-#include "lib/core/process_memory.h"
+#include "lib/core/process_cost.h"
 
 namespace bigbird::apps {
 namespace {
 
 constexpr int most_threads = 1024;
-
-std::chrono::steady_clock::time_point process_start = std::chrono::steady_clock::now();
 
 std::string& last_closing_line() {
   static std::string line;
@@ -109,11 +105,11 @@ bool is_bare(const std::string& value) {
   return error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
 }
 
-double cpu_seconds(const rusage& usage) {
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+// "1.23 CPU ms": three digits, whatever the size.
+std::string cpu_time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} CPU s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3g} CPU ms", 1e3 * seconds)
+                         : fmt::format("{:.3g} CPU us", 1e6 * seconds);
 }
 
 std::string first_line(const std::string& text) {
@@ -230,14 +226,13 @@ Verb::~Verb() {
   if (!parsed_) return;
   stop_console();
   if (quiet_ || !closing_ || std::uncaught_exceptions() > 0) return;
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - process_start).count();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  // Not ru_maxrss: a process that a large program started inherits that one's size there.
-  const double peak = static_cast<double>(resident_memory().peak) / (1024.0 * 1024.0);
+  const ProcessCost cost = process_cost();
+  const double wall = cost.wall_seconds;
+  const double peak = static_cast<double>(cost.peak_memory) / (1024.0 * 1024.0);
   std::string line = fmt::format("[{}] bigbird {}: {:.2f} s wall, {:.2f} s CPU, {:.0f} MB peak memory", name_,
-                                 BIGBIRD_VERSION, wall, cpu_seconds(usage), peak);
+                                 BIGBIRD_VERSION, wall, cost.cpu_seconds, peak);
   if (!unit_.empty() && wall > 0) line += ", " + amount_text(amount_ / wall, unit_) + "/s";
+  if (made_ > 0) line += ", " + cpu_time_text(cost.cpu_seconds / made_) + "/" + one_;
   if (refused_->shapes > 0)
     line += fmt::format(", cuBLASLt refused {} products of {} shapes", refused_->calls, refused_->shapes);
   last_closing_line() = line;
@@ -415,6 +410,11 @@ std::string Verb::resolved_toml() const {
 void Verb::set_throughput(double amount, const std::string& unit) {
   amount_ = amount;
   unit_ = unit;
+}
+
+void Verb::set_cost_of(double made, const std::string& one) {
+  made_ = made;
+  one_ = one;
 }
 
 std::string closing_line() {

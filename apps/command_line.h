@@ -94,6 +94,9 @@ class Verb {
   // For the closing line on stderr: version, wall and CPU time, peak memory, and amount/second in the verb's
   // own unit.
   void set_throughput(double amount, const std::string& unit);
+  // And the CPU time of each of the `made` that this process made, whatever an earlier one had done before
+  // it.
+  void set_cost_of(double made, const std::string& one);
   // For verbs whose output a shell reads at every start (completion, man).
   void omit_closing_line() { closing_ = false; }
 
@@ -125,6 +128,8 @@ class Verb {
   std::shared_ptr<kernels::RefusedProducts> refused_;  // of the backends that were made here
   double amount_ = 0;
   std::string unit_;
+  double made_ = 0;
+  std::string one_;
 };
 
 // The closing line of the verb that ran last, for main to print once stdout is known to be written; empty

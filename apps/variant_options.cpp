@@ -5,6 +5,7 @@
 
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 
@@ -102,7 +103,7 @@ std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& ba
 Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {
   Provenance provenance{bigbird_version(), verb.command(), std::nullopt, scoring_.fasta, {}};
   for (std::size_t model = 0; model < models_.size(); ++model) {
-    provenance.inputs.push_back({"model", models_[model], scorer.digests()[model]});
+    provenance.inputs.push_back(model_input(models_[model], scorer.digests()[model]));
   }
   return provenance;
 }

@@ -18,6 +18,7 @@ const std::vector<VerbRow>& verb_table() {
       {"embed", "turn sequences into vectors, pooled by sequence, token or bin", cmd_embed},
       {"attention", "print an attention plan, its degrees and path lengths, and draw it", cmd_attention},
       {"convert", "write a model folder anew: weights format, number type, dialect, plan", cmd_convert},
+      {"quantize", "write a model with int8 layers, measured against the one it is made of", cmd_quantize},
       {"info", "say what a path holds: model, data, run, scores, and any other output", cmd_info},
       {"report", "make a page of training runs: curves, checkpoints, options", cmd_report},
       {"check", "check a model folder: tensors, numbers, tokenizer, files, self-test", cmd_check},

@@ -48,6 +48,7 @@ int cmd_cluster_plan(int argc, char** argv);
 int cmd_cluster_sbatch(int argc, char** argv);
 int cmd_merge(int argc, char** argv);
 int cmd_pretrain(int argc, char** argv);
+int cmd_quantize(int argc, char** argv);
 int cmd_report(int argc, char** argv);
 int cmd_promoter_build(int argc, char** argv);
 int cmd_promoter_finetune(int argc, char** argv);

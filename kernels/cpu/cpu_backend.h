@@ -11,6 +11,7 @@
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/cpu_options.h"
+#include "kernels/cpu/int8.h"
 #include "kernels/cpu/level.h"
 #include "kernels/cpu/packed_attention.h"
 
@@ -122,6 +123,10 @@ class CpuBackend final : public Backend {
   // linear_bf16.cpp: weight[out, in] += dy^T x with these instructions.
   void add_weight_gradient_bf16(ConstValues dy, ConstValues x, Index out, Index in, Index rows,
                                 float* weight);
+  // In int8, rows of x quantized as they come.
+  template <typename After>
+  void multiply_int8(ConstValues x, const Linear& layer, const std::byte* packed, Values y, Index rows,
+                     const After& after);
   // What is packed of layer.weight; null: nothing.
   const PackedWeight* find_packed(const Linear& layer) const;
 
@@ -137,7 +142,8 @@ class CpuBackend final : public Backend {
   const bool use_onednn_;
   const AmxKernels* const amx_;  // null: not to be used
   const Precision precision_;
-  const Bf16Kernels* const bf16_;                  // null: not to be used
+  const Bf16Kernels* const bf16_;  // null: not to be used
+  const Int8Kernels& int8_;
   const PackedAttention* const packed_attention_;  // null: that of the level
   ScratchBuffer scratch_;
   std::map<const float*, PackedWeight> packed_weights_;

@@ -64,6 +64,7 @@ CpuBackend::CpuBackend(const CpuOptions& options)
       bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions
                 ? bf16_kernels()
                 : nullptr),
+      int8_(int8_kernels(level_)),
       packed_attention_(amx_ != nullptr    ? &amx_->attention
                         : bf16_ != nullptr ? &bf16_->attention
                                            : nullptr) {}

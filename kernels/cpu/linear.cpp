@@ -209,7 +209,8 @@ void CpuBackend::multiply_packed_b(const Product& x, float* packed_b, float* pac
   });
 }
 
-// As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is bf16.
+// As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is
+// bf16.
 template <typename Pack, typename After>
 void CpuBackend::multiply_bf16(ConstValues x, Index in, Index out, const std::byte* packed, const Pack& pack,
                                Values y, Index rows, bool accumulate, const After& after) {
@@ -260,12 +261,45 @@ void CpuBackend::multiply_bf16(ConstValues x, Index in, Index out, const std::by
 }
 
 template <typename After>
+void CpuBackend::multiply_int8(ConstValues x, const Linear& layer, const std::byte* packed, Values y,
+                               Index rows, const After& after) {
+  const Index in = layer.in, out = layer.out, row_bytes = int8_row_bytes(in);
+  const Index task_rows = bf16_task_rows(rows);
+  const bool narrow_x = x.type() == ElementType::bf16, narrow_y = y.type() == ElementType::bf16;
+  const Index a_bytes = pieces(task_rows * row_bytes, 64) * 64;
+  const Index facts_bytes = pieces(task_rows * Index{sizeof(Int8Row)}, 64) * 64;
+  const Index tile_bytes = narrow_y ? task_rows * finished_columns * Index{sizeof(float)} : 0;
+  const Index own_bytes = a_bytes + facts_bytes + tile_bytes;
+  auto* const scratch =
+      reinterpret_cast<std::byte*>(scratch_.reserve(own_bytes * thread_count() / Index{sizeof(float)}));
+  parallel_for_worker(static_cast<std::size_t>(pieces(rows, task_rows)), [&](std::size_t task, int worker) {
+    const Index row = static_cast<Index>(task) * task_rows, count = std::min(task_rows, rows - row);
+    std::byte* const a = scratch + own_bytes * worker;
+    auto* const facts = reinterpret_cast<Int8Row*>(a + a_bytes);
+    if (narrow_x) {
+      int8_.quantize_bf16((x + row * in).as<bf16>(), in, count, in, a, facts);
+    } else {
+      int8_.quantize(floats(x) + row * in, in, count, in, a, facts);
+    }
+    for (Index at = 0; at < out; at += finished_columns) {
+      const Index width = std::min(finished_columns, out - at), stride = narrow_y ? finished_columns : out;
+      float* const tile =
+          narrow_y ? reinterpret_cast<float*>(a + a_bytes + facts_bytes) : floats(y) + row * out + at;
+      int8_.multiply({count, width, in, a, facts, packed, out, at, tile, stride});
+      after(tile, stride, row, count, at, width);
+    }
+  });
+}
+
+template <typename After>
 void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, Index rows,
                                 const After& after) {
   const Index in = layer.in, out = layer.out;
   if (rows == 0 || out == 0) return;
   const PackedWeight* const packed = find_packed(layer);
   const std::byte* const data = packed != nullptr ? packed->data : nullptr;
+  if (packed != nullptr && packed->form == WeightForm::int8)
+    return multiply_int8(x, layer, data, y, rows, after);
   if (bf16_ != nullptr && in > 0) {
     const auto pack = [&](Index first, Index count, void* to) {
       bf16_->pack_b(layer.weight + first * in, in, count, in, to);

@@ -8,6 +8,10 @@ namespace bigbird::kernels {
 
 std::size_t CpuBackend::packed_weight_bytes(const Linear& layer, WeightForm form) const {
   constexpr Index line = 64;
+  if (form == WeightForm::int8) {  // of any precision: what is not int8 is computed in it
+    const bool taken = layer.in > 0 && layer.in <= int8_most_depth && layer.out > 0;
+    return taken ? static_cast<std::size_t>(int8_weight_bytes(layer.out, layer.in)) : 0;
+  }
   if (form != WeightForm::bf16 || precision_ != Precision::bf16 || layer.in == 0) return 0;
   Index bytes = 0;
   if (amx_ != nullptr) bytes = amx_groups(layer.out) * amx_group_bytes(amx_groups(layer.in), 1);
@@ -16,6 +20,7 @@ std::size_t CpuBackend::packed_weight_bytes(const Linear& layer, WeightForm form
 }
 
 std::string CpuBackend::packed_weight_layout(WeightForm form) const {
+  if (form == WeightForm::int8) return "int8-quads-64";
   if (form != WeightForm::bf16 || precision_ != Precision::bf16) return {};
   if (amx_ != nullptr) return "bf16-tiles-32x32";
   return bf16_ != nullptr ? "bf16-pairs-64" : "";
@@ -24,6 +29,7 @@ std::string CpuBackend::packed_weight_layout(WeightForm form) const {
 void CpuBackend::pack_weight(const Linear& layer, WeightForm form, void* to) const {
   if (packed_weight_bytes(layer, form) == 0)
     throw std::logic_error("this backend has no such form of weights");
+  if (form == WeightForm::int8) return pack_int8_weight(layer.weight, layer.out, layer.in, to);
   auto* const packed = static_cast<std::byte*>(to);
   if (amx_ != nullptr) {
     const Index group_bytes = amx_group_bytes(amx_groups(layer.in), 1);

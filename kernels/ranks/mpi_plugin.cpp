@@ -79,8 +79,8 @@ int all_gather(const void* mine, void* all, size_t bytes, char* error, size_t er
                "gather", error, error_size);
 }
 
-// Waits, two seconds at most, until the launcher has taken what this process said: MPICH's kills its processes at
-// an abort, and drops what their pipes still hold, which is the line that says why.
+// Waits, two seconds at most, until the launcher has taken what this process said: MPICH's kills its
+// processes at an abort, and drops what their pipes still hold, which is the line that says why.
 void let_the_launcher_read(int descriptor) {
   struct stat what {};
   if (fstat(descriptor, &what) != 0 || !S_ISFIFO(what.st_mode)) return;

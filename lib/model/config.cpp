@@ -80,6 +80,7 @@ EmbeddingNorm usual_embedding_norm(NormType norm) {
 }
 
 bool is_huggingface_architecture(const ModelConfig& config) {
+  if (config.quantization != nullptr) return false;  // it would take the integers for the weights
   if (config.has_decoder()) {
     return !config.decoder.coupled && config.norm_type == NormType::prenorm && config.final_norm &&
            config.embedding_norm == EmbeddingNorm::none && config.position_type == PositionType::absolute &&

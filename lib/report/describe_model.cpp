@@ -132,6 +132,20 @@ Json calibration_json(const std::string& folder, const ModelConfig& config) {
   }
 }
 
+// Null for a model without int8 layers.
+Json quantization_of(const ModelConfig& config) {
+  if (config.quantization == nullptr) return nullptr;
+  const QuantizationLoss& measured = config.quantization->measured;
+  return {
+      {"layers", config.quantization->int8.size()},
+      {"layers_kept", config.quantization->kept.size()},
+      {"measure", measured.measure == "auroc" ? "mean AUROC" : "KL divergence, nats for each masked token"},
+      {"loss", measured.loss},
+      {"max_loss", measured.most},
+      {"data", measured.data},
+      {"examples", measured.examples}};
+}
+
 // What such a model is for.
 std::string next_of(const ModelConfig& config, const std::optional<ModelWindow>& window) {
   switch (config.head) {
@@ -189,6 +203,7 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
       config.input_length > 0
           ? fmt::format("to {} tokens, at the right end", config.input_length)
           : fmt::format("to the next multiple of {} tokens, at the right end", config.block_size);
+  json["int8"] = quantization_of(config);
   json["loads_in_transformers"] = is_huggingface_architecture(config);
   json["config"] = Json::parse(config_json(config));
   json["tokenizer"] = nullptr;

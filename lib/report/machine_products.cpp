@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <limits>
 #include <vector>
 
 #include "lib/core/rng.h"
@@ -31,6 +34,7 @@ double LinearProduct::Shape::operations() const {
 std::size_t LinearProduct::Shape::bytes(const kernels::Backend& backend) const {
   const kernels::Index parameters = out * in + out;
   return static_cast<std::size_t>(parameters) * sizeof(float) + backend.weight_copy_bytes(parameters) +
+         backend.packed_weight_bytes({nullptr, nullptr, in, out}, kernels::WeightForm::bf16) +
          static_cast<std::size_t>(rows * (in + out)) * kernels::size_of(backend.element_type());
 }
 
@@ -44,8 +48,10 @@ LinearProduct::LinearProduct(kernels::Backend& backend, const Shape& shape)
     y_ = backend.allocate(static_cast<std::size_t>(shape.rows * shape.out) * element);
     if (const std::size_t bytes = backend.weight_copy_bytes(parameters); bytes > 0)
       copy_ = backend.allocate(bytes);
+    if (const std::size_t bytes = backend.packed_weight_bytes(layer(), kernels::WeightForm::bf16); bytes > 0)
+      packed_ = backend.allocate(bytes);
   } catch (...) {
-    for (void* memory : {static_cast<void*>(weight_), x_, y_})
+    for (void* memory : {static_cast<void*>(weight_), x_, y_, copy_})
       if (memory != nullptr) backend.release(memory);
     throw;
   }
@@ -55,20 +61,39 @@ LinearProduct::LinearProduct(kernels::Backend& backend, const Shape& shape)
   backend.upload_values({x_, backend.element_type()}, rows.data(), shape.rows * shape.in);
   backend.bind_weights(weight_, parameters, copy_);
   backend.refresh_weights(weight_);
+  if (packed_ == nullptr) return;
+  backend.pack_weight(layer(), kernels::WeightForm::bf16, packed_);
+  backend.bind_packed_weight(layer(), kernels::WeightForm::bf16, packed_);
 }
 
 LinearProduct::~LinearProduct() {
   backend_.synchronize();
   backend_.unbind_weights(weight_);
-  for (void* memory : {static_cast<void*>(weight_), x_, y_, copy_})
+  backend_.unbind_packed_weight(weight_);
+  for (void* memory : {static_cast<void*>(weight_), x_, y_, copy_, packed_})
     if (memory != nullptr) backend_.release(memory);
 }
 
+kernels::Linear LinearProduct::layer() const {
+  return {weight_, weight_ + shape_.out * shape_.in, shape_.in, shape_.out};
+}
+
 void LinearProduct::run() {
-  const kernels::Linear layer{weight_, weight_ + shape_.out * shape_.in, shape_.in, shape_.out};
   const kernels::ElementType type = backend_.element_type();
-  backend_.linear_forward({static_cast<const void*>(x_), type}, layer, {y_, type}, shape_.rows);
+  backend_.linear_forward({static_cast<const void*>(x_), type}, layer(), {y_, type}, shape_.rows);
   backend_.synchronize();
+}
+
+double best_rate(kernels::Backend& backend, const LinearProduct::Shape& shape) {
+  LinearProduct product(backend, shape);
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 4; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    product.run();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (round > 0) least = std::min(least, taken.count());
+  }
+  return shape.operations() / least;
 }
 
 }  // namespace bigbird

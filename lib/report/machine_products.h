@@ -1,4 +1,4 @@
-// Private to `bigbird bench`: one linear layer of a backend, with random numbers in its memory.
+// Products as this machine does them: one linear layer of a backend, with random numbers in its memory.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace bigbird {
 
-// y[rows, out] = x[rows, in] weight[out, in]^T + bias, as a layer of a model runs it.
+// y[rows, out] = x[rows, in] weight[out, in]^T + bias, as a layer of a model for inference runs it.
 class LinearProduct {
  public:
   struct Shape {
@@ -28,12 +28,18 @@ class LinearProduct {
   void run();
 
  private:
+  kernels::Linear layer() const;
+
   kernels::Backend& backend_;
   Shape shape_;
   float* weight_ = nullptr;  // [out, in], then bias [out]
   void* copy_ = nullptr;     // the device's working copy of both
   void* x_ = nullptr;
   void* y_ = nullptr;
+  void* packed_ = nullptr;  // the weight in place of its floats, where the backend has such
 };
+
+// Operations a second of the shape, the best of three rounds behind an untimed one.
+double best_rate(kernels::Backend& backend, const LinearProduct::Shape& shape);
 
 }  // namespace bigbird

@@ -78,6 +78,7 @@ void describe_ragged_inputs(TaskDescription& task, const ModelConfig& config, st
 }
 
 TaskDescription describe_finetuning(const RunOptions& options, LoadedModel& loaded) {
+  leave_int8(loaded);
   TaskDescription task;
   task.columns.mlm = false;
   task.config = loaded.config;

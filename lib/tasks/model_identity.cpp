@@ -19,6 +19,7 @@ RunIdentity scorer_identity(const SequenceScorer& scorer) {
   }
   identity["strands"] = name_of(scorer.strands_read());
   identity["precision"] = kernels::name_of(scorer.precision());
+  if (scorer.computes_in_int8()) identity["precision"] += ", int8 layers";
   return identity;
 }
 

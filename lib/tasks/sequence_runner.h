@@ -95,6 +95,7 @@ class SequenceRunner {
   const ModelFolder& folder() const { return folder_; }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   kernels::Precision precision() const { return precision_; }  // of the backend
+  bool computes_in_int8() const { return model_->computes_in_int8(); }  // any layer
   // The values of one parameter tensor, by its name in ParameterLayout.
   std::vector<float> parameter(const std::string& name) const;
   // The files that the weights came from.

@@ -68,6 +68,11 @@ kernels::Precision SequenceScorer::precision() const {
   return runners_.front()->precision();
 }
 
+bool SequenceScorer::computes_in_int8() const {
+  return std::any_of(runners_.begin(), runners_.end(),
+                     [](const auto& runner) { return runner->computes_in_int8(); });
+}
+
 const std::vector<std::string>& SequenceScorer::digests() {
   if (digests_.empty()) {
     for (const FinetunedModel& model : models_) digests_.push_back(model.folder().weights_digest());
@@ -76,21 +81,54 @@ const std::vector<std::string>& SequenceScorer::digests() {
 }
 
 EncodedSequence SequenceScorer::encode(std::string_view sequence) const {
+  return encode_both(sequence, nullptr, {});
+}
+
+EncodedSequence SequenceScorer::encode_like(std::string_view sequence, const KnownSequence& known,
+                                            std::span<const std::int64_t> offsets) const {
+  return encode_both(sequence, &known, offsets);
+}
+
+KnownSequence SequenceScorer::as_known(std::string_view sequence, const EncodedSequence& encoded) const {
+  return {reads_forward() ? std::string(sequence) : "", reads_reverse() ? reverse_complement(sequence) : "",
+          encoded};
+}
+
+EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const KnownSequence* known,
+                                            std::span<const std::int64_t> offsets) const {
   EncodedSequence encoded;
   encoded.ids.resize(runners_.size() * strands());
+  std::vector<std::int64_t> known_offsets;
   for (std::size_t strand = 0; strand < strands(); ++strand) {
     const bool reverse = strand == 1 || strands_ == Strands::reverse;
-    const std::string bases = reverse ? reverse_complement(sequence) : std::string(sequence);
+    const std::string reversed = reverse ? reverse_complement(sequence) : "";
+    const std::string_view bases = reverse ? reversed : sequence;
+    std::string_view known_bases;
+    if (known != nullptr) {
+      known_bases = reverse ? known->reverse : known->forward;
+      known_offsets.assign(offsets.begin(), offsets.end());
+      // Both counted from their other ends.
+      const auto longer =
+          static_cast<std::int64_t>(known_bases.size()) - static_cast<std::int64_t>(bases.size());
+      for (std::int64_t& offset : known_offsets) offset = reverse ? longer - offset : offset;
+    }
     for (std::size_t model = 0; model < runners_.size(); ++model) {
       const SequenceRunner& runner = *runners_[model];
+      std::vector<std::int32_t>& ids = encoded.ids[model * strands() + strand];
       // Models of an ensemble mostly share their tokenizer: its work is done once.
       if (model > 0 && runner.tokenizer().digest() == runners_[0]->tokenizer().digest() &&
           most_tokens(runner.config()) == most_tokens(runners_[0]->config())) {
-        encoded.ids[model * strands() + strand] = encoded.ids[strand];
+        ids = encoded.ids[strand];
         continue;
       }
-      encoded.cut |= encode_window(runner.tokenizer(), bases, most_tokens(runner.config()),
-                                   encoded.ids[model * strands() + strand]);
+      const std::int64_t most = most_tokens(runner.config());
+      if (known == nullptr) {
+        encoded.cut |= encode_window(runner.tokenizer(), bases, most, ids);
+        continue;
+      }
+      const std::span<const std::int32_t> all = known->encoded.ids[model * strands() + strand];
+      const KnownEncoding before{known_bases, all.subspan(1, all.size() - 2), known_offsets};
+      encoded.cut |= encode_window_like(runner.tokenizer(), bases, most, before, ids, encoded.taken);
     }
   }
   return encoded;

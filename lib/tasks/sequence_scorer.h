@@ -33,7 +33,15 @@ struct EncodedSequence {
   // [models * strands], strand fastest (of both 0 is as given, 1 the reverse complement): ids with [CLS] and
   // [SEP].
   std::vector<std::vector<std::int32_t>> ids;
+  std::size_t taken =
+      0;             // bases of all strands whose tokens are those of a known sequence, of tokenizers once
   bool cut = false;  // it had more tokens than a model takes and lost its right end on some strand
+};
+
+// A sequence that was encoded, as others can use it that share stretches with it.
+struct KnownSequence {
+  std::string forward, reverse;  // the strands; empty where one is not read
+  EncodedSequence encoded;
 };
 
 // Views that live for the callback.
@@ -75,11 +83,17 @@ class SequenceScorer {
   bool works_ahead() const { return runners_.front()->works_ahead(); }
   // That the models are run in.
   kernels::Precision precision() const;
+  bool computes_in_int8() const;  // any layer of any model
   // sha256 of each model's weights, in order; computed at the first call.
   const std::vector<std::string>& digests();
 
   // Tokenizes; safe to call from many threads at once. `sequence`: A C G T N, upper case, not empty.
   EncodedSequence encode(std::string_view sequence) const;
+  // The same of a sequence whose base i is probably base i + offset of the known one, for one of the
+  // `offsets`: sooner, the more of it is.
+  EncodedSequence encode_like(std::string_view sequence, const KnownSequence& known,
+                              std::span<const std::int64_t> offsets) const;
+  KnownSequence as_known(std::string_view sequence, const EncodedSequence& encoded) const;
   // Queues a sequence; `done` is called once, in the order of the calls of add, now or later, on the calling
   // thread.
   void add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done);
@@ -90,6 +104,10 @@ class SequenceScorer {
  private:
   struct Entry;
   void deliver();
+  bool reads_forward() const { return strands_ != Strands::reverse; }
+  bool reads_reverse() const { return strands_ != Strands::forward; }
+  EncodedSequence encode_both(std::string_view sequence, const KnownSequence* known,
+                              std::span<const std::int64_t> offsets) const;
 
   std::vector<FinetunedModel> models_;
   Strands strands_ = Strands::both;

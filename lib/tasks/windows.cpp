@@ -126,19 +126,33 @@ double share_of_n(std::string_view sequence) {
          static_cast<double>(sequence.size());
 }
 
-bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
+namespace {
+
+bool put_between_cls_and_sep(const Tokenizer& tokenizer, const std::vector<std::uint32_t>& tokens,
+                             std::int64_t max_tokens, std::vector<std::int32_t>& ids) {
+  const std::size_t kept = std::min(tokens.size(), static_cast<std::size_t>(max_tokens - 2));
+  ids.clear();
+  ids.reserve(kept + 2);
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
+  for (std::size_t i = 0; i < kept; ++i) ids.push_back(static_cast<std::int32_t>(tokens[i]));
+  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
+  return kept < tokens.size();
+}
+
+}  // namespace
+
+bool encode_window(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
                    std::vector<std::int32_t>& ids) {
   std::vector<std::uint32_t> tokens;
   tokenizer.encode(sequence, tokens);
-  const std::size_t room = static_cast<std::size_t>(max_tokens - 2);
-  const bool cut = tokens.size() > room;
-  if (cut) tokens.resize(room);
-  ids.clear();
-  ids.reserve(tokens.size() + 2);
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().cls));
-  for (const std::uint32_t token : tokens) ids.push_back(static_cast<std::int32_t>(token));
-  ids.push_back(static_cast<std::int32_t>(tokenizer.special().sep));
-  return cut;
+  return put_between_cls_and_sep(tokenizer, tokens, max_tokens, ids);
+}
+
+bool encode_window_like(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
+                        const KnownEncoding& known, std::vector<std::int32_t>& ids, std::size_t& taken) {
+  std::vector<std::uint32_t> tokens;
+  taken += tokenizer.encode_like(sequence, known, tokens);
+  return put_between_cls_and_sep(tokenizer, tokens, max_tokens, ids);
 }
 
 }  // namespace bigbird

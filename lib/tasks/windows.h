@@ -45,7 +45,11 @@ std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
 double share_of_n(std::string_view sequence);
 
 // [CLS] tokens [SEP], cut at its right end to at most max_tokens. Returns whether it was cut.
-bool encode_window(const Tokenizer& tokenizer, const std::string& sequence, std::int64_t max_tokens,
+bool encode_window(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
                    std::vector<std::int32_t>& ids);
+// The same with the help of a sequence that shares stretches with this one, without its [CLS] and [SEP].
+// `taken` grows by the bases whose tokens were taken over.
+bool encode_window_like(const Tokenizer& tokenizer, std::string_view sequence, std::int64_t max_tokens,
+                        const KnownEncoding& known, std::vector<std::int32_t>& ids, std::size_t& taken);
 
 }  // namespace bigbird

@@ -297,25 +297,6 @@ void BpeEncoder::encode_letters(std::string_view letters, std::vector<std::uint3
   }
 }
 
-template <typename EncodeLetters>
-void BpeEncoder::split_at_unknown(std::string_view text, std::vector<std::uint32_t>& numbers,
-                                  const EncodeLetters& encode_run) const {
-  const auto is_letter = [&](std::size_t i) {
-    return letter_of_byte_[static_cast<unsigned char>(text[i])] != no_letter;
-  };
-  for (std::size_t begin = 0; begin < text.size();) {
-    const bool letters = is_letter(begin);
-    std::size_t end = begin + 1;
-    while (end < text.size() && is_letter(end) == letters) ++end;
-    if (letters) {
-      encode_run(text.substr(begin, end - begin));
-    } else {
-      numbers.push_back(unknown);
-    }
-    begin = end;
-  }
-}
-
 void BpeEncoder::encode(std::string_view text, std::vector<std::uint32_t>& numbers) const {
   split_at_unknown(text, numbers, [&](std::string_view letters) { encode_letters(letters, numbers); });
 }

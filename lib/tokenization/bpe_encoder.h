@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,16 @@ struct BpeMerge {
   std::uint32_t left = 0;
   std::uint32_t right = 0;
   std::uint32_t piece = 0;
+};
+
+// A text whose pieces are known, and where another one may have the same letters.
+struct KnownPieces {
+  std::string_view text;
+  // Of its beginning, as BpeEncoder::encode gives them, without an `unknown`: of all of it, or fewer.
+  std::span<const std::uint32_t> numbers;
+  // Letter i of the other text is compared with letter i + offset of this one. Offsets at which nothing is
+  // the same cost time, and change nothing.
+  std::span<const std::int64_t> offsets;
 };
 
 class BpeEncoder {
@@ -47,6 +58,10 @@ class BpeEncoder {
 
   // Appends the numbers of the pieces of text. Linear in practice; text of any length.
   void encode(std::string_view text, std::vector<std::uint32_t>& numbers) const;
+  // The same numbers, in a time that goes by what is not shared: pieces of stretches that are the same are
+  // taken over. Returns the letters of these. bpe_encode_like.cpp has the reasoning.
+  std::size_t encode_like(std::string_view text, const KnownPieces& known,
+                          std::vector<std::uint32_t>& numbers) const;
   // The same by the rule itself, n log n: the yardstick, and the way for irregular vocabularies.
   void encode_by_rule(std::string_view text, std::vector<std::uint32_t>& numbers) const;
 
@@ -86,9 +101,25 @@ class BpeEncoder {
   bool stay_apart(std::uint32_t left, std::uint32_t right) const;
   std::uint32_t longest_match(std::string_view text, std::size_t position) const;
   void encode_letters(std::string_view letters, std::vector<std::uint32_t>& numbers) const;
-  template <typename EncodeLetters>
+  // `begin`: of the letters in the text that `known.offsets` is of.
+  std::size_t encode_letters_like(std::string_view letters, std::int64_t begin, const KnownPieces& known,
+                                  std::vector<std::uint32_t>& numbers) const;
+  // encode_run(letters) for every run of letters, one `unknown` for every run of others.
+  template <typename EncodeRun>
   void split_at_unknown(std::string_view text, std::vector<std::uint32_t>& numbers,
-                        const EncodeLetters& encode_letters) const;
+                        const EncodeRun& encode_run) const {
+    for (std::size_t begin = 0; begin < text.size();) {
+      const bool letters = is_letter(text[begin]);
+      std::size_t end = begin + 1;
+      while (end < text.size() && is_letter(text[end]) == letters) ++end;
+      if (letters) {
+        encode_run(text.substr(begin, end - begin));
+      } else {
+        numbers.push_back(unknown);
+      }
+      begin = end;
+    }
+  }
 
   std::array<std::uint8_t, 256> letter_of_byte_{};
   std::vector<std::uint32_t> letter_pieces_;
@@ -101,5 +132,11 @@ class BpeEncoder {
   unsigned pair_shift_ = 0;
   bool regular_ = true;
 };
+
+// The numbers of pieces by id, where `ids` has the ids by number: `unknown` for ids that have none.
+std::vector<std::uint32_t> numbers_by_id(const std::vector<std::uint32_t>& ids, std::size_t vocabulary);
+// The numbers of the ids; up to the first that is no piece of the encoder.
+std::vector<std::uint32_t> numbers_of(std::span<const std::int32_t> ids,
+                                      const std::vector<std::uint32_t>& numbers_by_id);
 
 }  // namespace bigbird

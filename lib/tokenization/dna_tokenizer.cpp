@@ -37,6 +37,7 @@ class DnaTokenizer final : public Tokenizer {
   DnaTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes)
       : Tokenizer(piece_table(model), special, sha256_bytes(bytes)),
         ids_(ids_by_rank(model)),
+        numbers_(numbers_by_id(ids_, model.pieces.size())),
         encoder_(texts_of(model, ids_)) {}
 
   bool is_dna() const override { return true; }
@@ -58,13 +59,24 @@ class DnaTokenizer final : public Tokenizer {
     }
   }
 
+  std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                          std::vector<std::uint32_t>& ids) const override {
+    const std::size_t first = ids.size();
+    const std::vector<std::uint32_t> numbers = numbers_of(known.ids, numbers_);
+    const std::size_t taken = encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
+    for (std::size_t i = first; i < ids.size(); ++i)
+      ids[i] = ids[i] == BpeEncoder::unknown ? special().unknown : ids_[ids[i]];
+    return taken;
+  }
+
  private:
   static std::uint32_t end_of_unknown(std::string_view text, std::uint32_t offset) {
     const std::size_t end = text.find_first_of("ACGTN", offset);
     return static_cast<std::uint32_t>(end == std::string_view::npos ? text.size() : end);
   }
 
-  std::vector<std::uint32_t> ids_;  // by the encoder's piece number
+  std::vector<std::uint32_t> ids_;      // by the encoder's piece number
+  std::vector<std::uint32_t> numbers_;  // by id
   BpeEncoder encoder_;
 };
 

@@ -94,7 +94,9 @@ class JsonTokenizer final : public Tokenizer {
         added_normalized_(added_tokens(definition, true)),
         normalizer_(definition.normalizer),
         splits_(definition.splits),
-        fuse_unknown_(definition.fuse_unknown) {
+        fuse_unknown_(definition.fuse_unknown),
+        numbers_(numbers_by_id(ids_, definition.pieces.size())),
+        leaves_bases_(leaves_bases(definition)) {
     ascii_ids_.fill(no_id);
     for (std::uint32_t id = 0; id < definition.pieces.size(); ++id) {
       const std::string& piece = definition.pieces[id];
@@ -137,6 +139,24 @@ class JsonTokenizer final : public Tokenizer {
     });
   }
 
+  std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                          std::vector<std::uint32_t>& ids) const override {
+    const auto is_bases = [](std::string_view letters) {
+      return std::all_of(letters.begin(), letters.end(), [](char letter) {
+        return letter == 'A' || letter == 'C' || letter == 'G' || letter == 'T';
+      });
+    };
+    if (!leaves_bases_ || !is_bases(text) || !is_bases(known.text)) {
+      encode(text, ids, nullptr);
+      return 0;
+    }
+    const std::size_t first = ids.size();
+    const std::vector<std::uint32_t> numbers = numbers_of(known.ids, numbers_);
+    const std::size_t taken = encoder_.encode_like(text, {known.text, numbers, known.offsets}, ids);
+    for (std::size_t i = first; i < ids.size(); ++i) ids[i] = ids_[ids[i]];
+    return taken;
+  }
+
   // The file itself says which pieces are looked for in the text.
   void encode_with_special_pieces(std::string_view text, std::vector<std::uint32_t>& ids,
                                   std::vector<std::uint32_t>* byte_offsets) const override {
@@ -144,6 +164,23 @@ class JsonTokenizer final : public Tokenizer {
   }
 
  private:
+  // Whether a text of A, C, G and T alone goes to the encoder as it is.
+  bool leaves_bases(const TokenizerJson& definition) const {
+    constexpr std::string_view bases = "ACGT";
+    const auto is_letter = [&](char letter) { return encoder_.is_letter(letter); };
+    const auto occurs = [&](const auto& step) { return step.pattern.occurs_among(bases); };
+    return std::all_of(bases.begin(), bases.end(), is_letter) &&
+           std::none_of(definition.added.begin(), definition.added.end(),
+                        [&](const AddedToken& token) {
+                          return token.text.find_first_not_of(bases) == std::string::npos;
+                        }) &&
+           std::none_of(normalizer_.begin(), normalizer_.end(),
+                        [&](const NormalizerStep& step) {
+                          return step.kind == NormalizerStep::Kind::replace && occurs(step);
+                        }) &&
+           std::none_of(splits_.begin(), splits_.end(), occurs);
+  }
+
   // Where ids go, with their places in the original text.
   struct Output {
     const TracedText& text;
@@ -219,6 +256,8 @@ class JsonTokenizer final : public Tokenizer {
   std::vector<NormalizerStep> normalizer_;
   std::vector<SplitStep> splits_;
   bool fuse_unknown_;
+  std::vector<std::uint32_t> numbers_;  // of the encoder, by id
+  bool leaves_bases_;
 };
 
 }  // namespace

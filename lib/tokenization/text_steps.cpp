@@ -159,6 +159,12 @@ bool TextPattern::matches_character(std::string_view text, std::size_t at, std::
   return length == 1 && is_ascii(text[at]) ? set_[static_cast<unsigned char>(text[at])] : other_characters_;
 }
 
+bool TextPattern::occurs_among(std::string_view characters) const {
+  if (!literal_.empty()) return literal_.find_first_not_of(characters) == std::string::npos;
+  return std::any_of(characters.begin(), characters.end(),
+                     [&](char character) { return set_[static_cast<unsigned char>(character)]; });
+}
+
 std::optional<TextRange> TextPattern::find(std::string_view text, std::size_t from) const {
   if (!literal_.empty()) {
     const std::size_t found = text.find(literal_, from);

@@ -31,6 +31,8 @@ class TextPattern {
 
   // The first match that begins at `from` or later: leftmost, then longest.
   std::optional<TextRange> find(std::string_view text, std::size_t from) const;
+  // Whether it can be found in a text of nothing but these ASCII characters.
+  bool occurs_among(std::string_view characters) const;
 
  private:
   bool matches_character(std::string_view text, std::size_t at, std::size_t length) const;

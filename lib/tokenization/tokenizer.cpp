@@ -39,6 +39,12 @@ const std::string& Tokenizer::piece(std::uint32_t id) const {
   return pieces_.texts[id];
 }
 
+std::size_t Tokenizer::encode_like(std::string_view text, const KnownEncoding&,
+                                   std::vector<std::uint32_t>& ids) const {
+  encode(text, ids);
+  return 0;
+}
+
 void Tokenizer::encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                               std::vector<TextRange>& ranges) const {
   std::vector<std::uint32_t> begins;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,13 @@ struct PieceTable {
   std::vector<std::uint8_t> special;   // 1: never masked, never drawn as a random replacement
 };
 
+// A text that was encoded before, for another that has stretches of it: KnownPieces (bpe_encoder.h) of ids.
+struct KnownEncoding {
+  std::string_view text;
+  std::span<const std::int32_t> ids;  // that encode() gives, all of them or the first ones
+  std::span<const std::int64_t> offsets;
+};
+
 // Immutable after construction: every method is safe from many threads at once.
 class Tokenizer {
  public:
@@ -50,7 +58,11 @@ class Tokenizer {
   // gives no special piece but `unknown`; a tokenizer.json also finds the added tokens that it lists.
   virtual void encode(std::string_view text, std::vector<std::uint32_t>& ids,
                       std::vector<std::uint32_t>* byte_offsets = nullptr) const = 0;
-  // The same with the bytes of `text` that every id stands for, as Hugging Face's tokenizer of the same
+  // Appends the same ids, sooner where `text` has stretches of a text that is known. Returns how many of its
+  // bytes have ids that were taken over.
+  virtual std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                                  std::vector<std::uint32_t>& ids) const;
+  // As encode() with the bytes of `text` that every id stands for, as Hugging Face's tokenizer of the same
   // folder gives them: ranges may be empty or share a character, and leave out white space that was dropped.
   // Neither begins nor ends ever fall. lib/tokenization/text_encoding.h turns them into code points.
   virtual void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,

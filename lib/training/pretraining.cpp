@@ -84,6 +84,7 @@ std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, co
 // The config of the run: completed from the tokenizer, or checked against it.
 ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tokenizer, bool transferred) {
   ModelConfig config = options.config;
+  config.quantization = nullptr;  // int8 layers that are trained are none
   const auto vocabulary = static_cast<std::int64_t>(tokenizer.vocab_size());
   if (options.init.empty()) {
     config.vocab_size = vocabulary;
@@ -221,6 +222,7 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.initial_parameters = [&] {
     if (options.init.empty()) return initial_parameters(ParameterLayout(config), config, options.seed);
     LoadedModel model = load_model(options.init, HeadType::pretraining, options.seed);
+    leave_int8(model);
     if (!transfer) return std::move(model.parameters);
     log_info(fmt::format("{}: {}", options.init, transfer->summary()));
     return transferred_parameters(model, config, *transfer, options.seed);

@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -103,6 +104,23 @@ struct Plan {
     view.key_blocks = key_blocks.data();
   }
 };
+
+// A layer's forward pass with its weight packed once, as models run: in the form's own precision.
+void bench_packed(bigbird::kernels::Backend& backend, bigbird::kernels::WeightForm form, const char* name,
+                  Index n, Index k) {
+  const Buffer x(backend, tokens * k), w(backend, n * k), bias(backend, n), y(backend, tokens * n);
+  const bigbird::kernels::Linear layer{w.data(), bias.data(), k, n};
+  const std::size_t bytes = backend.packed_weight_bytes(layer, form);
+  if (bytes == 0) return;
+  void* const packed = backend.allocate(bytes);
+  backend.pack_weight(layer, form, packed);
+  backend.bind_packed_weight(layer, form, packed);
+  print(std::string("linear_forward ") + name + " " + std::to_string(n) + " x " + std::to_string(k),
+        fastest([&] { backend.linear_forward(x.data(), layer, y.data(), tokens); }),
+        2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k));
+  backend.unbind_packed_weight(layer.weight);
+  backend.release(packed);
+}
 
 void bench_linear(bigbird::kernels::Backend& backend, Index n, Index k) {
   const Buffer x(backend, tokens * k), w(backend, n * k), bias(backend, n);
@@ -251,6 +269,13 @@ int main(int argc, char** argv) {
       bench_attention(*backend);
       bench_rows(*backend);
     }
+  }
+  const auto backend = bigbird::kernels::make_cpu_backend(bigbird::kernels::Precision::bf16);
+  std::printf("%s; weights packed once\n", backend->description().c_str());
+  for (const auto& [n, k] :
+       {std::pair<Index, Index>{width, width}, {3 * width, width}, {inner, width}, {width, inner}}) {
+    bench_packed(*backend, bigbird::kernels::WeightForm::bf16, "bf16", n, k);
+    bench_packed(*backend, bigbird::kernels::WeightForm::int8, "int8", n, k);
   }
   return 0;
 }

@@ -225,6 +225,11 @@ TEST(CommandLine, DevicesListsTheCpuAndSaysWhyThereIsNothingElse) {
   EXPECT_TRUE(contains(result.out, "##cpu_bf16=" + parsed.at("cpu_bf16").get<std::string>() + "\n"))
       << result.out;
   EXPECT_EQ(parsed.at("cuda").at("devices").empty(), contains(result.out, "##no_cuda="));
+  const auto& products = parsed.at("cpu_products");
+  EXPECT_TRUE(contains(result.out, "##cpu_products=" + products.at("shape").get<std::string>() + ": "));
+  EXPECT_GT(products.at("fp32_gflops").get<double>(), 0.0);
+  EXPECT_DOUBLE_EQ(products.at("bf16_gain").get<double>(),
+                   products.at("bf16_gflops").get<double>() / products.at("fp32_gflops").get<double>());
 }
 
 // Which of two ways bf16 takes is pinned where the processor has both.

@@ -50,6 +50,11 @@ holds() { # holds FILE TEXT: a line of the file has the text
   grep -qF -- "$2" "$1" 2>/dev/null || wrong "$1 does not say: $2"
 }
 same() { cmp "$1" "$2" >&2 || wrong "$1 and $2 differ"; }
+# Of two summaries, all but what the runs took.
+same_summary() {
+  local cost='/^  "cost": {$/,/^  },*$/d'
+  cmp <(sed "$cost" "$1") <(sed "$cost" "$2") >&2 || wrong "$1 and $2 differ"
+}
 # What a run that ends well leaves nowhere.
 nothing_left() { # nothing_left FOLDER...
   local left

@@ -199,7 +199,7 @@ note "one run of each, to compare with: $((SECONDS - seconds)) s on this machine
 same_run() { # same_run OUT WHOLE: the merged output and what lies beside it
   same "$1" "$2"
   same "$1.skipped.tsv" "$2.skipped.tsv"
-  same "$1.summary.json" "$2.summary.json"
+  same_summary "$1.summary.json" "$2.summary.json"
 }
 
 within 120 ended "$stopped_merge" || wrong "the merge of job $stopped is $(state "$stopped_merge")"

@@ -62,7 +62,7 @@ note "a dry run, --lint; four wrong configs, and a wrong option after $((SECONDS
 begun=$SECONDS
 runs --cores 2
 same results/scored.vcf.gz "$work/whole.vcf.gz"
-same results/scored.vcf.gz.summary.json "$work/whole.vcf.gz.summary.json"
+same_summary results/scored.vcf.gz.summary.json "$work/whole.vcf.gz.summary.json"
 nothing_left results
 note "variants, --cores 2: $((SECONDS - begun)) s, the bytes of one run"
 if "$(dirname "$(readlink -f "$snakemake")")/python" -c 'import pygments' 2>/dev/null; then

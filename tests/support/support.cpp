@@ -13,6 +13,13 @@
 
 namespace bigbird::testing {
 
+namespace {
+
+// No test, and no program that one starts, writes into the cache of whoever runs it.
+const int no_cache = setenv("BIGBIRD_WEIGHT_CACHE", "none", 1);
+
+}  // namespace
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "bigbird-test-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");

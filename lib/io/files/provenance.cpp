@@ -31,6 +31,7 @@ std::vector<std::string> provenance_lines(const Provenance& provenance) {
   for (const ProvenanceInput& input : provenance.inputs) {
     std::string line = fmt::format("bigbird_input={}:{}", on_one_line(input.role), on_one_line(input.path));
     if (!input.sha256.empty()) line += " sha256=" + input.sha256;
+    if (!input.arithmetic.empty()) line += " arithmetic=" + input.arithmetic;
     lines.push_back(std::move(line));
   }
   return lines;
@@ -46,6 +47,7 @@ std::string provenance_json(const Provenance& provenance) {
   for (const ProvenanceInput& input : provenance.inputs) {
     nlohmann::ordered_json entry{{"role", input.role}, {"path", input.path}};
     if (!input.sha256.empty()) entry["sha256"] = input.sha256;
+    if (!input.arithmetic.empty()) entry["arithmetic"] = input.arithmetic;
     json["inputs"].push_back(std::move(entry));
   }
   // Paths may hold any bytes; what is no UTF-8 is replaced rather than refused.

@@ -13,6 +13,7 @@ struct ProvenanceInput {
   std::string role;    // "model", "documents"
   std::string path;    // as given
   std::string sha256;  // empty when not computed
+  std::string arithmetic = {};  // of a model, where it is its own: "int8"
 };
 
 struct Provenance {

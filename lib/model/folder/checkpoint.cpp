@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/int8_tensors.h"
+#include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/tokenization/tokenizer.h"
 
@@ -18,6 +23,7 @@ namespace bigbird {
 namespace {
 
 const char* torch_dtype(TensorType type) {
+  if (type == TensorType::i8) return "int8";
   return type == TensorType::f16 ? "float16" : type == TensorType::bf16 ? "bfloat16" : "float32";
 }
 
@@ -87,19 +93,34 @@ void add_gena_buffers(const ModelConfig& config, GenaBuffers& buffers, std::vect
 
 }  // namespace
 
-void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
+void write_model_files(const std::string& folder, const ModelConfig& of, const ParameterLayout& layout,
                        std::span<const float> parameters, const std::string& tokenizer_folder,
                        const std::string& model_card, const WriteOptions& options) {
-  const bool gena = options.dialect == Dialect::gena;
+  const bool gena = options.dialect == Dialect::gena, int8 = options.type == TensorType::i8;
+  ModelConfig config = of;
+  if (!int8) config.quantization = nullptr;
+  const std::vector<std::string> int8_names = int8_weights(config);
   const std::string dtype = torch_dtype(options.type);
   write_text_atomic(folder + "/config.json",
                     gena ? gena_config_json(config, dtype, folder) : config_json(config, dtype));
   std::vector<TensorToWrite> tensors;
   std::vector<std::vector<std::uint16_t>> narrow;  // owns what is written in 16 bits
+  std::deque<Int8Tensor> integers;                 // and this in 8
   GenaBuffers buffers;
   for (const TensorSpec& spec : layout.tensors()) {
     const float* values = parameters.data() + spec.offset;
     const void* data = values;
+    if (int8) {
+      const bool listed = std::find(int8_names.begin(), int8_names.end(), spec.name) != int8_names.end();
+      if (!listed) {
+        tensors.push_back({spec.name, TensorType::f32, spec.shape, data});
+        continue;
+      }
+      const Int8Tensor& tensor = integers.emplace_back(int8_tensor(values, spec));
+      tensors.push_back({spec.name, TensorType::i8, spec.shape, tensor.integers.data()});
+      tensors.push_back({scales_name(spec.name), TensorType::f32, {spec.shape[0]}, tensor.scales.data()});
+      continue;
+    }
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
     tensors.push_back({stored_name(spec.name, config, options.dialect), options.type, spec.shape, data});
@@ -116,6 +137,13 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
     const std::string file = "/" + name;
     write_text_atomic(folder + file, read_file(tokenizer_folder + file));
   }
+}
+
+void leave_int8(LoadedModel& model) {
+  if (model.config.quantization == nullptr) return;
+  log_info(fmt::format("{} int8 layers are taken as the numbers that their integers stand for",
+                       model.config.quantization->int8.size()));
+  model.config.quantization = nullptr;
 }
 
 void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_size,

@@ -38,7 +38,8 @@ struct LoadOptions {
   // which the parameters are then read into, so that they are never held twice. Without it, or where it
   // returns null, they go into LoadedModel::parameters.
   std::function<float*(const ModelConfig&)> memory;
-  // Asked after `memory`: tensors of which this is true are not read, their values are at hand in another form.
+  // Asked after `memory`: tensors of which this is true are not read, their values are at hand in another
+  // form.
   std::function<bool(const TensorSpec&)> at_hand;
 };
 
@@ -52,7 +53,8 @@ struct LoadedModel {
   std::vector<std::string> adapted;  // and those of which more was done than reading them
 };
 
-// Loads config.json and the weights. Tensors may be F32, F64, BF16 or F16 and in any order;
+// Loads config.json and the weights. Tensors may be F32, F64, BF16 or F16 and in any order, the weights that
+// config.json lists as int8 are I8 beside their scales, and come as what they stand for;
 // `cls.predictions.decoder.*` must equal the tied tensors when present. Error{bad_input} naming the file:
 // every tensor that is missing or of another shape, in one message; the first NaN or infinity. Surplus
 // tensors are ignored with one warning that names them.
@@ -60,10 +62,16 @@ LoadedModel load_model(const std::string& folder, const LoadOptions& options);
 LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
                        std::int64_t num_labels = 2);
 
+// Its parameters are to change, or to be written otherwise: where they stood for int8 layers they do no
+// longer, which one log line says.
+void leave_int8(LoadedModel& model);
+
 // A decoder of the same sizes as the encoder of `config`.
 DecoderConfig decoder_like(const ModelConfig& config);
 
-// F32, BF16 or F16, and huggingface or gena.
+// F32, BF16, F16 or I8, and huggingface or gena. I8: weights of the layers that config.quantization lists are
+// integers with a scale for each output (NAME_scale), which their values must be exactly; all else is F32.
+// Of other types config.quantization is left out.
 struct WriteOptions {
   TensorType type = TensorType::f32;
   Dialect dialect = Dialect::huggingface;
@@ -73,7 +81,7 @@ struct WriteOptions {
 // Writes config.json, model.safetensors and README.md (model_card, Markdown) into an existing, unpublished
 // folder: the caller owns the AtomicFolder, because a checkpoint holds trainer files beside these. Copies the
 // tokenizer's files when tokenizer_folder is not empty. Values are rounded to nearest even; Error{bad_input}
-// naming the tensor when one is beyond the range of F16.
+// naming the tensor when one is beyond the range of F16, or no integers times a scale.
 void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                        std::span<const float> parameters, const std::string& tokenizer_folder,
                        const std::string& model_card, const WriteOptions& options = {});

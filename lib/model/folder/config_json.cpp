@@ -13,6 +13,7 @@
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/pegasus.h"
+#include "lib/model/folder/quantization_json.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 
@@ -274,6 +275,10 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     ours.number("positive_weight", config.positive_weight);
     ours.number("input_length", config.input_length);
     config.tokenizer_digest = ours.text("tokenizer_sha256", "");
+    if (const auto int8 = own->find("quantization"); int8 != own->end()) {
+      config.quantization = std::make_shared<const Quantization>(
+          parse_quantization(int8->dump(), file + ": bigbird: quantization", config));
+    }
   }
   return config;
 }
@@ -363,6 +368,8 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   }
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;
+  if (config.quantization != nullptr)
+    own["quantization"] = nlohmann::ordered_json::parse(quantization_json(*config.quantization));
   return json.dump(2) + "\n";
 }
 
@@ -377,7 +384,9 @@ std::map<std::string, std::string> config_fields(const ModelConfig& config) {
       }
     }
   };
-  flatten(flatten, "model.", Json::parse(config_json(config)));
+  ModelConfig trained = config;
+  trained.quantization = nullptr;  // what is trained has lost it
+  flatten(flatten, "model.", Json::parse(config_json(trained)));
   if (config.plan != nullptr) fields["model.bigbird.plan_sha256"] = sha256_bytes(config.plan->json());
   return fields;
 }

@@ -1,5 +1,5 @@
-// How inference comes by its weights: those of a folder into a model that computes alone: read, or, where the backend keeps them packed, out
-// of the cache of packed weights.
+// How inference comes by its weights: those of a folder into a model that computes alone: read, or, where the
+// backend keeps them packed, out of the cache of packed weights.
 #pragma once
 
 #include <functional>

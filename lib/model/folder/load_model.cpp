@@ -16,6 +16,8 @@
 #include "lib/io/files/file.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/int8_tensors.h"
+#include "lib/model/network/linear_layers.h"
 #include "lib/model/network/validate_config.h"
 
 namespace bigbird {
@@ -97,6 +99,7 @@ class Loader {
     choose_head();
     choose_positions();
     const ParameterLayout layout(model_.config);
+    int8_ = int8_weights(model_.config);
     require_all(layout);
     make_room(layout);
     read_all(layout);
@@ -196,6 +199,9 @@ class Loader {
                                       stored_name(spec.name, model_.config, model_.dialect),
                                       fmt::join(found->second->shape, ", "), fmt::join(spec.shape, ", ")));
     }
+    for (const std::string& weight : int8_) {
+      if (!stored_.contains(scales_name(weight))) missing.push_back(scales_name(weight));
+    }
     if (model_.config.has_decoder() &&
         std::none_of(stored_.begin(), stored_.end(),
                      [](const auto& entry) { return is_decoder_tensor(entry.first); }) &&
@@ -261,6 +267,10 @@ class Loader {
     const auto found = stored_.find(spec.name);
     if (found == stored_.end() || (options_.at_hand && options_.at_hand(spec))) return;
     const std::span<float> out(parameters_ + spec.offset, static_cast<std::size_t>(spec.count));
+    if (std::find(int8_.begin(), int8_.end(), spec.name) != int8_.end()) {
+      read_int8(*found->second, *stored_.at(scales_name(spec.name)), out);
+      return;
+    }
     if (const auto adapted = adapted_.find(spec.name); adapted != adapted_.end()) {
       std::copy(adapted->second.begin(), adapted->second.end(), out.begin());
     } else {
@@ -310,6 +320,9 @@ class Loader {
     for (const StoredTensor& tensor : weights_.tensors()) {
       const std::string name = layout_name(tensor.name, model_.dialect);
       if (name.empty() || layout.find(name) != nullptr) continue;
+      if (std::any_of(int8_.begin(), int8_.end(),
+                      [&](const std::string& weight) { return name == scales_name(weight); }))
+        continue;
       if (other_head_ && model_.config.is_coupled() && name == token_types) continue;  // said already
       if (model_.dialect == Dialect::original_pegasus && !model_.config.use_bias &&
           name.find("attention.") != std::string::npos && name.ends_with(".bias")) {
@@ -339,6 +352,7 @@ class Loader {
   float* parameters_ = nullptr;  // where they go
   bool other_head_ = false;      // than the stored one
   Stored stored_;
+  std::vector<std::string> int8_;   // tensors that are stored as integers and scales
   std::vector<std::string> fresh_;  // start from random values
   std::unordered_map<std::string, std::vector<float>> adapted_;
 };

@@ -34,6 +34,10 @@ std::string huggingface_text(const ModelConfig& config, const WriteOptions& writ
     return "The folder is in the form of GENA-LM's own code: load it with the modeling_bert.py of "
            "AIRI-Institute/GENA_LM. `bigbird` reads it as it stands.\n";
   }
+  if (config.quantization != nullptr) {
+    return "The transformers library knows nothing of its int8 weights, and refuses the folder by its "
+           "model_type; `bigbird convert FOLDER TO` writes their values as fp32.\n";
+  }
   if (config.head == HeadType::structured_answers) {
     return "The transformers library has no class for this head, and refuses the folder by its model_type.\n";
   }

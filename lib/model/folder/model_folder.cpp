@@ -93,4 +93,10 @@ const std::string& ModelFolder::weights_digest() const {
   return *weights_digest_;
 }
 
+ProvenanceInput model_input(const std::string& path, const std::string& sha256) {
+  const std::string folder = folder_exists(path) ? path : parent_folder(path);
+  const bool int8 = read_config(folder + "/config.json").quantization != nullptr;
+  return {"model", path, sha256, int8 ? "int8" : ""};
+}
+
 }  // namespace bigbird

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "lib/io/files/provenance.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/tokenization/tokenizer.h"
@@ -54,5 +55,9 @@ class ModelFolder {
   mutable std::shared_ptr<const Tokenizer> tokenizer_;
   std::shared_ptr<std::string> weights_digest_ = std::make_shared<std::string>();
 };
+
+// The model as an input that an output names: its folder, or a file of its weights, with "int8" where the
+// folder holds such layers (they are computed so on the processor, and from the same weights elsewhere).
+ProvenanceInput model_input(const std::string& path, const std::string& sha256);
 
 }  // namespace bigbird

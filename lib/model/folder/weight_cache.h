@@ -1,7 +1,8 @@
 // Packed weights (Model::pack_weights) kept in files, so that they are made once for a machine and lie in
 // memory once for all processes that read them. A file is known by the digest of the model's weights and by
-// what the processor reads; it carries a digest of its own and is thrown away where that does not fit. Nothing
-// depends on it: without a folder that can be written, weights are packed in the memory of the process.
+// what the processor reads; it carries a digest of its own and is thrown away where that does not fit.
+// Nothing depends on it: without a folder that can be written, weights are packed in the memory of the
+// process.
 #pragma once
 
 #include <cstddef>

@@ -481,14 +481,17 @@ void plan_packed_weights(std::vector<MemoryRow>& rows, const ModelConfig& config
   if (packed.empty()) return;
   const std::size_t bytes = packed_bytes(packed),
                     floats = static_cast<std::size_t>(packed_floats(packed)) * sizeof(float);
-  std::size_t largest = 0, later = 0;
-  for (const PackedLayer& layer : packed) largest = std::max(largest, layer.bytes);
+  std::size_t largest = 0, later = 0, bf16 = 0;
+  for (const PackedLayer& layer : packed) {
+    largest = std::max(largest, layer.bytes);
+    if (layer.form == kernels::WeightForm::bf16) bf16 += layer.bytes;
+  }
   const auto parameters =
       std::find_if(rows.begin(), rows.end(), [](const MemoryRow& row) { return row.what == "parameters"; });
   const std::size_t before = parameters->bytes + largest;
   parameters->bytes -= floats;
   parameters->fp32_bytes -= floats;
-  rows.insert(parameters + 1, {"packed weights", bytes, 0, bytes});
+  rows.insert(parameters + 1, {"packed weights", bytes, 0, bf16});
   for (const MemoryRow& row : rows) later += row.bytes;
   if (before > later) rows.push_back(fp32_row("weights before they are packed", before - later));
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch_check.h"
@@ -15,6 +16,7 @@
 #include "lib/model/network/encoder.h"
 #include "lib/model/network/head_rows.h"
 #include "lib/model/network/heads.h"
+#include "lib/model/network/int8_layers.h"
 #include "lib/model/network/memory.h"
 #include "lib/model/network/packed_layers.h"
 #include "lib/model/network/pass_context.h"
@@ -70,6 +72,15 @@ struct Model::Impl {
       backend.bind_weights(held.parameters, layout.count() + behind, held.working_weights);
       backend.refresh_weights(held.parameters);
     }
+    int8 = std::make_unique<Int8Layers>(backend, config, layout, held.parameters);
+    int8_names = int8_layer_names(config);
+    if (!int8_names.empty() && (options.training || Int8Layers::bytes(backend, config, int8_names) == 0)) {
+      log_info(fmt::format(
+          "{} int8 layers are computed from the numbers that their integers stand for, {}", int8_names.size(),
+          options.training ? "as gradients are wanted" : "as " + backend.name() + " has no int8"));
+      int8_names.clear();
+    }
+    int8_asked = !int8_names.empty();
   }
   ~Impl() {
     backend.release_slots(first_slot, slots);
@@ -78,6 +89,13 @@ struct Model::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  // Weights are packed when they are there, before the first pass.
+  void take_int8() {
+    if (!int8_asked) return;
+    int8_asked = false;
+    if (packed_weights == nullptr) int8->use(int8_names);
+  }
 
   std::size_t parameter_bytes() const { return static_cast<std::size_t>(layout.count()) * sizeof(float); }
 
@@ -186,7 +204,10 @@ struct Model::Impl {
   LabelSmoothing smoothing;
   std::vector<std::uint8_t> dropped;
   bool backward_possible = false;
-  std::optional<LossScale> taken;  // what the gradient of logits in pieces was taken with
+  std::unique_ptr<Int8Layers> int8;
+  std::vector<std::string> int8_names;  // what is to be computed so
+  bool int8_asked = false;              // and is not yet
+  std::optional<LossScale> taken;       // what the gradient of logits in pieces was taken with
 };
 
 LossScale mean_scale(const ForwardResult& result) {
@@ -237,6 +258,8 @@ void Model::set_parameters(const std::vector<float>& host) {
     throw_runtime(fmt::format("{} values for a model of {} parameters", host.size(), layout().count()));
   }
   impl_->require_parameters();
+  impl_->int8->forget();
+  impl_->int8_asked = !impl_->int8_names.empty();
   impl_->backend.upload(impl_->held.parameters, host.data(), impl_->parameter_bytes());
   if (impl_->held.working_weights != nullptr) impl_->backend.refresh_weights(impl_->held.parameters);
 }
@@ -305,7 +328,20 @@ void Model::zero_gradients() {
   if (impl_->options.training) impl_->backend.zero(impl_->held.gradients, impl_->parameter_bytes());
 }
 
+bool Model::compute_in_int8(const std::vector<std::string>& layers) {
+  if (impl_->options.training) throw_runtime("a model that keeps gradients computes nothing in int8");
+  impl_->require_parameters();
+  impl_->int8_asked = false;
+  impl_->int8_names = layers;
+  return impl_->int8->use(layers);
+}
+
+bool Model::computes_in_int8() const {
+  return !impl_->int8_names.empty();
+}
+
 ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) {
+  impl_->take_int8();
   check_batch(batch, impl_->config, impl_->limits, wants_whole_blocks());
   const Activations& kept = impl_->held.activations;
   if (!batch.embedding_offsets.empty() && kept.embeddings.offsets == nullptr)

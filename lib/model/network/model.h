@@ -182,6 +182,13 @@ class Model {
   std::vector<float> host_gradients() const;
   void zero_gradients();
 
+  // Of a model without gradients: these of linear_layers.h are computed in int8 from now on, the others as
+  // the backend computes. What config().quantization lists is so from the beginning. Where a device has no
+  // int8 nothing changes, and the parameters are what the integers stand for: false. Error{runtime} for a
+  // layer that the model has not.
+  bool compute_in_int8(const std::vector<std::string>& layers);
+  bool computes_in_int8() const;  // any layer
+
   // Runs the batch. Losses are computed for the labels that the batch carries. A batch over the limits is
   // Error{runtime}.
   ForwardResult forward(const Batch& batch, const ForwardOptions& options);

@@ -90,6 +90,35 @@ TEST_F(Scorer, EveryModelAndStrandIsAPlainCall) {
   }
 }
 
+// ALT beside REF, with bases removed, inserted and exchanged, and a neighbour's window.
+TEST_F(Scorer, WhatIsKnownOfAnotherSequenceChangesNoId) {
+  SequenceScorer scorer({{model("a"), model("b")}, Strands::both, {8192}}, *backend);
+  const std::string known = random_bases(1, 100);
+  const KnownSequence reference = scorer.as_known(known, scorer.encode(known));
+  EXPECT_EQ(reference.reverse, reverse_complement(known));
+  struct Case {
+    std::string bases;
+    std::vector<std::int64_t> offsets;
+  };
+  const std::vector<Case> cases = {{known, {0}},
+                                   {known.substr(0, 40) + known.substr(47) + "ACGTACG", {0, 7}},
+                                   {known.substr(0, 40) + "GGGTT" + known.substr(40, 55), {0, -5}},
+                                   {known.substr(0, 40) + "GG" + known.substr(40), {0, -2}},
+                                   {known.substr(20) + random_bases(2, 20), {20}},
+                                   {random_bases(3, 70), {3, 900, -900}}};
+  std::vector<std::size_t> taken;
+  for (const Case& one : cases) {
+    const EncodedSequence found = scorer.encode_like(one.bases, reference, one.offsets);
+    EXPECT_EQ(found.ids, scorer.encode(one.bases).ids) << one.bases;
+    taken.push_back(found.taken);
+  }
+  // Both strands: all but what is new, and the few tokens around it.
+  EXPECT_EQ(taken[0], 2 * 100U);
+  for (const std::size_t i : {1U, 2U, 3U}) EXPECT_GT(taken[i], 2 * 60U) << i;
+  EXPECT_GT(taken[4], 2 * 50U);
+  EXPECT_LT(taken[5], 2 * 10U);
+}
+
 TEST_F(Scorer, NothingDependsOnTheBatch) {
   std::vector<std::string> sequences;
   for (std::uint64_t i = 0; i < 9; ++i) sequences.push_back(random_bases(i, 40 + 9 * i));

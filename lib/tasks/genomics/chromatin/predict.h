@@ -79,6 +79,7 @@ struct PredictionCounts {
   ReasonCounts skipped;       // by name_of(PredictionStatus)
   std::uint64_t shifted = 0;  // of those scored
   std::uint64_t cut = 0;
+  std::uint64_t predicted = 0;  // of those scored: by this call, not by a run before it
 
   void add(const PredictedRow& row);
   // Error{bad_input} naming `input` where no row was scored.

@@ -326,7 +326,9 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
       if (place.is_wanted) place.bytes = to_bytes(begun.front().made);
       run.finish(place);
       const PredictedChunk predicted = predicted_chunk(place.bytes, run.path(place));
+      const std::uint64_t scored_before = counts.scored;
       for (const PredictedRow& row : predicted.rows) counts.add(row);
+      if (place.is_wanted) counts.predicted += counts.scored - scored_before;
       if (files) files->write(predicted, run.path(place));
     }
   };

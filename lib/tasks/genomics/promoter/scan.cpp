@@ -21,6 +21,7 @@
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/chunk_run.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
@@ -159,6 +160,7 @@ class Scanner {
         counted.positions += static_cast<std::int64_t>(one.positions);
         counted.scored += static_cast<std::int64_t>(chunk.positions.size());
         counted.windows += chunk.windows;
+        if (one.place.is_wanted) counted.scored_now += chunk.windows;
         counted.beyond_contig += chunk.beyond_contig;
         counted.n_rich += chunk.n_rich;
         counted.cut += chunk.cut;
@@ -260,7 +262,7 @@ class Scanner {
     if (options_.with_provenance) {
       Provenance provenance = options_.provenance;
       for (std::size_t i = 0; i < options_.models.size(); ++i) {
-        provenance.inputs.push_back({"model", options_.models[i], scorer_.digests()[i]});
+        provenance.inputs.push_back(model_input(options_.models[i], scorer_.digests()[i]));
       }
       calibrated_.add_to(provenance);
       facts.comments = provenance_lines(provenance);

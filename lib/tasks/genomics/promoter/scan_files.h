@@ -22,6 +22,7 @@ struct PromoterScanSummary {
   std::int64_t positions = 0;      // of the grid
   std::int64_t scored = 0;         // with a score on at least one strand
   std::int64_t windows = 0;        // scored
+  std::int64_t scored_now = 0;     // of the windows: by this call, not by a run before it
   std::int64_t beyond_contig = 0;  // windows left out because they pass their contig's end
   std::int64_t n_rich = 0;         // or hold too many N
   std::int64_t cut = 0;            // windows with more tokens than the model takes, cut at their right end

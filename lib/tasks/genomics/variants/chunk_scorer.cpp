@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +18,9 @@
 
 namespace bigbird {
 namespace {
+
+// Windows that one thread tokenizes one after the other, each with the help of the one before it.
+constexpr std::size_t encoded_in_turn = 8;
 
 // Windows tokenized at once. A device runs what was tokenized before meanwhile, and must not be done with it:
 // of windows of 8,000 bases its queue holds some 160.
@@ -78,6 +82,12 @@ std::string windows_text(const AlleleRules& rules, const VariantWindows& windows
 // One different sequence of the chunk.
 struct ChunkScorer::Window {
   std::string_view sequence;
+  // Where it was cut from: of what ALT makes of REF, base i behind the change is the genome's begin + i +
+  // removed.
+  std::size_t contig = 0;
+  std::int64_t begin = 0;
+  std::int64_t removed = 0;
+  bool is_reference = false;
   std::vector<std::int32_t> tokens;  // first model, first strand that is read
   std::vector<double> values;        // [outputs, strands]
   bool cut = false;
@@ -154,9 +164,19 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
   if (options_.baselines != nullptr) options_.baselines->prepare(records);
   result.records.resize(records.size());
   std::unordered_map<std::string_view, std::size_t> known;
-  const auto window_of = [&](std::string_view sequence) {
+  const auto window_of = [&](const PlacedAllele& allele, bool is_reference) {
+    const std::string_view sequence = is_reference ? allele.reference : allele.alternative;
     const auto [place, is_new] = known.emplace(sequence, windows.size());
-    if (is_new) windows.emplace_back().sequence = sequence;
+    if (is_new) {
+      Window& window = windows.emplace_back();
+      window.sequence = sequence;
+      window.contig = allele.contig;
+      window.begin = allele.window_begin;
+      window.is_reference = is_reference;
+      if (!is_reference)
+        window.removed =
+            static_cast<std::int64_t>(allele.ref.size()) - static_cast<std::int64_t>(allele.alt.size());
+    }
     ++windows[place->second].uses;
     ++result.windows_asked;
     return place->second;
@@ -180,8 +200,8 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
       std::size_t last = 0;
       for (std::size_t shift = 0; shift < shifts_.size(); ++shift) {
         const PlacedAllele& one = shifted[shift][allele];
-        const std::size_t reference = window_of(one.reference);
-        const std::size_t alternative = window_of(one.alternative);
+        const std::size_t reference = window_of(one, true);
+        const std::size_t alternative = window_of(one, false);
         job.windows.emplace_back(reference, alternative);
         last = std::max({last, reference, alternative});
       }
@@ -205,18 +225,43 @@ void ChunkScorer::add(const std::vector<VcfRecord>& records, std::function<void(
   for (std::size_t begin = 0; begin < windows.size(); begin += encoded_at_once) {
     throw_if_cancelled();
     const std::size_t end = std::min(begin + encoded_at_once, windows.size());
-    std::vector<EncodedSequence> encoded(end - begin);
-    kernels::parallel_for(encoded.size(), [&](std::size_t i) {
-      Window& window = windows[begin + i];
-      encoded[i] = scorer_.encode(window.sequence);
-      window.tokens = encoded[i].ids.front();
-      window.cut = encoded[i].cut;
-    });
+    std::vector<EncodedSequence> encoded = encode(std::span(windows).subspan(begin, end - begin));
     for (std::size_t index = begin; index < end; ++index) {
       scorer_.add(std::move(encoded[index - begin]),
                   [this, chunk, index](const SequenceScores& scores) { take_scores(*chunk, index, scores); });
     }
   }
+}
+
+// Windows of neighbours overlap, and REF and ALT are the same but for the change: each is encoded with the
+// help of the last REF window before it. The ids do not depend on it.
+std::vector<EncodedSequence> ChunkScorer::encode(std::span<Window> windows) {
+  std::vector<EncodedSequence> encoded(windows.size());
+  const std::size_t turns = (windows.size() + encoded_in_turn - 1) / encoded_in_turn;
+  std::vector<PlacedSequence> last(turns);
+  kernels::parallel_for(turns, [&](std::size_t turn) {
+    const PlacedSequence* known = last_reference_.known.encoded.ids.empty() ? nullptr : &last_reference_;
+    const std::size_t end = std::min((turn + 1) * encoded_in_turn, windows.size());
+    for (std::size_t i = turn * encoded_in_turn; i < end; ++i) {
+      Window& window = windows[i];
+      const std::int64_t offset = known == nullptr ? 0 : window.begin - known->begin;
+      const bool overlaps = known != nullptr && known->contig == window.contig &&
+                            std::abs(offset) < static_cast<std::int64_t>(window.sequence.size());
+      const std::int64_t offsets[] = {offset, offset + window.removed};
+      encoded[i] = overlaps ? scorer_.encode_like(window.sequence, known->known,
+                                                  std::span(offsets).first(window.removed == 0 ? 1 : 2))
+                            : scorer_.encode(window.sequence);
+      window.tokens = encoded[i].ids.front();
+      window.cut = encoded[i].cut;
+      if (!window.is_reference) continue;
+      last[turn] = {window.contig, window.begin, scorer_.as_known(window.sequence, encoded[i])};
+      known = &last[turn];
+    }
+  });
+  for (PlacedSequence& one : last) {
+    if (!one.known.encoded.ids.empty()) last_reference_ = std::move(one);
+  }
+  return encoded;
 }
 
 void ChunkScorer::finish() {

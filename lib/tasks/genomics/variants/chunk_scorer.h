@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,13 @@ class ChunkScorer {
   struct Window;
   struct Job;
   struct Chunk;
+  // A REF window, where it lies.
+  struct PlacedSequence {
+    std::size_t contig = 0;
+    std::int64_t begin = 0;
+    KnownSequence known;  // empty: none
+  };
+  std::vector<EncodedSequence> encode(std::span<Window> windows);
   Chunk lay_out(const std::vector<VcfRecord>& records);
   void take_scores(Chunk& chunk, std::size_t window, const SequenceScores& scores);
   void reduce(const Job& job, const std::vector<Window>& windows);
@@ -113,6 +121,7 @@ class ChunkScorer {
   std::vector<ProfileGroup> groups_;
   std::vector<float> differences_, log_fold_changes_;  // [profiles], scratch of reduce
   std::vector<double> e_values_, track_e_values_;
+  PlacedSequence last_reference_;  // of those that were tokenized before
 };
 
 }  // namespace bigbird

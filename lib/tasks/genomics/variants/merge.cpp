@@ -175,7 +175,13 @@ VariantSummary merged_summary(const std::vector<ShardOutput>& shards) {
   merged.shard.reset();
   merged.scores.clear();
   merged.tally = {};
-  for (const ShardOutput& shard : shards) merged.tally.add(shard.summary.tally);
+  merged.cost = ScoringCost();
+  for (const ShardOutput& shard : shards) {
+    merged.tally.add(shard.summary.tally);
+    // Of a shard that does not tell, what all of them took is not known.
+    if (!shard.summary.cost) merged.cost.reset();
+    if (merged.cost) merged.cost->add(*shard.summary.cost);
+  }
   const VariantTally& tally = merged.tally;
   if (tally.records != merged.input_records) {
     throw_bad_input(

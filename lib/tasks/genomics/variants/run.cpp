@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/process_cost.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
@@ -160,15 +161,15 @@ class VariantRun {
                  report_prefix(options.report, options.format, options.output), input_.reader(),
                  context_.fasta.contigs(), columns_) {}
 
-  // The counts of an earlier run like this one whose outputs are there and whole.
-  std::optional<VariantTally> of_whole_run() const {
+  // Of an earlier run like this one whose outputs are there and whole: nothing was scored now.
+  std::optional<VariantsDone> of_whole_run() const {
     if (!goes_on(options_.restart)) return std::nullopt;
     const std::string report = report_prefix(options_.report, options_.format, options_.output);
     const std::string path = report + ".summary.json";
     if (!is_whole_run(path, variant_prefix(options_.format, options_.output), summary_)) return std::nullopt;
     log_info(options_.output + ": is whole already, and of this run");
     finished_chunks_.remove();
-    return read_variant_summary(path).tally;
+    return VariantsDone{read_variant_summary(path).tally, 0};
   }
 
   void score_input() {
@@ -186,7 +187,7 @@ class VariantRun {
     write_whole_ones(progress);
   }
 
-  VariantTally finish() {
+  VariantsDone finish() {
     if (resumed_records_ > 0) {
       log_info(fmt::format("{} records were scored by the run before", resumed_records_));
     }
@@ -196,10 +197,14 @@ class VariantRun {
     // A shard may be without a scored allele; all of them are looked at when they are merged.
     std::optional<Error> nothing;
     if (!summary_.shard) nothing = why_nothing_was_scored(summary_.tally, options_.scoring.input);
+    if (!options_.provenance_json.empty()) {
+      const ProcessCost cost = process_cost();
+      summary_.cost = ScoringCost{scored_, cost.wall_seconds, cost.cpu_seconds, cost.peak_memory};
+    }
     outputs_.close(summary_, nothing ? VariantOutputs::Scores::discard : VariantOutputs::Scores::keep);
     finished_chunks_.remove();
     if (nothing) throw Error(*nothing);
-    return summary_.tally;
+    return {summary_.tally, scored_};
   }
 
  private:
@@ -231,7 +236,9 @@ class VariantRun {
       const BegunChunk& chunk = begun_.front();
       if (finished_chunks_.keeps() && !chunk.is_kept)
         finished_chunks_.save(chunk.number, chunk.digest, to_bytes(*chunk.result));
+      const std::uint64_t scored_before = summary_.tally.scored;
       write(chunk.records, *chunk.result);
+      if (!chunk.is_kept) scored_ += summary_.tally.scored - scored_before;
       progress.advance(chunk.records.size());
       records_begun_ -= chunk.records.size();
     }
@@ -265,13 +272,14 @@ class VariantRun {
   std::deque<BegunChunk> begun_;
   std::uint64_t records_begun_ = 0;
   std::uint64_t resumed_records_ = 0;
+  std::uint64_t scored_ = 0;  // alleles, by this process
 };
 
 }  // namespace
 
-VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
+VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
   VariantRun run(options, scorer);
-  if (const std::optional<VariantTally> tally = run.of_whole_run()) return *tally;
+  if (const std::optional<VariantsDone> done = run.of_whole_run()) return *done;
   run.score_input();
   return run.finish();
 }

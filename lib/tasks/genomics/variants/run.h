@@ -30,10 +30,15 @@ struct VariantRunOptions {
   std::string provenance_json;          // empty for none
 };
 
+struct VariantsDone {
+  VariantTally tally;
+  std::uint64_t scored = 0;  // alleles, by this call: not those that a run before had scored
+};
+
 // Finished chunks are kept in PREFIX.parts/ until the output is whole (not when it goes to stdout): at most
 // as large as the numbers that are written. Error{bad_input} when no allele of a whole file was scored (the
 // counts are written nevertheless).
-VariantTally run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
+VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer);
 
 struct VariantBackgroundOptions {
   VariantScoringOptions scoring;

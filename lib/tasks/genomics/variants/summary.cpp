@@ -43,6 +43,30 @@ Json digest_json(const FileDigest& digest) {
   return {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
 }
 
+// Milliseconds: what is behind them says nothing.
+double rounded(double seconds) {
+  return std::round(seconds * 1000) / 1000;
+}
+
+Json cost_json(const ScoringCost& cost) {
+  Json json = {{"scored", cost.scored},
+               {"wall_seconds", rounded(cost.wall_seconds)},
+               {"cpu_seconds", rounded(cost.cpu_seconds)},
+               {"peak_memory_bytes", cost.peak_memory}};
+  if (cost.scored > 0 && cost.cpu_seconds > 0) {
+    const auto scored = static_cast<double>(cost.scored);
+    const double seconds = std::max(rounded(cost.cpu_seconds), 1e-3);
+    json["cpu_seconds_per_allele"] = seconds / scored;
+    json["alleles_per_core_hour"] = 3600 * scored / seconds;
+  }
+  return json;
+}
+
+ScoringCost read_cost(const Json& json) {
+  return {json.at("scored").get<std::uint64_t>(), json.at("wall_seconds").get<double>(),
+          json.at("cpu_seconds").get<double>(), json.at("peak_memory_bytes").get<std::uint64_t>()};
+}
+
 FileDigest read_digest(const Json& json) {
   return {json.at("bytes").get<std::uint64_t>(), json.at("sha256").get<std::string>()};
 }
@@ -87,6 +111,13 @@ void VariantTally::add(const VariantTally& other) {
   passes_asked += other.passes_asked;
 }
 
+void ScoringCost::add(const ScoringCost& other) {
+  scored += other.scored;
+  wall_seconds += other.wall_seconds;
+  cpu_seconds += other.cpu_seconds;
+  peak_memory = std::max(peak_memory, other.peak_memory);
+}
+
 void VariantTally::count_baselines(const std::vector<std::vector<AlleleResult>>& of_records,
                                    const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -128,6 +159,7 @@ std::string summary_json(const VariantSummary& summary) {
                      {"count", summary.shard->shard.count},
                      {"chunks", chunks_json(*summary.shard)}};
   }
+  if (summary.cost) json["cost"] = cost_json(*summary.cost);
   if (!summary.provenance.empty()) json["provenance"] = Json::parse(summary.provenance);
   return json.dump(2) + "\n";
 }
@@ -161,6 +193,7 @@ VariantSummary read_variant_summary(const std::string& path) {
       for (const auto& [name, digest] : json.at("scores").items())
         summary.scores.push_back({name.substr(std::min<std::size_t>(3, name.size())), read_digest(digest)});
     }
+    if (json.contains("cost")) summary.cost = read_cost(json.at("cost"));
     if (json.contains("provenance")) summary.provenance = json.at("provenance").dump();
     if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {

@@ -45,6 +45,17 @@ struct VariantShard {
   std::vector<std::uint64_t> skipped_rows;  // of skipped.tsv
 };
 
+// What scoring took, of all processes that took part and were not cut off, from their starts until their
+// scores were written.
+struct ScoringCost {
+  std::uint64_t scored = 0;  // alleles; those that a run before had scored are not among them
+  double wall_seconds = 0;   // added up over the processes
+  double cpu_seconds = 0;
+  std::uint64_t peak_memory = 0;  // bytes, of the largest process
+
+  void add(const ScoringCost& other);
+};
+
 // A file of the scores, as it was written.
 struct WrittenScores {
   std::string suffix;  // what its path has behind the prefix of the scores; may be empty
@@ -61,6 +72,7 @@ struct VariantSummary {
   std::string run;                  // JSON object: what the scores depend on
   std::string files;                // JSON object: where input and genome lay; decides nothing
   std::string provenance;           // JSON object; empty for none
+  std::optional<ScoringCost> cost;  // not where provenance is left out: it tells how the scores were made
   std::vector<WrittenScores> scores;
   std::optional<VariantShard> shard;
 };

@@ -26,9 +26,9 @@ ModelConfig tiny() {
   return config;
 }
 
-class ModelFolder : public ::testing::Test {
+class Checkpoint : public ::testing::Test {
  protected:
-  ModelFolder() : layout_(tiny()), parameters_(initial_parameters(layout_, tiny(), 3)) {
+  Checkpoint() : layout_(tiny()), parameters_(initial_parameters(layout_, tiny(), 3)) {
     write_model_files(path(), tiny(), layout_, parameters_, "", "# card\n");
   }
   std::string path() const { return folder_.path().string(); }
@@ -59,14 +59,14 @@ class ModelFolder : public ::testing::Test {
   std::vector<float> parameters_;
 };
 
-TEST_F(ModelFolder, RoundTripIsExact) {
+TEST_F(Checkpoint, RoundTripIsExact) {
   const LoadedModel model = load_model(path(), HeadType::pretraining, 1);
   EXPECT_EQ(model.parameters, parameters_);
   EXPECT_EQ(config_json(model.config), config_json(tiny()));
   EXPECT_EQ(testing::read_text(folder_ / "README.md"), "# card\n");
 }
 
-TEST_F(ModelFolder, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
+TEST_F(Checkpoint, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
   const LoadedModel model = load_model(path(), HeadType::classification, 9, 3);
   const ParameterLayout layout(model.config);
   EXPECT_EQ(model.config.num_labels, 3);
@@ -78,7 +78,7 @@ TEST_F(ModelFolder, AnotherHeadKeepsTheEncoderAndStartsTheHeadFromTheSeed) {
   EXPECT_NE(load_model(path(), HeadType::classification, 10, 3).parameters, model.parameters);
 }
 
-TEST_F(ModelFolder, ParametersGoIntoMemoryThatIsGiven) {
+TEST_F(Checkpoint, ParametersGoIntoMemoryThatIsGiven) {
   for (const HeadType head : {HeadType::pretraining, HeadType::classification}) {  // as stored; partly drawn
     LoadOptions options;
     options.head = head;
@@ -97,7 +97,7 @@ TEST_F(ModelFolder, ParametersGoIntoMemoryThatIsGiven) {
   }
 }
 
-TEST_F(ModelFolder, OfSeveralBadTensorsTheFirstIsNamed) {
+TEST_F(Checkpoint, OfSeveralBadTensorsTheFirstIsNamed) {
   const auto& specs = layout_.tensors();
   for (const std::size_t i : {specs.size() - 1, specs.size() / 2, std::size_t{3}})
     parameters_[static_cast<std::size_t>(specs[i].offset)] = std::nanf("");
@@ -105,7 +105,7 @@ TEST_F(ModelFolder, OfSeveralBadTensorsTheFirstIsNamed) {
   for (int i = 0; i < 20; ++i) ASSERT_NE(load_failure().find(specs[3].name), std::string::npos);
 }
 
-TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {
+TEST_F(Checkpoint, AnotherHeadKeepsThePoolerThatIsThere) {
   for (const HeadType head : {HeadType::encoder, HeadType::classification}) {
     const LoadedModel model = load_model(path(), head, 9);
     const ParameterLayout layout(model.config);
@@ -117,7 +117,7 @@ TEST_F(ModelFolder, AnotherHeadKeepsThePoolerThatIsThere) {
   }
 }
 
-TEST_F(ModelFolder, AHeadForAnswersInPartsStartsFromTheSeedUnlessItIsTheStoredOne) {
+TEST_F(Checkpoint, AHeadForAnswersInPartsStartsFromTheSeedUnlessItIsTheStoredOne) {
   LoadOptions options;
   options.head = HeadType::structured_answers;
   options.seed = 9;
@@ -159,7 +159,7 @@ TEST_F(ModelFolder, AHeadForAnswersInPartsStartsFromTheSeedUnlessItIsTheStoredOn
   EXPECT_TRUE(load_model(folder, options).config.token_scores.empty());
 }
 
-TEST_F(ModelFolder, AnUnusedPoolerMayBeMissing) {
+TEST_F(Checkpoint, AnUnusedPoolerMayBeMissing) {
   ModelConfig config = tiny();
   config.head = HeadType::classification;
   const ParameterLayout layout(config);
@@ -174,18 +174,18 @@ TEST_F(ModelFolder, AnUnusedPoolerMayBeMissing) {
   EXPECT_EQ(load_model(path(), HeadType::classification, 4).parameters, parameters);
 }
 
-TEST_F(ModelFolder, MissingTensorIsNamed) {
+TEST_F(Checkpoint, MissingTensorIsNamed) {
   rewrite([](std::vector<TensorToWrite>& tensors) { tensors.erase(tensors.begin() + 5); });
   EXPECT_NE(load_failure().find("model.safetensors: tensor " + layout_.tensors()[5].name + " is missing"),
             std::string::npos);
 }
 
-TEST_F(ModelFolder, WrongShapeIsNamed) {
+TEST_F(Checkpoint, WrongShapeIsNamed) {
   rewrite([](std::vector<TensorToWrite>& tensors) { tensors[0].shape = {10, 16}; });
   EXPECT_NE(load_failure().find("has shape [10, 16], config.json asks for [20, 8]"), std::string::npos);
 }
 
-TEST_F(ModelFolder, AnUntiedDecoderIsRefusedAndAnEqualOneAccepted) {
+TEST_F(Checkpoint, AnUntiedDecoderIsRefusedAndAnEqualOneAccepted) {
   std::vector<float> decoder(parameters_.begin(), parameters_.begin() + 160);
   rewrite([&](std::vector<TensorToWrite>& tensors) {
     tensors.push_back({"cls.predictions.decoder.weight", TensorType::f32, {20, 8}, decoder.data()});
@@ -198,7 +198,7 @@ TEST_F(ModelFolder, AnUntiedDecoderIsRefusedAndAnEqualOneAccepted) {
   EXPECT_NE(load_failure().find("cls.predictions.decoder.weight differs"), std::string::npos);
 }
 
-TEST_F(ModelFolder, AMissingFolderOrFileIsNamed) {
+TEST_F(Checkpoint, AMissingFolderOrFileIsNamed) {
   EXPECT_THROW(load_model(path() + "/nowhere", HeadType::pretraining, 1), Error);
   std::filesystem::remove(folder_ / "model.safetensors");
   EXPECT_NE(load_failure().find("model.safetensors"), std::string::npos);

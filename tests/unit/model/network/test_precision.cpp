@@ -9,6 +9,9 @@
 #include <tuple>
 
 #include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/model/folder/inference_model.h"
+#include "lib/model/network/memory.h"
 #include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/model_fixture.h"
 
@@ -80,6 +83,45 @@ TEST_F(ModelPrecision, Bf16StatesDependNeitherOnThreadsNorOnTheRestOfTheBatch) {
   EXPECT_EQ(std::memcmp(single.data(), beside,
                         static_cast<std::size_t>(batch.lengths[1] * config.hidden_size) * sizeof(float)),
             0);
+}
+
+TEST_F(ModelPrecision, PackedWeightsGiveTheSameStatesAndTakeTheFloatsPlace) {
+  for (const kernels::Precision precision : {kernels::Precision::fp32, kernels::Precision::bf16}) {
+    const auto backend = kernels::make_cpu_backend(precision);
+    const std::vector<float> parameters = initial_parameters(ParameterLayout(config), config, 3);
+    const auto model = make_model(*backend, config, batch, {}, parameters);
+    pack_own_weights(*model);
+    model->forward(batch, {});
+    EXPECT_EQ(model->last_hidden_state(), last_states(precision, config, batch));
+    if (model->packed_bytes() == 0) {
+      EXPECT_EQ(model->host_parameters(), parameters);
+      continue;
+    }
+    EXPECT_EQ(precision, kernels::Precision::bf16);
+    EXPECT_THROW(model->host_parameters(), Error);
+    EXPECT_THROW(model->parameters_to_read(), Error);
+    EXPECT_THROW(model->set_parameters(parameters), Error);
+    EXPECT_TRUE(
+        model->packs(*ParameterLayout(config).find("bert.encoder.layer.1.attention.self.key.weight")));
+    EXPECT_FALSE(model->packs(*ParameterLayout(config).find("bert.encoder.layer.1.attention.self.key.bias")));
+  }
+}
+
+TEST_F(ModelPrecision, ThePlanOfPackedWeightsLeavesTheirFloatsOut) {
+  const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
+  const auto model =
+      make_model(*backend, config, batch, {}, initial_parameters(ParameterLayout(config), config, 3));
+  const std::vector<MemoryRow> rows = plan_model_memory(config, limits_of(batch), {}, *backend);
+  const auto bytes_of = [&](const std::string& what) {
+    std::size_t bytes = 0;
+    for (const MemoryRow& row : rows) bytes += row.what == what ? row.bytes : 0;
+    return bytes;
+  };
+  EXPECT_EQ(bytes_of("packed weights"), model->packed_bytes());
+  if (model->packed_bytes() == 0) GTEST_SKIP() << "nothing is packed here";
+  const std::size_t all = static_cast<std::size_t>(ParameterLayout(config).count()) * sizeof(float);
+  EXPECT_LT(bytes_of("parameters"), all - model->packed_bytes());
+  EXPECT_GT(bytes_of("parameters"), all - 3 * model->packed_bytes());
 }
 
 // A step's gradients with dropout, whose masks are the same in both precisions.

@@ -32,7 +32,7 @@ class VariantsAhead : public testing::VariantsFixture {
     if (ahead) scoring.device = std::make_shared<DeviceThread>([] {});
     SequenceScorer scorer(scoring, *backend);
     EXPECT_EQ(scorer.works_ahead(), ahead);
-    return run_variants(options, scorer);
+    return run_variants(options, scorer).tally;
   }
 };
 

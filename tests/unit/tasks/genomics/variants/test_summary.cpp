@@ -58,6 +58,15 @@ TEST(VariantTally, OfShardsAddUp) {
   EXPECT_EQ(sum.passes_asked, 20u);
 }
 
+TEST(ScoringCost, OfShardsAddsUpButForMemory) {
+  ScoringCost sum{4, 1.5, 3.0, 100};
+  sum.add({6, 2.0, 3.5, 70});
+  EXPECT_EQ(sum.scored, 10u);
+  EXPECT_EQ(sum.wall_seconds, 3.5);
+  EXPECT_EQ(sum.cpu_seconds, 6.5);
+  EXPECT_EQ(sum.peak_memory, 100u);
+}
+
 TEST(VariantSummary, ComesBackFromItsFile) {
   VariantSummary summary;
   summary.tally = some_tally();
@@ -67,11 +76,15 @@ TEST(VariantSummary, ComesBackFromItsFile) {
   summary.format = "tsv";
   summary.run = R"({"models":["m"]})";
   summary.shard = VariantShard{{2, 3}, {4, 1}, {3, 1}};
+  summary.cost = ScoringCost{4, 1.5, 3.00049, 1 << 20};
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "summary.json", summary_json(summary));
   const auto json = nlohmann::json::parse(testing::read_text(folder / "summary.json"));
   EXPECT_EQ(json.at("shard").at("chunks").dump(), "[[4,3],[1,1]]");
   EXPECT_EQ(json.at("reasons").dump(), R"({"edge":2,"symbolic":1,"unknown_contig":1})");
+  EXPECT_EQ(json.at("cost").at("cpu_seconds"), 3.0);
+  EXPECT_EQ(json.at("cost").at("cpu_seconds_per_allele"), 0.75);
+  EXPECT_EQ(json.at("cost").at("alleles_per_core_hour"), 4800);
   const VariantSummary read = read_variant_summary((folder / "summary.json").string());
   ASSERT_TRUE(read.shard.has_value());
   EXPECT_EQ(read.shard->shard.index, 2u);
@@ -79,6 +92,10 @@ TEST(VariantSummary, ComesBackFromItsFile) {
   EXPECT_EQ(read.shard->rows, summary.shard->rows);
   EXPECT_EQ(read.shard->skipped_rows, summary.shard->skipped_rows);
   EXPECT_EQ(summary_json(read), summary_json(summary));
+  summary.cost = ScoringCost{0, 1.5, 3.0, 1 << 20};  // of a run that found all of it done
+  EXPECT_EQ(summary_json(summary).find("per_core_hour"), std::string::npos);
+  summary.cost.reset();
+  EXPECT_EQ(summary_json(summary).find("cost"), std::string::npos);
   testing::write_text(folder / "summary.json", "{}");
   EXPECT_THROW(read_variant_summary((folder / "summary.json").string()), Error);
 }

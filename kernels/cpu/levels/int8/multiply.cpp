@@ -1,0 +1,120 @@
+// The product over a register tile of 6 rows by 64 channels: 24 registers of sums, 4 of a quad of weights.
+// The depth is not cut: see levels/bf16/gemm.cpp.
+#include <immintrin.h>
+
+#include "kernels/cpu/levels/int8/kernels.h"
+#include "kernels/cpu/levels/simd.h"
+
+namespace bigbird::kernels::BIGBIRD_LEVEL {
+namespace {
+
+// sum += the four products of each lane's quads; `activations` are unsigned, `weights` signed. As assembly,
+// because g++ 12 makes of the intrinsic copies of registers, and runs out of them.
+BIGBIRD_INLINE void add_quads(__m512i& sum, __m512i activations, __m512i weights) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(activations), "v"(weights));
+}
+
+struct Tile {
+  Index quads;
+  const uint8_t* a;
+  Index row_bytes;
+  const Int8Row* a_rows;
+  const int8_t* panel;
+  const float* b_scales;
+  const int32_t* b_sums;
+  float* c;
+  Index c_row;
+  Index columns;  // written; at most int8_panel
+};
+
+template <unsigned RowCount>
+void multiply_tile(const Tile& t) {
+  constexpr unsigned vectors = int8_panel / lanes;
+  __m512i sum[RowCount][vectors];
+  BIGBIRD_UNROLL
+  for (unsigned r = 0; r < RowCount; ++r) {
+    BIGBIRD_UNROLL
+    for (unsigned j = 0; j < vectors; ++j) sum[r][j] = _mm512_setzero_si512();
+  }
+  const uint8_t* a = t.a;
+  const int8_t* b = t.panel;
+  const Index row_bytes = t.row_bytes;
+  for (Index quad = 0; quad < t.quads; ++quad) {
+    __m512i weights[vectors];
+    BIGBIRD_UNROLL
+    for (unsigned j = 0; j < vectors; ++j) weights[j] = _mm512_load_si512(b + j * 64);
+    BIGBIRD_UNROLL
+    for (unsigned r = 0; r < RowCount; ++r) {
+      int32_t four;
+      __builtin_memcpy(&four, a + r * row_bytes, sizeof four);
+      const __m512i activations = _mm512_set1_epi32(four);
+      BIGBIRD_UNROLL
+      for (unsigned j = 0; j < vectors; ++j) add_quads(sum[r][j], activations, weights[j]);
+    }
+    a += 4;
+    b += 4 * int8_panel;
+  }
+  BIGBIRD_UNROLL
+  for (unsigned j = 0; j < vectors; ++j) {
+    const Index first = j * lanes;
+    const Index count = t.columns - first;
+    if (count <= 0) break;
+    const __mmask16 mask = static_cast<__mmask16>(count >= lanes ? 0xFFFFu : (1u << count) - 1u);
+    const __m512i sums_of_weights = _mm512_load_si512(t.b_sums + first);
+    const __m512 scale = _mm512_load_ps(t.b_scales + first);
+    BIGBIRD_UNROLL
+    for (unsigned r = 0; r < RowCount; ++r) {
+      const Int8Row facts = t.a_rows[r];
+      const __m512i offset = _mm512_mullo_epi32(sums_of_weights, _mm512_set1_epi32(facts.zero));
+      const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sum[r][j], offset)),
+                                         _mm512_mul_ps(_mm512_set1_ps(facts.scale), scale));
+      _mm512_mask_storeu_ps(t.c + r * t.c_row + first, mask, value);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply(const Int8Product& x) {
+  const int8_t* const b = static_cast<const int8_t*>(x.b);
+  const Index row_bytes = int8_row_bytes(x.k);
+  for (Index column = 0; column < x.n; column += int8_panel) {
+    const Index first = x.column + column;
+    Tile tile{int8_quads(x.k),
+              nullptr,
+              row_bytes,
+              nullptr,
+              b + first / int8_panel * int8_panel_bytes(x.k),
+              reinterpret_cast<const float*>(b + int8_scales_at(x.b_columns, x.k)) + first,
+              reinterpret_cast<const int32_t*>(b + int8_sums_at(x.b_columns, x.k)) + first,
+              nullptr,
+              x.c_row,
+              smaller(int8_panel, x.n - column)};
+    for (Index row = 0; row < x.m; row += int8_tile_rows) {
+      tile.a = static_cast<const uint8_t*>(x.a) + row * row_bytes;
+      tile.a_rows = x.a_rows + row;
+      tile.c = x.c + row * x.c_row + column;
+      switch (smaller(int8_tile_rows, x.m - row)) {
+        case 1:
+          multiply_tile<1>(tile);
+          break;
+        case 2:
+          multiply_tile<2>(tile);
+          break;
+        case 3:
+          multiply_tile<3>(tile);
+          break;
+        case 4:
+          multiply_tile<4>(tile);
+          break;
+        case 5:
+          multiply_tile<5>(tile);
+          break;
+        default:
+          multiply_tile<int8_tile_rows>(tile);
+      }
+    }
+  }
+}
+
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL
