@@ -23,7 +23,7 @@ Floats rounded(Floats values) {
   return values;
 }
 
-std::vector<bf16> narrowed(const Floats& values) {
+std::vector<bf16> to_bf16s(const Floats& values) {
   std::vector<bf16> result;
   for (const float value : values) result.push_back(to_bf16(value));
   return result;
@@ -259,7 +259,7 @@ TEST_P(PrecisionKernel, NarrowOperandsAndResultsAreTheRoundedOnes) {
                                    as_rounded(made), as_rounded(back),  as_rounded(kept), as_rounded(y)};
       };
       std::vector<Floats> results = all(dy, x, pre, 0.0f);
-      for (Floats& narrow : all(narrowed(dy), narrowed(x), narrowed(pre), bf16{}))
+      for (Floats& narrow : all(to_bf16s(dy), to_bf16s(x), to_bf16s(pre), bf16{}))
         results.push_back(std::move(narrow));
       // What is kept is what the activation was taken of.
       Floats again(results[16].size());
@@ -281,8 +281,8 @@ TEST_P(PrecisionKernel, NarrowRowsArePutBackAsTheirRoundedSums) {
   const Floats dy = rounded(random_floats(static_cast<std::size_t>(count * width), 18));
   const Floats before = rounded(random_floats(static_cast<std::size_t>(5 * width), 19, 3.0f));
   const auto got = run_in_bf16([&](Backend& backend) {
-    const std::vector<bf16> added = narrowed(dy);
-    std::vector<bf16> sums = narrowed(before);
+    const std::vector<bf16> added = to_bf16s(dy);
+    std::vector<bf16> sums = to_bf16s(before);
     backend.scatter_add_rows(added.data(), rows.data(), sums.data(), count, width);
     return std::vector<Floats>{as_rounded(sums)};
   });
