@@ -162,7 +162,7 @@ int cmd_attribute(int argc, char** argv) {
 
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend(ModelUse::training);
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   // All are checked before the first one's weights are read.
   std::vector<FinetunedModel> models;
   for (const std::string& folder : options.models) {

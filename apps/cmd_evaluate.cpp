@@ -158,7 +158,7 @@ int cmd_evaluate(int argc, char** argv) {
       std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
   options.evaluation.keep_scored = !options.baseline_from.empty();
   options.evaluation.progress = true;
-  const std::unique_ptr<kernels::Backend> backend = ranks.make_backend(verb, ModelUse::inference);
+  const std::unique_ptr<kernels::Backend> backend = ranks.make_backend(verb);
   Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
   model.set_parameters(loaded.parameters);
   pack_own_weights(model);

@@ -43,7 +43,7 @@ int cmd_forward(int argc, char** argv) {
   smoothing.apply(options.smoothing);
   random_mode.apply(options.random_mode, options.plan);
 
-  const auto backend = verb.make_backend(options.gradients ? ModelUse::training : ModelUse::inference);
+  const auto backend = verb.make_backend();
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};

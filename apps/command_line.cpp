@@ -260,10 +260,9 @@ void Verb::add_device() {
 
 void Verb::add_precision() {
   precision_ = "auto";
-  app_.add_option(
-          "--precision", precision_,
-          "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster, about three digits; "
-          "training on CUDA only). auto is bf16 on CUDA, fp32 on the cpu")
+  app_.add_option("--precision", precision_,
+                  "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster where the processor "
+                  "multiplies bf16, about three digits). auto is bf16 on CUDA, fp32 on the cpu")
       ->check(CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
       ->group("General");
 }
@@ -285,7 +284,7 @@ void Verb::become_rank(int rank, int rank_on_machine, bool speaks) {
                  verbose_ > 0});
 }
 
-std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
+std::unique_ptr<kernels::Backend> Verb::make_backend() const {
   std::string why, hint;
   if (device_ != "cpu") {
     const kernels::CudaOptions options{
@@ -303,11 +302,8 @@ std::unique_ptr<kernels::Backend> Verb::make_backend(ModelUse use) const {
   }
   const kernels::Precision precision =
       find_value(kernels::precision_names, precision_).value_or(kernels::Precision::fp32);
-  const bool refused = precision == kernels::Precision::tf32 ||
-                       (precision == kernels::Precision::bf16 && use == ModelUse::training);
-  if (refused) {
-    const std::string what = use == ModelUse::training ? "trains" : "computes";
-    throw_usage(fmt::format("{}: --precision {} {} on CUDA devices only", name_, precision_, what),
+  if (precision == kernels::Precision::tf32) {
+    throw_usage(fmt::format("{}: --precision tf32 computes on CUDA devices only", name_),
                 why.empty() ? "take --precision fp32, or --device cuda" : "take --precision fp32; " + why);
   }
   auto backend = kernels::make_cpu_backend(precision);

@@ -32,9 +32,6 @@ struct RefusedProducts;
 
 namespace bigbird::apps {
 
-// Gradients are wanted too, or results alone.
-enum class ModelUse { inference, training };
-
 class Verb {
  public:
   // name as typed after `bigbird` ("promoter build"); sentence opens --help; examples run as they stand.
@@ -77,7 +74,7 @@ class Verb {
   // The device and precision that were asked for, said in one line of the log. auto is the first CUDA device
   // that can be used, else the cpu; and bf16 there, fp32 here. Error{environment} for a CUDA device that
   // cannot be used, Error{usage} for a precision that the device does not have.
-  std::unique_ptr<kernels::Backend> make_backend(ModelUse use = ModelUse::inference) const;
+  std::unique_ptr<kernels::Backend> make_backend() const;
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }

@@ -103,9 +103,9 @@ RankTeam& RankOptions::open(Verb& verb) const {
   return team;
 }
 
-std::unique_ptr<kernels::Backend> RankOptions::make_backend(const Verb& verb, ModelUse use) const {
+std::unique_ptr<kernels::Backend> RankOptions::make_backend(const Verb& verb) const {
   const BetweenDevices way = parse_between_devices(between_devices_);
-  std::unique_ptr<kernels::Backend> backend = verb.make_backend(use);
+  std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   connect_devices(*running_team(), *backend, way);
   return backend;
 }

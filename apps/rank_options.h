@@ -21,7 +21,7 @@ class RankOptions {
   // together.
   RankTeam& open(Verb& verb) const;
   // Verb::make_backend() of every rank; then the way between their devices.
-  std::unique_ptr<kernels::Backend> make_backend(const Verb& verb, ModelUse use) const;
+  std::unique_ptr<kernels::Backend> make_backend(const Verb& verb) const;
 
  private:
   std::string choice_ = "auto";

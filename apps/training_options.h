@@ -40,9 +40,7 @@ class TrainingOptions {
   void finish(const std::string& fasta = "");
 
   // What all ranks compute on, each on its own.
-  std::unique_ptr<kernels::Backend> make_backend() const {
-    return ranks_.make_backend(verb_, ModelUse::training);
-  }
+  std::unique_ptr<kernels::Backend> make_backend() const { return ranks_.make_backend(verb_); }
 
   // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
   // verb.

@@ -10,8 +10,8 @@
 //    scratch_bytes().
 //  - Shapes are the caller's duty (asserted in debug builds); zero rows are allowed everywhere.
 //  - Values are activations: of element_type() or stream_type() unless the operation allows fp32 beside it.
-//    Where the two differ (bf16 on the CPU) linear_forward, linear_activation_forward, attention_forward,
-//    rotate and gather_rows take either, the other operations stream_type(). float* is always fp32.
+//    Where the two differ (bf16 on the CPU) linear_*, activation_*, attention_*, rotate, gather_rows and
+//    scatter_add_rows take either, the other operations stream_type(). float* is always fp32.
 //  - Operations are in order. A device may still be at work when one returns; download() waits.
 #pragma once
 
@@ -30,9 +30,9 @@ namespace bigbird::kernels {
 
 // How products are taken. fp32: as exact as floats allow. tf32: operands are rounded to 10 bits behind the
 // point (CUDA only). bf16: both operands are rounded to bf16 (7 bits), products are summed in fp32. On the
-// CPU bf16 is for inference only; activations that only products and attention read are bf16 where the
-// processor multiplies bf16 pairs (element_type()), the residual stream stays fp32 (stream_type()). On CUDA
-// activations and the working copy of the weights are bf16, parameters and gradients fp32.
+// CPU activations and gradients that only products and attention read are bf16 where the processor multiplies
+// bf16 pairs (element_type()), the residual stream stays fp32 (stream_type()). On CUDA activations and the
+// working copy of the weights are bf16. Parameters and their gradients are fp32 everywhere.
 enum class Precision { fp32, tf32, bf16 };
 inline constexpr std::array<std::pair<Precision, const char*>, 3> precision_names{
     {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};
@@ -74,7 +74,7 @@ class Backend {
   virtual std::string arithmetic() const = 0;
   // One line for people: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }
-  // With bf16 on the CPU, linear_backward_* throw std::logic_error.
+  // How it takes products.
   virtual Precision precision() const = 0;
   // The digest of the table that says how products are computed; empty: the libraries choose.
   virtual std::string product_table() const { return {}; }
@@ -83,8 +83,8 @@ class Backend {
   virtual std::string device_identity() const { return {}; }
   // The queue of its work, for libraries that add to it (a cudaStream_t); null: there is none.
   virtual void* stream() const { return nullptr; }
-  // How it keeps what products and attention read and nothing else does: queries, keys, values, contexts,
-  // inner activations; and how all other activations: the residual stream and what is added to it, heads.
+  // How it keeps what products and attention read and nothing else does (queries, keys, values, contexts,
+  // inner activations, gradients of these), and how all else: the residual stream, what joins it, heads.
   virtual ElementType element_type() const { return ElementType::fp32; }
   virtual ElementType stream_type() const { return element_type(); }
   // Whether the rows of every sequence must fill the blocks of its plan. Where they need not, a forward pass

@@ -95,7 +95,11 @@ struct BlockOfHead {
   const float* widened(const ConstRows& from, Index head_size, float* to) const {
     for (Index row = 0; row < rows; ++row) {
       const ConstValues at = from.data + ((first + row) * from.stride + column);
-      level.widen(at.as<bf16>(), to + row * head_size, head_size);
+      if (at.type() == ElementType::fp32) {
+        std::copy_n(floats(at), head_size, to + row * head_size);
+      } else {
+        level.widen(at.as<bf16>(), to + row * head_size, head_size);
+      }
     }
     return to;
   }
@@ -124,6 +128,34 @@ struct BlockOfHead {
 Index widened_floats(Index block_size, Index head_size) {
   constexpr Index line = 16;
   return pieces(2 * block_size * head_size, line) * line;
+}
+
+// A thread's share of the scratch of attention_backward_bf16(), in floats and whole cache lines.
+struct BackwardRoom {
+  Index rows;    // queries, gradients and outputs of a block, or its keys and values
+  Index block;   // what the kernel wants
+  Index packed;  // a block of keys and values
+  Index keys;    // of a head, gradients of keys or values
+  Index all;
+
+  BackwardRoom(const Bf16AttentionBackward& kernels, Index block_size, Index head_size, Index blocks)
+      : rows(2 * widened_floats(block_size, head_size)),
+        block(pieces(kernels.scratch(block_size, head_size), 16) * 16),
+        packed(pieces(kernels.packed_bytes(block_size, head_size) / Index{sizeof(float)}, 16) * 16),
+        keys(blocks * pieces(block_size * head_size, 16) * 16),
+        all(rows + block + blocks * packed + 2 * keys) {}
+};
+
+void put_rows(const Level& level, const float* from, Index width, const Rows& to, Index first, Index column,
+              Index rows) {
+  for (Index row = 0; row < rows; ++row) {
+    const Values at = to.data + ((first + row) * to.stride + column);
+    if (at.type() == ElementType::fp32) {
+      std::copy_n(from + row * width, width, floats(at));
+    } else {
+      level.narrow(from + row * width, nullptr, at.as<bf16>(), width);
+    }
+  }
 }
 
 // The last block is as long as the first when it is global: it comes second, so that no thread is left with
@@ -170,7 +202,12 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   }
   const Index backward =
       thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
-  return static_cast<std::size_t>(std::max({forward, packed, backward})) * sizeof(float);
+  Index backward_bf16 = 0;
+  if (bf16_ != nullptr) {
+    backward_bf16 =
+        thread_count() * BackwardRoom(bf16_->attention_backward, block_size, head_size, blocks).all;
+  }
+  return static_cast<std::size_t>(std::max({forward, packed, backward, backward_bf16})) * sizeof(float);
 }
 
 bool CpuBackend::attention_is_packed(Index block_size) const {
@@ -334,6 +371,9 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
 void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
                                     const float* log_sum_exp, ConstRows dout,
                                     const QueryKeyValueGradients& gradients) {
+  if (bf16_ != nullptr && !is_of_a_decoder(batch)) {
+    return attention_backward_bf16(batch, inputs, out, log_sum_exp, dout, gradients);
+  }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const Index most_floats = longest_sequence(batch) * head_size;
@@ -368,6 +408,54 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
               gradients.k.stride, key_rows, head_size);
     copy_rows(of_head.dv, head_size, floats(gradients.v.data) + first_key * gradients.v.stride + column,
               gradients.v.stride, key_rows, head_size);
+  });
+}
+
+// As above; a query block, or a block of keys and values, is widened where it is not of floats.
+void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const QueryKeyValue& inputs,
+                                         ConstRows out, const float* log_sum_exp, ConstRows dout,
+                                         const QueryKeyValueGradients& gradients) {
+  const Bf16AttentionBackward& kernels = bf16_->attention_backward;
+  const Index tokens = batch.token_offsets[batch.sequences];
+  const Index block_size = batch.block_size, head_size = batch.head_size;
+  const BackwardRoom size(kernels, block_size, head_size, most_blocks_of(batch));
+  float* const scratch = scratch_.reserve(size.all * thread_count());
+  parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
+    const Index start = batch.token_offsets[sequence], column = head * head_size;
+    const AttentionHead view = view_of(batch, sequence, head, inputs);
+    float* const room = scratch + size.all * worker;
+    float* const own = room + size.rows;
+    float* const packed = own + size.block;
+    float* const dk = packed + size.all - size.rows - size.block - 2 * size.keys;
+    float* const dv = dk + size.keys;
+    const auto part_of = [&](Index block, Index rows) {
+      return BlockOfHead{level_, inputs, start + block * block_size, column, rows, room};
+    };
+    for (Index block = 0; block < view.blocks; ++block) {
+      const Index keys = std::clamp<Index>(view.length - block * block_size, 0, block_size);
+      kernels.pack_block(part_of(block, keys).of_keys(view, block), packed + block * size.packed);
+    }
+    std::fill(dk, dk + view.rows * head_size, 0.0f);
+    std::fill(dv, dv + view.rows * head_size, 0.0f);
+    for (Index block = 0; block < view.blocks; ++block) {
+      const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
+      const Index queries = std::clamp<Index>(view.query_length - before, 0, rows);
+      const BlockOfHead part = part_of(block, queries);
+      const Index block_floats = block_size * head_size;
+      AttentionHeadGradients of_head;
+      of_head.out = part.widened(out, head_size, room + block_floats);
+      of_head.dout = part.widened(dout, head_size, room + 2 * block_floats);
+      of_head.log_sum_exp = log_sum_exp + head * tokens + start + before;
+      of_head.dq = room + 3 * block_floats;
+      of_head.dk = dk;
+      of_head.dv = dv;
+      of_head.out_stride = of_head.dout_stride = head_size;
+      of_head.dq_stride = of_head.dk_stride = of_head.dv_stride = head_size;
+      kernels.block(part.of_queries(view, block), of_head, packed, own);
+      put_rows(level_, of_head.dq, head_size, gradients.q, start + before, column, rows);
+    }
+    put_rows(level_, dk, head_size, gradients.k, start, column, view.rows);
+    put_rows(level_, dv, head_size, gradients.v, start, column, view.rows);
   });
 }
 

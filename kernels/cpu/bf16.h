@@ -3,7 +3,9 @@
 // Operands are rounded to nearest even, sums are fp32 and run over the depth in order: a row's result does
 // not depend on the rows beside it.
 //
-// Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero.
+// Operands are packed first, as pairs of neighbours in depth, 32 bits each; a missing half is zero. Where
+// rows are the neighbours (of a weight on the way back, of what a weight's gradient is made of) they are
+// packed pair by pair, a as well as b.
 #pragma once
 
 #include "kernels/cpu/packed_attention.h"
@@ -29,10 +31,25 @@ struct Bf16Product {
   Index m = 0;
   Index n = 0;
   Index k = 0;
-  const void* a = nullptr;  // packed: rows bf16_row_bytes(k) apart
+  const void* a = nullptr;  // packed
   const void* b = nullptr;  // packed: panels bf16_panel_bytes(k) apart
   float* c = nullptr;
   Index c_row = 0;
+  bool accumulate = false;
+  Index a_stride = 0;  // words between the pairs of a, whose rows are neighbours; 0: pack_a's rows
+};
+
+// Attention's gradients, a query block of a head at a time, over the packed keys and values of the head.
+// Their blocks lie packed_bytes apart. Scratch is counted in floats.
+struct Bf16AttentionBackward {
+  Index (*packed_bytes)(Index block_size, Index head_size);
+  // Block 0 of the head's keys and values.
+  void (*pack_block)(const AttentionHead& head, void* to);
+  Index (*scratch)(Index block_size, Index head_size);
+  // Query block 0 of the head, where the gradients' out, dout, dq and log_sum_exp begin too: overwrites dq,
+  // adds to dk and dv, which are those of all keys.
+  void (*block)(const AttentionHead& head, const AttentionHeadGradients& gradients, const void* packed,
+                float* scratch);
 };
 
 // Packed memory is 64-byte aligned.
@@ -42,9 +59,15 @@ struct Bf16Kernels {
   void (*pack_a)(const float* from, Index row_step, Index rows, Index depth, void* to);
   // Element (p, j) of b is from[j * column_step + p].
   void (*pack_b)(const float* from, Index column_step, Index columns, Index depth, void* to);
-  // c = a b on the calling thread.
+  // Element (p, j) is from[p * row_step + j], `columns` of them; pairs come to lie `stride` words apart, with
+  // zeros behind `columns` up to a multiple of 16. With a stride of bf16_panel it is a panel of b.
+  void (*pack_rows)(const float* from, Index row_step, Index columns, Index depth, Index stride, void* to);
+  void (*pack_narrow_rows)(const bf16* from, Index row_step, Index columns, Index depth, Index stride,
+                           void* to);
+  // c (+)= a b on the calling thread.
   void (*multiply)(const Bf16Product& product);
   PackedAttention attention;  // with parts = 1
+  Bf16AttentionBackward attention_backward;
 };
 
 // Null when the processor has no such instructions, and when the program was built for another architecture.

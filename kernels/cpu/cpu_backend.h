@@ -84,8 +84,8 @@ class CpuBackend final : public Backend {
   // adafactor.cpp
   std::size_t adafactor_scratch_bytes(std::span<const AdafactorTensor> tensors) const override;
 
-  // linear.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp, losses.cpp, top_columns.cpp,
-  // optimizer.cpp, adafactor.cpp
+  // linear.cpp with linear_bf16.cpp, embedding.cpp (with rows picked out), rows.cpp, attention.cpp,
+  // losses.cpp, top_columns.cpp, optimizer.cpp, adafactor.cpp
 #define BIGBIRD_OPERATION(...) __VA_ARGS__ override;
 #include "kernels/operations.inc"
 
@@ -111,10 +111,18 @@ class CpuBackend final : public Backend {
   // result are fp32, in y where that is: after(tile, stride, first row, rows, first column, columns).
   template <typename After>
   void multiply_layer(ConstValues x, const Linear& layer, Values y, Index rows, const After& after);
-  // With the instructions for bf16 pairs.
+  // y[rows, out] of x[rows, in], or added to an fp32 y, with the instructions for bf16 pairs: pack(first
+  // column, columns, to) packs b where `packed` is null. Tiles and `after` as above.
+  template <typename Pack, typename After>
+  void multiply_bf16(ConstValues x, Index in, Index out, const std::byte* packed, const Pack& pack, Values y,
+                     Index rows, bool accumulate, const After& after);
+  // dx = dy weight by the way that the precision asks for; tiles as in multiply_layer().
   template <typename After>
-  void multiply_bf16(ConstValues x, const Linear& layer, const std::byte* packed, Values y, Index rows,
+  void multiply_back(ConstValues dy, const Linear& layer, Values dx, Index rows, bool accumulate,
                      const After& after);
+  // linear_bf16.cpp: weight[out, in] += dy^T x with these instructions.
+  void add_weight_gradient_bf16(ConstValues dy, ConstValues x, Index out, Index in, Index rows,
+                                float* weight);
   // In int8, rows of x quantized as they come.
   template <typename After>
   void multiply_int8(ConstValues x, const Linear& layer, const std::byte* packed, Values y, Index rows,
@@ -122,11 +130,13 @@ class CpuBackend final : public Backend {
   // What is packed of layer.weight; null: nothing.
   const PackedWeight* find_packed(const Linear& layer) const;
 
-  void require_fp32() const;
   bool attention_is_packed(Index block_size) const;
   Index packed_scratch(Index block_size, Index head_size, Index parts) const;
   void attention_forward_packed(const AttentionBatch& batch, const QueryKeyValue& inputs, Rows out,
                                 float* log_sum_exp);
+  void attention_backward_bf16(const AttentionBatch& batch, const QueryKeyValue& inputs, ConstRows out,
+                               const float* log_sum_exp, ConstRows dout,
+                               const QueryKeyValueGradients& gradients);
 
   const Level& level_;
   const bool use_onednn_;

@@ -1,4 +1,5 @@
 // Embeddings, and rows picked out and put back.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -53,9 +54,23 @@ void CpuBackend::gather_rows(ConstValues x, const std::int32_t* rows, Values y, 
 
 void CpuBackend::scatter_add_rows(ConstValues dy, const std::int32_t* rows, Values dx, Index count,
                                   Index width) {
-  parallel_pieces(count, rows_per_task(width), [&](Index first, Index number) {
-    for (Index i = first; i < first + number; ++i)
-      level_.add_scaled(floats(dy) + i * width, 1.0f, floats(dx) + rows[i] * width, width);
+  const bool narrow = dx.type() == ElementType::bf16;
+  const Index size = rows_per_task(width);
+  float* const scratch = narrow ? scratch_.reserve(2 * width * thread_count()) : nullptr;
+  parallel_for_worker(static_cast<std::size_t>(pieces(count, size)), [&](std::size_t task, int worker) {
+    const Index first = static_cast<Index>(task) * size;
+    for (Index i = first; i < std::min(first + size, count); ++i) {
+      const Values to = dx + rows[i] * width;
+      if (!narrow) {
+        level_.add_scaled(floats(dy) + i * width, 1.0f, floats(to), width);
+        continue;
+      }
+      float* const added = scratch + 2 * width * worker;
+      float* const sum = added + width;
+      level_.widen((dy + i * width).as<bf16>(), added, width);
+      level_.widen(to.as<bf16>(), sum, width);
+      level_.narrow(added, sum, to.as<bf16>(), width);
+    }
   });
 }
 

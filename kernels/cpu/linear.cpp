@@ -211,10 +211,9 @@ void CpuBackend::multiply_packed_b(const Product& x, float* packed_b, float* pac
 
 // As on AMX: b is packed in runs of columns, unless that was done for good, a by the tasks, unless it is
 // bf16.
-template <typename After>
-void CpuBackend::multiply_bf16(ConstValues x, const Linear& layer, const std::byte* packed, Values y,
-                               Index rows, const After& after) {
-  const Index in = layer.in, out = layer.out;
+template <typename Pack, typename After>
+void CpuBackend::multiply_bf16(ConstValues x, Index in, Index out, const std::byte* packed, const Pack& pack,
+                               Values y, Index rows, bool accumulate, const After& after) {
   const Index panel_bytes = bf16_panel_bytes(in), row_bytes = bf16_row_bytes(in);
   const Index panels = pieces(out, bf16_panel);
   const Index run_panels =
@@ -233,8 +232,7 @@ void CpuBackend::multiply_bf16(ConstValues x, const Linear& layer, const std::by
     const Index columns = std::min(run_panels * bf16_panel, out - first);
     if (packed == nullptr) {
       parallel_pieces(columns, bf16_panel, [&](Index at, Index count) {
-        bf16_->pack_b(layer.weight + (first + at) * in, in, count, in,
-                      scratch + at / bf16_panel * panel_bytes);
+        pack(first + at, count, scratch + at / bf16_panel * panel_bytes);
       });
     }
     const std::byte* const b = packed != nullptr ? packed + first / bf16_panel * panel_bytes : scratch;
@@ -254,7 +252,8 @@ void CpuBackend::multiply_bf16(ConstValues x, const Linear& layer, const std::by
                     stride = narrow_y ? finished_columns : out;
         float* const tile =
             narrow_y ? reinterpret_cast<float*>(packed_a + a_bytes) : floats(y) + row * out + first + at;
-        bf16_->multiply({count, width, in, a, b + at / bf16_panel * panel_bytes, tile, stride});
+        bf16_->multiply(
+            {count, width, in, a, b + at / bf16_panel * panel_bytes, tile, stride, accumulate && !narrow_y});
         after(tile, stride, row, count, first + at, width);
       }
     });
@@ -301,7 +300,12 @@ void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, In
   const std::byte* const data = packed != nullptr ? packed->data : nullptr;
   if (packed != nullptr && packed->form == WeightForm::int8)
     return multiply_int8(x, layer, data, y, rows, after);
-  if (bf16_ != nullptr && in > 0) return multiply_bf16(x, layer, data, y, rows, after);
+  if (bf16_ != nullptr && in > 0) {
+    const auto pack = [&](Index first, Index count, void* to) {
+      bf16_->pack_b(layer.weight + first * in, in, count, in, to);
+    };
+    return multiply_bf16(x, in, out, data, pack, y, rows, false, after);
+  }
   const Product product{rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false};
   const auto after_tile = [&](Index row, Index count, Index column, Index columns) {
     after(floats(y) + row * out + column, out, row, count, column, columns);
@@ -360,8 +364,22 @@ void CpuBackend::multiply_packed(const Product& x, const std::byte* b, const Aft
   }
 }
 
-void CpuBackend::require_fp32() const {
-  if (precision_ != Precision::fp32) throw std::logic_error("a bf16 backend has no gradients");
+template <typename After>
+void CpuBackend::multiply_back(ConstValues dy, const Linear& layer, Values dx, Index rows, bool accumulate,
+                               const After& after) {
+  const Index in = layer.in, out = layer.out;
+  if (rows == 0 || in == 0) return;
+  if (find_packed(layer) != nullptr) throw std::logic_error("a packed weight has no way back");
+  if (bf16_ != nullptr && out > 0) {
+    const auto pack = [&](Index first, Index count, void* to) {
+      bf16_->pack_rows(layer.weight + first, in, count, out, bf16_panel, to);
+    };
+    return multiply_bf16(dy, out, in, nullptr, pack, dx, rows, accumulate, after);
+  }
+  multiply_tiles({rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate},
+                 [&](Index row, Index count, Index column, Index columns) {
+                   after(floats(dx) + row * in + column, in, row, count, column, columns);
+                 });
 }
 
 void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, Index rows) {
@@ -383,47 +401,93 @@ void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, In
 void CpuBackend::linear_activation_forward(ConstValues x, const Linear& layer, Activation activation,
                                            Values pre, Values y, Index rows) {
   const Index out = layer.out;
-  const bool narrow = y.type() == ElementType::bf16;
-  multiply_layer(x, layer, pre != nullptr ? pre : y, rows,
-                 [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
-                   const float* const bias = layer.bias != nullptr ? layer.bias + column : nullptr;
-                   for (Index i = 0; i < count; ++i) {
-                     float* const product = tile + i * stride;
-                     const Values to = y + ((row + i) * out + column);
-                     level_.add_bias_activation(product, bias, pre != nullptr ? product : nullptr,
-                                                narrow ? product : floats(to), columns, activation);
-                     if (narrow) level_.narrow(product, nullptr, to.as<bf16>(), columns);
-                   }
-                 });
+  const bool keeps = pre != nullptr, narrow_y = y.type() == ElementType::bf16;
+  const bool narrow_pre = keeps && pre.type() == ElementType::bf16;
+  multiply_layer(
+      x, layer, keeps ? pre : y, rows,
+      [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
+        const float* const bias = layer.bias != nullptr ? layer.bias + column : nullptr;
+        alignas(64) float made[finished_columns];
+        for (Index i = 0; i < count; ++i) {
+          float* const product = tile + i * stride;
+          const Index at = (row + i) * out + column;
+          if (narrow_pre) {  // the activation of what is kept, as activation_forward() makes it again
+            level_.narrow(product, bias, (pre + at).as<bf16>(), columns);
+            level_.widen((pre + at).as<bf16>(), product, columns);
+          }
+          const bool kept_here = keeps && !narrow_pre;
+          for (Index from = 0; from < columns; from += finished_columns) {
+            const Index some = std::min(finished_columns, columns - from);
+            const Values to = y + (at + from);
+            level_.add_bias_activation(product + from, narrow_pre || bias == nullptr ? nullptr : bias + from,
+                                       kept_here ? product + from : nullptr, narrow_y ? made : floats(to),
+                                       some, activation);
+            if (narrow_y) level_.narrow(made, nullptr, to.as<bf16>(), some);
+          }
+        }
+      });
 }
 
 void CpuBackend::linear_backward_input(ConstValues dy, const Linear& layer, Values dx, Index rows,
                                        bool accumulate) {
-  require_fp32();
-  const Index in = layer.in, out = layer.out;
-  multiply_tiles({rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate},
-                 [](Index, Index, Index, Index) {});
+  const bool narrow = dx.type() == ElementType::bf16;
+  multiply_back(dy, layer, dx, rows, accumulate,
+                [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
+                  if (!narrow) return;
+                  alignas(64) float before[finished_columns];
+                  for (Index i = 0; i < count; ++i) {
+                    bf16* const to = (dx + ((row + i) * layer.in + column)).as<bf16>();
+                    if (accumulate) level_.widen(to, before, columns);
+                    level_.narrow(tile + i * stride, accumulate ? before : nullptr, to, columns);
+                  }
+                });
 }
 
 void CpuBackend::linear_backward_input_activation(ConstValues dy, const Linear& layer, Activation activation,
                                                   ConstValues pre, Values dx, Index rows) {
-  linear_backward_input(dy, layer, dx, rows, false);
-  activation_backward(pre, dx, dx, rows * layer.in, activation);
+  const bool narrow_pre = pre.type() == ElementType::bf16, narrow_dx = dx.type() == ElementType::bf16;
+  multiply_back(dy, layer, dx, rows, false,
+                [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
+                  alignas(64) float wide[finished_columns];
+                  for (Index i = 0; i < count; ++i) {
+                    for (Index from = 0; from < columns; from += finished_columns) {
+                      const Index some = std::min(finished_columns, columns - from);
+                      const Index at = (row + i) * layer.in + column + from;
+                      float* const gradient = tile + i * stride + from;
+                      if (narrow_pre) level_.widen((pre + at).as<bf16>(), wide, some);
+                      level_.activation_backward(narrow_pre ? wide : floats(pre) + at, gradient, gradient,
+                                                 some, activation);
+                      if (narrow_dx) level_.narrow(gradient, nullptr, (dx + at).as<bf16>(), some);
+                    }
+                  }
+                });
 }
 
 void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Linear& layer,
                                         const LinearGradients& gradients, Index rows) {
-  require_fp32();
   if (rows == 0) return;
   const Index in = layer.in, out = layer.out;
-  multiply_tiles({out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true},
-                 [](Index, Index, Index, Index) {});
+  if (bf16_ != nullptr) {
+    add_weight_gradient_bf16(dy, x, out, in, rows, gradients.weight);
+  } else {
+    multiply_tiles({out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true},
+                   [](Index, Index, Index, Index) {});
+  }
   if (gradients.bias != nullptr) add_bias_gradient(dy, rows, out, gradients.bias);
 }
 
 void CpuBackend::add_bias_gradient(ConstValues dy, Index rows, Index out, float* bias) const {
   parallel_pieces(out, columns_per_task, [&](Index first, Index count) {
-    level_.add_column_sums(floats(dy) + first, rows, out, bias + first, count);
+    if (dy.type() == ElementType::fp32)
+      return level_.add_column_sums(floats(dy) + first, rows, out, bias + first, count);
+    constexpr Index group = 64;  // rows, as add_column_sums() takes them together
+    alignas(64) float wide[group * columns_per_task];
+    for (Index row = 0; row < rows; row += group) {
+      const Index some = std::min(group, rows - row);
+      for (Index i = 0; i < some; ++i)
+        level_.widen((dy + ((row + i) * out + first)).as<bf16>(), wide + i * count, count);
+      level_.add_column_sums(wide, some, count, bias + first, count);
+    }
   });
 }
 

@@ -31,6 +31,24 @@ void drop(const Level& level, const float* x, const float* residual, float* y, I
   });
 }
 
+// Elements that are widened together, in the first-level cache.
+constexpr Index stretch = 1024;
+
+// body(first, count, two stretches of floats) over [first, first + count).
+template <typename Body>
+void for_each_as_floats(Index first, Index count, const Body& body) {
+  alignas(64) float room[2 * stretch];
+  for (Index at = first; at < first + count; at += stretch)
+    body(at, std::min(stretch, first + count - at), room);
+}
+
+// The values as floats, in `room` where they are not.
+const float* widened(const Level& level, ConstValues values, float* room, Index count) {
+  if (values.type() == ElementType::fp32) return floats(values);
+  level.widen(values.as<bf16>(), room, count);
+  return room;
+}
+
 }  // namespace
 
 void CpuBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
@@ -86,15 +104,27 @@ void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm
 
 void CpuBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.add_bias_activation(floats(pre) + first, nullptr, nullptr, floats(y) + first, number, activation);
+    for_each_as_floats(first, number, [&](Index at, Index some, float* room) {
+      const bool narrow = y.type() == ElementType::bf16;
+      float* const made = narrow ? room : floats(y) + at;
+      level_.add_bias_activation(widened(level_, pre + at, room, some), nullptr, nullptr, made, some,
+                                 activation);
+      if (narrow) level_.narrow(made, nullptr, (y + at).as<bf16>(), some);
+    });
   });
 }
 
 void CpuBackend::activation_backward(ConstValues pre, ConstValues dy, Values dx, Index count,
                                      Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
-    level_.activation_backward(floats(pre) + first, floats(dy) + first, floats(dx) + first, number,
-                               activation);
+    for_each_as_floats(first, number, [&](Index at, Index some, float* room) {
+      const bool narrow = dx.type() == ElementType::bf16;
+      float* const gradient = room + stretch;
+      float* const made = narrow ? gradient : floats(dx) + at;
+      level_.activation_backward(widened(level_, pre + at, room, some),
+                                 widened(level_, dy + at, gradient, some), made, some, activation);
+      if (narrow) level_.narrow(made, nullptr, (dx + at).as<bf16>(), some);
+    });
   });
 }
 

@@ -255,10 +255,6 @@ class MachineMeasurement {
   // One update of pretraining: both losses, dropout, backward, AdamW.
   void measure_step() {
     const std::string what = "training step", shape = shape_of(lengths_.back());
-    if (backend_.in_host_memory() && backend_.precision() == kernels::Precision::bf16) {
-      skip(what, "the processor trains in fp32 alone (`precision` fp32)");
-      return;
-    }
     if (!has_room(what, step_memory())) return;
     LoadedModel loaded = load(HeadType::pretraining);
     const Batch batch = random_batch(loaded.config, lengths_.back(), true);

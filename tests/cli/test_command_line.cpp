@@ -200,13 +200,11 @@ TEST(CommandLine, WhatIsNoDeviceIsAMatterOfUsage) {
 }
 
 TEST(CommandLine, PrecisionsThatTheCpuDoesNotHaveAreAMatterOfUsage) {
-  for (const char* precision : {"bf16", "tf32"}) {
-    const RunResult result = run_bigbird(
-        {"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cpu", "--precision", precision});
-    EXPECT_EQ(result.status, 2) << result.err;
-    EXPECT_TRUE(contains(result.err, std::string("--precision ") + precision)) << result.err;
-    EXPECT_TRUE(contains(result.err, "CUDA")) << result.err;
-  }
+  const RunResult training = run_bigbird(
+      {"pretrain", "--train", "x", "-m", "y", "-o", "z", "--device", "cpu", "--precision", "tf32"});
+  EXPECT_EQ(training.status, 2) << training.err;
+  EXPECT_TRUE(contains(training.err, "--precision tf32")) << training.err;
+  EXPECT_TRUE(contains(training.err, "CUDA")) << training.err;
   const RunResult result =
       run_bigbird({"promoter", "predict", "-m", "x", "y.fa", "--device", "cpu", "--precision", "fp8"});
   EXPECT_EQ(result.status, 2) << result.err;

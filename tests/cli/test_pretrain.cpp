@@ -179,6 +179,33 @@ TEST_F(Pretrain, TheDeviceAndThePrecisionAreSaidAndKept) {
 }
 
 // Half a model's weights are as good as infinite: the layer that they are in is named.
+TEST_F(Pretrain, TrainsInBf16OnTheProcessorAndGoesOnExactly) {
+  const std::vector<std::string> options = {"--steps",     "4",    "--device",     "cpu",
+                                            "--precision", "bf16", "--save-every", "2"};
+  const RunResult result = run_bigbird(arguments("run", options));
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("computing in bf16 on cpu"), std::string::npos) << result.err;
+  const RunResult info = run_bigbird({"info", path("run")});
+  EXPECT_NE(info.out.find("bf16"), std::string::npos) << info.out;
+
+  // The same from its second step, on another number of threads.
+  fs::copy(path("run"), path("again"), fs::copy_options::recursive);
+  fs::remove_all(path("again") + "/final");
+  fs::remove_all(path("again") + "/checkpoint-4");
+  std::vector<std::string> again = arguments("again", options);
+  again.push_back("--resume");
+  *(std::find(again.begin(), again.end(), "-@") + 1) = "2";
+  const RunResult resumed = run_bigbird(again);
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  for (const char* file : {"/final/model.safetensors", "/checkpoint-4/optimizer.safetensors"})
+    EXPECT_EQ(testing::read_text(path("again") + file), testing::read_text(path("run") + file)) << file;
+
+  ASSERT_EQ(run_bigbird(arguments("exact", {"--steps", "4", "--device", "cpu"})).status, 0);
+  EXPECT_NE(testing::read_text(path("exact") + "/final/model.safetensors"),
+            testing::read_text(path("run") + "/final/model.safetensors"))
+      << "nothing was rounded";
+}
+
 TEST_F(Pretrain, ALossThatIsNotFiniteStopsTheRunAndDebugNanNamesTheLayer) {
   ASSERT_EQ(run_bigbird(arguments("first", {"--steps", "1"})).status, 0);
   LoadedModel model = load_model(path("first") + "/final", LoadOptions{});
@@ -239,13 +266,13 @@ TEST_F(Pretrain, ThreadsDoNotChangeTheWeights) {
 TEST_F(Pretrain, PeakMemoryIsWithinTenPercentOfThePlan) {
   if (testing::under_sanitizer) GTEST_SKIP() << "sanitizers keep memory of their own";
   testing::write_tiny_shards(path("long"), folder_ / "tokenizer", {8, 60, 40, 1});
-  for (const bool checkpointing : {false, true}) {
-    const std::string run = checkpointing ? "recomputed" : "kept";
+  for (const std::string run : {"kept", "recomputed", "bf16"}) {
     std::vector<std::string> words = {"pretrain", "--train", path("long"), "-m",       path("tokenizer"),
                                       "-o",       path(run), "--layers",   "4",        "--width",
                                       "384",      "--heads", "6",          "--length", "1024",
                                       "--batch",  "2",       "--steps",    "2"};
-    if (checkpointing) words.push_back("--grad-checkpoint");
+    if (run == "recomputed") words.push_back("--grad-checkpoint");
+    if (run == "bf16") words.insert(words.end(), {"--device", "cpu", "--precision", "bf16"});
     const RunResult result = run_bigbird(words);
     ASSERT_EQ(result.status, 0) << result.err;
     std::smatch planned;

@@ -117,7 +117,7 @@ class KernelTest : public ::testing::TestWithParam<Configuration> {
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
       const auto backend =
-          make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, Precision::fp32});
+          make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision_});
       std::vector<Floats> outputs = operation(*backend);
       if (threads == 1) {
         first = std::move(outputs);
@@ -133,6 +133,8 @@ class KernelTest : public ::testing::TestWithParam<Configuration> {
     }
     return first;
   }
+
+  Precision precision_ = Precision::fp32;
 };
 
 #define BIGBIRD_KERNEL_TESTS(suite)                                                                      \

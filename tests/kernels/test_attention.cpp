@@ -156,6 +156,9 @@ struct Outputs {
 // rows.
 constexpr Index gap = 3;
 
+// Where factors have 8 bits.
+constexpr double bf16_tolerance = 3e-2;
+
 std::vector<Floats> run_attention(Backend& backend, const Problem& p, const Floats& qkv, const Floats& dout) {
   const Index c = p.width();
   const std::size_t tokens = static_cast<std::size_t>(p.tokens());
@@ -176,7 +179,11 @@ std::vector<Floats> run_attention(Backend& backend, const Problem& p, const Floa
 
 class AttentionKernel : public KernelTest {
  protected:
+  double bound(double of_fp32, double of_bf16) const {
+    return precision_ == Precision::bf16 ? of_bf16 : of_fp32;
+  }
   void check(const Problem& p) {
+    const double gradient_bound = bound(gradient_tolerance, bf16_tolerance);
     const Index c = p.width();
     const std::size_t tokens = static_cast<std::size_t>(p.tokens());
     const Floats qkv = random_floats(tokens * static_cast<std::size_t>(3 * c), 21, 2.0f);
@@ -194,12 +201,12 @@ class AttentionKernel : public KernelTest {
       p.put_sequence(gradients.key, dk, s);
       p.put_sequence(gradients.value, dv, s);
     }
-    EXPECT_LT(relative_error(columns(got[0], c + gap, 0, c), out), forward_tolerance);
+    EXPECT_LT(relative_error(columns(got[0], c + gap, 0, c), out), bound(forward_tolerance, bf16_tolerance));
     for (const float value : columns(got[0], c + gap, c, gap))
       ASSERT_EQ(value, 77.0f) << "written between rows";
-    EXPECT_LT(relative_error(columns(got[2], 3 * c, 0, c), dq), gradient_tolerance);
-    EXPECT_LT(relative_error(columns(got[2], 3 * c, c, c), dk), gradient_tolerance);
-    EXPECT_LT(relative_error(columns(got[2], 3 * c, 2 * c, c), dv), gradient_tolerance);
+    EXPECT_LT(relative_error(columns(got[2], 3 * c, 0, c), dq), gradient_bound);
+    EXPECT_LT(relative_error(columns(got[2], 3 * c, c, c), dk), gradient_bound);
+    EXPECT_LT(relative_error(columns(got[2], 3 * c, 2 * c, c), dv), gradient_bound);
     for (std::size_t s = 0; s < p.plans.size(); ++s) {
       for (Index t = p.offsets[s] + p.shape.lengths[s]; t < p.offsets[s + 1]; ++t) {
         const bool asks = t < p.offsets[s] + p.query_length(s);
@@ -215,6 +222,8 @@ class AttentionKernel : public KernelTest {
       }
     }
   }
+
+  void check_dropout();
 
   static Floats columns(const Floats& rows, Index stride, Index first, Index count) {
     Floats result;
@@ -284,6 +293,72 @@ TEST_P(AttentionKernel, RowsOfPaddingCanBeLeftOut) {
       ASSERT_EQ(got.size(), expected.size());
       EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0);
     }
+  }
+}
+
+TEST_P(AttentionKernel, InBf16GradientsAreThoseOfRoundedFactors) {
+  precision_ = Precision::bf16;
+  for (const Case& chosen : cases) {
+    for (const bool full : {false, true}) {
+      SCOPED_TRACE(chosen.name);
+      check(Problem(chosen, full));
+    }
+    Problem asking(chosen, true);
+    asking.let_padding_ask();
+    check(asking);
+  }
+}
+
+// Where a backend keeps what attention reads in bf16: the same numbers as from floats of the same values, and
+// gradients that are the nearest bf16 numbers.
+TEST_P(AttentionKernel, NarrowGradientsAreTheRoundedOnes) {
+  precision_ = Precision::bf16;
+  const auto is_narrow = [&] {
+    const Configuration& of = GetParam();
+    return make_cpu_backend({of.level, of.use_onednn, of.use_amx, precision_})->element_type() ==
+           ElementType::bf16;
+  };
+  if (!is_narrow()) GTEST_SKIP() << "this configuration keeps floats";
+  for (const Case& chosen : cases) {
+    SCOPED_TRACE(chosen.name);
+    const Problem p(chosen, false);
+    const Index c = p.width();
+    const auto tokens = static_cast<std::size_t>(p.tokens()), wide = tokens * static_cast<std::size_t>(3 * c);
+    const auto narrowed = [](const Floats& values) {
+      std::vector<bf16> result;
+      for (const float value : values) result.push_back(to_bf16(value));
+      return result;
+    };
+    const auto widened = [](const std::vector<bf16>& values) {
+      Floats result;
+      for (const bf16 value : values) result.push_back(to_float(value));
+      return result;
+    };
+    const std::vector<bf16> qkv = narrowed(random_floats(wide, 41, 2.0f));
+    const std::vector<bf16> dout = narrowed(random_floats(tokens * static_cast<std::size_t>(c), 42));
+    const std::vector<bf16> out = narrowed(random_floats(tokens * static_cast<std::size_t>(c), 43));
+    const auto got = run([&](Backend& backend) {
+      const auto backward = [&](const auto& of_qkv, const auto& of_out, const auto& of_dout, auto& to) {
+        const QueryKeyValue inputs{
+            {of_qkv.data(), 3 * c}, {of_qkv.data() + c, 3 * c}, {of_qkv.data() + 2 * c, 3 * c}};
+        Floats context(tokens * static_cast<std::size_t>(c)),
+            sums(tokens * static_cast<std::size_t>(chosen.heads));
+        std::vector<bf16> narrow_context(context.size());
+        const bool narrow = ConstValues(of_qkv.data()).type() == ElementType::bf16;
+        backend.attention_forward(p.batch, inputs,
+                                  {narrow ? Values(narrow_context.data()) : Values(context.data()), c},
+                                  sums.data());
+        backend.attention_backward(p.batch, inputs, ConstRows{of_out.data(), c}, sums.data(),
+                                   {of_dout.data(), c},
+                                   {{to.data(), 3 * c}, {to.data() + c, 3 * c}, {to.data() + 2 * c, 3 * c}});
+      };
+      Floats of_floats(wide);
+      std::vector<bf16> of_narrow(wide);
+      backward(widened(qkv), widened(out), widened(dout), of_floats);
+      backward(qkv, out, dout, of_narrow);
+      return std::vector<Floats>{widened(narrowed(of_floats)), widened(of_narrow)};
+    });
+    EXPECT_EQ(got[0], got[1]);
   }
 }
 
@@ -358,7 +433,7 @@ TEST_P(AttentionKernel, LargeScoresStayFinite) {
 }
 
 // Dropout of probabilities, computed plainly in double with the masks of philox.h.
-TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
+void AttentionKernel::check_dropout() {
   for (const Case& chosen :
        {Case{"T a multiple of 4", 2, 16, 8, {29, 32}, 0}, Case{"T odd", 2, 5, 3, {14, 12}, 0}}) {
     SCOPED_TRACE(chosen.name);
@@ -418,9 +493,18 @@ TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
         }
       }
     }
-    EXPECT_LT(relative_error(columns(got[0], c + gap, 0, c), out), forward_tolerance);
-    EXPECT_LT(relative_error(got[2], gradients), gradient_tolerance);
+    EXPECT_LT(relative_error(columns(got[0], c + gap, 0, c), out), bound(forward_tolerance, bf16_tolerance));
+    EXPECT_LT(relative_error(got[2], gradients), bound(gradient_tolerance, bf16_tolerance));
   }
+}
+
+TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMask) {
+  check_dropout();
+}
+
+TEST_P(AttentionKernel, DroppedProbabilitiesFollowTheMaskInBf16) {
+  precision_ = Precision::bf16;
+  check_dropout();
 }
 
 BIGBIRD_KERNEL_TESTS(AttentionKernel);

@@ -18,6 +18,35 @@ float rounded_to_bf16(float value) {
   return value;
 }
 
+Floats rounded(Floats values) {
+  for (float& value : values) value = rounded_to_bf16(value);
+  return values;
+}
+
+std::vector<bf16> to_bf16s(const Floats& values) {
+  std::vector<bf16> result;
+  for (const float value : values) result.push_back(to_bf16(value));
+  return result;
+}
+
+Floats as_rounded(const Floats& values) {
+  return rounded(values);
+}
+Floats as_rounded(const std::vector<bf16>& values) {
+  Floats result;
+  for (const bf16 value : values) result.push_back(to_float(value));
+  return result;
+}
+
+// [rows, columns] -> [columns, rows].
+Floats transpose(const Floats& values, Index rows, Index columns) {
+  Floats result;
+  for (Index j = 0; j < columns; ++j) {
+    for (Index i = 0; i < rows; ++i) result.push_back(values[static_cast<std::size_t>(i * columns + j)]);
+  }
+  return result;
+}
+
 // Values of very different sizes with all 24 bits in use.
 Floats full_floats(std::size_t count, std::uint32_t seed) {
   std::mt19937 generator(seed);
@@ -54,6 +83,11 @@ class PrecisionKernel : public KernelTest {
  protected:
   std::unique_ptr<Backend> backend(Precision precision) const {
     return make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision});
+  }
+  // With 1, 2 and 3 threads, which must agree.
+  std::vector<Floats> run_in_bf16(const std::function<std::vector<Floats>(Backend&)>& operation) {
+    precision_ = Precision::bf16;
+    return run(operation);
   }
   Floats product(Precision precision, const Floats& x, const Floats& w, const ProductCase& of) const {
     Guarded y(static_cast<std::size_t>(of.m * of.n));
@@ -114,13 +148,150 @@ TEST_P(PrecisionKernel, NotANumberStaysNotANumber) {
   }
 }
 
-TEST_P(PrecisionKernel, Bf16HasNoGradients) {
-  const auto of = backend(Precision::bf16);
-  Floats x(4, 1.0f), w(4, 1.0f), y(4, 1.0f);
-  const Linear layer{w.data(), nullptr, 2, 2};
-  EXPECT_THROW(of->linear_backward_input(y.data(), layer, x.data(), 2, false), std::logic_error);
-  EXPECT_THROW(of->linear_backward_weight(y.data(), x.data(), layer, {w.data(), nullptr}, 2),
-               std::logic_error);
+TEST_P(PrecisionKernel, Bf16GradientOfTheInputRoundsTheOperandsAndSumsInFp32) {
+  for (const ProductCase& of : product_cases) {  // m rows, k outputs, n inputs
+    SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
+    const Floats dy = full_floats(static_cast<std::size_t>(of.m * of.k), 7);
+    const Floats w = full_floats(static_cast<std::size_t>(of.k * of.n), 8);
+    const Floats before = full_floats(static_cast<std::size_t>(of.m * of.n), 9);
+    const auto got = run_in_bf16([&](Backend& backend) {
+      Guarded dx(before.size()), added(before);
+      const Linear layer{w.data(), nullptr, of.n, of.k};
+      backend.linear_backward_input(dy.data(), layer, dx.data(), of.m, false);
+      backend.linear_backward_input(dy.data(), layer, added.data(), of.m, true);
+      return std::vector<Floats>{dx.take(), added.take()};
+    });
+    const Floats transposed = transpose(w, of.k, of.n);
+    EXPECT_LT(error_of(got[0], rounded(dy), rounded(transposed), of), 1e-6);
+    if (of.k > 30) {
+      EXPECT_GT(error_of(got[0], dy, transposed, of), 1e-5) << "nothing was rounded";
+    }
+    for (std::size_t i = 0; i < before.size(); ++i)
+      ASSERT_NEAR(got[1][i], got[0][i] + before[i], 1e-4 * (1 + std::abs(got[0][i]) + std::abs(before[i])));
+  }
+}
+
+TEST_P(PrecisionKernel, Bf16GradientOfTheWeightRoundsTheOperandsAndAddsInFp32) {
+  std::vector<ProductCase> of_weights(std::begin(product_cases), std::end(product_cases));
+  of_weights.push_back({50, 130, 4501});      // slices of depth, the last of them odd
+  of_weights.push_back({1200, 5, 3});         // tasks of many rows
+  for (const ProductCase& of : of_weights) {  // m outputs, n inputs, k rows
+    SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
+    const Floats dy = full_floats(static_cast<std::size_t>(of.k * of.m), 10);
+    const Floats x = full_floats(static_cast<std::size_t>(of.k * of.n), 11);
+    const auto got = run_in_bf16([&](Backend& backend) {
+      Guarded dw(static_cast<std::size_t>(of.m * of.n), 0.0f), bias(static_cast<std::size_t>(of.m), 1.0f);
+      const Linear layer{nullptr, nullptr, of.n, of.m};
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {dw.data(), bias.data()}, of.k);
+      Guarded twice(dw.take());
+      backend.linear_backward_weight(dy.data(), x.data(), layer, {twice.data(), nullptr}, of.k);
+      return std::vector<Floats>{dw.take(), twice.take(), bias.take()};
+    });
+    const Floats a = transpose(dy, of.k, of.m), b = transpose(x, of.k, of.n);
+    EXPECT_LT(error_of(got[0], rounded(a), rounded(b), of), 1e-6);
+    if (of.k > 30) {
+      EXPECT_GT(error_of(got[0], a, b, of), 1e-5) << "nothing was rounded";
+    }
+    Floats half = got[1];
+    for (float& value : half) value *= 0.5f;
+    EXPECT_LT(error_of(half, rounded(a), rounded(b), of), 1e-6) << "not added to what was there";
+    for (Index i = 0; i < of.m; ++i) {  // sums of dy as it is
+      double sum = 1.0, size = 1.0;
+      for (Index p = 0; p < of.k; ++p) {
+        const double value = static_cast<double>(a[static_cast<std::size_t>(i * of.k + p)]);
+        sum += value;
+        size += std::abs(value);
+      }
+      ASSERT_NEAR(static_cast<double>(got[2][static_cast<std::size_t>(i)]), sum, 1e-6 * size);
+    }
+  }
+}
+
+TEST_P(PrecisionKernel, Bf16RowsOfAnInputsGradientAreTheSameWhateverIsBeside) {
+  const ProductCase many{300, 210, 500};
+  const Floats dy = full_floats(static_cast<std::size_t>(many.m * many.k), 12);
+  const Floats w = full_floats(static_cast<std::size_t>(many.k * many.n), 13);
+  const auto gradient = [&](Index rows) {
+    return run_in_bf16([&](Backend& backend) {
+      Guarded dx(static_cast<std::size_t>(rows * many.n));
+      backend.linear_backward_input(dy.data(), {w.data(), nullptr, many.n, many.k}, dx.data(), rows, false);
+      return std::vector<Floats>{dx.take()};
+    })[0];
+  };
+  const Floats all = gradient(many.m);
+  for (const Index rows : {Index{1}, Index{17}, Index{129}}) {
+    const Floats some = gradient(rows);
+    EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0) << rows << " rows";
+  }
+}
+
+// Backends that keep bf16 numbers: they are what floats of the same values give, rounded where they are
+// results.
+TEST_P(PrecisionKernel, NarrowOperandsAndResultsAreTheRoundedOnes) {
+  if (backend(Precision::bf16)->element_type() != ElementType::bf16)
+    GTEST_SKIP() << "this configuration keeps floats";
+  // Outputs, inputs and rows; odd ones are padded to pairs.
+  for (const ProductCase& of : {ProductCase{5, 3, 7}, ProductCase{130, 77, 33}, ProductCase{64, 300, 200}}) {
+    SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
+    const auto values = [](Index count, std::uint32_t seed) {
+      return rounded(random_floats(static_cast<std::size_t>(count), seed));
+    };
+    const Index out = of.m, in = of.n, rows = of.k;
+    const Floats dy = values(rows * out, 14), x = values(rows * in, 15), pre = values(rows * in, 16);
+    const Floats w = random_floats(static_cast<std::size_t>(out * in), 17);
+    const Linear layer{w.data(), nullptr, in, out};
+    const auto got = run_in_bf16([&](Backend& backend) {
+      const auto all = [&](const auto& of_dy, const auto& of_x, const auto& of_pre, auto zero) {
+        std::vector<decltype(zero)> dx(of_x.size()), dpre(of_x.size()), added(of_x), made(of_x.size()),
+            kept(of_dy.size()), y(of_dy.size()), back(of_x.size());
+        Floats dw(w.size()), bias(static_cast<std::size_t>(out));
+        backend.linear_backward_input(of_dy.data(), layer, dx.data(), rows, false);
+        backend.linear_backward_input(of_dy.data(), layer, added.data(), rows, true);
+        backend.linear_backward_input_activation(of_dy.data(), layer, Activation::gelu_tanh, of_pre.data(),
+                                                 dpre.data(), rows);
+        backend.linear_backward_weight(of_dy.data(), of_x.data(), layer, {dw.data(), bias.data()}, rows);
+        backend.activation_forward(of_pre.data(), made.data(), rows * in, Activation::gelu_tanh);
+        backend.activation_backward(of_pre.data(), of_x.data(), back.data(), rows * in,
+                                    Activation::gelu_tanh);
+        backend.linear_activation_forward(of_x.data(), layer, Activation::gelu_tanh, kept.data(), y.data(),
+                                          rows);
+        return std::vector<Floats>{as_rounded(dx),   as_rounded(added), as_rounded(dpre), dw,           bias,
+                                   as_rounded(made), as_rounded(back),  as_rounded(kept), as_rounded(y)};
+      };
+      std::vector<Floats> results = all(dy, x, pre, 0.0f);
+      for (Floats& narrow : all(to_bf16s(dy), to_bf16s(x), to_bf16s(pre), bf16{}))
+        results.push_back(std::move(narrow));
+      // What is kept is what the activation was taken of.
+      Floats again(results[16].size());
+      backend.activation_forward(results[16].data(), again.data(), rows * out, Activation::gelu_tanh);
+      results.push_back(rounded(again));
+      return results;
+    });
+    ASSERT_EQ(got.size(), 19u);
+    for (std::size_t i = 0; i + 1 < 9; ++i) EXPECT_EQ(got[i], got[9 + i]) << "result " << i;
+    EXPECT_EQ(got[17], got[18]) << "not the activation of what was kept";
+  }
+}
+
+TEST_P(PrecisionKernel, NarrowRowsArePutBackAsTheirRoundedSums) {
+  if (backend(Precision::bf16)->element_type() != ElementType::bf16)
+    GTEST_SKIP() << "this configuration keeps floats";
+  const Index width = 37, count = 3;
+  const std::vector<std::int32_t> rows = {4, 0, 2};
+  const Floats dy = rounded(random_floats(static_cast<std::size_t>(count * width), 18));
+  const Floats before = rounded(random_floats(static_cast<std::size_t>(5 * width), 19, 3.0f));
+  const auto got = run_in_bf16([&](Backend& backend) {
+    const std::vector<bf16> added = to_bf16s(dy);
+    std::vector<bf16> sums = to_bf16s(before);
+    backend.scatter_add_rows(added.data(), rows.data(), sums.data(), count, width);
+    return std::vector<Floats>{as_rounded(sums)};
+  });
+  Floats expected = before;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(width); ++j)
+      expected[static_cast<std::size_t>(rows[i] * width) + j] += dy[i * static_cast<std::size_t>(width) + j];
+  }
+  EXPECT_EQ(got[0], rounded(expected));
 }
 
 BIGBIRD_KERNEL_TESTS(PrecisionKernel);

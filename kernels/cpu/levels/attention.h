@@ -89,4 +89,36 @@ BIGBIRD_INLINE ProbabilityDropout dropout_of(const AttentionHead& head, Index qu
           1.0f / (1.0f - head.drop_probability)};
 }
 
+static inline void zero_rows(float* rows, Index stride, Index count, Index width) {
+  for (Index row = 0; row < count; ++row) {
+    for (Index i = 0; i < width; ++i) rows[row * stride + i] = 0.0f;
+  }
+}
+
+// scores -> probabilities as they multiplied the values; gradient of the probabilities -> gradient of the
+// scores.
+static inline void softmax_backward(const AttentionHead& head, Index first_query, Index first_key, Index rows,
+                                    Index width, const float* shift, const float* delta, float* scores,
+                                    float* gradients) {
+  const bool dropping = head.drop_probability > 0.0f;
+  for (Index j = 0; j < width; j += lanes) {
+    ProbabilityDropout drop = dropout_of(head, first_query + j);
+    const Floats log_sum = load(shift + j);
+    const Floats mean = load(delta + j);
+    for (Index row = 0; row < rows; ++row) {
+      float* score = scores + row * width + j;
+      float* gradient = gradients + row * width + j;
+      const Floats probability = exp2(load(score) - log_sum);
+      if (dropping) {
+        const Floats factor = drop.factors(first_key + row);
+        store(gradient, probability * (load(gradient) * factor - mean));
+        store(score, probability * factor);
+      } else {
+        store(gradient, probability * (load(gradient) - mean));
+        store(score, probability);
+      }
+    }
+  }
+}
+
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL

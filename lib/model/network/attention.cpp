@@ -77,8 +77,10 @@ void attention_layer_backward(const PassContext& pass, std::int64_t layer, const
   if (all) {
     backend.linear_backward_input(branch, tensors.output, dcontext, rows, false);
   } else {
-    // Made where the gradients of query, key and value come to lie: there is room for twice as many rows.
-    const kernels::Values some = dqkv, gradient = dqkv + behind.rows() * width;
+    // Made where the gradients of query, key and value come to lie: there is room for three times as many
+    // rows, of which those of the stream may be twice as wide.
+    const kernels::Values gradient(dqkv.data(), work.gradient.type());
+    const kernels::Values some((gradient + behind.rows() * width).data(), dqkv.type());
     backend.linear_backward_input(branch, tensors.output, some, behind.rows(), false);
     backend.copy(gradient.data(), work.gradient.data(),
                  static_cast<std::size_t>(behind.rows() * width) * kernels::size_of(gradient.type()));

@@ -29,7 +29,7 @@ void type_backward(const PassContext& pass, const LinearTensors& layer, const Li
   kernels::Backend& backend = pass.backend;
   const kernels::Index sequences = pass.batch.sequences();
   const SequenceActivations& first = kept.sequence;
-  const kernels::Values dfirst = kept.workspace.wide;
+  const kernels::Values dfirst = kept.workspace.wide_of_stream();
   sequence_loss_backward(pass, first, pass.config.num_labels, kept.scalars.sequence_scale);
   backend.linear_backward_weight(first.dlogits, first.gathered, layer, gradients, sequences);
   backend.linear_backward_input(first.dlogits, layer, dfirst, sequences, false);

@@ -32,7 +32,7 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
   kernels::Backend& backend = pass.backend;
   const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
   const ClassificationActivations& head = kept.classification;
-  const kernels::Values ddense = kept.workspace.wide;
+  const kernels::Values ddense = kept.workspace.wide_of_stream();
   const kernels::Values dfirst = ddense + sequences * width;
 
   const kernels::ConstValues dlogits = kept.sequence.dlogits;

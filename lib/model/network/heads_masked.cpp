@@ -46,7 +46,7 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
   const MaskedActivations& kept = activations.masked;
   const kernels::Index rows = pass.masked_rows, width = pass.width();
   // There are never more masked rows than tokens, so both fit into the [T, >= 4C] scratch.
-  const kernels::Values dtransform = activations.workspace.wide;
+  const kernels::Values dtransform = activations.workspace.wide_of_stream();
   const kernels::Values dgathered = dtransform + rows * width;
 
   const kernels::Values dlogits = kept.logits;

@@ -27,7 +27,7 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   if (!has_sequence_loss(pass)) return;
   kernels::Backend& backend = pass.backend;
   const kernels::Index sequences = pass.batch.sequences(), width = pass.width();
-  const kernels::Values dpooled = kept.workspace.wide;
+  const kernels::Values dpooled = kept.workspace.wide_of_stream();
   const kernels::Values dlinear = dpooled + sequences * width;
 
   sequence_loss_backward(pass, kept.sequence, 2, kept.scalars.sequence_scale);

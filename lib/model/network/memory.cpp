@@ -165,9 +165,9 @@ void plan_head_rows(Planner& plan, HeadRowActivations& to) {
 
 void plan_workspace(Planner& plan) {
   const std::string what = "backward workspace";
-  plan.workspace = {plan.arena.values(what, plan.tokens * plan.width),
-                    plan.arena.values(what, plan.tokens * plan.width),
-                    plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width))};
+  plan.workspace = {
+      plan.arena.values(what, plan.tokens * plan.width), plan.arena.values(what, plan.tokens * plan.width),
+      plan.arena.values(what, plan.tokens * std::max(plan.inner, 4 * plan.width), plan.operands)};
 }
 
 CrossAttentionActivations plan_cross_attention(Planner& plan, const std::string& what, std::int64_t keys,

@@ -182,7 +182,10 @@ struct SequenceActivations {
 struct BackwardWorkspace {
   kernels::Values gradient;  // [T, C]: gradient of a layer's output, then of its input
   kernels::Values branch;    // [T, C]
-  kernels::Values wide;      // [T, max(F, 4C)]
+  kernels::Values wide;      // [T, max(F, 4C)], of what products and attention alone read
+
+  // Its place for a gradient as a head has them, [T, C] at most.
+  kernels::Values wide_of_stream() const { return {wide.data(), gradient.type()}; }
 };
 
 // A decoder's own; its rows are T'.

@@ -31,7 +31,7 @@ class TrainingOverRanks : public TrainingTest {
   std::vector<std::string> run(int ranks, const PretrainOptions& options) const {
     std::vector<std::string> errors(static_cast<std::size_t>(ranks));
     testing::run_team(ranks, [&](RankTeam& team) {
-      const auto backend = kernels::make_cpu_backend();
+      const auto backend = kernels::make_cpu_backend(precision_);
       PretrainOptions own = options;
       own.team = &team;
       try {
@@ -71,6 +71,8 @@ class TrainingOverRanks : public TrainingTest {
       expect_same_run(name, "one");
     }
   }
+
+  kernels::Precision precision_ = kernels::Precision::fp32;
 };
 
 TEST_F(TrainingOverRanks, LeavesTheBytesOfOneProcess) {
@@ -88,6 +90,12 @@ TEST_F(TrainingOverRanks, WithLayerDecayAveragesAndClippingToo) {
     options.final_state = FinalState::best;
     return options;
   });
+}
+
+TEST_F(TrainingOverRanks, InBf16Too) {
+  precision_ = kernels::Precision::bf16;
+  backend_ = kernels::make_cpu_backend(precision_);
+  expect_no_difference([&](const std::string& name) { return small(name); });
 }
 
 TEST_F(TrainingOverRanks, WithAdafactorToo) {

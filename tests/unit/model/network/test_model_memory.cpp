@@ -76,6 +76,31 @@ TEST(ModelMemory, RowsSayWhichNumbersTheyHold) {
   EXPECT_EQ((MemoryRow{"heads", 100, 60, 20}).number_types(), "fp32, bf16");
 }
 
+// Of what training keeps of a layer, queries, keys, values, context and what the activation read.
+TEST(ModelMemory, TrainingKeepsWhatProductsAloneReadInBf16) {
+  const auto exact = kernels::make_cpu_backend();
+  const auto narrow = kernels::make_cpu_backend(kernels::Precision::bf16);
+  if (narrow->element_type() != kernels::ElementType::bf16) GTEST_SKIP() << "this processor keeps floats";
+  const ModelConfig config = tiny_config();
+  const BatchLimits limits{128, 3, 20, 64};
+  const auto row_of = [&](const kernels::Backend& backend, const std::string& what) {
+    for (const MemoryRow& row : plan_model_memory(config, limits, {.training = true}, backend)) {
+      if (row.what.starts_with(what)) return row;
+    }
+    return MemoryRow{};
+  };
+  const MemoryRow layers = row_of(*narrow, "activations of "), before = row_of(*exact, "activations of ");
+  EXPECT_EQ(layers.number_types(), "fp32, bf16");
+  const std::size_t halved = 2 * 128 * (4 * 24 + 40);  // of two layers
+  EXPECT_EQ(layers.bf16_bytes, halved * 2);
+  EXPECT_EQ(before.bytes - layers.bytes, halved * 2);
+  EXPECT_EQ(row_of(*narrow, "backward workspace").bf16_bytes, 128u * 4 * 24 * 2);
+  for (const char* what : {"parameters", "gradients"}) {
+    EXPECT_EQ(row_of(*narrow, what).bytes, row_of(*exact, what).bytes) << what;
+    EXPECT_EQ(row_of(*narrow, what).number_types(), "fp32") << what;
+  }
+}
+
 TEST(ModelMemory, PlanAndPointersComeFromTheSameWalk) {
   const auto backend = kernels::make_cpu_backend();
   const ModelConfig config = tiny_config();

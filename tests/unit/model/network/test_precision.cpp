@@ -1,14 +1,18 @@
-// A model on a bf16 backend: close to fp32, and as independent of threads and of the rest of the batch.
+// A model on a bf16 backend, its outputs and its gradients: close to fp32, and as independent of threads and
+// of the rest of the batch.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
+#include <string>
+#include <tuple>
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/model/folder/inference_model.h"
 #include "lib/model/network/memory.h"
+#include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
@@ -105,8 +109,8 @@ TEST_F(ModelPrecision, PackedWeightsGiveTheSameStatesAndTakeTheFloatsPlace) {
 
 TEST_F(ModelPrecision, ThePlanOfPackedWeightsLeavesTheirFloatsOut) {
   const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
-  const auto model = make_model(*backend, config, batch, {},
-                                initial_parameters(ParameterLayout(config), config, 3));
+  const auto model =
+      make_model(*backend, config, batch, {}, initial_parameters(ParameterLayout(config), config, 3));
   const std::vector<MemoryRow> rows = plan_model_memory(config, limits_of(batch), {}, *backend);
   const auto bytes_of = [&](const std::string& what) {
     std::size_t bytes = 0;
@@ -120,12 +124,92 @@ TEST_F(ModelPrecision, ThePlanOfPackedWeightsLeavesTheirFloatsOut) {
   EXPECT_GT(bytes_of("parameters"), all - 3 * model->packed_bytes());
 }
 
-TEST_F(ModelPrecision, Bf16HasNoBackward) {
-  const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
-  const auto model = make_model(*backend, config, batch, {.training = true},
-                                initial_parameters(ParameterLayout(config), config, 3));
-  model->forward(batch, {});
-  EXPECT_THROW(model->backward({1.0f, 1.0f}), std::logic_error);
+// A step's gradients with dropout, whose masks are the same in both precisions.
+std::vector<float> gradients(kernels::Precision precision, const ModelConfig& config, const Batch& batch,
+                             const ModelOptions& options) {
+  std::vector<float> parameters = random_parameters(config, 5);
+  const ParameterLayout layout(config);
+  for (const TensorSpec& spec : layout.tensors()) {  // so small that no score of attention reaches tens
+    const float centre = spec.init == Init::ones ? 1.0f : 0.0f;
+    for (std::int64_t i = spec.offset; i < spec.offset + spec.count; ++i) {
+      float& value = parameters[static_cast<std::size_t>(i)];
+      value = centre + 0.5f * (value - centre);
+    }
+  }
+  const auto backend = kernels::make_cpu_backend(precision);
+  const auto model = make_model(*backend, config, batch, options, parameters);
+  const ForwardOptions forward{.training = true, .dropout_seed = 9, .hidden_state = {}};
+  model->backward(mean_scale(model->forward(batch, forward)));
+  return model->host_gradients();
+}
+
+class GradientPrecision : public ModelPrecision,
+                          public ::testing::WithParamInterface<std::tuple<HeadType, NormType>> {
+ protected:
+  ModelConfig config_of() const {
+    ModelConfig of = config;
+    of.head = std::get<0>(GetParam());
+    of.norm_type = std::get<1>(GetParam());
+    of.embedding_norm = usual_embedding_norm(of.norm_type);
+    if (of.norm_type == NormType::prenorm) {  // as GENA-LM's larger models
+      of.embedding_norm = EmbeddingNorm::before_dropout;
+      of.activation = Activation::gelu_erf;
+      of.position_type = PositionType::rotary;
+      of.rotary_dim = 8;
+    }
+    of.random_mode = RandomMode::hf_train;
+    of.num_labels = 3;
+    of.hidden_dropout_prob = 0.1;
+    of.attention_probs_dropout_prob = 0.1;
+    add_answer_scores(of);
+    return of;
+  }
+};
+
+TEST_P(GradientPrecision, EveryTensorsGradientPointsWhereThatOfFp32Does) {
+  const ModelConfig of = config_of();
+  const Batch labelled = random_batch(of, {400, 33, 97}, 8);
+  const std::vector<float> exact = gradients(kernels::Precision::fp32, of, labelled, {.training = true});
+  const std::vector<float> rounded = gradients(kernels::Precision::bf16, of, labelled, {.training = true});
+  EXPECT_GT(cosine(rounded, exact), 0.999);
+  EXPECT_GT(relative_norm(rounded, exact), 1e-4) << "nothing was rounded";
+  expect_every_gradient(of, rounded, exact, bf16_bounds);
+}
+
+// Recomputed or kept, at the rows alone that the head reads or at all, and on any number of threads.
+TEST_P(GradientPrecision, DependsOnNothingButTheNumbers) {
+  const ModelConfig of = config_of();
+  const Batch labelled = random_batch(of, {400, 33, 97}, 8);
+  for (const bool head_rows : {false, true}) {
+    const ModelOptions kept{.training = true, .head_rows = head_rows};
+    kernels::set_thread_count(1);
+    const std::vector<float> expected = gradients(kernels::Precision::bf16, of, labelled, kept);
+    ModelOptions again = kept;
+    again.grad_checkpoint = true;
+    kernels::set_thread_count(3);
+    EXPECT_EQ(gradients(kernels::Precision::bf16, of, labelled, again), expected) << head_rows;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GradientPrecision,
+                         ::testing::Combine(::testing::Values(HeadType::pretraining, HeadType::classification,
+                                                              HeadType::question_answering,
+                                                              HeadType::structured_answers),
+                                            ::testing::Values(NormType::postnorm, NormType::prenorm)),
+                         [](const auto& test) {
+                           std::string name = name_of(std::get<0>(test.param));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name + (std::get<1>(test.param) == NormType::postnorm ? "_PostNorm"
+                                                                                        : "_PreNormRotary");
+                         });
+
+TEST_F(ModelPrecision, TheGradientsOfADecoderPointWhereThoseOfFp32Do) {
+  const ModelConfig of = tiny_decoder_config();
+  const Batch labelled = random_batch(of, {45, 12, 30}, 10);
+  const std::vector<float> exact = gradients(kernels::Precision::fp32, of, labelled, {.training = true});
+  const std::vector<float> rounded = gradients(kernels::Precision::bf16, of, labelled, {.training = true});
+  EXPECT_GT(cosine(rounded, exact), 0.999);
+  expect_every_gradient(of, rounded, exact, bf16_bounds);
 }
 
 }  // namespace
