@@ -60,6 +60,7 @@ inline const std::vector<Expectation>& expectations() {
       {"text.json", "text settings of a model"},
       {"/final", "model"},
       {"/converted", "model"},
+      {"/quantized", "model"},
       {"/checkpoint-1", "checkpoint"},
       {"/checkpoint-2", "checkpoint"},
       {"run", "run"},

@@ -134,6 +134,7 @@ class InfoFiles : public testing::TextFixture {
     run(2, {"promoter", "evaluate", "--predictions", out("promoters.tsv"), "-o", out("promoters.json")});
     run(2, {"promoter", "calibrate", "-m", model, "--data", out("prom"), "-o", out("calibration.tsv"),
             "--curve", out("curve.tsv"), "--svg", out("curve.svg")});
+    run(1, {"quantize", model, "-o", out("quantized"), "--calibrate", out("prom"), "--max-loss", "1"});
     const Words scan = {"promoter", "scan", "-m", model, "-f", genome(), "-r", "chr1:20001-22000", "-o"};
     run(2, scan + Words{out("scan.bedgraph"), "--calls", out("calls.bed"), "--summary", out("scan.json")});
     run(2, scan + Words{out("scan.bw")});
