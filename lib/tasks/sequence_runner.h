@@ -94,7 +94,7 @@ class SequenceRunner {
   const ModelConfig& config() const { return model_->config(); }
   const ModelFolder& folder() const { return folder_; }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
-  kernels::Precision precision() const { return precision_; }  // of the backend
+  kernels::Precision precision() const { return precision_; }           // of the backend
   bool computes_in_int8() const { return model_->computes_in_int8(); }  // any layer
   // The values of one parameter tensor, by its name in ParameterLayout.
   std::vector<float> parameter(const std::string& name) const;

@@ -10,9 +10,9 @@
 namespace bigbird {
 
 struct ProvenanceInput {
-  std::string role;    // "model", "documents"
-  std::string path;    // as given
-  std::string sha256;  // empty when not computed
+  std::string role;             // "model", "documents"
+  std::string path;             // as given
+  std::string sha256;           // empty when not computed
   std::string arithmetic = {};  // of a model, where it is its own: "int8"
 };
 
