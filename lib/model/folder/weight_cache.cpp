@@ -93,9 +93,9 @@ PackedMemory WeightCache::make(const std::function<void(std::byte*)>& fill) cons
   PackedMemory memory = new_memory(bytes_);
   fill(const_cast<std::byte*>(memory.get()));
   if (path_.empty() || !write(memory.get())) return memory;
-  memory.reset();  // what the processes of a machine share takes its place
-  if (PackedMemory shared = find(); shared != nullptr) return shared;
-  throw_environment(path_ + ": written, and not to be read back", "set BIGBIRD_WEIGHT_CACHE=none");
+  // What the processes of a machine share takes its place, unless another one has removed it meanwhile.
+  PackedMemory shared = find();
+  return shared != nullptr ? shared : memory;
 }
 
 bool WeightCache::write(const std::byte* packed) const {
