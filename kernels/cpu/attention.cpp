@@ -27,10 +27,17 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   const Index tokens = batch.token_offsets[batch.sequences], keys = key_offsets_of(batch)[batch.sequences];
   const BlockPlanView& plan = *batch.plans[sequence];
   AttentionHead view;
-  if (q.data.type() == ElementType::fp32) {  // else BlockOfHead below has them
-    view.q = floats(q.data) + first * q.stride + column;
-    view.k = floats(k.data) + first_key * k.stride + column;
-    view.v = floats(v.data) + first_key * v.stride + column;
+  const ConstValues of_q = q.data + (first * q.stride + column);
+  const ConstValues of_k = k.data + (first_key * k.stride + column);
+  const ConstValues of_v = v.data + (first_key * v.stride + column);
+  if (of_q.type() == ElementType::fp32) {
+    view.q = floats(of_q);
+    view.k = floats(of_k);
+    view.v = floats(of_v);
+  } else {
+    view.narrow_q = of_q.as<bf16>();
+    view.narrow_k = of_k.as<bf16>();
+    view.narrow_v = of_v.as<bf16>();
   }
   view.q_stride = q.stride;
   view.k_stride = k.stride;
@@ -82,7 +89,17 @@ void copy_rows(const float* from, Index from_stride, float* to, Index to_stride,
   }
 }
 
-// One block of a head whose queries, keys and values may be bf16: packed attention reads and writes floats,
+// The queries of a head from a block on, as block 0; `q` and `narrow_q` stay where they are.
+AttentionHead from_block(AttentionHead view, Index block) {
+  const Index before = block * view.block_size;
+  view.row_offsets += block;
+  view.rows -= before;
+  view.query_length -= before;
+  view.dropout_first += static_cast<std::uint64_t>(before) * view.dropout_row;
+  return view;
+}
+
+// One block of a head whose queries, keys and values may be bf16: the backward pass reads and writes floats,
 // which a block has in the first-level cache.
 struct BlockOfHead {
   const Level& level;
@@ -90,7 +107,7 @@ struct BlockOfHead {
   Index first;   // row of the block
   Index column;  // of the head
   Index rows;    // to convert
-  float* room;   // 2 x rows of the head
+  float* room;   // 2 x rows of a block
 
   const float* widened(const ConstRows& from, Index head_size, float* to) const {
     for (Index row = 0; row < rows; ++row) {
@@ -113,21 +130,16 @@ struct BlockOfHead {
   }
   // The block alone, as block 0 of queries.
   AttentionHead of_queries(AttentionHead view, Index block) const {
-    const Index before = block * view.block_size;
     view.q = widened(inputs.q, view.head_size, room);
     view.q_stride = view.head_size;
-    view.row_offsets += block;
-    view.rows -= before;
-    view.query_length -= before;
-    view.dropout_first += static_cast<std::uint64_t>(before) * view.dropout_row;
-    return view;
+    return from_block(view, block);
   }
 };
 
-// Floats of BlockOfHead::room, in whole cache lines.
-Index widened_floats(Index block_size, Index head_size) {
+// Of a block's rows, in whole cache lines.
+Index block_floats(Index block_size, Index head_size) {
   constexpr Index line = 16;
-  return pieces(2 * block_size * head_size, line) * line;
+  return pieces(block_size * head_size, line) * line;
 }
 
 // A thread's share of the scratch of attention_backward_bf16(), in floats and whole cache lines.
@@ -139,10 +151,10 @@ struct BackwardRoom {
   Index all;
 
   BackwardRoom(const Bf16AttentionBackward& kernels, Index block_size, Index head_size, Index blocks)
-      : rows(2 * widened_floats(block_size, head_size)),
+      : rows(4 * block_floats(block_size, head_size)),
         block(pieces(kernels.scratch(block_size, head_size), 16) * 16),
         packed(pieces(kernels.packed_bytes(block_size, head_size) / Index{sizeof(float)}, 16) * 16),
-        keys(blocks * pieces(block_size * head_size, 16) * 16),
+        keys(blocks * block_floats(block_size, head_size)),
         all(rows + block + blocks * packed + 2 * keys) {}
 };
 
@@ -195,10 +207,10 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   Index packed = 0;
   if (attention_is_packed(block_size)) {
     const Index parts = precision_ == Precision::bf16 ? 1 : 3;
-    packed = together * blocks * packed_attention_->packed_bytes(block_size, head_size, parts) /
-                 Index{sizeof(float)} +
-             thread_count() *
-                 (packed_scratch(block_size, head_size, parts) + widened_floats(block_size, head_size));
+    packed =
+        together * blocks * packed_attention_->packed_bytes(block_size, head_size, parts) /
+            Index{sizeof(float)} +
+        thread_count() * (packed_scratch(block_size, head_size, parts) + block_floats(block_size, head_size));
   }
   const Index backward =
       thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
@@ -227,7 +239,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
   const bool narrow = inputs.q.data.type() == ElementType::bf16;
-  const Index block_size = batch.block_size, room = narrow ? widened_floats(block_size, head_size) : 0;
+  const Index block_size = batch.block_size, room = narrow ? block_floats(block_size, head_size) : 0;
   const Index scratch_size = packed_scratch(block_size, head_size, parts) + room;
   const Index packed_floats =
       packed_attention_->packed_bytes(batch.block_size, head_size, parts) / Index{sizeof(float)};
@@ -238,13 +250,9 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
       scratch_.reserve(scratch_size * thread_count() + most_heads * most_blocks * packed_floats);
   float* const packed = scratch + scratch_size * thread_count();
 
-  const auto pack_block = [&](Index sequence, Index head, Index block, float* to, int worker) {
+  const auto pack_block = [&](Index sequence, Index head, Index block, float* to) {
     const AttentionHead view = view_of(batch, sequence, head, inputs);
-    if (!narrow) return packed_attention_->pack_block(view, block, parts, to);
-    const Index keys = std::clamp<Index>(view.length - block * block_size, 0, block_size);
-    const BlockOfHead part{level_,           inputs, batch.token_offsets[sequence] + block * block_size,
-                           head * head_size, keys,   scratch + scratch_size * worker};
-    packed_attention_->pack_block(part.of_keys(view, block), 0, parts, to);
+    packed_attention_->pack_block(view, block, parts, to);
   };
   const auto forward_block = [&](Index sequence, Index head, Index block, const float* of_head, int worker) {
     const Index start = batch.token_offsets[sequence], column = head * head_size;
@@ -256,17 +264,13 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
                                        floats(out.data) + start * out.stride + column, out.stride, sums, own);
       return;
     }
-    const Index before = block * block_size, first = start + before;
-    const Index rows = std::min(block_size, view.rows - before);
-    const Index queries = std::clamp<Index>(view.query_length - before, 0, rows);
-    const BlockOfHead part{level_, inputs, first, column, queries, own};
-    float* const result = own + block_size * head_size;
-    packed_attention_->forward_block(part.of_queries(view, block), of_head, parts, 0, result, head_size,
-                                     sums != nullptr ? sums + before : nullptr, own + room);
-    for (Index row = 0; row < rows; ++row) {
-      level_.narrow(result + row * head_size, nullptr,
-                    (out.data + ((first + row) * out.stride + column)).as<bf16>(), head_size);
-    }
+    const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
+    AttentionHead part = from_block(view, block);
+    part.narrow_q += before * part.q_stride;
+    float* const result = own + scratch_size - room;
+    packed_attention_->forward_block(part, of_head, parts, 0, result, head_size,
+                                     sums != nullptr ? sums + before : nullptr, own);
+    put_rows(level_, result, head_size, out, start + before, column, rows);
   };
 
   if (whole_heads) {
@@ -274,7 +278,7 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
       const Index blocks = batch.plans[sequence]->blocks;
       float* const own = packed + worker * most_blocks * packed_floats;
       for (Index block = 0; block < blocks; ++block)
-        pack_block(sequence, head, block, own + block * packed_floats, worker);
+        pack_block(sequence, head, block, own + block * packed_floats);
       for (Index block = 0; block < blocks; ++block) forward_block(sequence, head, block, own, worker);
     });
     return;
@@ -283,10 +287,9 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
     const Index blocks = batch.plans[sequence]->blocks;
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
       const Index heads = std::min(most_heads, batch.heads - first_head);
-      parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
+      parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
         const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
-        pack_block(sequence, first_head + head, block, packed + static_cast<Index>(task) * packed_floats,
-                   worker);
+        pack_block(sequence, first_head + head, block, packed + static_cast<Index>(task) * packed_floats);
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         // Head by head: its packed keys and values are about as large as the second-level cache.
@@ -441,12 +444,12 @@ void CpuBackend::attention_backward_bf16(const AttentionBatch& batch, const Quer
       const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
       const Index queries = std::clamp<Index>(view.query_length - before, 0, rows);
       const BlockOfHead part = part_of(block, queries);
-      const Index block_floats = block_size * head_size;
+      const Index apart = block_size * head_size;
       AttentionHeadGradients of_head;
-      of_head.out = part.widened(out, head_size, room + block_floats);
-      of_head.dout = part.widened(dout, head_size, room + 2 * block_floats);
+      of_head.out = part.widened(out, head_size, room + apart);
+      of_head.dout = part.widened(dout, head_size, room + 2 * apart);
       of_head.log_sum_exp = log_sum_exp + head * tokens + start + before;
-      of_head.dq = room + 3 * block_floats;
+      of_head.dq = room + 3 * apart;
       of_head.dk = dk;
       of_head.dv = dv;
       of_head.out_stride = of_head.dout_stride = head_size;

@@ -16,6 +16,9 @@ struct AttentionHead {
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;
+  const bf16* narrow_q = nullptr;  // all three in place of the floats; read by attention in bf16 alone
+  const bf16* narrow_k = nullptr;
+  const bf16* narrow_v = nullptr;
   Index q_stride = 0;
   Index k_stride = 0;
   Index v_stride = 0;

@@ -29,6 +29,21 @@ void attention_pack_block(const AttentionHead& head, Index block, Index, void* t
   const Index keys = keys_in_block(head, block);
   float* const packed_keys = static_cast<float*>(to);
   float* const packed_values = packed_keys + key_floats(head.block_size, depth);
+  if (head.narrow_k != nullptr) {
+    const bf16* const k = head.narrow_k + first * head.k_stride;
+    const bf16* const v = head.narrow_v + first * head.v_stride;
+    for (Index key = 0; key < keys; ++key)
+      pair_row(k + key * head.k_stride, depth, packed_keys + key * bf16_pairs(depth));
+    for (Index key = 0; key < keys; key += 2) {
+      const bf16* const low = v + key * head.v_stride;
+      const bf16* const high = key + 1 < keys ? low + head.v_stride : nullptr;
+      for_each_vector(depth, [&](Index d, auto part) {
+        part.put(packed_values + key / 2 * depth + d,
+                 paired(low + d, high != nullptr ? high + d : nullptr, part));
+      });
+    }
+    return;
+  }
   for (Index key = 0; key < keys; ++key) {
     pair_row(head.k + (first + key) * head.k_stride, depth, 1.0f, packed_keys + key * bf16_pairs(depth));
   }
@@ -71,8 +86,11 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   float* const factor = sum + width;
   float* const probabilities = factor + width;  // [pairs of the keys of a block][width]
   float* const scores = probabilities + bf16_pairs(block_size) * width;  // [keys of a chunk][width]
-  transpose_pairs(head.q + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
-                  width);
+  const auto take_queries = [&](const auto* from) {
+    transpose_pairs(from + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
+                    width);
+  };
+  head.narrow_q != nullptr ? take_queries(head.narrow_q) : take_queries(head.q);
   begin_sums(depth, width, sums, maximum, sum);
 
   const Index chunk = blocks_per_chunk(block_size);

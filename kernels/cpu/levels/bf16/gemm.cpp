@@ -47,12 +47,10 @@ void pack_rows(const float* from, Index row_step, Index columns, Index depth, In
 }
 
 void pack_narrow_rows(const bf16* from, Index row_step, Index columns, Index depth, Index stride, void* to) {
-  pack_rows_of(
-      from, row_step, columns, depth, stride, to, [](const bf16* low, const bf16* high, Index j, auto part) {
-        const Ints below = __builtin_convertvector(part.get(low + j), Ints);
-        const Ints above = high != nullptr ? __builtin_convertvector(part.get(high + j), Ints) : Ints{};
-        return as_floats(below | above << 16);
-      });
+  pack_rows_of(from, row_step, columns, depth, stride, to,
+               [](const bf16* low, const bf16* high, Index j, auto part) {
+                 return paired(low + j, high != nullptr ? high + j : nullptr, part);
+               });
 }
 
 void multiply(const Bf16Product& x) {

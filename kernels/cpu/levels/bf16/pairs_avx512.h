@@ -36,6 +36,21 @@ BIGBIRD_INLINE __m512i sixteen_pairs(const float* from, Index count, Floats scal
       _mm512_cvtne2ps_pbh(_mm512_mul_ps(high, factor), _mm512_mul_ps(low, factor)));
 }
 
+// Of bf16 numbers.
+BIGBIRD_INLINE __m512i sixteen_pairs(const bf16* from, Index count, Floats scale) {
+  const auto widened = [](__m256i halves) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+  };
+  const __mmask32 there =
+      static_cast<__mmask32>(first_lanes(count)) | static_cast<__mmask32>(first_lanes(count - lanes)) << 16;
+  const __m512i halves = _mm512_maskz_loadu_epi16(there, from);
+  const __m512 low = widened(_mm512_castsi512_si256(halves));
+  const __m512 high = widened(_mm512_extracti64x4_epi64(halves, 1));
+  const __m512 factor = reinterpret_cast<__m512>(scale);
+  return reinterpret_cast<__m512i>(
+      _mm512_cvtne2ps_pbh(_mm512_mul_ps(high, factor), _mm512_mul_ps(low, factor)));
+}
+
 // to[column / 2] = the pair of two neighbours of one row, times scale.
 BIGBIRD_INLINE void pair_row(const float* from, Index columns, float scale, float* to) {
   for (Index column = 0; column < columns; column += 2 * lanes) {
@@ -75,10 +90,11 @@ BIGBIRD_INLINE void transpose_lanes(__m512i (&rows)[16]) {
   for (unsigned i = 0; i < 16; ++i) rows[i] = other[i];
 }
 
-// to[pair * to_row + row] = pair `pair` of row `row`, whose floats begin at from + row * row_step, times
+// to[pair * to_row + row] = pair `pair` of row `row`, whose numbers begin at from + row * row_step, times
 // scale. `to` is written up to a multiple of 16 rows; those from `rows` on are zeros.
-static inline void transpose_pairs(const float* from, Index row_step, Index rows, Index columns, float scale,
-                                   float* to, Index to_row) {
+template <typename Element>
+static inline void transpose_pairs(const Element* from, Index row_step, Index rows, Index columns,
+                                   float scale, float* to, Index to_row) {
   for (Index row = 0; row < rows; row += lanes) {
     for (Index column = 0; column < columns; column += 2 * lanes) {
       const Index count = columns - column;

@@ -32,6 +32,16 @@ BIGBIRD_INLINE Floats four_pairs(const float* from, Index count, Floats scale) {
   return reinterpret_cast<Floats>(vcvtq_high_bf16_f32(half, reinterpret_cast<float32x4_t>(high * scale)));
 }
 
+// Of bf16 numbers.
+BIGBIRD_INLINE Floats four_pairs(const bf16* from, Index count, Floats scale) {
+  float wide[2 * lanes];
+  for (Index i = 0; i < 2 * lanes; ++i) {
+    const uint32_t bits = i < count ? static_cast<uint32_t>(from[i].bits) << 16 : 0u;
+    __builtin_memcpy(wide + i, &bits, sizeof bits);
+  }
+  return four_pairs(wide, 2 * lanes, scale);
+}
+
 // to[column / 2] = the pair of two neighbours of one row, times scale.
 BIGBIRD_INLINE void pair_row(const float* from, Index columns, float scale, float* to) {
   for (Index column = 0; column < columns; column += 2 * lanes) {
@@ -50,10 +60,11 @@ BIGBIRD_INLINE void transpose_words(const float* block, Index pairs, float* to, 
   }
 }
 
-// to[pair * to_row + row] = pair `pair` of row `row`, whose floats begin at from + row * row_step, times
+// to[pair * to_row + row] = pair `pair` of row `row`, whose numbers begin at from + row * row_step, times
 // scale. `to` is written up to a multiple of `lanes` rows; those from `rows` on are zeros.
-static inline void transpose_pairs(const float* from, Index row_step, Index rows, Index columns, float scale,
-                                   float* to, Index to_row) {
+template <typename Element>
+static inline void transpose_pairs(const Element* from, Index row_step, Index rows, Index columns,
+                                   float scale, float* to, Index to_row) {
   for (Index row = 0; row < rows; row += lanes) {
     for (Index column = 0; column < columns; column += 2 * lanes) {
       const Index count = columns - column;
