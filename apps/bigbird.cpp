@@ -42,9 +42,9 @@ extern "C" void on_signal(int number) {
   errno = error;
 }
 
-// The handler has a stack of its own: code that oneDNN writes at run time keeps its stack pointer in buffers
-// of the heap, and what the kernel puts below it when a signal comes would overwrite what lies before them.
-// The signal goes to this thread, the first, whose stack it is.
+// The handler has a stack of its own: code that a library writes at run time may keep its stack pointer in
+// buffers of the heap (oneDNN's did), and what the kernel puts below it when a signal comes would overwrite
+// what lies before them. The signal goes to this thread, the first, whose stack it is.
 void use_signal_stack() {
   alignas(64) static std::array<char, 64 << 10> memory;  // the registers of AMX alone take 8 KiB
   stack_t stack{};

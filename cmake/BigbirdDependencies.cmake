@@ -1,6 +1,6 @@
 # Packages. tests/run.sh and pipelines/demo.sh install what is missing; by hand, the message below names one line.
 set(BIGBIRD_PACKAGES_HINT "on Debian 12: apt-get install libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev \
-libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libdnnl-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
+libgtest-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev pkg-config; elsewhere: pipelines/environment.yml (conda)")
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -61,11 +61,7 @@ if(NOT BIGBIRD_THREADING STREQUAL "OpenMP")
   target_link_libraries(bigbird_options INTERFACE Threads::Threads)
 endif()
 
-# By header and library too: Debian's CMake file for oneDNN asks for OpenCL's development files, which nothing here needs.
-set(onednn_wish "${BIGBIRD_ONEDNN}")
-if(BIGBIRD_SANITIZE STREQUAL "thread")
-  set(onednn_wish OFF)
-endif()
-bigbird_library(ONEDNN "${onednn_wish}" dnnl.hpp dnnl "")
+# What benchmarks are measured beside, nothing else. By header and library too: Debian's CMake file for oneDNN asks for OpenCL's development files, which nothing here needs.
+bigbird_library(ONEDNN "${BIGBIRD_ONEDNN}" dnnl.hpp dnnl "")
 include(BigbirdCuda)
-message(STATUS "bigbird ${PROJECT_VERSION}: threads ${BIGBIRD_THREADING}, oneDNN ${BIGBIRD_HAVE_ONEDNN}, bigWig ${BIGBIRD_HAVE_libBigWig}, MATLAB 5 ${BIGBIRD_HAVE_matio}, CUDA ${BIGBIRD_CUDA_STATUS}, sanitizers '${BIGBIRD_SANITIZE}'")
+message(STATUS "bigbird ${PROJECT_VERSION}: threads ${BIGBIRD_THREADING}, bigWig ${BIGBIRD_HAVE_libBigWig}, MATLAB 5 ${BIGBIRD_HAVE_matio}, CUDA ${BIGBIRD_CUDA_STATUS}, sanitizers '${BIGBIRD_SANITIZE}'")

@@ -24,7 +24,7 @@ if(BIGBIRD_SANITIZE STREQUAL "address")
   target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(bigbird_options INTERFACE BIGBIRD_ADDRESS_SANITIZER)  # compilers name it differently
 elseif(BIGBIRD_SANITIZE STREQUAL "thread")
-  # ThreadSanitizer does not understand libgomp: BigbirdDependencies takes neither OpenMP nor oneDNN.
+  # ThreadSanitizer does not understand libgomp: BigbirdDependencies takes no OpenMP.
   target_compile_options(bigbird_options INTERFACE -fsanitize=thread ${BIGBIRD_SANITIZE_LINES})
   target_link_options(bigbird_options INTERFACE -fsanitize=thread)
   target_compile_definitions(bigbird_options INTERFACE BIGBIRD_THREAD_SANITIZER)

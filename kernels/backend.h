@@ -67,12 +67,12 @@ class Backend {
 
   // "cpu", "cuda:0 NVIDIA H200": what records of a run name.
   virtual std::string name() const = 0;
-  // "oneDNN 2.6.3, x86-64-v4, 2 threads": how it computes, for people.
+  // "own matrix product, x86-64-v4, 2 threads": how it computes, for people.
   virtual std::string details() const = 0;
-  // "oneDNN 2.6.3, x86-64-v4", "NVIDIA H200, bf16, cuBLASLt 13.1": what two machines must have in common to
-  // give the same bytes.
+  // "own matrix product, x86-64-v4", "NVIDIA H200, bf16, cuBLASLt 13.1": what two machines must have in
+  // common to give the same bytes.
   virtual std::string arithmetic() const = 0;
-  // One line for people: "cpu: oneDNN 2.6.3, x86-64-v4, 2 threads".
+  // One line for people: "cpu: own matrix product, x86-64-v4, 2 threads".
   std::string description() const { return name() + ": " + details(); }
   // How it takes products.
   virtual Precision precision() const = 0;

@@ -5,9 +5,10 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 packages_base=(g++ cmake make pkg-config libhts-dev libsentencepiece-dev libcli11-dev zlib1g-dev libgtest-dev
-  nlohmann-json3-dev libfmt-dev libspdlog-dev libdnnl-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev)
-# What the tests read outputs with (they skip, loudly, where it is not), and what builds them faster than make.
-packages_test=(bcftools samtools tabix ninja-build fish zsh)
+  nlohmann-json3-dev libfmt-dev libspdlog-dev libbigwig-dev libhdf5-dev libmatio-dev libicu-dev libexpat1-dev)
+# What the tests read outputs with (they skip, loudly, where it is not), what builds them faster than make, and what
+# benchmarks are measured beside.
+packages_test=(bcftools samtools tabix ninja-build fish zsh libdnnl-dev)
 packages_lint=(clang clang-format clang-tidy libomp-dev) # clang: the sanitizers too
 packages_mpi=(libopenmpi-dev openmpi-bin libmpich-dev mpich) # tests/mpi, and the plug-ins for both
 packages_cluster=(slurmctld slurmd slurm-client munge)   # tests/cluster

@@ -90,15 +90,12 @@ class CpuBackend final : public Backend {
 #include "kernels/operations.inc"
 
  private:
-  bool by_onednn(const Product& product) const;
   // bias[j] += the sum of dy[:, j], dy [rows, out].
   void add_bias_gradient(ConstValues dy, Index rows, Index out, float* bias) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>
   void multiply_tiles(const Product& product, const After& after);
-  template <typename After>
-  void multiply_onednn(const Product& product, const After& after);
   template <typename After>
   void multiply_shared(const Product& product, const After& after);
   template <typename After>
@@ -139,7 +136,6 @@ class CpuBackend final : public Backend {
                                const QueryKeyValueGradients& gradients);
 
   const Level& level_;
-  const bool use_onednn_;
   const AmxKernels* const amx_;  // null: not to be used
   const Precision precision_;
   const Bf16Kernels* const bf16_;  // null: not to be used

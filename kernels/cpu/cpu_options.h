@@ -1,4 +1,4 @@
-// How tests and benchmarks make a CPU backend with a given level and GEMM; everything else uses
+// How tests and benchmarks make a CPU backend with a given level and products; everything else uses
 // make_cpu_backend() of kernels/backend.h.
 #pragma once
 
@@ -11,13 +11,10 @@ namespace bigbird::kernels {
 
 struct CpuOptions {
   const Level* level = nullptr;  // null: chosen_level()
-  bool use_onednn = true;        // when it is compiled in
-  bool use_amx = true;           // when the machine has it; then it takes the place of oneDNN
+  bool use_amx = true;           // when the machine has it
   Precision precision = Precision::fp32;
 };
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
-
-bool has_onednn();
 
 }  // namespace bigbird::kernels

@@ -12,7 +12,6 @@
 
 #include "kernels/cpu/bf16_choice.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/parallel.h"
 
@@ -58,7 +57,6 @@ float* ScratchBuffer::reserve(Index floats) {
 
 CpuBackend::CpuBackend(const CpuOptions& options)
     : level_(options.level != nullptr ? *options.level : chosen_level()),
-      use_onednn_(options.use_onednn && has_onednn() && onednn_keeps_rows()),
       amx_(options.use_amx ? amx_kernels() : nullptr),
       precision_(options.precision),
       bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions
@@ -93,8 +91,6 @@ std::string CpuBackend::arithmetic() const {
     products = std::string(bf16_->name) + " (" + bf16_choice(level_).why + ")";
   } else if (bf16) {
     products = "bf16 without its instructions, no faster than fp32 (" + bf16_choice(level_).why + ")";
-  } else if (use_onednn_) {
-    products = "oneDNN " + onednn_version();
   }
   return products + ", " + level_.name;
 }

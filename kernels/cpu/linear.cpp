@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/partition.h"
 
 namespace bigbird::kernels {
@@ -15,28 +14,13 @@ struct TileSize {
   Index columns;
 };
 
-// Of oneDNN, which packs every tile for itself: large ones lose less to that; small products are cut finer,
-// so that there is work for several threads.
-TileSize tile_size(Index m, Index n) {
-  constexpr Index wanted_tasks = 16;
-  TileSize tile{512, 768};
-  while (pieces(m, tile.rows) * pieces(n, tile.columns) < wanted_tasks &&
-         (tile.rows > 128 || tile.columns > 96)) {
-    const bool halve_columns = tile.columns > 96 && (tile.columns >= tile.rows || tile.rows <= 128);
-    Index& side = halve_columns ? tile.columns : tile.rows;
-    side /= 2;
-  }
-  return tile;
-}
-
-// The own product with b packed once, for all tasks: columns of c that stay in the cache of a task until what
-// follows the product is done, and so many rows that reading the packed panels again is no price; finer where
-// that leaves too few tasks.
+// A product with b packed once, for all tasks: so many rows that reading the packed panels again is no price,
+// and few enough that the last tasks leave no thread waiting for long; finer where that leaves too few tasks.
 constexpr Index packed_b_floats = Index{1} << 20;  // a stretch, for a cache that threads share
 constexpr Index packed_b_depth = 1024;             // of the longest that is as wide as it can be
 TileSize shared_tile_size(Index m, Index n, Index panel) {
   constexpr Index wanted_tasks = 16;
-  TileSize tile{192, std::min<Index>(n, 768)};
+  TileSize tile{96, std::min<Index>(n, 3072)};
   while (pieces(m, tile.rows) * pieces(n, tile.columns) < wanted_tasks &&
          (tile.rows > 48 || tile.columns > 96)) {
     if (tile.rows > 48 && tile.columns <= 4 * tile.rows) {
@@ -71,33 +55,11 @@ TileSize packed_tile_size(Index m, Index n) {
   return tile;
 }
 
-// Rows of a that are packed by the task that multiplies them; fewer where that leaves too few tasks.
+// Rows of a that are packed by the task that multiplies them: with a panel of b they stay in the second-level
+// cache, and the last tasks leave no thread waiting for long. Fewer where that leaves too few tasks.
 Index bf16_task_rows(Index m) {
-  constexpr Index wanted_tasks = 12, fewest = 4 * bf16_tile_rows, most = 16 * bf16_tile_rows;
+  constexpr Index wanted_tasks = 12, fewest = 4 * bf16_tile_rows, most = 6 * bf16_tile_rows;
   return std::clamp(pieces(pieces(m, wanted_tasks), bf16_tile_rows) * bf16_tile_rows, fewest, most);
-}
-
-// oneDNN's sgemm takes another path, with another order of sums, for fewer rows of a plain left matrix: such
-// rows are computed among this many, so that a row's result does not depend on how many rows are beside it.
-constexpr Index onednn_least_rows = 16;
-
-void onednn_multiply_few_rows(const Product& product, float* scratch) {
-  float* const a = scratch;
-  float* const c = scratch + onednn_least_rows * product.k;
-  std::fill(a, c + (product.accumulate ? onednn_least_rows * product.n : 0), 0.0f);
-  for (Index i = 0; i < product.m; ++i) {
-    std::copy_n(product.a + i * product.a_row, product.k, a + i * product.k);
-    if (product.accumulate) std::copy_n(product.c + i * product.c_row, product.n, c + i * product.n);
-  }
-  Product padded = product;
-  padded.m = onednn_least_rows;
-  padded.a = a;
-  padded.a_row = product.k;
-  padded.c = c;
-  padded.c_row = product.n;
-  onednn_multiply(padded);
-  for (Index i = 0; i < product.m; ++i)
-    std::copy_n(c + i * product.n, product.n, product.c + i * product.c_row);
 }
 
 // Rows with a zero behind their last, odd number.
@@ -110,47 +72,16 @@ void copy_with_odd_end(const bf16* from, Index rows, Index columns, bf16* to) {
 
 }  // namespace
 
-// oneDNN 2.6.3 loses its lead where rows of a transposed a lie a multiple of the page size apart (weight
-// gradients of width 3072: 120 GFLOP/s against 155 of the own product on one Sapphire Rapids core, alike on
-// two of Zen 4); of other widths it is as fast or, on Zen 4, 1.05 to 1.15 times as fast.
-bool CpuBackend::by_onednn(const Product& product) const {
-  constexpr Index page_floats = 4096 / sizeof(float);
-  const bool paged = product.a_column != 1 && product.a_column % page_floats == 0;
-  return use_onednn_ && !product.round_to_bf16 && !paged && product.k > 0;
-}
-
 template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
   if (amx_ != nullptr && product.k > 0) return multiply_packed(product, nullptr, after);
   Product whole = product;
   whole.round_to_bf16 = precision_ == Precision::bf16;
-  by_onednn(whole) ? multiply_onednn(whole, after) : multiply_shared(whole, after);
+  multiply_shared(whole, after);
 }
 
-template <typename After>
-void CpuBackend::multiply_onednn(const Product& whole, const After& after) {
-  const TileSize tile = tile_size(whole.m, whole.n);
-  const Index row_tiles = pieces(whole.m, tile.rows);
-  const Index column_tiles = pieces(whole.n, tile.columns);
-  const Index scratch_size = onednn_least_rows * (std::min(tile.columns, whole.n) + whole.k);
-  float* const scratch = scratch_.reserve(scratch_size * thread_count());
-  parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
-    const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
-    const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
-    Product part = whole;
-    part.m = std::min(tile.rows, whole.m - row);
-    part.n = std::min(tile.columns, whole.n - column);
-    part.a += row * whole.a_row;
-    part.b += column * whole.b_column;
-    part.c += row * whole.c_row + column;
-    const bool few_rows = part.m < onednn_least_rows && part.a_column == 1;
-    few_rows ? onednn_multiply_few_rows(part, scratch + scratch_size * worker) : onednn_multiply(part);
-    after(row, part.m, column, part.n);
-  });
-}
-
-// The own product: a stretch of b is packed by all threads, and every task multiplies its rows by it.
+// A stretch of b is packed by all threads, and every task multiplies its rows by it.
 template <typename After>
 void CpuBackend::multiply_shared(const Product& x, const After& after) {
   const Index panel = level_.gemm_panel();

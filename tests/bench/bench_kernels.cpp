@@ -1,6 +1,5 @@
 // Speed of the CPU backend's operations at the shapes of the base-size model (4096 tokens, 12 heads of 64,
-// F = 3072, blocks of 64, 8 key blocks for a middle row), with oneDNN and with our own GEMM, beside oneDNN's
-// plain GEMM.
+// F = 3072, blocks of 64, 8 key blocks for a middle row), products beside oneDNN's plain GEMM.
 //
 //   bench_kernels [threads]
 #include <algorithm>
@@ -257,18 +256,15 @@ void bench_rows(bigbird::kernels::Backend& backend) {
 
 int main(int argc, char** argv) {
   bigbird::kernels::set_thread_count(argc > 1 ? std::atoi(argv[1]) : 0);
-  for (const bool use_onednn : {true, false}) {
-    if (use_onednn && !bigbird::kernels::has_onednn()) continue;
-    const auto backend = bigbird::kernels::make_cpu_backend({nullptr, use_onednn});
+  {
+    const auto backend = bigbird::kernels::make_cpu_backend(bigbird::kernels::CpuOptions{});
     std::printf("%s\n", backend->description().c_str());
     bench_linear(*backend, width, width);
     bench_linear(*backend, 3 * width, width);
     bench_linear(*backend, inner, width);
     bench_linear(*backend, width, inner);
-    if (use_onednn || !bigbird::kernels::has_onednn()) {
-      bench_attention(*backend);
-      bench_rows(*backend);
-    }
+    bench_attention(*backend);
+    bench_rows(*backend);
   }
   const auto backend = bigbird::kernels::make_cpu_backend(bigbird::kernels::Precision::bf16);
   std::printf("%s; weights packed once\n", backend->description().c_str());

@@ -292,8 +292,7 @@ TEST_F(Pretrain, TermSavesAndExits143AndResumeFinishes) {
   again.push_back("--resume");
   std::uint64_t saved = 0;
   std::vector<std::string_view> fields;
-  // Several times, as a signal may come anywhere: in a product of oneDNN too, whose code has its stack on the
-  // heap.
+  // Several times, as a signal may come anywhere.
   for (int round = 0; round < 6; ++round) {
     const pid_t child = start(round == 0 ? words : again);
     const bool saves = wait_for_step_after(saved, "run");

@@ -26,21 +26,18 @@ using Floats = std::vector<float>;
 
 struct Configuration {
   const Level* level;
-  bool use_onednn;
   bool use_amx = false;
 };
 
 inline std::vector<Configuration> all_configurations() {
   std::vector<Configuration> all;
-  for (const Level* level : available_levels()) all.push_back({level, false});
-  if (has_onednn()) all.push_back({available_levels().front(), true});
-  if (amx_kernels() != nullptr) all.push_back({available_levels().front(), false, true});
+  for (const Level* level : available_levels()) all.push_back({level});
+  if (amx_kernels() != nullptr) all.push_back({available_levels().front(), true});
   return all;
 }
 
 inline std::string configuration_name(const ::testing::TestParamInfo<Configuration>& info) {
-  std::string name = std::string(info.param.level->name) + (info.param.use_onednn ? "_onednn" : "") +
-                     (info.param.use_amx ? "_amx" : "");
+  std::string name = std::string(info.param.level->name) + (info.param.use_amx ? "_amx" : "");
   for (char& c : name) {
     if (c == '-') c = '_';
   }
@@ -116,8 +113,7 @@ class KernelTest : public ::testing::TestWithParam<Configuration> {
     std::vector<Floats> first;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
-      const auto backend =
-          make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision_});
+      const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, precision_});
       std::vector<Floats> outputs = operation(*backend);
       if (threads == 1) {
         first = std::move(outputs);

@@ -1,4 +1,4 @@
-// The linear layers against reference/, over odd shapes, for every level and with oneDNN.
+// The linear layers against reference/, over odd shapes, for every level.
 #include <utility>
 
 #include "reference/layers.h"

@@ -31,7 +31,7 @@ const Sizes all_sizes[] = {{1, 1, 1}, {3, 33, 5}, {40, 64, 31}, {7, 100, 300}, {
 class PackedWeights : public KernelTest {
  protected:
   std::unique_ptr<Backend> backend(Precision precision = Precision::bf16) const {
-    return make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision});
+    return make_cpu_backend({GetParam().level, GetParam().use_amx, precision});
   }
 };
 

@@ -82,7 +82,7 @@ double error_of(const Floats& y, const Floats& x, const Floats& w, const Product
 class PrecisionKernel : public KernelTest {
  protected:
   std::unique_ptr<Backend> backend(Precision precision) const {
-    return make_cpu_backend({GetParam().level, GetParam().use_onednn, GetParam().use_amx, precision});
+    return make_cpu_backend({GetParam().level, GetParam().use_amx, precision});
   }
   // With 1, 2 and 3 threads, which must agree.
   std::vector<Floats> run_in_bf16(const std::function<std::vector<Floats>(Backend&)>& operation) {
