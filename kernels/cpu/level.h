@@ -151,6 +151,9 @@ struct Level {
   // x += bias; pre = x unless null; y = activation(x). y may be x.
   void (*add_bias_activation)(const float* x, const float* bias, float* pre, float* y, Index count,
                               Activation activation);
+  // The same with y to nearest even.
+  void (*add_bias_activation_narrow)(const float* x, const float* bias, float* pre, bf16* y, Index count,
+                                     Activation activation);
   void (*activation_backward)(const float* pre, const float* dy, float* dx, Index count,
                               Activation activation);
   void (*tanh_forward)(const float* x, float* y, Index count);

@@ -338,7 +338,6 @@ void CpuBackend::linear_activation_forward(ConstValues x, const Linear& layer, A
       x, layer, keeps ? pre : y, rows,
       [&](float* tile, Index stride, Index row, Index count, Index column, Index columns) {
         const float* const bias = layer.bias != nullptr ? layer.bias + column : nullptr;
-        alignas(64) float made[finished_columns];
         for (Index i = 0; i < count; ++i) {
           float* const product = tile + i * stride;
           const Index at = (row + i) * out + column;
@@ -346,14 +345,12 @@ void CpuBackend::linear_activation_forward(ConstValues x, const Linear& layer, A
             level_.narrow(product, bias, (pre + at).as<bf16>(), columns);
             level_.widen((pre + at).as<bf16>(), product, columns);
           }
-          const bool kept_here = keeps && !narrow_pre;
-          for (Index from = 0; from < columns; from += finished_columns) {
-            const Index some = std::min(finished_columns, columns - from);
-            const Values to = y + (at + from);
-            level_.add_bias_activation(product + from, narrow_pre || bias == nullptr ? nullptr : bias + from,
-                                       kept_here ? product + from : nullptr, narrow_y ? made : floats(to),
-                                       some, activation);
-            if (narrow_y) level_.narrow(made, nullptr, to.as<bf16>(), some);
+          const float* const added = narrow_pre ? nullptr : bias;
+          float* const kept = keeps && !narrow_pre ? product : nullptr;
+          if (narrow_y) {
+            level_.add_bias_activation_narrow(product, added, kept, (y + at).as<bf16>(), columns, activation);
+          } else {
+            level_.add_bias_activation(product, added, kept, floats(y + at), columns, activation);
           }
         }
       });

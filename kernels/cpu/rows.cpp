@@ -31,6 +31,14 @@ void drop(const Level& level, const float* x, const float* residual, float* y, I
   });
 }
 
+void normalise_row(const Level& level, ConstValues x, const Norm& norm, Values y, const NormState& state,
+                   Index row) {
+  const Index at = row * norm.width;
+  level.layernorm_row(floats(x) + at, norm.gamma, norm.beta, norm.epsilon, floats(y) + at,
+                      state.mean != nullptr ? state.mean + row : nullptr,
+                      state.rstd != nullptr ? state.rstd + row : nullptr, norm.width);
+}
+
 // Elements that are widened together, in the first-level cache.
 constexpr Index stretch = 1024;
 
@@ -53,13 +61,8 @@ const float* widened(const Level& level, ConstValues values, float* room, Index 
 
 void CpuBackend::layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormState& state,
                                    Index rows) {
-  const Index width = norm.width;
-  parallel_pieces(rows, rows_per_task(width), [&](Index first, Index count) {
-    for (Index row = first; row < first + count; ++row) {
-      level_.layernorm_row(floats(x) + row * width, norm.gamma, norm.beta, norm.epsilon,
-                           floats(y) + row * width, state.mean != nullptr ? state.mean + row : nullptr,
-                           state.rstd != nullptr ? state.rstd + row : nullptr, width);
-    }
+  parallel_pieces(rows, rows_per_task(norm.width), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) normalise_row(level_, x, norm, y, state, row);
   });
 }
 
@@ -88,8 +91,20 @@ void CpuBackend::layernorm_backward(const NormBackward& pass, const Norm& norm,
 
 void CpuBackend::dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                                const NormState& state, Index rows) {
-  dropout_add(join.x, join.residual, join.sum, rows * norm.width, join.dropout);
-  layernorm_forward(join.sum, norm, y, state, rows);
+  const Index width = norm.width;
+  if (join.dropout.probability > 0) {
+    dropout_add(join.x, join.residual, join.sum, rows * width, join.dropout);
+    layernorm_forward(join.sum, norm, y, state, rows);
+    return;
+  }
+  parallel_pieces(rows, rows_per_task(width), [&](Index first, Index count) {
+    for (Index row = first; row < first + count; ++row) {  // the sum is normalised while it is in the cache
+      const Index at = row * width;
+      level_.dropout(floats(join.x) + at, floats(join.residual) + at, floats(join.sum) + at, width, 0, 0.0f,
+                     0, 0);
+      normalise_row(level_, join.sum, norm, y, state, row);
+    }
+  });
 }
 
 void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm& norm,

@@ -72,14 +72,29 @@ struct Silu {
   }
 };
 
-template <typename Form>
-BIGBIRD_INLINE void add_bias_activation_of(const float* x, const float* bias, float* pre, float* y,
+// Of to_bf16() in kernels/bf16.h, vector by vector.
+BIGBIRD_INLINE Halves narrowed(Floats value) {
+  const Ints bits = as_ints(value);
+  const Ints nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const Ints nan = (bits & 0x7fffffff) > 0x7f800000;
+  return __builtin_convertvector((nearest & ~nan) | (nan & 0x7fff), Halves);
+}
+
+BIGBIRD_INLINE Floats as_kept(const float*, Floats value) {
+  return value;
+}
+BIGBIRD_INLINE Halves as_kept(const bf16*, Floats value) {
+  return narrowed(value);
+}
+
+template <typename Form, typename Element>
+BIGBIRD_INLINE void add_bias_activation_of(const float* x, const float* bias, float* pre, Element* y,
                                            Index count) {
   for_each_vector(count, [&](Index i, auto part) {
     Floats value = part.get(x + i);
     if (bias != nullptr) value += part.get(bias + i);
     if (pre != nullptr) part.put(pre + i, value);
-    part.put(y + i, value * Form::gate(value));
+    part.put(y + i, as_kept(y, value * Form::gate(value)));
   });
 }
 
@@ -165,14 +180,6 @@ void add_scaled(const float* x, float scale, float* y, Index count) {
       count, [&](Index i, auto part) { part.put(y + i, part.get(y + i) + part.get(x + i) * splat(scale)); });
 }
 
-// Of to_bf16() in kernels/bf16.h, vector by vector.
-BIGBIRD_INLINE Halves narrowed(Floats value) {
-  const Ints bits = as_ints(value);
-  const Ints nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  const Ints nan = (bits & 0x7fffffff) > 0x7f800000;
-  return __builtin_convertvector((nearest & ~nan) | (nan & 0x7fff), Halves);
-}
-
 void narrow(const float* x, const float* bias, bf16* y, Index count) {
   for_each_vector(count, [&](Index j, auto part) {
     const Floats sum = bias == nullptr ? part.get(x + j) : part.get(x + j) + part.get(bias + j);
@@ -201,8 +208,9 @@ void add_column_sums(const float* x, Index rows, Index stride, float* sums, Inde
   });
 }
 
-void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
-                         Activation activation) {
+template <typename Element>
+static void choose_activation(const float* x, const float* bias, float* pre, Element* y, Index count,
+                              Activation activation) {
   switch (activation) {
     case Activation::gelu_tanh:
       return add_bias_activation_of<TanhGelu>(x, bias, pre, y, count);
@@ -213,6 +221,16 @@ void add_bias_activation(const float* x, const float* bias, float* pre, float* y
     case Activation::silu:
       return add_bias_activation_of<Silu>(x, bias, pre, y, count);
   }
+}
+
+void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
+                         Activation activation) {
+  choose_activation(x, bias, pre, y, count, activation);
+}
+
+void add_bias_activation_narrow(const float* x, const float* bias, float* pre, bf16* y, Index count,
+                                Activation activation) {
+  choose_activation(x, bias, pre, y, count, activation);
 }
 
 void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation) {

@@ -28,6 +28,8 @@ void narrow(const float* x, const float* bias, bf16* y, Index count);
 void widen(const bf16* x, float* y, Index count);
 void add_bias_activation(const float* x, const float* bias, float* pre, float* y, Index count,
                          Activation activation);
+void add_bias_activation_narrow(const float* x, const float* bias, float* pre, bf16* y, Index count,
+                                Activation activation);
 void activation_backward(const float* pre, const float* dy, float* dx, Index count, Activation activation);
 void tanh_forward(const float* x, float* y, Index count);
 void tanh_backward(const float* y, const float* dy, float* dx, Index count);
@@ -64,6 +66,7 @@ const Level level = {BIGBIRD_LEVEL_NAME,
                      narrow,
                      widen,
                      add_bias_activation,
+                     add_bias_activation_narrow,
                      activation_backward,
                      tanh_forward,
                      tanh_backward,
