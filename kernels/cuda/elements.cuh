@@ -121,6 +121,20 @@ struct DropoutFactors {
       }
     }
   }
+  // The same of elements that `index` is the number drawn for, a bit for each, the first of them the lowest. Of a
+  // dropout whose seed, `key`, was read.
+  template <int N>
+  BIGBIRD_DEVICE unsigned kept(std::uint64_t key, Index index) const {
+    static_assert(N % 4 == 0 && N <= 32);
+    unsigned bits = 0;
+#pragma unroll
+    for (int first = 0; first < N; first += 4) {
+      const Philox4x32 words = philox4x32(key, static_cast<std::uint64_t>(index + first) >> 2, site);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) bits |= (words.word[i] >= first_kept ? 1u : 0u) << (first + i);
+    }
+    return bits;
+  }
 
  private:
   // Chosen, not indexed: what is indexed by a number that the compiler does not know lies in memory.

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/columns.h"
+#include "kernels/cuda/layernorm_rows.cuh"
 
 namespace bigbird::kernels::cuda {
 
@@ -451,18 +452,48 @@ struct Branch {
   Dropout dropout;
 };
 
+// Rows of bf16 that LayerNormBackward would share out among several warps, and one warp can hold.
+using WidestByWarps = LayerNormBackwardByWarps<4, Leaving::written>;
+
+template <int pieces>
+void run_backward_by_warps(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                           bool accumulate, const Branch& branch, float* partial, Stream stream) {
+  const Index width = norm.width;
+  const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
+  const auto run = [&](auto leaving) {
+    using Kernel = LayerNormBackwardByWarps<pieces, leaving()>;
+    const Index blocks = Kernel::blocks(pass.rows);
+    launch(Kernel{pass.dy.as<bf16>(), pass.x.as<bf16>(), norm.gamma, pass.state.mean, pass.state.rstd,
+                  pass.dx.as<bf16>(), branch.data.as<bf16>(), DropoutFactors(branch.dropout), partial,
+                  outputs, pass.rows, static_cast<int>(width), 1.0f / static_cast<float>(width)},
+           {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
+    fold_parts(partial, blocks, outputs * width, width, gradients.gamma, gradients.beta,
+               gradients.linear_bias, stream);
+  };
+  if (accumulate) return run(std::integral_constant<Leaving, Leaving::added>{});
+  if (branch.data == nullptr) return run(std::integral_constant<Leaving, Leaving::written>{});
+  run(std::integral_constant<Leaving, Leaving::to_branch>{});
+}
+
 void run_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients, bool accumulate,
                   const Branch& branch, void* workspace, Stream stream) {
   const ElementType type = pass.dx.type();
   assert(pass.dy.type() == type && pass.x.type() == type &&
          (branch.data == nullptr || branch.data.type() == type));
-  assert(gradients.linear_bias == nullptr || !accumulate);
+  assert((gradients.linear_bias == nullptr && branch.data == nullptr) || !accumulate);
   const Index width = norm.width;
   const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
   const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),
                                           branch.data.data(), workspace);
   const RowPart part = RowPart::of(width, held_backward);
   float* const partial = static_cast<float*>(workspace);
+  if (type == ElementType::bf16 && aligned && width % vector_elements<bf16> == 0 && part.warps > 1 &&
+      width <= WidestByWarps::widest) {
+    const auto run = width <= WidestByWarps::widest / 4 * 2   ? run_backward_by_warps<2>
+                     : width <= WidestByWarps::widest / 4 * 3 ? run_backward_by_warps<3>
+                                                              : run_backward_by_warps<4>;
+    return run(pass, norm, gradients, accumulate, branch, partial, stream);
+  }
   with_type(type, [&](auto element) {
     using T = decltype(element);
     with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
