@@ -121,19 +121,34 @@ struct DropoutFactors {
       }
     }
   }
-  // The same of elements that `index` is the number drawn for, a bit for each, the first of them the lowest. Of a
-  // dropout whose seed, `key`, was read.
+  // The same in parts, for a kernel that knows the row of its elements and draws before it has them: the
+  // seed, read once, the row that the masks of a row are drawn for, and of N neighbours from `column` of it
+  // on a bit each, the first of them the lowest. Without dropout all are set, and the scale is 1.
+  BIGBIRD_DEVICE std::uint64_t key() const {
+    return first_kept == 0 ? 0 : *seed;
+  }
+  BIGBIRD_DEVICE Index drawn_as(Index row) const {
+    return rows == nullptr ? row : Index{rows[row]};
+  }
   template <int N>
-  BIGBIRD_DEVICE unsigned kept(std::uint64_t key, Index index) const {
-    static_assert(N % 4 == 0 && N <= 32);
+  BIGBIRD_DEVICE unsigned kept(std::uint64_t key, Index row, Index row_width, int column) const {
+    static_assert(N <= 32 && (N % 4 == 0 || N == 1));
+    if (first_kept == 0) return ~0u;
+    const auto index = static_cast<std::uint64_t>(row * row_width + column);
+    if constexpr (N == 1) {
+      return word_of(philox4x32(key, index >> 2, site), index & 3) >= first_kept ? 1u : 0u;
+    }
     unsigned bits = 0;
 #pragma unroll
     for (int first = 0; first < N; first += 4) {
-      const Philox4x32 words = philox4x32(key, static_cast<std::uint64_t>(index + first) >> 2, site);
+      const Philox4x32 words = philox4x32(key, (index + static_cast<unsigned>(first)) >> 2, site);
 #pragma unroll
       for (int i = 0; i < 4; ++i) bits |= (words.word[i] >= first_kept ? 1u : 0u) << (first + i);
     }
     return bits;
+  }
+  BIGBIRD_DEVICE float factor(unsigned kept, int i) const {
+    return (kept >> i & 1u) != 0 ? scale : 0.0f;
   }
 
  private:

@@ -264,10 +264,11 @@ TEST_F(Conformance, ConversionsAndTheirRounding) {
     if (std::isnan(x[i])) {  // cvt.rn.bf16 makes the canonical one
       EXPECT_EQ(got_narrow[i], 0x7fffu);
       EXPECT_EQ(got_packed[i], 0x7fff7fffu);
-      // cvt.rna.tf32 makes none: of a NaN the PTX ISA says something for .satfinite alone. For sm_80 and sm_90
-      // it is an addition that infinities and NaN are spared, and the 13 low bits cut off (nvcc 13.0). So a
-      // signalling NaN whose payload lies in them becomes an infinity: an H200 left no NaN of 0x7f800001. Every
-      // quiet one, and with it all that arithmetic makes, stays NaN; a finite number none may become.
+      // cvt.rna.tf32 makes none: of a NaN the PTX ISA says something for .satfinite alone. For sm_80 and
+      // sm_90 it is an addition that infinities and NaN are spared, and the 13 low bits cut off (nvcc 13.0).
+      // So a signalling NaN whose payload lies in them becomes an infinity: an H200 left no NaN of
+      // 0x7f800001. Every quiet one, and with it all that arithmetic makes, stays NaN; a finite number none
+      // may become.
       EXPECT_EQ(got_tf32[i] & 0x7f800000u, 0x7f800000u) << std::hex << bits << " became " << got_tf32[i];
       if ((bits & 0x007fe000u) != 0) {
         EXPECT_TRUE(std::isnan(float_of_bits(got_tf32[i]))) << std::hex << bits << " became " << got_tf32[i];

@@ -14,8 +14,8 @@ struct Shape {
   Index rows, width, offset;
 };
 // Vectors and single elements; one, two, four and eight warps to a row; rows that registers do not hold
-// (forward beyond 8192, of single elements 4096, backward beyond 2048). Backward a warp has a row of bf16 of 264
-// to 1024 elements by itself, in two, three or four pieces.
+// (forward beyond 8192, of single elements 4096, backward beyond 2048). Vectors of bf16 of up to 1024
+// elements are a warp's, in one to four pieces.
 const Shape shapes[] = {{0, 64, 0},   {1, 1, 0},    {9, 7, 0},    {5, 64, 0},   {5, 64, 1},   {3, 100, 0},
                         {40, 264, 0}, {33, 512, 0}, {13, 520, 0}, {5, 768, 0},  {9, 776, 0},  {3, 1024, 0},
                         {3, 1024, 1}, {3, 1032, 1}, {3, 2048, 0}, {2, 2056, 0}, {3, 8200, 0}, {2, 4097, 0}};
