@@ -51,7 +51,7 @@ BIGBIRD_DEVICE void store_floats(float* to, const float (&values)[N]) {
   }
 }
 template <int N>
-BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
+BIGBIRD_DEVICE Pack<bf16, N> pack_floats(const float (&values)[N]) {
   static_assert(N <= vector_elements<bf16>);
   Pack<bf16, N> pack;
   if constexpr (N == 1) {
@@ -63,7 +63,11 @@ BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
       memcpy(&pack.value[i], &pair, sizeof pair);
     }
   }
-  store(to, pack);
+  return pack;
+}
+template <int N>
+BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
+  store(to, pack_floats(values));
 }
 
 // The value that storing as T leaves.

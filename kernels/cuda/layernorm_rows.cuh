@@ -65,6 +65,14 @@ struct WarpRow {
     }
   }
 
+  // Of a piece; values: before and after they are rounded.
+  static BIGBIRD_DEVICE void store_rounded(Thread& thread, bf16* row, int piece, int width,
+                                           float (&values)[N]) {
+    const Pack<bf16, N> pack = pack_floats(values);
+    if (column(thread, piece) < width) store(row + column(thread, piece), pack);
+    to_floats(pack, values);
+  }
+
   // The dropout's bits of a lane.
   static BIGBIRD_DEVICE unsigned draw(Thread& thread, const DropoutFactors& dropout, std::uint64_t key,
                                       Index row, int width) {
@@ -125,15 +133,15 @@ struct DropoutAddLayerNormByWarps {
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const Shared<float> scale = thread.shared<float>(gamma_at, widest);
     const Shared<float> shift = thread.shared<float>(beta_at, widest);
-    if (thread.warp() == 0) Lanes::bring_floats(thread, scale, gamma, width);
-    if (thread.warp() == 1) Lanes::bring_floats(thread, shift, beta, width);
-    thread.barrier();
     const std::uint64_t key = dropout.key();
     const Index apart = Index{thread.blocks()} * warps;
     Index row = Index{thread.block()} * warps + thread.warp();
     Index drawn_next = row < rows ? dropout.drawn_as(row) : row;
 #pragma unroll
     for (int stage = 0; stage < ahead; ++stage) bring_row(thread, stage, row + stage * apart);
+    if (thread.warp() == 0) Lanes::bring_floats(thread, scale, gamma, width);
+    if (thread.warp() == 1) Lanes::bring_floats(thread, shift, beta, width);
+    thread.barrier();
     int stage = 0;
     for (; row < rows; row += apart) {
       // Masks wait for nothing: they are drawn while the row is on its way.
@@ -145,8 +153,7 @@ struct DropoutAddLayerNormByWarps {
 #pragma unroll
       for (int piece = 0; piece < pieces; ++piece) {
         join(thread, stage, piece, kept >> (piece * N), values[piece]);
-        const int column = Lanes::column(thread, piece);
-        if (column < width) store_floats(sum + row * width + column, values[piece]);
+        Lanes::store_rounded(thread, sum + row * width, piece, width, values[piece]);
 #pragma unroll
         for (int i = 0; i < N; ++i) total += values[piece][i];
       }
@@ -204,7 +211,7 @@ struct DropoutAddLayerNormByWarps {
     to_floats(from.template load<N>(widest + at), stay);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      values[i] = rounded<bf16>(add_dropped(stay[i], values[i], dropout.factor(kept, i)));
+      values[i] = add_dropped(stay[i], values[i], dropout.factor(kept, i));
     }
   }
 };
@@ -254,16 +261,16 @@ struct LayerNormBackwardByWarps {
   static Index blocks(Index rows) { return std::min(most_blocks, blocks_for(rows, warps)); }
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
-    if (thread.warp() == 0) {
-      Lanes::bring_floats(thread, thread.shared<float>(gamma_at, widest), gamma, width);
-    }
-    thread.barrier();
     const std::uint64_t key = leaving == Leaving::to_branch ? dropout.key() : 0;
     const Index apart = Index{thread.blocks()} * warps;
     Index row = Index{thread.block()} * warps + thread.warp();
     OfRow next = find(row);
 #pragma unroll
     for (int stage = 0; stage < ahead; ++stage) bring_row(thread, stage, row + stage * apart);
+    if (thread.warp() == 0) {
+      Lanes::bring_floats(thread, thread.shared<float>(gamma_at, widest), gamma, width);
+    }
+    thread.barrier();
     Held dgamma = {}, dbeta = {}, dbias = {};
     int stage = 0;
     for (; row < rows; row += apart) {
@@ -356,8 +363,6 @@ struct LayerNormBackwardByWarps {
                                   const float (&gradient)[N], const float (&normal)[N],
                                   const float (&means)[2], const Pack<bf16, N>& before, unsigned kept,
                                   float (&dbias)[N]) const {
-    const int column = Lanes::column(thread, piece);
-    const Index at = row * width + column;
     float out[N];
 #pragma unroll
     for (int i = 0; i < N; ++i) {
@@ -365,17 +370,15 @@ struct LayerNormBackwardByWarps {
       out[i] =
           leaving == Leaving::added ? fmaf(difference, inverse, to_float(before[i])) : difference * inverse;
     }
-    if (column < width) store_floats(dx + at, out);
+    Lanes::store_rounded(thread, dx + row * width, piece, width, out);
     if constexpr (leaving == Leaving::to_branch) {
 #pragma unroll
-      for (int i = 0; i < N; ++i) {
-        out[i] = rounded<bf16>(out[i]) * dropout.factor(kept, i);
-      }
-      if (column < width) store_floats(branch + at, out);
+      for (int i = 0; i < N; ++i) out[i] *= dropout.factor(kept, i);
+      Lanes::store_rounded(thread, branch + row * width, piece, width, out);
     }
     if constexpr (leaving != Leaving::added) {
 #pragma unroll
-      for (int i = 0; i < N; ++i) dbias[i] += rounded<bf16>(out[i]);
+      for (int i = 0; i < N; ++i) dbias[i] += out[i];
     }
   }
 
