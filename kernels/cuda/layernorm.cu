@@ -242,7 +242,7 @@ void run_forward_by_warps(const ResidualSum& join, const Norm& norm, Values y, c
   using Kernel = DropoutAddLayerNormByWarps<pieces>;
   launch(Kernel{join.x.as<bf16>(), join.residual.as<bf16>(), join.sum.as<bf16>(),
                 DropoutFactors(join.dropout), norm.gamma, norm.beta, norm.epsilon, y.as<bf16>(), state.mean,
-                state.rstd, rows, static_cast<int>(norm.width)},
+                state.rstd, static_cast<int>(rows), static_cast<int>(norm.width)},
          {.blocks = Kernel::blocks(rows), .shared_bytes = Kernel::shared_bytes}, stream);
 }
 
@@ -482,10 +482,11 @@ void run_backward_by_warps(const NormBackward& pass, const Norm& norm, const Nor
   const auto run = [&](auto leaving) {
     using Kernel = LayerNormBackwardByWarps<pieces, leaving()>;
     const Index blocks = Kernel::blocks(pass.rows);
-    launch(Kernel{pass.dy.as<bf16>(), pass.x.as<bf16>(), norm.gamma, pass.state.mean, pass.state.rstd,
-                  pass.dx.as<bf16>(), branch.data.as<bf16>(), DropoutFactors(branch.dropout), partial,
-                  outputs, pass.rows, static_cast<int>(width), 1.0f / static_cast<float>(width)},
-           {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
+    launch(
+        Kernel{pass.dy.as<bf16>(), pass.x.as<bf16>(), norm.gamma, pass.state.mean, pass.state.rstd,
+               pass.dx.as<bf16>(), branch.data.as<bf16>(), DropoutFactors(branch.dropout), partial, outputs,
+               static_cast<int>(pass.rows), static_cast<int>(width), 1.0f / static_cast<float>(width)},
+        {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
     fold_parts(partial, blocks, outputs * width, width, gradients.gamma, gradients.beta,
                gradients.linear_bias, stream);
   };
@@ -501,6 +502,7 @@ void run_backward(const NormBackward& pass, const Norm& norm, const NormGradient
          (branch.data == nullptr || branch.data.type() == type));
   assert((gradients.linear_bias == nullptr && branch.data == nullptr) || !accumulate);
   assert(branch.dropout.rows == nullptr || branch.dropout.width == norm.width);
+  assert(pass.rows < Index{1} << 30);
   const Index width = norm.width;
   const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
   const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),

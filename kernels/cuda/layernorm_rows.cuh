@@ -75,12 +75,11 @@ struct WarpRow {
 
   // The dropout's bits of a lane.
   static BIGBIRD_DEVICE unsigned draw(Thread& thread, const DropoutFactors& dropout, std::uint64_t key,
-                                      Index row, int width) {
-    unsigned kept = 0;
+                                      int row, int width) {
+    int columns[pieces];
 #pragma unroll
-    for (int piece = 0; piece < pieces; ++piece)
-      kept |= dropout.template kept<N>(key, row, width, column(thread, piece)) << (piece * N);
-    return kept;
+    for (int piece = 0; piece < pieces; ++piece) columns[piece] = column(thread, piece);
+    return dropout.template kept<N>(key, row, width, columns);
   }
 };
 
@@ -125,7 +124,7 @@ struct DropoutAddLayerNormByWarps {
   bf16* y;
   float* mean;  // may be null, as rstd
   float* rstd;
-  Index rows;
+  int rows;
   int width;
 
   static Index blocks(Index rows) { return std::min(most_blocks, blocks_for(rows, warps)); }
@@ -134,9 +133,8 @@ struct DropoutAddLayerNormByWarps {
     const Shared<float> scale = thread.shared<float>(gamma_at, widest);
     const Shared<float> shift = thread.shared<float>(beta_at, widest);
     const std::uint64_t key = dropout.key();
-    const Index apart = Index{thread.blocks()} * warps;
-    Index row = Index{thread.block()} * warps + thread.warp();
-    Index drawn_next = row < rows ? dropout.drawn_as(row) : row;
+    const int apart = thread.blocks() * warps;
+    int row = thread.block() * warps + thread.warp();
 #pragma unroll
     for (int stage = 0; stage < ahead; ++stage) bring_row(thread, stage, row + stage * apart);
     if (thread.warp() == 0) Lanes::bring_floats(thread, scale, gamma, width);
@@ -145,15 +143,14 @@ struct DropoutAddLayerNormByWarps {
     int stage = 0;
     for (; row < rows; row += apart) {
       // Masks wait for nothing: they are drawn while the row is on its way.
-      const unsigned kept = Lanes::draw(thread, dropout, key, drawn_next, width);
-      drawn_next = row + apart < rows ? dropout.drawn_as(row + apart) : row;
+      const unsigned kept = Lanes::draw(thread, dropout, key, dropout.drawn_as(row), width);
       thread.template wait_copies<ahead - 1>();
       float values[pieces][N];
       float total = 0.0f;
 #pragma unroll
       for (int piece = 0; piece < pieces; ++piece) {
         join(thread, stage, piece, kept >> (piece * N), values[piece]);
-        Lanes::store_rounded(thread, sum + row * width, piece, width, values[piece]);
+        Lanes::store_rounded(thread, sum + Index{row} * width, piece, width, values[piece]);
 #pragma unroll
         for (int i = 0; i < N; ++i) total += values[piece][i];
       }
@@ -183,7 +180,7 @@ struct DropoutAddLayerNormByWarps {
           values[piece][i] = fmaf((values[piece][i] - average) * inverse, by[i], add[i]);
         }
         const int column = Lanes::column(thread, piece);
-        if (column < width) store_floats(y + row * width + column, values[piece]);
+        if (column < width) store_floats(y + Index{row} * width + column, values[piece]);
       }
       if (thread.lane() == 0) {
         if (mean != nullptr) mean[row] = average;
@@ -197,9 +194,10 @@ struct DropoutAddLayerNormByWarps {
   BIGBIRD_DEVICE static Shared<bf16> row_of_stage(Thread& thread, int stage) {
     return thread.shared<bf16>(0, ring) + (thread.warp() * ahead + stage) * 2 * widest;
   }
-  BIGBIRD_DEVICE void bring_row(Thread& thread, int stage, Index row) const {
+  BIGBIRD_DEVICE void bring_row(Thread& thread, int stage, int row) const {
     if (row < rows) {
-      Lanes::bring(thread, row_of_stage(thread, stage), x + row * width, residual + row * width, width);
+      Lanes::bring(thread, row_of_stage(thread, stage), x + Index{row} * width, residual + Index{row} * width,
+                   width);
     }
     thread.commit_copies();
   }
@@ -254,7 +252,7 @@ struct LayerNormBackwardByWarps {
   DropoutFactors dropout;
   float* partial;
   int outputs;  // 3, or 2: without dbias, as where gradients are added
-  Index rows;
+  int rows;
   int width;
   float one_over_width;
 
@@ -262,8 +260,8 @@ struct LayerNormBackwardByWarps {
 
   BIGBIRD_DEVICE void operator()(Thread& thread) const {
     const std::uint64_t key = leaving == Leaving::to_branch ? dropout.key() : 0;
-    const Index apart = Index{thread.blocks()} * warps;
-    Index row = Index{thread.block()} * warps + thread.warp();
+    const int apart = thread.blocks() * warps;
+    int row = thread.block() * warps + thread.warp();
     OfRow next = find(row);
 #pragma unroll
     for (int stage = 0; stage < ahead; ++stage) bring_row(thread, stage, row + stage * apart);
@@ -295,7 +293,7 @@ struct LayerNormBackwardByWarps {
 #pragma unroll
         for (int piece = 0; piece < pieces; ++piece) {
           const int column = Lanes::column(thread, piece);
-          if (column < width) before[piece] = load<N>(dx + row * width + column);
+          if (column < width) before[piece] = load<N>(dx + Index{row} * width + column);
         }
       }
 #pragma unroll
@@ -316,10 +314,10 @@ struct LayerNormBackwardByWarps {
   using Held = float[pieces][N];
   struct OfRow {
     float mean, rstd;
-    Index drawn_as;  // the row that its masks are drawn for
+    int drawn_as;  // the row that its masks are drawn for
   };
 
-  BIGBIRD_DEVICE OfRow find(Index row) const {
+  BIGBIRD_DEVICE OfRow find(int row) const {
     const bool there = row < rows;
     return {there ? mean[row] : 0.0f, there ? rstd[row] : 0.0f,
             leaving == Leaving::to_branch && there ? dropout.drawn_as(row) : row};
@@ -327,9 +325,10 @@ struct LayerNormBackwardByWarps {
   BIGBIRD_DEVICE static Shared<bf16> row_of_stage(Thread& thread, int stage) {
     return thread.shared<bf16>(0, ring) + (thread.warp() * ahead + stage) * 2 * widest;
   }
-  BIGBIRD_DEVICE void bring_row(Thread& thread, int stage, Index row) const {
+  BIGBIRD_DEVICE void bring_row(Thread& thread, int stage, int row) const {
     if (row < rows) {
-      Lanes::bring(thread, row_of_stage(thread, stage), dy + row * width, x + row * width, width);
+      Lanes::bring(thread, row_of_stage(thread, stage), dy + Index{row} * width, x + Index{row} * width,
+                   width);
     }
     thread.commit_copies();
   }
@@ -359,7 +358,7 @@ struct LayerNormBackwardByWarps {
     }
   }
   // means: over the row, of g and of g h.
-  BIGBIRD_DEVICE void write_piece(Thread& thread, Index row, int piece, float inverse,
+  BIGBIRD_DEVICE void write_piece(Thread& thread, int row, int piece, float inverse,
                                   const float (&gradient)[N], const float (&normal)[N],
                                   const float (&means)[2], const Pack<bf16, N>& before, unsigned kept,
                                   float (&dbias)[N]) const {
@@ -370,11 +369,11 @@ struct LayerNormBackwardByWarps {
       out[i] =
           leaving == Leaving::added ? fmaf(difference, inverse, to_float(before[i])) : difference * inverse;
     }
-    Lanes::store_rounded(thread, dx + row * width, piece, width, out);
+    Lanes::store_rounded(thread, dx + Index{row} * width, piece, width, out);
     if constexpr (leaving == Leaving::to_branch) {
 #pragma unroll
       for (int i = 0; i < N; ++i) out[i] *= dropout.factor(kept, i);
-      Lanes::store_rounded(thread, branch + row * width, piece, width, out);
+      Lanes::store_rounded(thread, branch + Index{row} * width, piece, width, out);
     }
     if constexpr (leaving != Leaving::added) {
 #pragma unroll
