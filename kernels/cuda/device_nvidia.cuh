@@ -171,7 +171,8 @@ BIGBIRD_DEVICE float log2_fast(float x) {
 BIGBIRD_DEVICE int lowest_bit(unsigned bits) {
   return __ffs(static_cast<int>(bits)) - 1;
 }
-// Rounded to tf32 (10 bits behind the point), as fp32 bits.
+// Rounded to tf32 (10 bits behind the point), as fp32 bits. A NaN stays one unless it is a signalling one
+// with its payload in the 13 bits that go, which becomes an infinity: arithmetic makes none of those.
 BIGBIRD_DEVICE std::uint32_t to_tf32(float x) {
   std::uint32_t bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));

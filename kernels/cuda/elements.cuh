@@ -51,7 +51,7 @@ BIGBIRD_DEVICE void store_floats(float* to, const float (&values)[N]) {
   }
 }
 template <int N>
-BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
+BIGBIRD_DEVICE Pack<bf16, N> pack_floats(const float (&values)[N]) {
   static_assert(N <= vector_elements<bf16>);
   Pack<bf16, N> pack;
   if constexpr (N == 1) {
@@ -63,7 +63,11 @@ BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
       memcpy(&pack.value[i], &pair, sizeof pair);
     }
   }
-  store(to, pack);
+  return pack;
+}
+template <int N>
+BIGBIRD_DEVICE void store_floats(bf16* to, const float (&values)[N]) {
+  store(to, pack_floats(values));
 }
 
 // The value that storing as T leaves.
@@ -73,6 +77,37 @@ BIGBIRD_DEVICE float rounded(float value) {
     return float_of_bits(pack_bf16_fast(value, 0.0f) << 16);
   } else {
     return value;
+  }
+}
+
+// philox4x32() of several counters with one upper half at once: what a round makes of the key is made once.
+template <int count>
+BIGBIRD_DEVICE void philox_blocks(std::uint64_t key, const std::uint64_t (&counters_low)[count],
+                                  std::uint64_t counter_high, Philox4x32 (&blocks)[count]) {
+  std::uint32_t k0 = static_cast<std::uint32_t>(key);
+  std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32);
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    blocks[i] = {{static_cast<std::uint32_t>(counters_low[i]),
+                  static_cast<std::uint32_t>(counters_low[i] >> 32), static_cast<std::uint32_t>(counter_high),
+                  static_cast<std::uint32_t>(counter_high >> 32)}};
+  }
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      std::uint32_t(&c)[4] = blocks[i].word;
+      const std::uint64_t p0 = static_cast<std::uint64_t>(0xD2511F53u) * c[0];
+      const std::uint64_t p1 = static_cast<std::uint64_t>(0xCD9E8D57u) * c[2];
+      const std::uint32_t n0 = static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0;
+      const std::uint32_t n2 = static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1;
+      c[1] = static_cast<std::uint32_t>(p1);
+      c[3] = static_cast<std::uint32_t>(p0);
+      c[0] = n0;
+      c[2] = n2;
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
   }
 }
 
@@ -120,6 +155,37 @@ struct DropoutFactors {
         factors[i] = word_of(philox4x32(key, at >> 2, site), at & 3) >= first_kept ? scale : 0.0f;
       }
     }
+  }
+  // The same in parts, for a kernel that knows the row of its elements and draws before it has them: the
+  // seed, read once, the row that the masks of a row are drawn for, and a bit for each of N neighbours from
+  // each of these columns of it on, the first of them the lowest. Without dropout all are set, and the scale
+  // is 1.
+  BIGBIRD_DEVICE std::uint64_t key() const {
+    return first_kept == 0 ? 0 : *seed;
+  }
+  BIGBIRD_DEVICE int drawn_as(int row) const {
+    return rows == nullptr ? row : rows[row];
+  }
+  template <int N, int pieces>
+  BIGBIRD_DEVICE unsigned kept(std::uint64_t key, int row, Index row_width,
+                               const int (&columns)[pieces]) const {
+    static_assert(N % 4 == 0 && pieces * N <= 32);
+    if (first_kept == 0) return ~0u;
+    constexpr int calls = pieces * N / 4;
+    std::uint64_t counters[calls];
+#pragma unroll
+    for (int i = 0; i < calls; ++i) {
+      counters[i] = static_cast<std::uint64_t>(Index{row} * row_width + columns[i * 4 / N] + i * 4 % N) >> 2;
+    }
+    Philox4x32 blocks[calls];
+    philox_blocks(key, counters, site, blocks);
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < pieces * N; ++i) bits |= (blocks[i / 4].word[i % 4] >= first_kept ? 1u : 0u) << i;
+    return bits;
+  }
+  BIGBIRD_DEVICE float factor(unsigned kept, int i) const {
+    return (kept >> i & 1u) != 0 ? scale : 0.0f;
   }
 
  private:

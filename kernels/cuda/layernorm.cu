@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/columns.h"
+#include "kernels/cuda/layernorm_rows.cuh"
 
 namespace bigbird::kernels::cuda {
 
@@ -126,13 +127,15 @@ struct DropoutAddRows {
   }
 };
 
-template <class T, int N, class Source>
+// held: elements of a row in one thread. A row of up to 32 times that is a warp's, so that nobody waits for
+// another warp.
+template <class T, int N, int held, class Source>
 struct LayerNormForward {
   static constexpr int threads = threads_per_block;
-  static constexpr int blocks_per_sm = 2;
-  // Elements of a row in one thread: a row of up to 1,024 is a warp's, so that nobody waits for another warp.
-  // Single elements take more registers.
-  static constexpr int held = N == 1 ? 16 : 32;
+  // Vectors of bf16 with dropout come here in wide rows alone, and take the more registers.
+  static constexpr int blocks_per_sm = held == 24                                        ? 4
+                                       : N == 8 && !std::is_same_v<Source, PlainRows<T>> ? 1
+                                                                                         : 2;
   static constexpr int pieces = held / N;
   static constexpr std::size_t shared_bytes = 2 * warps_per_block * sizeof(float);
   Source source;
@@ -216,11 +219,31 @@ struct LayerNormForward {
 template <class T, int N, class Source>
 void run_forward(const Source& source, const Norm& norm, Values y, const NormState& state, Index rows,
                  Stream stream) {
-  using Kernel = LayerNormForward<T, N, Source>;
-  const RowPart part = RowPart::of(norm.width, Kernel::held);
-  launch(Kernel{source, norm.gamma, norm.beta, norm.epsilon, y.as<T>(), state.mean, state.rstd, rows,
-                static_cast<int>(norm.width), part},
-         {.blocks = blocks_for(rows, part.rows_per_block()), .shared_bytes = Kernel::shared_bytes}, stream);
+  const auto run = [&](auto held) {
+    using Kernel = LayerNormForward<T, N, held(), Source>;
+    const RowPart part = RowPart::of(norm.width, held());
+    launch(Kernel{source, norm.gamma, norm.beta, norm.epsilon, y.as<T>(), state.mean, state.rstd, rows,
+                  static_cast<int>(norm.width), part},
+           {.blocks = blocks_for(rows, part.rows_per_block()), .shared_bytes = Kernel::shared_bytes}, stream);
+  };
+  if constexpr (N == 1) {
+    return run(std::integral_constant<int, 16>{});  // single elements take more registers
+  } else if constexpr (std::is_same_v<Source, PlainRows<T>>) {
+    // Twice as many warps have such a row at once.
+    if (norm.width <= 32 * 24) return run(std::integral_constant<int, 24>{});
+  }
+  if constexpr (N != 1) run(std::integral_constant<int, 32>{});
+}
+
+// Rows of bf16 of which a warp brings the next ones while it works on one.
+template <int pieces>
+void run_forward_by_warps(const ResidualSum& join, const Norm& norm, Values y, const NormState& state,
+                          Index rows, Stream stream) {
+  using Kernel = DropoutAddLayerNormByWarps<pieces>;
+  launch(Kernel{join.x.as<bf16>(), join.residual.as<bf16>(), join.sum.as<bf16>(),
+                DropoutFactors(join.dropout), norm.gamma, norm.beta, norm.epsilon, y.as<bf16>(), state.mean,
+                state.rstd, static_cast<int>(rows), static_cast<int>(norm.width)},
+         {.blocks = Kernel::blocks(rows), .shared_bytes = Kernel::shared_bytes}, stream);
 }
 
 // --- backward
@@ -451,18 +474,46 @@ struct Branch {
   Dropout dropout;
 };
 
+template <int pieces>
+void run_backward_by_warps(const NormBackward& pass, const Norm& norm, const NormGradients& gradients,
+                           bool accumulate, const Branch& branch, float* partial, Stream stream) {
+  const Index width = norm.width;
+  const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
+  const auto run = [&](auto leaving) {
+    using Kernel = LayerNormBackwardByWarps<pieces, leaving()>;
+    const Index blocks = Kernel::blocks(pass.rows);
+    launch(
+        Kernel{pass.dy.as<bf16>(), pass.x.as<bf16>(), norm.gamma, pass.state.mean, pass.state.rstd,
+               pass.dx.as<bf16>(), branch.data.as<bf16>(), DropoutFactors(branch.dropout), partial, outputs,
+               static_cast<int>(pass.rows), static_cast<int>(width), 1.0f / static_cast<float>(width)},
+        {.blocks = blocks, .shared_bytes = Kernel::shared_bytes}, stream);
+    fold_parts(partial, blocks, outputs * width, width, gradients.gamma, gradients.beta,
+               gradients.linear_bias, stream);
+  };
+  if (accumulate) return run(std::integral_constant<Leaving, Leaving::added>{});
+  if (branch.data == nullptr) return run(std::integral_constant<Leaving, Leaving::written>{});
+  run(std::integral_constant<Leaving, Leaving::to_branch>{});
+}
+
 void run_backward(const NormBackward& pass, const Norm& norm, const NormGradients& gradients, bool accumulate,
                   const Branch& branch, void* workspace, Stream stream) {
   const ElementType type = pass.dx.type();
   assert(pass.dy.type() == type && pass.x.type() == type &&
          (branch.data == nullptr || branch.data.type() == type));
-  assert(gradients.linear_bias == nullptr || !accumulate);
+  assert((gradients.linear_bias == nullptr && branch.data == nullptr) || !accumulate);
+  assert(branch.dropout.rows == nullptr || branch.dropout.width == norm.width);
+  assert(pass.rows < Index{1} << 30);
   const Index width = norm.width;
   const int outputs = gradients.linear_bias == nullptr ? 2 : 3;
   const bool aligned = aligned_to_vectors(pass.dy.data(), pass.x.data(), norm.gamma, pass.dx.data(),
                                           branch.data.data(), workspace);
   const RowPart part = RowPart::of(width, held_backward);
   float* const partial = static_cast<float*>(workspace);
+  if (type == ElementType::bf16 && aligned && by_warps(width)) {
+    return with_pieces(width, [&](auto pieces) {
+      run_backward_by_warps<pieces()>(pass, norm, gradients, accumulate, branch, partial, stream);
+    });
+  }
   with_type(type, [&](auto element) {
     using T = decltype(element);
     with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
@@ -508,12 +559,18 @@ void layernorm_forward(ConstValues x, const Norm& norm, Values y, const NormStat
 
 void dropout_add_layernorm_forward(const ResidualSum& join, const Norm& norm, Values y,
                                    const NormState& state, Index rows, Stream stream) {
+  assert(join.dropout.rows == nullptr || join.dropout.width == norm.width);
   assert(join.x.type() == y.type() && join.residual.type() == y.type() && join.sum.type() == y.type());
   const bool aligned = aligned_to_vectors(join.x.data(), join.residual.data(), join.sum.data(), norm.gamma,
                                           norm.beta, y.data());
+  const Index width = norm.width;
+  if (y.type() == ElementType::bf16 && aligned && by_warps(width)) {
+    return with_pieces(
+        width, [&](auto pieces) { run_forward_by_warps<pieces()>(join, norm, y, state, rows, stream); });
+  }
   with_type(y.type(), [&](auto type) {
     using T = decltype(type);
-    with_access<T>(aligned && norm.width % vector_elements<T> == 0, [&](auto n) {
+    with_access<T>(aligned && width % vector_elements<T> == 0, [&](auto n) {
       const DropoutAddRows<T> source{join.x.as<T>(), join.residual.as<T>(), join.sum.as<T>(),
                                      DropoutFactors(join.dropout)};
       run_forward<T, n()>(source, norm, y, state, rows, stream);

@@ -227,11 +227,11 @@ inline float log2_fast(float x) {
 inline int lowest_bit(unsigned bits) {
   return std::countr_zero(bits);
 }
-// To nearest, ties away from zero; infinities and NaN stay.
+// To nearest, ties away from zero. Infinities and NaN are cut as by the instructions that nvcc makes of it.
 inline std::uint32_t to_tf32(float x) {
   const std::uint32_t bits = bits_of(x);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return bits;
-  return (bits + 0x1000u) & 0xffffe000u;
+  const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
+  return (finite ? bits + 0x1000u : bits) & 0xffffe000u;
 }
 inline std::uint32_t pack_bf16_fast(float first, float second) {
   return pack_bf16(first, second);

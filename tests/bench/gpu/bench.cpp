@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "kernels/devices.h"
+#include "lib/io/files/file.h"
 
 namespace bigbird::bench {
 namespace {
@@ -40,6 +41,14 @@ std::unique_ptr<kernels::Backend> make_backend(const Options& options, bool dete
   cuda.index = device_index(options);
   cuda.precision = options.precision;
   cuda.deterministic = deterministic;
+  if (!options.products.empty()) {
+    cuda.product_table = [file = options.products](const std::string& device, const std::string& library) {
+      const kernels::ProductTable table = kernels::parse_product_table(read_file(file));
+      if (table.device != device || table.library != library)
+        throw std::runtime_error(file + ": measured on another device or with another library");
+      return table;
+    };
+  }
   std::string why, hint;
   auto backend = kernels::make_cuda_backend(cuda, why, hint);
   if (backend == nullptr) throw std::runtime_error(why);

@@ -16,6 +16,7 @@ namespace bigbird::bench {
 struct Options {
   std::string device = "cuda";  // or cuda:N, or cpu: to try the program, with tiny
   std::string json;             // file to write
+  std::string products;         // a table of them to read; empty: none
   std::vector<std::string> parts{"memory", "attention", "products", "rows", "step", "windows", "latency"};
   kernels::Precision precision = kernels::Precision::bf16;
   bool tiny = false;  // sizes of seconds on a CPU; the numbers mean nothing

@@ -3,8 +3,9 @@
 // between two moments when the device is idle, over milliseconds of recorded work; medians of many rounds.
 //
 //   bench_gpu [--device cuda[:N]|cpu] [--precision bf16|tf32|fp32] [--parts memory,attention,...]
-//             [--rounds N] [--tiny] [--json FILE]
+//             [--rounds N] [--tiny] [--json FILE] [--products TABLE]
 //
+// TABLE: of `bigbird devices --tune`, for the products; without it cuBLASLt chooses.
 // Exit codes: 0; 1 when a part failed (the others ran); 2 usage; 77 when there is no such device.
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +46,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.device = value;
     } else if (name == "--json") {
       options.json = value;
+    } else if (name == "--products") {
+      options.products = value;
     } else if (name == "--rounds") {
       options.rounds = std::max(1, std::atoi(value.c_str()));
     } else if (name == "--precision" && (value == "bf16" || value == "tf32" || value == "fp32")) {
@@ -70,7 +73,7 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: bench_gpu [--device cuda[:N]|cpu] [--precision bf16|tf32|fp32] [--parts A,B] [--rounds N] "
-        "[--tiny] [--json FILE]\n");
+        "[--tiny] [--json FILE] [--products TABLE]\n");
     return 2;
   }
   try {
