@@ -276,6 +276,9 @@ struct AttentionBatch {
   // then counts u over the rows of keys, and an element is (h * T + t) * (rows of keys) + u.
   bool causal = false;
   const Index* key_offsets = nullptr;
+  // Of the forward pass: outputs and sums are wanted of so many query blocks of each sequence, from the first
+  // on; those of others may be left as they are. 0: of all.
+  Index wanted_blocks = 0;
 };
 
 struct QueryKeyValue {

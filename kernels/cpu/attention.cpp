@@ -61,6 +61,12 @@ AttentionHead view_of(const AttentionBatch& batch, Index sequence, Index head, c
   return view;
 }
 
+// Of the forward pass.
+Index query_blocks_of(const AttentionBatch& batch, Index sequence) {
+  const Index blocks = batch.plans[sequence]->blocks;
+  return batch.wanted_blocks > 0 ? std::min(batch.wanted_blocks, blocks) : blocks;
+}
+
 // Heads that are copied and worked on together in the forward pass: enough tasks for many threads.
 Index heads_in_group(Index blocks) {
   return std::max<Index>(1, 256 / std::max<Index>(1, blocks));
@@ -279,22 +285,23 @@ void CpuBackend::attention_forward_packed(const AttentionBatch& batch, const Que
       float* const own = packed + worker * most_blocks * packed_floats;
       for (Index block = 0; block < blocks; ++block)
         pack_block(sequence, head, block, own + block * packed_floats);
-      for (Index block = 0; block < blocks; ++block) forward_block(sequence, head, block, own, worker);
+      for (Index block = 0; block < query_blocks_of(batch, sequence); ++block)
+        forward_block(sequence, head, block, own, worker);
     });
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
-    const Index blocks = batch.plans[sequence]->blocks;
+    const Index blocks = batch.plans[sequence]->blocks, wanted = query_blocks_of(batch, sequence);
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
       const Index heads = std::min(most_heads, batch.heads - first_head);
       parallel_for(static_cast<std::size_t>(heads * blocks), [&](std::size_t task) {
         const Index head = static_cast<Index>(task) / blocks, block = static_cast<Index>(task) % blocks;
         pack_block(sequence, first_head + head, block, packed + static_cast<Index>(task) * packed_floats);
       });
-      parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
+      parallel_for_worker(static_cast<std::size_t>(heads * wanted), [&](std::size_t task, int worker) {
         // Head by head: its packed keys and values are about as large as the second-level cache.
-        const Index head = static_cast<Index>(task) / blocks;
-        const Index block = block_in_order(static_cast<Index>(task) % blocks, blocks);
+        const Index head = static_cast<Index>(task) / wanted;
+        const Index block = block_in_order(static_cast<Index>(task) % wanted, wanted);
         forward_block(sequence, first_head + head, block, packed + head * blocks * packed_floats, worker);
       });
     }
@@ -318,7 +325,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   float* const packed = scratch + scratch_size * thread_count();
   if (whole_heads) {
     parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
-      const Index start = batch.token_offsets[sequence], blocks = batch.plans[sequence]->blocks;
+      const Index start = batch.token_offsets[sequence], blocks = query_blocks_of(batch, sequence);
       AttentionHead view = view_of(batch, sequence, head, inputs);
       float* const keys = packed + worker * 2 * longest * head_size;
       float* const values = keys + view.length * head_size;
@@ -339,7 +346,7 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
     const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
-    const Index blocks = batch.plans[sequence]->blocks;
+    const Index blocks = query_blocks_of(batch, sequence);
     const Index length = batch.lengths[sequence];
     const Index head_floats = length * head_size;
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {

@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #endif
 
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/level_choice.h"
 #include "kernels/cpu/partition.h"
 
@@ -104,7 +105,7 @@ void pack_int8_weight(const float* weight, Index columns, Index depth, void* to)
 
 const Int8Kernels& plain_int8_kernels() {
   static const Int8Kernels kernels{"int8 without its instructions", quantize_plain<float>,
-                                   quantize_plain<bf16>, multiply_plain};
+                                   quantize_plain<bf16>, multiply_plain, int8_tile_rows};
   return kernels;
 }
 
@@ -126,8 +127,27 @@ const Int8Kernels* vnni_int8_kernels() {
 }
 #endif
 
+#if defined(BIGBIRD_HAVE_VNNI) && defined(BIGBIRD_HAVE_AMX)
+namespace amx {
+extern const Int8Kernels int8_kernels;
+}
+const Int8Kernels* amx_int8_kernels() {
+  static const bool usable = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return amx_kernels() != nullptr && vnni_int8_kernels() != nullptr &&
+           __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & 1u << 25) != 0;  // AMX-INT8
+  }();
+  return usable ? &amx::int8_kernels : nullptr;
+}
+#else
+const Int8Kernels* amx_int8_kernels() {
+  return nullptr;
+}
+#endif
+
 const Int8Kernels& int8_kernels(const Level& level) {
-  const Int8Kernels* const instructions = vnni_int8_kernels();
+  const Int8Kernels* const instructions =
+      amx_int8_kernels() != nullptr ? amx_int8_kernels() : vnni_int8_kernels();
   const bool best = std::string_view(level.name) == available_levels().front()->name;
   return instructions != nullptr && best ? *instructions : plain_int8_kernels();
 }

@@ -76,12 +76,15 @@ struct Int8Kernels {
   void (*quantize_bf16)(const bf16* from, Index row_step, Index rows, Index depth, void* to, Int8Row* facts);
   // c = a b on the calling thread.
   void (*multiply)(const Int8Product& product);
+  Index tile_rows;  // rows of a that it multiplies side by side
 };
 
 // Plain C++, for every processor.
 const Int8Kernels& plain_int8_kernels();
 // Null when the processor lacks AVX-512 VNNI, and when the program was built for another architecture.
 const Int8Kernels* vnni_int8_kernels();
+// Null without tiles for int8 and AVX-512 VNNI beside them; as amx_kernels() else.
+const Int8Kernels* amx_int8_kernels();
 // Those that a backend of this level computes with: the instructions at the best one alone.
 const Int8Kernels& int8_kernels(const Level& level);
 

@@ -56,10 +56,13 @@ TileSize packed_tile_size(Index m, Index n) {
 }
 
 // Rows of a that are packed by the task that multiplies them: with a panel of b they stay in the second-level
-// cache, and the last tasks leave no thread waiting for long. Fewer where that leaves too few tasks.
-Index bf16_task_rows(Index m) {
-  constexpr Index wanted_tasks = 12, fewest = 4 * bf16_tile_rows, most = 6 * bf16_tile_rows;
-  return std::clamp(pieces(pieces(m, wanted_tasks), bf16_tile_rows) * bf16_tile_rows, fewest, most);
+// cache, and the last tasks leave no thread waiting for long. On tiles of AMX b is read faster than it comes
+// from that cache, and should serve more rows. Fewer where that leaves too few tasks.
+Index rows_of_task(Index m, Index tile_rows) {
+  constexpr Index wanted_tasks = 12, fewest = 24;
+  const Index most = tile_rows == amx_group ? 256 : 36;
+  const auto whole = [&](Index count) { return pieces(count, tile_rows) * tile_rows; };
+  return std::clamp(whole(pieces(m, wanted_tasks)), whole(fewest), whole(most));
 }
 
 // Rows with a zero behind their last, odd number.
@@ -149,7 +152,7 @@ void CpuBackend::multiply_bf16(ConstValues x, Index in, Index out, const std::by
   const Index panels = pieces(out, bf16_panel);
   const Index run_panels =
       packed != nullptr ? panels : std::min(panels, std::max<Index>(1, packed_b_bytes / panel_bytes));
-  const Index task_rows = bf16_task_rows(rows);
+  const Index task_rows = rows_of_task(rows, bf16_tile_rows);
   const bool narrow_x = x.type() == ElementType::bf16, narrow_y = y.type() == ElementType::bf16;
   const bool as_it_is = narrow_x && in % 2 == 0;  // neighbours in a row are the pairs
   const Index b_bytes = packed != nullptr ? 0 : run_panels * panel_bytes;
@@ -195,7 +198,7 @@ template <typename After>
 void CpuBackend::multiply_int8(ConstValues x, const Linear& layer, const std::byte* packed, Values y,
                                Index rows, const After& after) {
   const Index in = layer.in, out = layer.out, row_bytes = int8_row_bytes(in);
-  const Index task_rows = bf16_task_rows(rows);
+  const Index task_rows = rows_of_task(rows, int8_.tile_rows);
   const bool narrow_x = x.type() == ElementType::bf16, narrow_y = y.type() == ElementType::bf16;
   const Index a_bytes = pieces(task_rows * row_bytes, 64) * 64;
   const Index facts_bytes = pieces(task_rows * Index{sizeof(Int8Row)}, 64) * 64;

@@ -16,8 +16,9 @@ struct Int8Shape {
   Index m, n, k;
 };
 // Depths that are no multiple of 4, rows around the tile, channels around the panel.
-const Int8Shape int8_shapes[] = {{1, 1, 1},    {2, 3, 5},     {3, 64, 4},     {4, 65, 7},     {5, 63, 64},
-                                 {6, 128, 33}, {7, 129, 127}, {13, 200, 768}, {20, 70, 1030}, {50, 330, 66}};
+const Int8Shape int8_shapes[] = {{1, 1, 1},      {2, 3, 5},     {3, 64, 4},     {4, 65, 7},
+                                 {5, 63, 64},    {6, 128, 33},  {7, 129, 127},  {13, 200, 768},
+                                 {20, 70, 1030}, {50, 330, 66}, {70, 100, 330}, {96, 64, 192}};
 
 std::size_t cells(Index rows, Index columns) {
   return static_cast<std::size_t>(rows * columns);
@@ -59,6 +60,7 @@ Floats spread_floats(std::size_t count, std::uint32_t seed) {
 std::vector<const Int8Kernels*> all_int8_kernels() {
   std::vector<const Int8Kernels*> all{&plain_int8_kernels()};
   if (vnni_int8_kernels() != nullptr) all.push_back(vnni_int8_kernels());
+  if (amx_int8_kernels() != nullptr) all.push_back(amx_int8_kernels());
   return all;
 }
 
@@ -214,12 +216,14 @@ TEST_P(Int8Kernel, WhatIsNotFiniteMakesItsRowOrChannelNotANumberAndNoOther) {
 
 INSTANTIATE_TEST_SUITE_P(Instructions, Int8Kernel, ::testing::ValuesIn(all_int8_kernels()),
                          [](const ::testing::TestParamInfo<const Int8Kernels*>& of) {
-                           return std::string(of.param == &plain_int8_kernels() ? "plain" : "vnni");
+                           return std::string(of.param == &plain_int8_kernels() ? "plain"
+                                              : of.param == vnni_int8_kernels() ? "vnni"
+                                                                                : "amx");
                          });
 
 TEST(Int8Products, InstructionsAndPlainCodeGiveTheSameBits) {
   if (vnni_int8_kernels() == nullptr) GTEST_SKIP() << "SKIPPED: this processor has no AVX-512 VNNI";
-  const Int8Shape s{29, 170, 390};
+  const Int8Shape s{69, 170, 390};
   const Floats x = spread_floats(cells(s.m, s.k), 9), w = spread_floats(cells(s.n, s.k), 10);
   const PackedBytes b(int8_weight_bytes(s.n, s.k));
   pack_int8_weight(w.data(), s.n, s.k, b.get());
@@ -232,7 +236,7 @@ TEST(Int8Products, InstructionsAndPlainCodeGiveTheSameBits) {
     kernels->multiply({s.m, s.n, s.k, a.get(), facts.data(), b.get(), s.n, 0, c.data(), s.n});
     results.push_back(c.take());
   }
-  EXPECT_EQ(results[0], results[1]);
+  for (const Floats& result : results) EXPECT_EQ(result, results[0]);
 }
 
 TEST(Int8Weights, BecomeTheIntegersAndScalesOfTheReference) {

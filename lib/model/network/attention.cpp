@@ -41,7 +41,11 @@ void attention_layer_forward(const PassContext& pass, std::int64_t layer, const 
     const kernels::Index first = run.first_row();
     float* const log_sum_exp =
         kept.log_sum_exp == nullptr ? nullptr : kept.log_sum_exp + pass.config.num_attention_heads * first;
-    backend.attention_forward(run.call(), inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
+    kernels::AttentionBatch call = run.call();
+    // The head reads first tokens alone, and nothing is kept for a way back.
+    if (head_rows.tokens != nullptr && log_sum_exp == nullptr && pass.masked_rows == 0)
+      call.wanted_blocks = 1;
+    backend.attention_forward(call, inputs(kept.qkv, first, width), part(kept.context, first, width, 0),
                               log_sum_exp);
   }
   const PassContext behind = at_head_rows(pass, head_rows);

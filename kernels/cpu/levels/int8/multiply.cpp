@@ -1,18 +1,10 @@
 // The product over a register tile of 6 rows by 64 channels: 24 registers of sums, 4 of a quad of weights.
 // The depth is not cut: see levels/bf16/gemm.cpp.
-#include <immintrin.h>
-
+#include "kernels/cpu/levels/int8/finish.h"
 #include "kernels/cpu/levels/int8/kernels.h"
-#include "kernels/cpu/levels/simd.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 namespace {
-
-// sum += the four products of each lane's quads; `activations` are unsigned, `weights` signed. As assembly,
-// because g++ 12 makes of the intrinsic copies of registers, and runs out of them.
-BIGBIRD_INLINE void add_quads(__m512i& sum, __m512i activations, __m512i weights) {
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(activations), "v"(weights));
-}
 
 struct Tile {
   Index quads;
@@ -45,9 +37,7 @@ void multiply_tile(const Tile& t) {
     for (unsigned j = 0; j < vectors; ++j) weights[j] = _mm512_load_si512(b + j * 64);
     BIGBIRD_UNROLL
     for (unsigned r = 0; r < RowCount; ++r) {
-      int32_t four;
-      __builtin_memcpy(&four, a + r * row_bytes, sizeof four);
-      const __m512i activations = _mm512_set1_epi32(four);
+      const __m512i activations = quad_of(a + r * row_bytes);
       BIGBIRD_UNROLL
       for (unsigned j = 0; j < vectors; ++j) add_quads(sum[r][j], activations, weights[j]);
     }
@@ -57,19 +47,10 @@ void multiply_tile(const Tile& t) {
   BIGBIRD_UNROLL
   for (unsigned j = 0; j < vectors; ++j) {
     const Index first = j * lanes;
-    const Index count = t.columns - first;
-    if (count <= 0) break;
-    const __mmask16 mask = static_cast<__mmask16>(count >= lanes ? 0xFFFFu : (1u << count) - 1u);
-    const __m512i sums_of_weights = _mm512_load_si512(t.b_sums + first);
-    const __m512 scale = _mm512_load_ps(t.b_scales + first);
+    if (t.columns <= first) break;
+    const SixteenChannels channels(t.b_scales + first, t.b_sums + first, t.columns - first);
     BIGBIRD_UNROLL
-    for (unsigned r = 0; r < RowCount; ++r) {
-      const Int8Row facts = t.a_rows[r];
-      const __m512i offset = _mm512_mullo_epi32(sums_of_weights, _mm512_set1_epi32(facts.zero));
-      const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sum[r][j], offset)),
-                                         _mm512_mul_ps(_mm512_set1_ps(facts.scale), scale));
-      _mm512_mask_storeu_ps(t.c + r * t.c_row + first, mask, value);
-    }
+    for (unsigned r = 0; r < RowCount; ++r) channels.put(sum[r][j], t.a_rows[r], t.c + r * t.c_row + first);
   }
 }
 
