@@ -138,6 +138,10 @@ struct Linear {
   // want zeros. Behind the weight, its gradient and the bias there is memory for as many rows; what is there
   // is finite, is read, and stays as it is.
   Index out_stride = 0;
+  // A processor takes the products of this layer in fp32 in every precision: those of a head over few rows,
+  // whose outputs are told apart by less than bf16 keeps of what it reads. Its activations are fp32. CUDA
+  // takes them as all others.
+  bool exact = false;
 
   Index row_stride() const { return out_stride > 0 ? out_stride : out; }
 };

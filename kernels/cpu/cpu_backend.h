@@ -90,6 +90,10 @@ class CpuBackend final : public Backend {
 #include "kernels/operations.inc"
 
  private:
+  // Whether operands of the layer's products are rounded to bf16.
+  bool rounds(const Linear& layer) const {
+    return precision_ == Precision::bf16 && !layer.exact;
+  }
   // bias[j] += the sum of dy[:, j], dy [rows, out].
   void add_bias_gradient(ConstValues dy, Index rows, Index out, float* bias) const;
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished

@@ -79,9 +79,7 @@ template <typename After>
 void CpuBackend::multiply_tiles(const Product& product, const After& after) {
   if (product.m == 0 || product.n == 0) return;
   if (amx_ != nullptr && product.k > 0) return multiply_packed(product, nullptr, after);
-  Product whole = product;
-  whole.round_to_bf16 = precision_ == Precision::bf16;
-  multiply_shared(whole, after);
+  multiply_shared(product, after);
 }
 
 // A stretch of b is packed by all threads, and every task multiplies its rows by it.
@@ -234,13 +232,14 @@ void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, In
   const std::byte* const data = packed != nullptr ? packed->data : nullptr;
   if (packed != nullptr && packed->form == WeightForm::int8)
     return multiply_int8(x, layer, data, y, rows, after);
-  if (bf16_ != nullptr && in > 0) {
+  if (bf16_ != nullptr && rounds(layer) && in > 0) {
     const auto pack = [&](Index first, Index count, void* to) {
       bf16_->pack_b(layer.weight + first * in, in, count, in, to);
     };
     return multiply_bf16(x, in, out, data, pack, y, rows, false, after);
   }
-  const Product product{rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false};
+  const Product product{rows, out,       in,  floats(x), in,           1, layer.weight, 1,
+                        in,   floats(y), out, false,     rounds(layer)};
   const auto after_tile = [&](Index row, Index count, Index column, Index columns) {
     after(floats(y) + row * out + column, out, row, count, column, columns);
   };
@@ -249,7 +248,7 @@ void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, In
 
 template <typename After>
 void CpuBackend::multiply_packed(const Product& x, const std::byte* b, const After& after) {
-  const Index parts = precision_ == Precision::bf16 ? 1 : 3;
+  const Index parts = x.round_to_bf16 ? 1 : 3;
   const Index steps = amx_groups(x.k);
   const Index slices = pieces(steps, most_slice_steps), slice_steps = pieces(steps, slices);
   const Index b_group_bytes = amx_group_bytes(steps, parts);
@@ -304,16 +303,17 @@ void CpuBackend::multiply_back(ConstValues dy, const Linear& layer, Values dx, I
   const Index in = layer.in, out = layer.out;
   if (rows == 0 || in == 0) return;
   if (find_packed(layer) != nullptr) throw std::logic_error("a packed weight has no way back");
-  if (bf16_ != nullptr && out > 0) {
+  if (bf16_ != nullptr && rounds(layer) && out > 0) {
     const auto pack = [&](Index first, Index count, void* to) {
       bf16_->pack_rows(layer.weight + first, in, count, out, bf16_panel, to);
     };
     return multiply_bf16(dy, out, in, nullptr, pack, dx, rows, accumulate, after);
   }
-  multiply_tiles({rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate},
-                 [&](Index row, Index count, Index column, Index columns) {
-                   after(floats(dx) + row * in + column, in, row, count, column, columns);
-                 });
+  multiply_tiles(
+      {rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate, rounds(layer)},
+      [&](Index row, Index count, Index column, Index columns) {
+        after(floats(dx) + row * in + column, in, row, count, column, columns);
+      });
 }
 
 void CpuBackend::linear_forward(ConstValues x, const Linear& layer, Values y, Index rows) {
@@ -398,11 +398,12 @@ void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Lin
                                         const LinearGradients& gradients, Index rows) {
   if (rows == 0) return;
   const Index in = layer.in, out = layer.out;
-  if (bf16_ != nullptr) {
+  if (bf16_ != nullptr && rounds(layer)) {
     add_weight_gradient_bf16(dy, x, out, in, rows, gradients.weight);
   } else {
-    multiply_tiles({out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true},
-                   [](Index, Index, Index, Index) {});
+    multiply_tiles(
+        {out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true, rounds(layer)},
+        [](Index, Index, Index, Index) {});
   }
   if (gradients.bias != nullptr) add_bias_gradient(dy, rows, out, gradients.bias);
 }

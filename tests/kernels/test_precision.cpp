@@ -112,6 +112,27 @@ TEST_P(PrecisionKernel, Bf16RoundsTheOperandsAndSumsInFp32) {
   }
 }
 
+TEST_P(PrecisionKernel, AnExactLayerHasTheBitsOfFp32InBothPasses) {
+  for (const ProductCase& of : product_cases) {
+    SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);
+    const auto cells = [](Index rows, Index columns) { return static_cast<std::size_t>(rows * columns); };
+    const Floats x = full_floats(cells(of.m, of.k), 11), w = full_floats(cells(of.n, of.k), 12);
+    const Floats dy = full_floats(cells(of.m, of.n), 13), bias = full_floats(cells(of.n, 1), 14);
+    const Linear layer{w.data(), bias.data(), of.k, of.n, 0, true};
+    const auto outputs = [&](Precision precision) {
+      const auto made = backend(precision);
+      Guarded y(cells(of.m, of.n)), active(cells(of.m, of.n)), dx(cells(of.m, of.k));
+      Guarded dw(Floats(cells(of.n, of.k), 0.5f));
+      made->linear_forward(x.data(), layer, y.data(), of.m);
+      made->linear_activation_forward(x.data(), layer, Activation::gelu_tanh, nullptr, active.data(), of.m);
+      made->linear_backward_input(dy.data(), layer, dx.data(), of.m, false);
+      made->linear_backward_weight(dy.data(), x.data(), layer, {dw.data(), nullptr}, of.m);
+      return std::vector<Floats>{y.take(), active.take(), dx.take(), dw.take()};
+    };
+    EXPECT_EQ(outputs(Precision::bf16), outputs(Precision::fp32));
+  }
+}
+
 TEST_P(PrecisionKernel, Fp32KeepsAll24Bits) {
   for (const ProductCase& of : product_cases) {
     SCOPED_TRACE(::testing::Message() << of.m << " x " << of.n << " x " << of.k);

@@ -56,17 +56,24 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
     const std::string prefix = fmt::format("bert.encoder.layer.{}.", layer);
     tensors.layers.push_back({attention(prefix + "attention."), feed_forward(prefix)});
   }
-  if (config.uses_pooler()) tensors.pooled.pooler = linear("bert.pooler");
+  // Of heads that read one row of a sequence; see kernels::Linear::exact.
+  const auto exact_linear = [&](const std::string& name) {
+    LinearTensors layer = linear(name);
+    layer.exact = true;
+    return layer;
+  };
+  if (config.uses_pooler()) tensors.pooled.pooler = exact_linear("bert.pooler");
   if (config.has_mlm()) {
     tensors.masked.transform = linear("cls.predictions.transform.dense");
     tensors.masked.norm = norm("cls.predictions.transform.LayerNorm");
     tensors.masked.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias"), config.hidden_size,
                               config.vocab_size};
   }
-  if (config.head == HeadType::pretraining) tensors.pooled.next_sentence = linear("cls.seq_relationship");
+  if (config.head == HeadType::pretraining)
+    tensors.pooled.next_sentence = exact_linear("cls.seq_relationship");
   if (config.head == HeadType::classification) {
-    tensors.classification.dense = linear("classifier.dense");
-    tensors.classification.output = linear("classifier.out_proj");
+    tensors.classification.dense = exact_linear("classifier.dense");
+    tensors.classification.output = exact_linear("classifier.out_proj");
   }
   if (config.head == HeadType::question_answering) {
     tensors.question.block = feed_forward("qa_classifier.");

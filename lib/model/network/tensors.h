@@ -16,14 +16,15 @@ struct LinearTensors {
   float* bias = nullptr;    // null where the layer has none
   kernels::Index in = 0;
   kernels::Index out = 0;
+  bool exact = false;  // of kernels::Linear
 
-  operator kernels::Linear() const { return {weight, bias, in, out}; }
+  operator kernels::Linear() const { return {weight, bias, in, out, 0, exact}; }
   operator kernels::LinearGradients() const { return {weight, bias}; }
 };
 
 // The layer of one of its outputs alone.
 inline LinearTensors output_of(const LinearTensors& layer, kernels::Index output) {
-  return {layer.weight + output * layer.in, layer.bias + output, layer.in, 1};
+  return {layer.weight + output * layer.in, layer.bias + output, layer.in, 1, layer.exact};
 }
 
 struct NormTensors {

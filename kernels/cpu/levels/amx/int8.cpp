@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/levels/amx/kernels.h"
-#include "kernels/cpu/levels/int8/finish.h"
+#include "kernels/cpu/levels/int8_sums.h"
 
 namespace bigbird::kernels {
 

@@ -1,7 +1,7 @@
 // The product over a register tile of 6 rows by 64 channels: 24 registers of sums, 4 of a quad of weights.
 // The depth is not cut: see levels/bf16/gemm.cpp.
-#include "kernels/cpu/levels/int8/finish.h"
 #include "kernels/cpu/levels/int8/kernels.h"
+#include "kernels/cpu/levels/int8_sums.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 namespace {

@@ -47,6 +47,46 @@ class ModelPrecision : public ::testing::Test {
   const Batch batch = random_batch(config, {400, 33, 97}, 7);
 };
 
+// Scores of a variant are told apart by less than bf16 keeps of a pooled row: the head of first tokens is
+// taken in fp32 of whatever state the layers left.
+TEST_F(ModelPrecision, HeadsOfFirstTokensAreTakenInFp32) {
+  ModelConfig of_classes = config;
+  of_classes.head = HeadType::classification;
+  of_classes.num_labels = 3;
+  const ParameterLayout layout(of_classes);
+  const std::vector<float> parameters = random_parameters(of_classes, 5);
+  const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
+  const auto model = make_model(*backend, of_classes, batch, {}, parameters);
+  model->forward(batch, {});
+  const std::vector<float> states = model->last_hidden_state(), logits = model->sequence_logits();
+  const auto width = static_cast<std::size_t>(of_classes.hidden_size);
+  // The sum over `in` of a layer's output, in double.
+  const auto output = [&](const std::string& name, std::size_t row, const std::vector<double>& in) {
+    const float* const weight =
+        parameters.data() + layout.offset(name + ".weight") + static_cast<std::ptrdiff_t>(row * in.size());
+    double sum =
+        static_cast<double>(parameters[static_cast<std::size_t>(layout.offset(name + ".bias")) + row]);
+    for (std::size_t i = 0; i < in.size(); ++i) sum += static_cast<double>(weight[i]) * in[i];
+    return sum;
+  };
+  double largest = 0.0, worst = 0.0;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const float* const first = states.data() + static_cast<std::size_t>(batch.token_offsets[s]) * width;
+    const std::vector<double> state(first, first + width);
+    std::vector<double> inner;
+    for (std::size_t row = 0; row < width; ++row) {
+      const double x = output("classifier.dense", row, state);
+      inner.push_back(0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x))));
+    }
+    for (std::size_t label = 0; label < 3; ++label) {
+      const double expected = output("classifier.out_proj", label, inner);
+      largest = std::max(largest, std::abs(expected));
+      worst = std::max(worst, std::abs(static_cast<double>(logits[s * 3 + label]) - expected));
+    }
+  }
+  EXPECT_LT(worst, 2e-6 * largest);
+}
+
 TEST_F(ModelPrecision, StatesOfEveryTokenPointTheSameWayInBothPrecisions) {
   const std::vector<float> exact = last_states(kernels::Precision::fp32, config, batch);
   const std::vector<float> rounded = last_states(kernels::Precision::bf16, config, batch);
