@@ -33,6 +33,7 @@ struct AmxOperand {
   Index depth = 0;
   Index outer_step = 0;
   Index depth_step = 0;
+  const bf16* narrow = nullptr;  // in place of data; of one part
 };
 
 struct AmxProduct {
@@ -40,12 +41,14 @@ struct AmxProduct {
   Index n = 0;
   Index steps = 0;  // of depth
   Index parts = 0;
-  const void* a = nullptr;  // packed, groups amx_group_bytes(steps, parts) apart
+  const void* a =
+      nullptr;  // packed, groups amx_group_bytes(steps, parts) apart; or whole groups of bf16 rows
   const void* b = nullptr;  // packed, groups b_group_bytes apart
   Index b_group_bytes = 0;
   float* c = nullptr;
   Index c_row = 0;
   bool accumulate = false;
+  Index a_row = 0;  // bytes from one row of a to the next where they lie as they are; 0: packed
 };
 
 struct AmxKernels {

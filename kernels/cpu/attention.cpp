@@ -88,10 +88,28 @@ void parallel_for_heads(const AttentionBatch& batch, const Body& body) {
       });
 }
 
-void copy_rows(const float* from, Index from_stride, float* to, Index to_stride, Index rows, Index width) {
+// Rows of a head as floats, one behind the other.
+void take_rows(const Level& level, const ConstRows& from, Index first, Index column, Index rows, Index width,
+               float* to) {
   for (Index row = 0; row < rows; ++row) {
-    std::memcpy(to + row * to_stride, from + row * from_stride,
-                static_cast<std::size_t>(width) * sizeof(float));
+    const ConstValues at = from.data + ((first + row) * from.stride + column);
+    if (at.type() == ElementType::fp32) {
+      std::copy_n(floats(at), width, to + row * width);
+    } else {
+      level.widen(at.as<bf16>(), to + row * width, width);
+    }
+  }
+}
+
+void put_rows(const Level& level, const float* from, Index width, const Rows& to, Index first, Index column,
+              Index rows) {
+  for (Index row = 0; row < rows; ++row) {
+    const Values at = to.data + ((first + row) * to.stride + column);
+    if (at.type() == ElementType::fp32) {
+      std::copy_n(from + row * width, width, floats(at));
+    } else {
+      level.narrow(from + row * width, nullptr, at.as<bf16>(), width);
+    }
   }
 }
 
@@ -116,14 +134,7 @@ struct BlockOfHead {
   float* room;   // 2 x rows of a block
 
   const float* widened(const ConstRows& from, Index head_size, float* to) const {
-    for (Index row = 0; row < rows; ++row) {
-      const ConstValues at = from.data + ((first + row) * from.stride + column);
-      if (at.type() == ElementType::fp32) {
-        std::copy_n(floats(at), head_size, to + row * head_size);
-      } else {
-        level.widen(at.as<bf16>(), to + row * head_size, head_size);
-      }
-    }
+    take_rows(level, from, first, column, rows, head_size, to);
     return to;
   }
   // The block alone, as block 0 of keys.
@@ -142,11 +153,16 @@ struct BlockOfHead {
   }
 };
 
+constexpr Index line_floats = 16;  // of the cache
+
 // Of a block's rows, in whole cache lines.
 Index block_floats(Index block_size, Index head_size) {
-  constexpr Index line = 16;
-  return pieces(block_size * head_size, line) * line;
+  return pieces(block_size * head_size, line_floats) * line_floats;
 }
+
+// What the backward pass in fp32 copies of a head: keys, values and their gradients; of bf16 numbers queries,
+// outputs, and the gradients of both besides.
+constexpr Index backward_copies = 4, backward_copies_narrow = 8;
 
 // A thread's share of the scratch of attention_backward_bf16(), in floats and whole cache lines.
 struct BackwardRoom {
@@ -163,18 +179,6 @@ struct BackwardRoom {
         keys(blocks * block_floats(block_size, head_size)),
         all(rows + block + blocks * packed + 2 * keys) {}
 };
-
-void put_rows(const Level& level, const float* from, Index width, const Rows& to, Index first, Index column,
-              Index rows) {
-  for (Index row = 0; row < rows; ++row) {
-    const Values at = to.data + ((first + row) * to.stride + column);
-    if (at.type() == ElementType::fp32) {
-      std::copy_n(from + row * width, width, floats(at));
-    } else {
-      level.narrow(from + row * width, nullptr, at.as<bf16>(), width);
-    }
-  }
-}
 
 // The last block is as long as the first when it is global: it comes second, so that no thread is left with
 // it.
@@ -208,8 +212,11 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
   const Index blocks = pieces(limits.longest, block_size);
   const Index head_floats = blocks * block_size * head_size;
   const Index together = std::max<Index>(heads_in_group(blocks), thread_count());  // heads that are packed
+  const bool narrow = element_type() == ElementType::bf16;
   const Index forward =
-      together * 2 * head_floats + thread_count() * level_.attention_forward_scratch(block_size, head_size);
+      together * 2 * head_floats +
+      thread_count() * (level_.attention_forward_scratch(block_size, head_size) + line_floats +
+                        (narrow ? 2 * block_floats(block_size, head_size) : 0));
   Index packed = 0;
   if (attention_is_packed(block_size)) {
     const Index parts = precision_ == Precision::bf16 ? 1 : 3;
@@ -218,8 +225,8 @@ std::size_t CpuBackend::scratch_bytes(const AttentionLimits& limits) const {
             Index{sizeof(float)} +
         thread_count() * (packed_scratch(block_size, head_size, parts) + block_floats(block_size, head_size));
   }
-  const Index backward =
-      thread_count() * (4 * head_floats + level_.attention_backward_scratch(block_size, head_size));
+  const Index backward = thread_count() * ((narrow ? backward_copies_narrow : backward_copies) * head_floats +
+                                           level_.attention_backward_scratch(block_size, head_size));
   Index backward_bf16 = 0;
   if (bf16_ != nullptr) {
     backward_bf16 =
@@ -234,8 +241,7 @@ bool CpuBackend::attention_is_packed(Index block_size) const {
 
 // Of one thread, in whole cache lines: the packed blocks lie behind it.
 Index CpuBackend::packed_scratch(Index block_size, Index head_size, Index parts) const {
-  constexpr Index line = 16;
-  return pieces(packed_attention_->forward_scratch(block_size, head_size, parts), line) * line;
+  return pieces(packed_attention_->forward_scratch(block_size, head_size, parts), line_floats) * line_floats;
 }
 
 // As attention_forward below; keys and values are not copied but packed.
@@ -314,8 +320,12 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
     return attention_forward_packed(batch, inputs, out, log_sum_exp);
   }
   const Index tokens = batch.token_offsets[batch.sequences];
-  const Index head_size = batch.head_size;
-  const Index scratch_size = level_.attention_forward_scratch(batch.block_size, head_size);
+  const Index head_size = batch.head_size, block_size = batch.block_size;
+  const bool narrow = inputs.q.data.type() == ElementType::bf16;
+  const Index room = narrow ? 2 * block_floats(block_size, head_size) : 0;  // queries, and what comes out
+  const Index block_scratch =
+      pieces(level_.attention_forward_scratch(block_size, head_size), line_floats) * line_floats;
+  const Index scratch_size = block_scratch + room;
   const Index longest = longest_sequence(batch);
   const bool whole_heads = heads_are_tasks(batch);
   const Index most_heads =
@@ -323,56 +333,61 @@ void CpuBackend::attention_forward(const AttentionBatch& batch, const QueryKeyVa
   float* const scratch =
       scratch_.reserve(scratch_size * thread_count() + most_heads * 2 * longest * head_size);
   float* const packed = scratch + scratch_size * thread_count();
+
+  const auto forward_block = [&](Index sequence, Index head, Index block, const float* keys, int worker) {
+    const Index start = batch.token_offsets[sequence], column = head * head_size;
+    AttentionHead view = view_of(batch, sequence, head, inputs);
+    view.k = keys;
+    view.v = keys + view.length * head_size;
+    view.k_stride = view.v_stride = head_size;
+    float* const sums = log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr;
+    float* const own = scratch + scratch_size * worker;
+    if (!narrow) {
+      level_.attention_forward_block(view, block, floats(out.data) + start * out.stride + column, out.stride,
+                                     sums, own);
+      return;
+    }
+    const Index before = block * block_size, rows = std::min(block_size, view.rows - before);
+    float* const queries = own + block_scratch;
+    float* const result = queries + room / 2;
+    take_rows(level_, inputs.q, start + before, column, rows, head_size, queries);
+    AttentionHead part = from_block(view, block);
+    part.q = queries;
+    part.q_stride = head_size;
+    level_.attention_forward_block(part, 0, result, head_size, sums != nullptr ? sums + before : nullptr,
+                                   own);
+    put_rows(level_, result, head_size, out, start + before, column, rows);
+  };
+
   if (whole_heads) {
     parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
-      const Index start = batch.token_offsets[sequence], blocks = query_blocks_of(batch, sequence);
-      AttentionHead view = view_of(batch, sequence, head, inputs);
+      const Index first_key = key_offsets_of(batch)[sequence], length = batch.lengths[sequence];
       float* const keys = packed + worker * 2 * longest * head_size;
-      float* const values = keys + view.length * head_size;
-      copy_rows(view.k, view.k_stride, keys, head_size, view.length, head_size);
-      copy_rows(view.v, view.v_stride, values, head_size, view.length, head_size);
-      view.k = keys;
-      view.v = values;
-      view.k_stride = head_size;
-      view.v_stride = head_size;
-      for (Index block = 0; block < blocks; ++block) {
-        level_.attention_forward_block(view, block, floats(out.data) + start * out.stride + head * head_size,
-                                       out.stride,
-                                       log_sum_exp != nullptr ? log_sum_exp + head * tokens + start : nullptr,
-                                       scratch + scratch_size * worker);
-      }
+      take_rows(level_, inputs.k, first_key, head * head_size, length, head_size, keys);
+      take_rows(level_, inputs.v, first_key, head * head_size, length, head_size, keys + length * head_size);
+      for (Index block = 0; block < query_blocks_of(batch, sequence); ++block)
+        forward_block(sequence, head, block, keys, worker);
     });
     return;
   }
   for (Index sequence = 0; sequence < batch.sequences; ++sequence) {
-    const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
-    const Index blocks = query_blocks_of(batch, sequence);
+    const Index first_key = key_offsets_of(batch)[sequence], blocks = query_blocks_of(batch, sequence);
     const Index length = batch.lengths[sequence];
     const Index head_floats = length * head_size;
     for (Index first_head = 0; first_head < batch.heads; first_head += most_heads) {
       const Index heads = std::min(most_heads, batch.heads - first_head);
-      parallel_pieces(length, batch.block_size, [&](Index first, Index rows) {
+      parallel_pieces(length, block_size, [&](Index first, Index rows) {
         for (Index head = 0; head < heads; ++head) {
           const Index column = (first_head + head) * head_size;
           float* const to = packed + head * 2 * head_floats + first * head_size;
-          copy_rows(floats(inputs.k.data) + (first_key + first) * inputs.k.stride + column, inputs.k.stride,
-                    to, head_size, rows, head_size);
-          copy_rows(floats(inputs.v.data) + (first_key + first) * inputs.v.stride + column, inputs.v.stride,
-                    to + head_floats, head_size, rows, head_size);
+          take_rows(level_, inputs.k, first_key + first, column, rows, head_size, to);
+          take_rows(level_, inputs.v, first_key + first, column, rows, head_size, to + head_floats);
         }
       });
       parallel_for_worker(static_cast<std::size_t>(heads * blocks), [&](std::size_t task, int worker) {
         const Index head = static_cast<Index>(task) % heads;
         const Index block = block_in_order(static_cast<Index>(task) / heads, blocks);
-        AttentionHead view = view_of(batch, sequence, first_head + head, inputs);
-        view.k = packed + head * 2 * head_floats;
-        view.v = view.k + head_floats;
-        view.k_stride = head_size;
-        view.v_stride = head_size;
-        level_.attention_forward_block(
-            view, block, floats(out.data) + start * out.stride + (first_head + head) * head_size, out.stride,
-            log_sum_exp != nullptr ? log_sum_exp + (first_head + head) * tokens + start : nullptr,
-            scratch + scratch_size * worker);
+        forward_block(sequence, first_head + head, block, packed + head * 2 * head_floats, worker);
       });
     }
   }
@@ -386,38 +401,49 @@ void CpuBackend::attention_backward(const AttentionBatch& batch, const QueryKeyV
   }
   const Index tokens = batch.token_offsets[batch.sequences];
   const Index head_size = batch.head_size;
+  const bool narrow =
+      inputs.q.data.type() == ElementType::bf16;  // then of all that the kernel reads or writes
   const Index most_floats = longest_sequence(batch) * head_size;
-  const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + 4 * most_floats;
+  const Index copies = (narrow ? backward_copies_narrow : backward_copies) * most_floats;
+  const Index scratch_size = level_.attention_backward_scratch(batch.block_size, head_size) + copies;
   float* const scratch = scratch_.reserve(scratch_size * thread_count());
   parallel_for_heads(batch, [&](Index sequence, Index head, int worker) {
     const Index start = batch.token_offsets[sequence], first_key = key_offsets_of(batch)[sequence];
     const Index key_rows = key_offsets_of(batch)[sequence + 1] - first_key;
     const Index column = head * head_size;
-    float* const packed = scratch + scratch_size * worker;
+    float* const own = scratch + scratch_size * worker;
+    const auto copy = [&](Index number) { return own + number * most_floats; };
+    const auto taken = [&](const ConstRows& from, Index first, Index rows, Index number) {
+      take_rows(level_, from, first, column, rows, head_size, copy(number));
+      return copy(number);
+    };
     AttentionHead view = view_of(batch, sequence, head, inputs);
-    copy_rows(view.k, inputs.k.stride, packed, head_size, view.length, head_size);
-    copy_rows(view.v, inputs.v.stride, packed + most_floats, head_size, view.length, head_size);
-    view.k = packed;
-    view.v = packed + most_floats;
-    view.k_stride = head_size;
-    view.v_stride = head_size;
+    view.k = taken(inputs.k, first_key, view.length, 0);
+    view.v = taken(inputs.v, first_key, view.length, 1);
+    view.k_stride = view.v_stride = head_size;
     AttentionHeadGradients of_head;
-    of_head.out = floats(out.data) + start * out.stride + column;
-    of_head.dout = floats(dout.data) + start * dout.stride + column;
     of_head.log_sum_exp = log_sum_exp + head * tokens + start;
-    of_head.dq = floats(gradients.q.data) + start * gradients.q.stride + column;
-    of_head.dk = packed + 2 * most_floats;
-    of_head.dv = packed + 3 * most_floats;
-    of_head.out_stride = out.stride;
-    of_head.dout_stride = dout.stride;
-    of_head.dq_stride = gradients.q.stride;
-    of_head.dk_stride = head_size;
-    of_head.dv_stride = head_size;
-    level_.attention_backward_head(view, of_head, packed + 4 * most_floats);
-    copy_rows(of_head.dk, head_size, floats(gradients.k.data) + first_key * gradients.k.stride + column,
-              gradients.k.stride, key_rows, head_size);
-    copy_rows(of_head.dv, head_size, floats(gradients.v.data) + first_key * gradients.v.stride + column,
-              gradients.v.stride, key_rows, head_size);
+    of_head.dk = copy(2);
+    of_head.dv = copy(3);
+    of_head.dk_stride = of_head.dv_stride = head_size;
+    if (narrow) {
+      view.q = taken(inputs.q, start, view.rows, 4);
+      of_head.out = taken(out, start, view.rows, 5);
+      of_head.dout = taken(dout, start, view.rows, 6);
+      of_head.dq = copy(7);
+      view.q_stride = of_head.out_stride = of_head.dout_stride = of_head.dq_stride = head_size;
+    } else {
+      of_head.out = floats(out.data) + start * out.stride + column;
+      of_head.dout = floats(dout.data) + start * dout.stride + column;
+      of_head.dq = floats(gradients.q.data) + start * gradients.q.stride + column;
+      of_head.out_stride = out.stride;
+      of_head.dout_stride = dout.stride;
+      of_head.dq_stride = gradients.q.stride;
+    }
+    level_.attention_backward_head(view, of_head, own + copies);
+    if (narrow) put_rows(level_, of_head.dq, head_size, gradients.q, start, column, view.rows);
+    put_rows(level_, of_head.dk, head_size, gradients.k, first_key, column, key_rows);
+    put_rows(level_, of_head.dv, head_size, gradients.v, first_key, column, key_rows);
   });
 }
 

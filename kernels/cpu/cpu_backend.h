@@ -57,7 +57,8 @@ class CpuBackend final : public Backend {
   std::string arithmetic() const override;
   Precision precision() const override { return precision_; }
   ElementType element_type() const override {
-    return bf16_ != nullptr ? ElementType::bf16 : ElementType::fp32;
+    const bool on_tiles = amx_ != nullptr && precision_ == Precision::bf16;
+    return bf16_ != nullptr || on_tiles ? ElementType::bf16 : ElementType::fp32;
   }
   ElementType stream_type() const override { return ElementType::fp32; }
   bool wants_whole_blocks() const override { return false; }
@@ -99,15 +100,14 @@ class CpuBackend final : public Backend {
   // The product cut into tiles of c, with after(first row, rows, first column, columns) run on each finished
   // tile.
   template <typename After>
-  void multiply_tiles(const Product& product, const After& after);
-  template <typename After>
   void multiply_shared(const Product& product, const After& after);
   template <typename After>
   void multiply_packed_b(const Product& product, float* packed_b, float* packed_a, Index a_floats,
                          const After& after);
-  // The same on AMX; b may be packed already.
+  // On AMX; tiles and `after` as in multiply_layer().
+  struct TileProduct;
   template <typename After>
-  void multiply_packed(const Product& product, const std::byte* b, const After& after);
+  void multiply_on_tiles(const TileProduct& product, const After& after);
   // A linear layer without its bias, by the way that its weight and the precision ask for. Tiles of the
   // result are fp32, in y where that is: after(tile, stride, first row, rows, first column, columns).
   template <typename After>

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "kernels/backend.h"
+#include "kernels/cpu/amx.h"
+#include "kernels/cpu/int8.h"
 #include "kernels/cpu/level_choice.h"
 
 namespace bigbird::kernels {
@@ -13,6 +15,9 @@ struct CpuOptions {
   const Level* level = nullptr;  // null: chosen_level()
   bool use_amx = true;           // when the machine has it
   Precision precision = Precision::fp32;
+  // Of tests: in place of the processor's.
+  const AmxKernels* tiles = nullptr;
+  const Int8Kernels* int8 = nullptr;
 };
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);

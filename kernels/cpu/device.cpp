@@ -57,12 +57,12 @@ float* ScratchBuffer::reserve(Index floats) {
 
 CpuBackend::CpuBackend(const CpuOptions& options)
     : level_(options.level != nullptr ? *options.level : chosen_level()),
-      amx_(options.use_amx ? amx_kernels() : nullptr),
+      amx_(options.tiles != nullptr ? options.tiles : (options.use_amx ? amx_kernels() : nullptr)),
       precision_(options.precision),
       bf16_(precision_ == Precision::bf16 && amx_ == nullptr && bf16_choice(level_).by_instructions
                 ? bf16_kernels()
                 : nullptr),
-      int8_(int8_kernels(level_)),
+      int8_(options.int8 != nullptr ? *options.int8 : int8_kernels(level_)),
       packed_attention_(amx_ != nullptr    ? &amx_->attention
                         : bf16_ != nullptr ? &bf16_->attention
                                            : nullptr) {}

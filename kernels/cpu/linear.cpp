@@ -37,6 +37,7 @@ TileSize shared_tile_size(Index m, Index n, Index panel) {
 // packed group of b share the second-level cache; b is packed as a whole, or in runs of columns when it is
 // large.
 constexpr Index most_slice_steps = 24;
+constexpr Index packed_a_bytes = Index{1} << 19;  // of a task whose result is bf16
 constexpr Index packed_b_bytes = Index{16} << 20;
 constexpr Index finished_columns = 256;  // of c, still in the cache when what follows the product is done
 
@@ -65,6 +66,25 @@ Index rows_of_task(Index m, Index tile_rows) {
   return std::clamp(whole(pieces(m, wanted_tasks)), whole(fewest), whole(most));
 }
 
+AmxOperand operand(ConstValues data, Index outer, Index depth, Index outer_step, Index depth_step) {
+  AmxOperand result{nullptr, outer, depth, outer_step, depth_step};
+  if (data.type() == ElementType::bf16) {
+    result.narrow = data.as<bf16>();
+  } else {
+    result.data = floats(data);
+  }
+  return result;
+}
+
+AmxOperand part_of(AmxOperand whole, Index first, Index count, Index first_depth, Index depth) {
+  const Index before = first * whole.outer_step + first_depth * whole.depth_step;
+  whole.outer = count;
+  whole.depth = depth;
+  if (whole.data != nullptr) whole.data += before;
+  if (whole.narrow != nullptr) whole.narrow += before;
+  return whole;
+}
+
 // Rows with a zero behind their last, odd number.
 void copy_with_odd_end(const bf16* from, Index rows, Index columns, bf16* to) {
   for (Index row = 0; row < rows; ++row) {
@@ -75,12 +95,16 @@ void copy_with_odd_end(const bf16* from, Index rows, Index columns, bf16* to) {
 
 }  // namespace
 
-template <typename After>
-void CpuBackend::multiply_tiles(const Product& product, const After& after) {
-  if (product.m == 0 || product.n == 0) return;
-  if (amx_ != nullptr && product.k > 0) return multiply_packed(product, nullptr, after);
-  multiply_shared(product, after);
-}
+// c (+)= a b on AMX. A narrow c is not added to: that is left to what follows.
+struct CpuBackend::TileProduct {
+  AmxOperand a;
+  AmxOperand b;  // of its columns alone where it is packed
+  const std::byte* packed_b = nullptr;
+  Index parts = 0;
+  Values c;
+  Index c_row = 0;
+  bool accumulate = false;
+};
 
 // A stretch of b is packed by all threads, and every task multiplies its rows by it.
 template <typename After>
@@ -238,62 +262,83 @@ void CpuBackend::multiply_layer(ConstValues x, const Linear& layer, Values y, In
     };
     return multiply_bf16(x, in, out, data, pack, y, rows, false, after);
   }
-  const Product product{rows, out,       in,  floats(x), in,           1, layer.weight, 1,
-                        in,   floats(y), out, false,     rounds(layer)};
-  const auto after_tile = [&](Index row, Index count, Index column, Index columns) {
-    after(floats(y) + row * out + column, out, row, count, column, columns);
-  };
-  data != nullptr ? multiply_packed(product, data, after_tile) : multiply_tiles(product, after_tile);
+  if (amx_ != nullptr && in > 0) {
+    AmxOperand weight;
+    weight.outer = out;
+    if (data == nullptr) weight = operand(layer.weight, out, in, in, 1);
+    return multiply_on_tiles(
+        {operand(x, rows, in, in, 1), weight, data, rounds(layer) ? 1 : 3, y, out, false}, after);
+  }
+  multiply_shared(
+      {rows, out, in, floats(x), in, 1, layer.weight, 1, in, floats(y), out, false, rounds(layer)},
+      [&](Index row, Index count, Index column, Index columns) {
+        after(floats(y) + row * out + column, out, row, count, column, columns);
+      });
 }
 
 template <typename After>
-void CpuBackend::multiply_packed(const Product& x, const std::byte* b, const After& after) {
-  const Index parts = x.round_to_bf16 ? 1 : 3;
-  const Index steps = amx_groups(x.k);
-  const Index slices = pieces(steps, most_slice_steps), slice_steps = pieces(steps, slices);
+void CpuBackend::multiply_on_tiles(const TileProduct& x, const After& after) {
+  const Index m = x.a.outer, n = x.b.outer, k = x.a.depth, parts = x.parts;
+  if (m == 0 || n == 0) return;
+  const bool narrow = x.c.type() == ElementType::bf16;  // sums over all of the depth go there at once
+  const Index steps = amx_groups(k);
+  const Index slices = narrow ? 1 : pieces(steps, most_slice_steps), slice_steps = pieces(steps, slices);
   const Index b_group_bytes = amx_group_bytes(steps, parts);
   const Index run =
-      b != nullptr ? x.n : std::min(x.n, std::max<Index>(1, packed_b_bytes / b_group_bytes) * amx_group);
-  const TileSize tile = packed_tile_size(x.m, run);
-  const Index a_bytes = pieces(tile.rows, amx_group) * amx_group_bytes(slice_steps, parts);
-  const Index row_tiles = pieces(x.m, tile.rows);
-  const Index b_bytes = b != nullptr ? 0 : amx_groups(run) * b_group_bytes;
+      x.packed_b != nullptr ? n : std::min(n, std::max<Index>(1, packed_b_bytes / b_group_bytes) * amx_group);
+  TileSize size = packed_tile_size(m, run);
+  if (narrow) size.rows = std::min(size.rows, std::max<Index>(1, packed_a_bytes / b_group_bytes) * amx_group);
+  const Index a_bytes = pieces(size.rows, amx_group) * amx_group_bytes(slice_steps, parts);
+  const Index tile_bytes = narrow ? size.rows * finished_columns * Index{sizeof(float)} : 0;
+  const Index row_tiles = pieces(m, size.rows);
+  const Index b_bytes = x.packed_b != nullptr ? 0 : amx_groups(run) * b_group_bytes;
   auto* const scratch = reinterpret_cast<std::byte*>(
-      scratch_.reserve((b_bytes + a_bytes * thread_count()) / Index{sizeof(float)}));
-  const std::byte* const packed_b = b != nullptr ? b : scratch;
-  std::byte* const packed_a = scratch + b_bytes;
+      scratch_.reserve((b_bytes + (a_bytes + tile_bytes) * thread_count()) / Index{sizeof(float)}));
+  const std::byte* const packed_b = x.packed_b != nullptr ? x.packed_b : scratch;
+  std::byte* const own = scratch + b_bytes;
 
-  for (Index first = 0; first < x.n; first += run) {
-    const Index columns = std::min(run, x.n - first);
-    if (b == nullptr) {
+  for (Index first = 0; first < n; first += run) {
+    const Index columns = std::min(run, n - first);
+    if (x.packed_b == nullptr) {
       parallel_pieces(columns, amx_group, [&](Index at, Index count) {
-        amx_->pack_b({x.b + (first + at) * x.b_column, count, x.k, x.b_column, x.b_row}, parts,
-                     scratch + at / amx_group * b_group_bytes);
+        amx_->pack_b(part_of(x.b, first + at, count, 0, k), parts, scratch + at / amx_group * b_group_bytes);
       });
     }
-    const Index column_tiles = pieces(columns, tile.columns);
-    parallel_for_worker(
-        static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task, int worker) {
-          const Index row = static_cast<Index>(task) / column_tiles * tile.rows;
-          const Index column = static_cast<Index>(task) % column_tiles * tile.columns;
-          const Index rows = std::min(tile.rows, x.m - row), width = std::min(tile.columns, columns - column);
-          std::byte* const a = packed_a + a_bytes * worker;
-          for (Index slice = 0; slice < slices; ++slice) {
-            const Index step = slice * slice_steps, depth = step * amx_group;
-            const Index part_steps = std::min(slice_steps, steps - step);
-            amx_->pack_a({x.a + row * x.a_row + depth * x.a_column, rows,
-                          std::min(part_steps * amx_group, x.k - depth), x.a_row, x.a_column},
-                         parts, a);
-            for (Index at = column; at < column + width; at += finished_columns) {
-              const Index count = std::min(finished_columns, column + width - at);
-              const std::byte* const part =
-                  packed_b + at / amx_group * b_group_bytes + amx_group_bytes(step, parts);
-              amx_->multiply({rows, count, part_steps, parts, a, part, b_group_bytes,
-                              x.c + row * x.c_row + first + at, x.c_row, x.accumulate || slice > 0});
-              if (slice + 1 == slices) after(row, rows, first + at, count);
-            }
+    const Index column_tiles = pieces(columns, size.columns);
+    parallel_for_worker(static_cast<std::size_t>(row_tiles * column_tiles), [&](std::size_t task,
+                                                                                int worker) {
+      const Index row = static_cast<Index>(task) / column_tiles * size.rows;
+      const Index column = static_cast<Index>(task) % column_tiles * size.columns;
+      const Index rows = std::min(size.rows, m - row), width = std::min(size.columns, columns - column);
+      std::byte* const a = own + (a_bytes + tile_bytes) * worker;
+      for (Index slice = 0; slice < slices; ++slice) {
+        const Index step = slice * slice_steps, depth = step * amx_group;
+        const Index part_steps = std::min(slice_steps, steps - step);
+        const AmxOperand of_a = part_of(x.a, row, rows, depth, std::min(part_steps * amx_group, k - depth));
+        // Tiles read bf16 rows as they lie; what is no whole group of them is packed.
+        const bool as_it_is = of_a.narrow != nullptr && of_a.depth_step == 1 && k % amx_group == 0;
+        const Index whole = as_it_is ? rows / amx_group * amx_group : 0;
+        amx_->pack_a(part_of(of_a, whole, rows - whole, 0, of_a.depth), parts, a);
+        for (Index at = column; at < column + width; at += finished_columns) {
+          const Index count = std::min(finished_columns, column + width - at);
+          const std::byte* const part =
+              packed_b + at / amx_group * b_group_bytes + amx_group_bytes(step, parts);
+          float* const tile =
+              narrow ? reinterpret_cast<float*>(a + a_bytes) : floats(x.c) + row * x.c_row + first + at;
+          const Index stride = narrow ? finished_columns : x.c_row;
+          const bool accumulate = (x.accumulate && !narrow) || slice > 0;
+          if (whole > 0) {
+            amx_->multiply({whole, count, part_steps, parts, of_a.narrow, part, b_group_bytes, tile, stride,
+                            accumulate, of_a.outer_step * Index{sizeof(bf16)}});
           }
-        });
+          if (whole < rows) {
+            amx_->multiply({rows - whole, count, part_steps, parts, a, part, b_group_bytes,
+                            tile + whole * stride, stride, accumulate});
+          }
+          if (slice + 1 == slices) after(tile, stride, row, rows, first + at, count);
+        }
+      }
+    });
   }
 }
 
@@ -309,7 +354,12 @@ void CpuBackend::multiply_back(ConstValues dy, const Linear& layer, Values dx, I
     };
     return multiply_bf16(dy, out, in, nullptr, pack, dx, rows, accumulate, after);
   }
-  multiply_tiles(
+  if (amx_ != nullptr && out > 0) {
+    return multiply_on_tiles({operand(dy, rows, out, out, 1), operand(layer.weight, in, out, 1, in), nullptr,
+                              rounds(layer) ? 1 : 3, dx, in, accumulate},
+                             after);
+  }
+  multiply_shared(
       {rows, in, out, floats(dy), out, 1, layer.weight, in, 1, floats(dx), in, accumulate, rounds(layer)},
       [&](Index row, Index count, Index column, Index columns) {
         after(floats(dx) + row * in + column, in, row, count, column, columns);
@@ -400,8 +450,12 @@ void CpuBackend::linear_backward_weight(ConstValues dy, ConstValues x, const Lin
   const Index in = layer.in, out = layer.out;
   if (bf16_ != nullptr && rounds(layer)) {
     add_weight_gradient_bf16(dy, x, out, in, rows, gradients.weight);
+  } else if (amx_ != nullptr) {
+    multiply_on_tiles({operand(dy, out, rows, 1, out), operand(x, in, rows, 1, in), nullptr,
+                       rounds(layer) ? 1 : 3, gradients.weight, in, true},
+                      [](float*, Index, Index, Index, Index, Index) {});
   } else {
-    multiply_tiles(
+    multiply_shared(
         {out, in, rows, floats(dy), 1, out, floats(x), in, 1, gradients.weight, in, true, rounds(layer)},
         [](Index, Index, Index, Index) {});
   }

@@ -120,11 +120,12 @@ void CpuBackend::layernorm_backward_dropout(const NormBackward& pass, const Norm
 void CpuBackend::activation_forward(ConstValues pre, Values y, Index count, Activation activation) {
   parallel_pieces(count, elements_per_task, [&](Index first, Index number) {
     for_each_as_floats(first, number, [&](Index at, Index some, float* room) {
-      const bool narrow = y.type() == ElementType::bf16;
-      float* const made = narrow ? room : floats(y) + at;
-      level_.add_bias_activation(widened(level_, pre + at, room, some), nullptr, nullptr, made, some,
-                                 activation);
-      if (narrow) level_.narrow(made, nullptr, (y + at).as<bf16>(), some);
+      const float* const from = widened(level_, pre + at, room, some);
+      if (y.type() == ElementType::bf16) {
+        level_.add_bias_activation_narrow(from, nullptr, nullptr, (y + at).as<bf16>(), some, activation);
+      } else {
+        level_.add_bias_activation(from, nullptr, nullptr, floats(y) + at, some, activation);
+      }
     });
   });
 }

@@ -10,13 +10,16 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "kernels/cpu/amx.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/cpu_options.h"
+#include "kernels/cpu/int8.h"
 #include "kernels/parallel.h"
 #include "reference/tensor.h"
 
@@ -24,20 +27,57 @@ namespace bigbird::kernels {
 
 using Floats = std::vector<float>;
 
+#if defined(BIGBIRD_HAVE_EMULATED_TILES)
+namespace emulated_tiles {
+extern const AmxKernels kernels;
+extern const Int8Kernels int8_kernels;
+}  // namespace emulated_tiles
+#endif
+
+// The kernels of AMX with tiles in memory, for processors that have all but the tiles.
+inline const AmxKernels* emulated_amx_kernels() {
+#if defined(BIGBIRD_HAVE_EMULATED_TILES)
+  if (bf16_kernels() != nullptr && vnni_int8_kernels() != nullptr) return &emulated_tiles::kernels;
+#endif
+  return nullptr;
+}
+inline const Int8Kernels* emulated_amx_int8_kernels() {
+#if defined(BIGBIRD_HAVE_EMULATED_TILES)
+  if (emulated_amx_kernels() != nullptr) return &emulated_tiles::int8_kernels;
+#endif
+  return nullptr;
+}
+
 struct Configuration {
   const Level* level;
   bool use_amx = false;
+  bool emulated = false;  // AMX with tiles in memory
+
+  CpuOptions options(Precision precision) const {
+    CpuOptions options{level, use_amx, precision};
+    if (emulated) options.tiles = emulated_amx_kernels();
+    if (emulated) options.int8 = emulated_amx_int8_kernels();
+    return options;
+  }
+  std::string name() const {
+    return std::string(level->name) + (use_amx ? "_amx" : "") + (emulated ? "_emulated_amx" : "");
+  }
 };
+
+inline std::ostream& operator<<(std::ostream& out, const Configuration& configuration) {
+  return out << configuration.name();
+}
 
 inline std::vector<Configuration> all_configurations() {
   std::vector<Configuration> all;
   for (const Level* level : available_levels()) all.push_back({level});
   if (amx_kernels() != nullptr) all.push_back({available_levels().front(), true});
+  if (emulated_amx_kernels() != nullptr) all.push_back({available_levels().front(), false, true});
   return all;
 }
 
 inline std::string configuration_name(const ::testing::TestParamInfo<Configuration>& info) {
-  std::string name = std::string(info.param.level->name) + (info.param.use_amx ? "_amx" : "");
+  std::string name = info.param.name();
   for (char& c : name) {
     if (c == '-') c = '_';
   }
@@ -113,7 +153,7 @@ class KernelTest : public ::testing::TestWithParam<Configuration> {
     std::vector<Floats> first;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
-      const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, precision_});
+      const auto backend = make_cpu_backend(GetParam().options(precision_));
       std::vector<Floats> outputs = operation(*backend);
       if (threads == 1) {
         first = std::move(outputs);

@@ -314,8 +314,7 @@ TEST_P(AttentionKernel, InBf16GradientsAreThoseOfRoundedFactors) {
 TEST_P(AttentionKernel, NarrowGradientsAreTheRoundedOnes) {
   precision_ = Precision::bf16;
   const auto is_narrow = [&] {
-    const Configuration& of = GetParam();
-    return make_cpu_backend({of.level, of.use_amx, precision_})->element_type() == ElementType::bf16;
+    return make_cpu_backend(GetParam().options(precision_))->element_type() == ElementType::bf16;
   };
   if (!is_narrow()) GTEST_SKIP() << "this configuration keeps floats";
   for (const Case& chosen : cases) {
@@ -364,7 +363,7 @@ TEST_P(AttentionKernel, NarrowGradientsAreTheRoundedOnes) {
 // With --precision bf16 a backend may round what attention multiplies: to 8 bits of each factor, and not
 // more. A row is the same whatever the number of threads, and without its neighbours' padding.
 TEST_P(AttentionKernel, InBf16FactorsAreRoundedAndNothingElse) {
-  const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, Precision::bf16});
+  const auto backend = make_cpu_backend(GetParam().options(Precision::bf16));
   for (const Case& chosen : cases) {
     for (const bool full : {false, true}) {
       SCOPED_TRACE(chosen.name);

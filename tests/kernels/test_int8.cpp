@@ -61,6 +61,7 @@ std::vector<const Int8Kernels*> all_int8_kernels() {
   std::vector<const Int8Kernels*> all{&plain_int8_kernels()};
   if (vnni_int8_kernels() != nullptr) all.push_back(vnni_int8_kernels());
   if (amx_int8_kernels() != nullptr) all.push_back(amx_int8_kernels());
+  if (emulated_amx_int8_kernels() != nullptr) all.push_back(emulated_amx_int8_kernels());
   return all;
 }
 
@@ -218,7 +219,8 @@ INSTANTIATE_TEST_SUITE_P(Instructions, Int8Kernel, ::testing::ValuesIn(all_int8_
                          [](const ::testing::TestParamInfo<const Int8Kernels*>& of) {
                            return std::string(of.param == &plain_int8_kernels() ? "plain"
                                               : of.param == vnni_int8_kernels() ? "vnni"
-                                                                                : "amx");
+                                              : of.param == amx_int8_kernels()  ? "amx"
+                                                                                : "emulated_amx");
                          });
 
 TEST(Int8Products, InstructionsAndPlainCodeGiveTheSameBits) {
@@ -313,7 +315,7 @@ TEST_P(Int8Linear, ForwardEqualsReferenceInBothPrecisions) {
     for (const Precision precision : {Precision::fp32, Precision::bf16}) {
       for (const int threads : {1, 3}) {
         set_thread_count(threads);
-        const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, precision});
+        const auto backend = make_cpu_backend(GetParam().options(precision));
         const Linear layer{w.data(), bias.data(), s.k, s.n};
         const Bound bound(*backend, layer);
         Guarded y(cells(s.m, s.n)), pre(cells(s.m, s.n)), after(cells(s.m, s.n)), only(cells(s.m, s.n));
@@ -342,7 +344,7 @@ TEST_P(Int8Linear, RowsOfBf16GoInAndComeOut) {
     x.push_back(to_bf16(value));
     wide.push_back(to_float(x.back()));
   }
-  const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, Precision::bf16});
+  const auto backend = make_cpu_backend(GetParam().options(Precision::bf16));
   if (backend->element_type() != ElementType::bf16) GTEST_SKIP() << "SKIPPED: activations stay fp32 here";
   const Linear layer{w.data(), nullptr, s.k, s.n};
   const Bound bound(*backend, layer);
@@ -357,7 +359,7 @@ TEST_P(Int8Linear, RowsOfBf16GoInAndComeOut) {
 TEST_P(Int8Linear, ARowDoesNotDependOnTheRowsBesideItAndUnboundWeightsAreRead) {
   const Int8Shape many{200, 130, 70};
   const Floats x = spread_floats(cells(many.m, many.k), 18), w = spread_floats(cells(many.n, many.k), 19);
-  const auto backend = make_cpu_backend({GetParam().level, GetParam().use_amx, Precision::fp32});
+  const auto backend = make_cpu_backend(GetParam().options(Precision::fp32));
   const Linear layer{w.data(), nullptr, many.k, many.n};
   const auto rows_of = [&](Index rows) {
     Guarded y(cells(rows, many.n));

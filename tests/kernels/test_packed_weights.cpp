@@ -1,5 +1,6 @@
 // Weights that are packed once, and activations in bf16: the same bytes as packing at every call, and as the
 // same numbers widened to fp32.
+#include <limits>
 #include <stdexcept>
 
 #include "tests/kernels/kernel_test.h"
@@ -23,15 +24,30 @@ bool equal(const Narrow& a, const Narrow& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(bf16)) == 0;
 }
 
+// What is rounded to bf16 next may be computed a little less exactly: then the other neighbour comes out
+// where a number lies between two. What hardly is a number, far down an activation, may be zero.
+bool equal_but_for_neighbours(const Narrow& a, const Narrow& b) {
+  if (a.size() != b.size()) return false;
+  std::size_t unequal = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].bits == b[i].bits) continue;
+    if (std::max(std::abs(to_float(a[i])), std::abs(to_float(b[i]))) < 1e-30f) continue;
+    if (std::abs(a[i].bits - b[i].bits) > 1) return false;
+    ++unequal;
+  }
+  return unequal <= 2 + a.size() / 20;
+}
+
 struct Sizes {
   Index rows, in, out;
 };
-const Sizes all_sizes[] = {{1, 1, 1}, {3, 33, 5}, {40, 64, 31}, {7, 100, 300}, {130, 96, 1100}, {5, 2, 64}};
+const Sizes all_sizes[] = {{1, 1, 1},       {3, 33, 5}, {40, 64, 31},   {7, 100, 300},
+                           {130, 96, 1100}, {5, 2, 64}, {70, 1600, 100}};
 
 class PackedWeights : public KernelTest {
  protected:
   std::unique_ptr<Backend> backend(Precision precision = Precision::bf16) const {
-    return make_cpu_backend({GetParam().level, GetParam().use_amx, precision});
+    return make_cpu_backend(GetParam().options(precision));
   }
 };
 
@@ -120,8 +136,32 @@ TEST_P(PackedWeights, LinearLayersTakeAndGiveBf16AsRoundedFloats) {
                                     of.rows);
       on->linear_activation_forward(wide.data(), layer, Activation::gelu_tanh, nullptr, of_floats.data(),
                                     of.rows);
-      EXPECT_TRUE(equal(of_floats, narrowed(expected)));
+      EXPECT_TRUE(equal_but_for_neighbours(of_floats, narrowed(expected)));
     }
+  }
+}
+
+// bf16 keeps 2^-8 of a number; what comes before the rounding is exact to a fortieth of that.
+TEST_P(PackedWeights, ActivationsThatAreRoundedNextAreAsGoodAsTheRounding) {
+  const auto on = backend();
+  if (on->element_type() != ElementType::bf16) GTEST_SKIP() << "activations are fp32 here";
+  Floats pre;
+  for (int i = -9 * 64; i <= 20 * 64; ++i) pre.push_back(static_cast<float>(i) / 64.0f + 0x1p-9f);
+  const std::size_t whole = pre.size();
+  const float infinity = std::numeric_limits<float>::infinity();
+  pre.insert(pre.end(), {infinity, 200.0f, std::nanf("")});
+  for (const Activation form : {Activation::gelu_tanh, Activation::silu}) {
+    Narrow got(pre.size());
+    on->activation_forward(pre.data(), got.data(), static_cast<Index>(pre.size()), form);
+    for (std::size_t i = 0; i < whole; ++i) {
+      const double x = static_cast<double>(pre[i]), sign = form == Activation::silu ? 1.0 : 2.0;
+      const double inner = form == Activation::silu ? x : std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x);
+      const double exact = x / (1.0 + std::exp(-sign * inner));
+      ASSERT_LE(std::abs(static_cast<double>(to_float(got[i])) - exact), std::abs(exact) * 0x1.08p-8) << x;
+    }
+    EXPECT_EQ(to_float(got[whole]), infinity);
+    EXPECT_EQ(to_float(got[whole + 1]), 200.0f);
+    EXPECT_TRUE(std::isnan(to_float(got[whole + 2])));
   }
 }
 

@@ -20,6 +20,48 @@ BIGBIRD_INLINE Index queries_in_block(const AttentionHead& head, Index block) {
   return tokens_in_block(head, head.query_length, block);
 }
 
+// The key blocks that a query block lists, each once. One that is listed n times counts n times in the
+// softmax, as if log2(n) stood on its scores, which are powers of two. Hugging Face's attention in eval mode
+// lists block 0 four times.
+struct KeyBlocks {
+  static constexpr Index most = 32;  // of a list where repeats are looked for; longer ones are taken as given
+  const int32_t* blocks = nullptr;
+  Index count = 0;
+  int32_t own[most];
+  float raised[most];  // what is added to the scores of a block
+  bool repeats = false;
+
+  BIGBIRD_INLINE_MEMBER KeyBlocks(const AttentionHead& head, Index query_block)
+      : blocks(head.key_blocks + head.row_offsets[query_block]),
+        count(head.row_offsets[query_block + 1] - head.row_offsets[query_block]) {
+    if (count > most) return;
+    Index times[most];
+    Index distinct = 0;
+    for (Index at = 0; at < count; ++at) {
+      Index before = 0;
+      while (before < distinct && own[before] != blocks[at]) ++before;
+      if (before < distinct) {
+        ++times[before];
+        continue;
+      }
+      own[distinct] = blocks[at];
+      times[distinct++] = 1;
+    }
+    repeats = distinct < count;
+    if (!repeats) return;
+    for (Index i = 0; i < distinct; ++i) raised[i] = __builtin_logf(static_cast<float>(times[i])) * log2_e;
+    blocks = own;
+    count = distinct;
+  }
+  KeyBlocks(const KeyBlocks&) = delete;
+  KeyBlocks& operator=(const KeyBlocks&) = delete;
+
+  BIGBIRD_INLINE_MEMBER void raise(Index at, float* scores, Index size) const {
+    if (!repeats || raised[at] == 0.0f) return;
+    for (Index i = 0; i < size; i += lanes) store(scores + i, load(scores + i) + splat(raised[at]));
+  }
+};
+
 // Causal attention: scores of keys behind their query are minus infinity, which leaves nothing of them. Every
 // query sees a key before, so that no softmax is of nothing.
 static inline void hide_later_keys(const AttentionHead& head, Index first_query, Index first_key, Index keys,
@@ -32,11 +74,12 @@ static inline void hide_later_keys(const AttentionHead& head, Index first_query,
 }
 
 // to[row][0..padded) = from[row] * scale, zeros behind.
-static inline void copy_rows(const float* from, Index stride, Index rows, Index columns, float scale,
+template <typename Element>
+static inline void copy_rows(const Element* from, Index stride, Index rows, Index columns, float scale,
                              float* to, Index padded) {
   for (Index row = 0; row < rows; ++row) {
     for_each_vector(columns, [&](Index i, auto part) {
-      store(to + row * padded + i, part.get(from + row * stride + i) * splat(scale));
+      store(to + row * padded + i, widened(part.get(from + row * stride + i)) * splat(scale));
     });
   }
 }

@@ -34,16 +34,17 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
   begin_sums(depth, width, sums, maximum, sum);
 
   const Index chunk = blocks_per_chunk(block_size);
-  const Index last = head.row_offsets[query_block + 1];
-  for (Index begin = head.row_offsets[query_block]; begin < last; begin += chunk) {
-    const Index end = smaller(begin + chunk, last);
+  const KeyBlocks listed(head, query_block);
+  for (Index begin = 0; begin < listed.count; begin += chunk) {
+    const Index end = smaller(begin + chunk, listed.count);
     Index rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index block = head.key_blocks[at];
+      const Index block = listed.blocks[at];
       const Index keys = keys_in_block(head, block);
       multiply({keys, width, depth, head.k + block * block_size * head.k_stride, head.k_stride, 1, q, width,
                 scores + rows * width, width, false});
       hide_later_keys(head, first_query, block * block_size, keys, width, scores + rows * width);
+      listed.raise(at, scores + rows * width, keys * width);
       rows += keys;
     }
     if (rows == 0) continue;
@@ -51,7 +52,7 @@ void attention_forward_block(const AttentionHead& head, Index query_block, float
     scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index block = head.key_blocks[at];
+      const Index block = listed.blocks[at];
       const Index keys = keys_in_block(head, block);
       if (head.drop_probability > 0.0f) {
         drop_probabilities(head, first_query, block * block_size, scores + rows * width, keys, width);

@@ -13,12 +13,18 @@ struct RowSum {
   BIGBIRD_INLINE_MEMBER float total() const { return sum_of_lanes(lanes_sum); }
 };
 
-// An activation is x * gate(x); activations.h has them one number at a time.
+// An activation is x * gate(x); activations.h has them one number at a time. rough_gate: of what is rounded
+// to bf16 next.
 struct TanhGelu {
   // sigmoid(2u)
   static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) {
     const Floats twice_u = splat(2.0f * gelu_slope) * (x + splat(gelu_cubic) * x * x * x);
     return splat(1.0f) / (splat(1.0f) + exp(-twice_u));
+  }
+  static BIGBIRD_INLINE_MEMBER Floats rough_gate(Floats x) {
+    constexpr float slope = -2.0f * gelu_slope * log2_e;
+    const Floats power = x * (splat(slope * gelu_cubic) * x * x + splat(slope));
+    return rough_inverse(splat(1.0f) + rough_exp2(power));
   }
   static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) {
     const Floats g = gate(x);
@@ -54,6 +60,7 @@ struct ErfGelu {
     const Floats far_gate = x < Floats{} ? tail : splat(1.0f) - tail;
     return magnitude > splat(1.3f) ? far_gate : near_zero;
   }
+  static BIGBIRD_INLINE_MEMBER Floats rough_gate(Floats x) { return gate(x); }
   static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) {
     return gate(x) + x * splat(normal_density_at_zero) * exp(splat(-0.5f) * x * x);
   }
@@ -61,11 +68,15 @@ struct ErfGelu {
 
 struct Relu {
   static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) { return x > Floats{} ? splat(1.0f) : Floats{}; }
+  static BIGBIRD_INLINE_MEMBER Floats rough_gate(Floats x) { return gate(x); }
   static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) { return x == x ? gate(x) : x; }
 };
 
 struct Silu {
   static BIGBIRD_INLINE_MEMBER Floats gate(Floats x) { return splat(1.0f) / (splat(1.0f) + exp(-x)); }
+  static BIGBIRD_INLINE_MEMBER Floats rough_gate(Floats x) {
+    return rough_inverse(splat(1.0f) + rough_exp2(x * splat(-log2_e)));
+  }
   static BIGBIRD_INLINE_MEMBER Floats derivative(Floats x) {
     const Floats g = gate(x);
     return g + x * g * (splat(1.0f) - g);
@@ -80,11 +91,13 @@ BIGBIRD_INLINE Halves narrowed(Floats value) {
   return __builtin_convertvector((nearest & ~nan) | (nan & 0x7fff), Halves);
 }
 
-BIGBIRD_INLINE Floats as_kept(const float*, Floats value) {
-  return value;
+template <typename Form>
+BIGBIRD_INLINE Floats activated(const float*, Floats x) {
+  return x * Form::gate(x);
 }
-BIGBIRD_INLINE Halves as_kept(const bf16*, Floats value) {
-  return narrowed(value);
+template <typename Form>
+BIGBIRD_INLINE Halves activated(const bf16*, Floats x) {
+  return narrowed(x * Form::rough_gate(x));
 }
 
 template <typename Form, typename Element>
@@ -94,7 +107,7 @@ BIGBIRD_INLINE void add_bias_activation_of(const float* x, const float* bias, fl
     Floats value = part.get(x + i);
     if (bias != nullptr) value += part.get(bias + i);
     if (pre != nullptr) part.put(pre + i, value);
-    part.put(y + i, as_kept(y, value * Form::gate(value)));
+    part.put(y + i, activated<Form>(y, value));
   });
 }
 
@@ -188,9 +201,7 @@ void narrow(const float* x, const float* bias, bf16* y, Index count) {
 }
 
 void widen(const bf16* x, float* y, Index count) {
-  for_each_vector(count, [&](Index j, auto part) {
-    part.put(y + j, as_floats(__builtin_convertvector(part.get(x + j), Ints) << 16));
-  });
+  for_each_vector(count, [&](Index j, auto part) { part.put(y + j, widened(part.get(x + j))); });
 }
 
 void add_column_sums(const float* x, Index rows, Index stride, float* sums, Index width) {

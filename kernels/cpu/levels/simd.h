@@ -3,6 +3,9 @@
 #pragma once
 
 #include <stdint.h>
+#if defined(__AVX512DQ__)
+#include <immintrin.h>
+#endif
 
 #include "kernels/cpu/level.h"
 
@@ -96,6 +99,13 @@ BIGBIRD_INLINE void store_halves(bf16* to, Halves value, Index count) {
   for (Index i = 0; i < count; ++i) to[i].bits = value[i];
 }
 
+BIGBIRD_INLINE Floats widened(Floats values) {
+  return values;
+}
+BIGBIRD_INLINE Floats widened(Halves values) {
+  return as_floats(__builtin_convertvector(values, Ints) << 16);
+}
+
 // Runs body(offset, Whole or Part) over count elements, so that loops name their work once.
 struct Whole {
   BIGBIRD_INLINE_MEMBER Floats get(const float* from) const { return load(from); }
@@ -120,25 +130,62 @@ BIGBIRD_INLINE void for_each_vector(Index count, const Body& body) {
 constexpr float log2_e = 1.44269504088896341f;
 constexpr float ln_2 = 0.693147180559945309f;
 
-// 2^x to a relative error of about 1e-7; 0 below -126.5, infinity above 127.5; NaN stays.
-BIGBIRD_INLINE Floats exp2(Floats x) {
+// power(f) * 2^(x - f), f what x has beyond the nearest integer, in [-1/2, 1/2]; 0 below -126, or -126.5
+// where there are no instructions for it, and infinity where floats end; NaN stays.
+template <typename Power>
+BIGBIRD_INLINE Floats exp2_of(Floats x, const Power& power) {
+#if defined(__AVX512DQ__)
+  const __m512 value = reinterpret_cast<__m512>(x);
+  const __mmask16 normal = _mm512_cmp_ps_mask(value, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);
+  const Floats fraction = reinterpret_cast<Floats>(_mm512_reduce_ps(value, 0));  // of infinity: 0
+  const Floats whole = x - fraction;
+  return reinterpret_cast<Floats>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(power(fraction)),
+                                                         reinterpret_cast<__m512>(whole)));
+#else
   const Floats low = splat(-127.0f);
   const Floats high = splat(128.0f);
   x = x < low ? low : x;
   x = x > high ? high : x;
   // Adding 1.5 * 2^23 rounds to the nearest integer, which then stands in the low bits.
   const Floats shifted = x + splat(12582912.0f);
-  const Floats fraction = x - (shifted - splat(12582912.0f));  // in [-1/2, 1/2]
-  // Interpolates 2^f at the Chebyshev nodes of [-1/2, 1/2]: within 3e-9.
-  Floats p = splat(1.546144470e-04f);
-  p = p * fraction + splat(1.340042818e-03f);
-  p = p * fraction + splat(9.618056679e-03f);
-  p = p * fraction + splat(5.550327227e-02f);
-  p = p * fraction + splat(2.402265092e-01f);
-  p = p * fraction + splat(6.931472067e-01f);
-  p = p * fraction + splat(1.0f);
+  const Floats fraction = x - (shifted - splat(12582912.0f));
   const Ints exponent = (as_ints(shifted) - 0x4B400000 + 127) << 23;
-  return p * as_floats(exponent);
+  return power(fraction) * as_floats(exponent);
+#endif
+}
+
+// 2^x to a relative error of about 1e-7.
+BIGBIRD_INLINE Floats exp2(Floats x) {
+  return exp2_of(x, [](Floats fraction) {
+    // Interpolates 2^f at the Chebyshev nodes of [-1/2, 1/2]: within 3e-9.
+    Floats p = splat(1.546144470e-04f);
+    p = p * fraction + splat(1.340042818e-03f);
+    p = p * fraction + splat(9.618056679e-03f);
+    p = p * fraction + splat(5.550327227e-02f);
+    p = p * fraction + splat(2.402265092e-01f);
+    p = p * fraction + splat(6.931472067e-01f);
+    return p * fraction + splat(1.0f);
+  });
+}
+
+// 2^x for what is rounded to bf16 next, to within 2^-8 of it: to a relative error of 3e-6.
+BIGBIRD_INLINE Floats rough_exp2(Floats x) {
+  return exp2_of(x, [](Floats fraction) {
+    Floats p = splat(9.570087306e-03f);
+    p = p * fraction + splat(5.591785908e-02f);
+    p = p * fraction + splat(2.402474582e-01f);
+    p = p * fraction + splat(6.931217909e-01f);
+    return p * fraction + splat(0.9999992847f);
+  });
+}
+
+// 1 / x likewise: to 2^-14; 0 of infinity.
+BIGBIRD_INLINE Floats rough_inverse(Floats x) {
+#if defined(__AVX512DQ__)
+  return reinterpret_cast<Floats>(_mm512_maskz_rcp14_ps(0xFFFF, reinterpret_cast<__m512>(x)));
+#else
+  return splat(1.0f) / x;
+#endif
 }
 
 // e^x to a relative error of about 1e-7; 0 below -87.7, infinity above 88.4; NaN stays. Unlike exp2(x *

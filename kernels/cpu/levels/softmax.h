@@ -29,14 +29,17 @@ static inline void scale_sums(Index depth, Index width, float* sums, const float
   }
 }
 
+template <unsigned Count>
+struct Columns {
+  static constexpr unsigned count = Count;
+};
+
 // Vectors of queries that go down the scores side by side: whole cache lines of a row are read in order, and
 // no sum waits for the one before it.
 template <unsigned Vectors>
-BIGBIRD_INLINE void softmax_columns(float* scores, Index rows, Index width, float* maximum, float* sum,
-                                    float* factor) {
+BIGBIRD_INLINE void raise_maximum(const float* scores, Index rows, Index width, float* maximum, float* sum,
+                                  float* factor) {
   Floats largest[Vectors];
-  Floats shrink[Vectors];
-  Floats total[Vectors];
   BIGBIRD_UNROLL
   for (unsigned j = 0; j < Vectors; ++j) largest[j] = load(maximum + j * lanes);
   for (Index row = 0; row < rows; ++row) {
@@ -47,37 +50,55 @@ BIGBIRD_INLINE void softmax_columns(float* scores, Index rows, Index width, floa
   }
   BIGBIRD_UNROLL
   for (unsigned j = 0; j < Vectors; ++j) {
-    shrink[j] = exp2(load(maximum + j * lanes) - largest[j]);
-    total[j] = Floats{};
-  }
-  for (Index row = 0; row < rows; ++row) {
-    BIGBIRD_UNROLL
-    for (unsigned j = 0; j < Vectors; ++j) {
-      float* const at = scores + row * width + j * lanes;
-      const Floats probability = exp2(load(at) - largest[j]);
-      store(at, probability);
-      total[j] += probability;
-    }
-  }
-  BIGBIRD_UNROLL
-  for (unsigned j = 0; j < Vectors; ++j) {
-    store(sum + j * lanes, load(sum + j * lanes) * shrink[j] + total[j]);
+    const Floats shrink = exp2(load(maximum + j * lanes) - largest[j]);
+    store(sum + j * lanes, load(sum + j * lanes) * shrink);
     store(maximum + j * lanes, largest[j]);
-    store(factor + j * lanes, shrink[j]);
+    store(factor + j * lanes, shrink);
   }
 }
 
-// Turns scores of `rows` keys into probabilities relative to the running maximum, updates maximum and sum of
-// every query, and leaves in `factor` what older sums must be multiplied by.
+// body(column, count of vectors side by side, as a type) over the width.
+template <typename Body>
+BIGBIRD_INLINE void for_each_columns(Index width, const Body& body) {
+  Index j = 0;
+  for (; j + 4 * lanes <= width; j += 4 * lanes) body(j, Columns<4>{});
+  for (; j < width; j += lanes) body(j, Columns<1>{});
+}
+
+// Of the scores of `rows` keys: updates the maximum of every query, leaves in `factor` what older sums must
+// be multiplied by, and multiplies `sum` by it.
+static inline void raise_maxima(const float* scores, Index rows, Index width, float* maximum, float* sum,
+                                float* factor) {
+  for_each_columns(width, [&](Index j, auto columns) {
+    raise_maximum<columns.count>(scores + j, rows, width, maximum + j, sum + j, factor + j);
+  });
+}
+
+// Scores to probabilities relative to the maximum, which `sum` collects.
+static inline void scores_to_probabilities(float* scores, Index rows, Index width, const float* maximum,
+                                           float* sum) {
+  for_each_columns(width, [&](Index j, auto columns) {
+    constexpr unsigned count = columns.count;
+    Floats total[count] = {};
+    for (Index row = 0; row < rows; ++row) {
+      BIGBIRD_UNROLL
+      for (unsigned i = 0; i < count; ++i) {
+        float* const at = scores + row * width + j + i * lanes;
+        const Floats probability = exp2(load(at) - load(maximum + j + i * lanes));
+        store(at, probability);
+        total[i] += probability;
+      }
+    }
+    BIGBIRD_UNROLL
+    for (unsigned i = 0; i < count; ++i) store(sum + j + i * lanes, load(sum + j + i * lanes) + total[i]);
+  });
+}
+
+// Both, of a chunk.
 static inline void softmax_chunk(float* scores, Index rows, Index width, float* maximum, float* sum,
                                  float* factor) {
-  Index j = 0;
-  for (; j + 4 * lanes <= width; j += 4 * lanes) {
-    softmax_columns<4>(scores + j, rows, width, maximum + j, sum + j, factor + j);
-  }
-  for (; j < width; j += lanes) {
-    softmax_columns<1>(scores + j, rows, width, maximum + j, sum + j, factor + j);
-  }
+  raise_maxima(scores, rows, width, maximum, sum, factor);
+  scores_to_probabilities(scores, rows, width, maximum, sum);
 }
 
 static inline void drop_probabilities(const AttentionHead& head, Index first_query, Index first_key,

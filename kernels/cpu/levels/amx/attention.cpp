@@ -3,9 +3,9 @@
 // the left operands, packed once per head, and the probabilities of a block need no turning to be the right
 // one.
 #include "kernels/cpu/levels/amx/kernels.h"
-#include "kernels/cpu/levels/softmax.h"
+#include "kernels/cpu/levels/pair_probabilities.h"
 
-namespace bigbird::kernels::amx {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 namespace {
 
@@ -20,6 +20,22 @@ Index value_bytes(Index block_size, Index head_size, Index parts) {
   return amx_groups(head_size) * amx_group_bytes(amx_groups(block_size), parts);
 }
 
+// As pack_b of the probabilities that these scores become: pairs of keys are the lines of tiles of 16
+// queries.
+void pack_probabilities(const float* scores, Index keys, Index width, const float* maximum, float* sum,
+                        float* packed) {
+  constexpr Index tile = 256;  // floats, 16 lines of 16 pairs
+  const Index steps = amx_groups(keys), group = steps * 2 * tile;
+  const auto line_of = [&](Index pair, Index column) {
+    return packed + column / amx_group * group + pair / 16 * 2 * tile + column % amx_group / 16 * tile +
+           pair % 16 * 16;
+  };
+  pair_probabilities(scores, keys, width, maximum, sum, line_of);
+  for (Index pair = (keys + 1) / 2; pair < steps * 16; ++pair) {
+    for (Index column = 0; column < width; column += 16) store(line_of(pair, column), Floats{});
+  }
+}
+
 }  // namespace
 
 Index attention_packed_bytes(Index block_size, Index head_size, Index parts) {
@@ -30,8 +46,17 @@ void attention_pack_block(const AttentionHead& head, Index block, Index parts, v
   const Index first = block * head.block_size;
   const Index keys = keys_in_block(head, block);
   auto* const values = static_cast<unsigned char*>(to) + key_bytes(head.block_size, head.head_size, parts);
-  pack_a({head.k + first * head.k_stride, keys, head.head_size, head.k_stride, 1}, parts, to);
-  pack_a({head.v + first * head.v_stride, head.head_size, keys, 1, head.v_stride}, parts, values);
+  AmxOperand of_keys{nullptr, keys, head.head_size, head.k_stride, 1};
+  AmxOperand of_values{nullptr, head.head_size, keys, 1, head.v_stride};
+  if (head.narrow_k != nullptr) {
+    of_keys.narrow = head.narrow_k + first * head.k_stride;
+    of_values.narrow = head.narrow_v + first * head.v_stride;
+  } else {
+    of_keys.data = head.k + first * head.k_stride;
+    of_values.data = head.v + first * head.v_stride;
+  }
+  pack_a(of_keys, parts, to);
+  pack_a(of_values, parts, values);
 }
 
 Index attention_forward_scratch(Index block_size, Index head_size, Index parts) {
@@ -56,8 +81,9 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
 
   const Index block_bytes = attention_packed_bytes(block_size, depth, parts);
   const Index values_at = key_bytes(block_size, depth, parts);
+  const KeyBlocks listed(head, query_block);
   const auto block_of = [&](Index at) {
-    return static_cast<const unsigned char*>(packed) + head.key_blocks[at] * block_bytes;
+    return static_cast<const unsigned char*>(packed) + listed.blocks[at] * block_bytes;
   };
   float* const packed_q = scratch;
   float* const packed_p = packed_q + values_at / Index{sizeof(float)};
@@ -68,38 +94,47 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   float* const sum = maximum + width;
   float* const factor = sum + width;
   float* const scores = factor + width;  // [keys of a chunk][width]
-  copy_rows(head.q + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
-            depth);
+  const auto take_queries = [&](const auto* from) {
+    copy_rows(from + first_query * head.q_stride, head.q_stride, queries, depth, head.scale * log2_e, q,
+              depth);
+  };
+  head.narrow_q != nullptr ? take_queries(head.narrow_q) : take_queries(head.q);
   pack_b({q, queries, depth, depth, 1}, parts, packed_q);
   const Index q_group_bytes = amx_group_bytes(depth_steps, parts);
   begin_sums(depth, width, sums, maximum, sum);
 
   configure_tiles();
   const Index chunk = blocks_per_chunk(block_size);
-  const Index last = head.row_offsets[query_block + 1];
-  for (Index begin = head.row_offsets[query_block]; begin < last; begin += chunk) {
-    const Index end = smaller(begin + chunk, last);
+  for (Index begin = 0; begin < listed.count; begin += chunk) {
+    const Index end = smaller(begin + chunk, listed.count);
     Index rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index keys = keys_in_block(head, head.key_blocks[at]);
+      const Index keys = keys_in_block(head, listed.blocks[at]);
       if (keys == 0) continue;
       multiply_configured({keys, width, depth_steps, parts, block_of(at), packed_q, q_group_bytes,
                            scores + rows * width, width, false});
+      listed.raise(at, scores + rows * width, keys * width);
       rows += keys;
     }
     if (rows == 0) continue;
-    softmax_chunk(scores, rows, width, maximum, sum, factor);
+    const bool in_pairs = parts == 1 && head.drop_probability == 0.0f;
+    raise_maxima(scores, rows, width, maximum, sum, factor);
+    if (!in_pairs) scores_to_probabilities(scores, rows, width, maximum, sum);
     scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index keys = keys_in_block(head, head.key_blocks[at]);
+      const Index keys = keys_in_block(head, listed.blocks[at]);
       if (keys == 0) continue;
       if (head.drop_probability > 0.0f) {
-        drop_probabilities(head, first_query, head.key_blocks[at] * block_size, scores + rows * width, keys,
+        drop_probabilities(head, first_query, listed.blocks[at] * block_size, scores + rows * width, keys,
                            width);
       }
       const Index steps = amx_groups(keys);
-      pack_b({scores + rows * width, width, keys, 1, width}, parts, packed_p);
+      if (in_pairs) {
+        pack_probabilities(scores + rows * width, keys, width, maximum, sum, packed_p);
+      } else {
+        pack_b({scores + rows * width, width, keys, 1, width}, parts, packed_p);
+      }
       multiply_configured({depth, width, steps, parts, block_of(at) + values_at, packed_p,
                            amx_group_bytes(steps, parts), sums, width, true});
       rows += keys;
@@ -118,4 +153,4 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
 }
 
-}  // namespace bigbird::kernels::amx
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -1,9 +1,8 @@
 // Products in int8 on tiles: 32 rows by 32 channels at a time. Operands are those of levels/int8, whose quads
 // are the tiles' own; what no whole tile holds, rows behind the last 32 and depth behind the last 64, is
 // multiplied as there, to the same sums.
-#include <immintrin.h>
-
 #include "kernels/cpu/levels/amx/kernels.h"
+#include "kernels/cpu/levels/amx/tiles.h"
 #include "kernels/cpu/levels/int8_sums.h"
 
 namespace bigbird::kernels {
@@ -14,7 +13,7 @@ void quantize_bf16(const bf16* from, Index row_step, Index rows, Index depth, vo
 void multiply(const Int8Product& product);
 }  // namespace avx512_vnni
 
-namespace amx {
+namespace BIGBIRD_LEVEL {
 
 namespace {
 
@@ -25,27 +24,27 @@ constexpr Index tile_columns_bytes = 4 * lanes;  // of b, from one tile's channe
 
 // sums[32][32] = rows a[32] times the 32 channels at b, over `steps` tiles of depth.
 void sum_tiles(const uint8_t* a, Index row_bytes, const int8_t* b, Index steps, int32_t* sums) {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  BIGBIRD_TILE_ZERO(0);
+  BIGBIRD_TILE_ZERO(1);
+  BIGBIRD_TILE_ZERO(2);
+  BIGBIRD_TILE_ZERO(3);
   for (Index step = 0; step < steps; ++step) {
-    _tile_loadd(4, a, row_bytes);
-    _tile_loadd(5, a + 16 * row_bytes, row_bytes);
-    _tile_loadd(6, b, quad_bytes);
-    _tile_loadd(7, b + tile_columns_bytes, quad_bytes);
-    _tile_dpbusd(0, 4, 6);
-    _tile_dpbusd(1, 4, 7);
-    _tile_dpbusd(2, 5, 6);
-    _tile_dpbusd(3, 5, 7);
+    BIGBIRD_TILE_LOAD(4, a, row_bytes);
+    BIGBIRD_TILE_LOAD(5, a + 16 * row_bytes, row_bytes);
+    BIGBIRD_TILE_LOAD(6, b, quad_bytes);
+    BIGBIRD_TILE_LOAD(7, b + tile_columns_bytes, quad_bytes);
+    BIGBIRD_TILE_DOT_INT8(0, 4, 6);
+    BIGBIRD_TILE_DOT_INT8(1, 4, 7);
+    BIGBIRD_TILE_DOT_INT8(2, 5, 6);
+    BIGBIRD_TILE_DOT_INT8(3, 5, 7);
     a += 4 * tile_quads;
     b += tile_quads * quad_bytes;
   }
   constexpr Index row = channels_at_once * 4;
-  _tile_stored(0, sums, row);
-  _tile_stored(1, sums + 16, row);
-  _tile_stored(2, sums + 16 * channels_at_once, row);
-  _tile_stored(3, sums + 16 * channels_at_once + 16, row);
+  BIGBIRD_TILE_STORE(0, sums, row);
+  BIGBIRD_TILE_STORE(1, sums + 16, row);
+  BIGBIRD_TILE_STORE(2, sums + 16 * channels_at_once, row);
+  BIGBIRD_TILE_STORE(3, sums + 16 * channels_at_once + 16, row);
 }
 
 void multiply_int8(const Int8Product& x) {
@@ -93,5 +92,5 @@ extern const Int8Kernels int8_kernels;
 const Int8Kernels int8_kernels = {"AMX int8", avx512_vnni::quantize, avx512_vnni::quantize_bf16,
                                   multiply_int8, rows_at_once};
 
-}  // namespace amx
+}  // namespace BIGBIRD_LEVEL
 }  // namespace bigbird::kernels

@@ -4,7 +4,7 @@
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/levels/simd.h"
 
-namespace bigbird::kernels::amx {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 void pack_a(const AmxOperand& from, Index parts, void* to);
 void pack_b(const AmxOperand& from, Index parts, void* to);
@@ -20,4 +20,4 @@ void configure_tiles();
 void multiply_configured(const AmxProduct& product);
 void release_tiles();
 
-}  // namespace bigbird::kernels::amx
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

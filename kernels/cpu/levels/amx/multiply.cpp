@@ -1,15 +1,15 @@
 // Products of packed operands: four tiles of c at a time stay in registers over the whole depth. See amx.h.
-#include <immintrin.h>
-
 #include "kernels/cpu/levels/amx/kernels.h"
+#include "kernels/cpu/levels/amx/tiles.h"
 
-namespace bigbird::kernels::amx {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 namespace {
 
 constexpr Index tile_bytes = 1024;
 constexpr Index part_bytes = 2 * tile_bytes;  // the two tiles of one part
 
+#if !defined(BIGBIRD_EMULATED_TILES)
 // Eight full tiles: 0..3 are c, 4 and 5 a, 6 and 7 b.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
@@ -19,41 +19,46 @@ struct alignas(64) TileConfiguration {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 constexpr TileConfiguration configuration;
+#endif
 
 BIGBIRD_INLINE void load_a(const unsigned char* from) {
-  _tile_loadd(4, from, 64);
-  _tile_loadd(5, from + tile_bytes, 64);
+  BIGBIRD_TILE_LOAD(4, from, 64);
+  BIGBIRD_TILE_LOAD(5, from + tile_bytes, 64);
+}
+BIGBIRD_INLINE void load_rows(const unsigned char* from, Index row_bytes) {
+  BIGBIRD_TILE_LOAD(4, from, row_bytes);
+  BIGBIRD_TILE_LOAD(5, from + 16 * row_bytes, row_bytes);
 }
 BIGBIRD_INLINE void load_b(const unsigned char* from) {
-  _tile_loadd(6, from, 64);
-  _tile_loadd(7, from + tile_bytes, 64);
+  BIGBIRD_TILE_LOAD(6, from, 64);
+  BIGBIRD_TILE_LOAD(7, from + tile_bytes, 64);
 }
 BIGBIRD_INLINE void multiply_tiles() {
-  _tile_dpbf16ps(0, 4, 6);
-  _tile_dpbf16ps(1, 4, 7);
-  _tile_dpbf16ps(2, 5, 6);
-  _tile_dpbf16ps(3, 5, 7);
+  BIGBIRD_TILE_DOT_BF16(0, 4, 6);
+  BIGBIRD_TILE_DOT_BF16(1, 4, 7);
+  BIGBIRD_TILE_DOT_BF16(2, 5, 6);
+  BIGBIRD_TILE_DOT_BF16(3, 5, 7);
 }
 
 BIGBIRD_INLINE void load_c(const float* c, Index c_row) {
   const Index bytes = c_row * 4;
-  _tile_loadd(0, c, bytes);
-  _tile_loadd(1, c + 16, bytes);
-  _tile_loadd(2, c + 16 * c_row, bytes);
-  _tile_loadd(3, c + 16 * c_row + 16, bytes);
+  BIGBIRD_TILE_LOAD(0, c, bytes);
+  BIGBIRD_TILE_LOAD(1, c + 16, bytes);
+  BIGBIRD_TILE_LOAD(2, c + 16 * c_row, bytes);
+  BIGBIRD_TILE_LOAD(3, c + 16 * c_row + 16, bytes);
 }
 BIGBIRD_INLINE void store_c(float* c, Index c_row) {
   const Index bytes = c_row * 4;
-  _tile_stored(0, c, bytes);
-  _tile_stored(1, c + 16, bytes);
-  _tile_stored(2, c + 16 * c_row, bytes);
-  _tile_stored(3, c + 16 * c_row + 16, bytes);
+  BIGBIRD_TILE_STORE(0, c, bytes);
+  BIGBIRD_TILE_STORE(1, c + 16, bytes);
+  BIGBIRD_TILE_STORE(2, c + 16 * c_row, bytes);
+  BIGBIRD_TILE_STORE(3, c + 16 * c_row + 16, bytes);
 }
 BIGBIRD_INLINE void zero_c() {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  BIGBIRD_TILE_ZERO(0);
+  BIGBIRD_TILE_ZERO(1);
+  BIGBIRD_TILE_ZERO(2);
+  BIGBIRD_TILE_ZERO(3);
 }
 
 // `lines` cache lines at `next` are brought into the second-level cache in each step.
@@ -95,6 +100,19 @@ BIGBIRD_INLINE void sum_over_depth(const unsigned char* a, const unsigned char* 
   }
 }
 
+// As above with one part, of rows that lie as they are.
+BIGBIRD_INLINE void sum_rows_over_depth(const unsigned char* a, Index row_bytes, const unsigned char* b,
+                                        Index steps, const unsigned char* next, Index lines) {
+  for (Index step = 0; step < steps; ++step) {
+    load_rows(a + 64 * step, row_bytes);
+    load_b(b);
+    multiply_tiles();
+    for (Index i = 0; i < lines; ++i) __builtin_prefetch(next + 64 * i, 0, 2);
+    next += 64 * lines;
+    b += part_bytes;
+  }
+}
+
 void copy(const float* from, Index from_row, float* to, Index to_row, Index rows, Index columns) {
   for (Index i = 0; i < rows; ++i) {
     __builtin_memcpy(to + i * to_row, from + i * from_row, static_cast<std::size_t>(columns) * sizeof(float));
@@ -103,6 +121,10 @@ void copy(const float* from, Index from_row, float* to, Index to_row, Index rows
 
 }  // namespace
 
+#if defined(BIGBIRD_EMULATED_TILES)
+void configure_tiles() {}
+void release_tiles() {}
+#else
 // In words that name all 64 bytes: gcc 12's _tile_loadconfig declares only the first eight as read.
 void configure_tiles() {
   __asm__ volatile("ldtilecfg %0" : : "m"(configuration));
@@ -111,6 +133,7 @@ void configure_tiles() {
 void release_tiles() {
   _tile_release();
 }
+#endif
 
 void multiply(const AmxProduct& product) {
   configure_tiles();
@@ -141,7 +164,11 @@ void multiply_configured(const AmxProduct& x) {
       } else {
         zero_c();
       }
-      sum_over_depth(a + i / amx_group * a_group_bytes, b_group, x.steps, x.parts, next, lines);
+      if (x.a_row > 0) {
+        sum_rows_over_depth(a + i * x.a_row, x.a_row, b_group, x.steps, next, lines);
+      } else {
+        sum_over_depth(a + i / amx_group * a_group_bytes, b_group, x.steps, x.parts, next, lines);
+      }
       next += 64 * lines * x.steps;
       store_c(c, c_row);
       if (!whole) copy(edge, amx_group, target, x.c_row, rows, columns);
@@ -149,4 +176,4 @@ void multiply_configured(const AmxProduct& x) {
   }
 }
 
-}  // namespace bigbird::kernels::amx
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

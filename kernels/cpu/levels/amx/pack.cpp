@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/levels/amx/kernels.h"
 
-namespace bigbird::kernels::amx {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 namespace {
 
@@ -66,6 +66,32 @@ BIGBIRD_INLINE void lines_along_outer(const float* from, Index depth_step, Index
   }
 }
 
+// The same of bf16 numbers.
+BIGBIRD_INLINE __mmask32 mask_of_halves(Index count) {
+  return static_cast<__mmask32>(mask_of(count)) | static_cast<__mmask32>(mask_of(count - 16)) << 16;
+}
+template <Index Parts>
+BIGBIRD_INLINE void lines_along_depth(const bf16* from, Index outer_step, Index outer, Index depth,
+                                      unsigned char* tile) {
+  const __mmask32 mask = mask_of_halves(depth);
+  for (Index i = 0; i < tile_lines; ++i) {
+    store_line(tile, i,
+               i < outer ? _mm512_maskz_loadu_epi16(mask, from + i * outer_step) : _mm512_setzero_si512());
+  }
+}
+template <Index Parts>
+BIGBIRD_INLINE void lines_along_outer(const bf16* from, Index depth_step, Index outer, Index depth,
+                                      unsigned char* tile) {
+  const __mmask16 mask = mask_of(outer);
+  const auto widened = [&](Index row) {
+    if (row >= depth) return _mm512_setzero_si512();
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + row * depth_step));
+  };
+  for (Index i = 0; i < tile_lines; ++i) {
+    store_line(tile, i, _mm512_or_si512(widened(2 * i), _mm512_slli_epi32(widened(2 * i + 1), 16)));
+  }
+}
+
 // Turns the 16 x 16 pairs of a tile.
 BIGBIRD_INLINE void transpose(unsigned char* tile) {
   __m512i x[tile_lines];
@@ -106,8 +132,8 @@ class FlushToZero {
   unsigned before_;
 };
 
-template <bool LinesAreOuter, Index Parts>
-void pack_parts(const AmxOperand& from, void* to) {
+template <bool LinesAreOuter, Index Parts, typename Element>
+void pack_parts(const Element* data, const AmxOperand& from, void* to) {
   const FlushToZero flush;
   auto* at = static_cast<unsigned char*>(to);
   const bool along_depth = from.depth_step == 1;
@@ -115,7 +141,7 @@ void pack_parts(const AmxOperand& from, void* to) {
     for (Index depth = 0; depth < from.depth; depth += amx_group) {
       for (Index half = 0; half < 2; ++half) {
         const Index first = outer + half * tile_lines;
-        const float* source = from.data + first * from.outer_step + depth * from.depth_step;
+        const Element* const source = data + first * from.outer_step + depth * from.depth_step;
         unsigned char* const tile = at + half * tile_bytes;
         if (along_depth) {
           lines_along_depth<Parts>(source, from.outer_step, from.outer - first, from.depth - depth, tile);
@@ -133,12 +159,19 @@ void pack_parts(const AmxOperand& from, void* to) {
 
 }  // namespace
 
+template <bool LinesAreOuter>
+static void pack(const AmxOperand& from, Index parts, void* to) {
+  if (from.narrow != nullptr) return pack_parts<LinesAreOuter, 1>(from.narrow, from, to);
+  if (parts == 1) return pack_parts<LinesAreOuter, 1>(from.data, from, to);
+  pack_parts<LinesAreOuter, most_parts>(from.data, from, to);
+}
+
 void pack_a(const AmxOperand& from, Index parts, void* to) {
-  parts == 1 ? pack_parts<true, 1>(from, to) : pack_parts<true, most_parts>(from, to);
+  pack<true>(from, parts, to);
 }
 
 void pack_b(const AmxOperand& from, Index parts, void* to) {
-  parts == 1 ? pack_parts<false, 1>(from, to) : pack_parts<false, most_parts>(from, to);
+  pack<false>(from, parts, to);
 }
 
-}  // namespace bigbird::kernels::amx
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

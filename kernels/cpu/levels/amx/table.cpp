@@ -1,7 +1,7 @@
 // The entry of this folder in the list of amx_choice.cpp.
 #include "kernels/cpu/levels/amx/kernels.h"
 
-namespace bigbird::kernels::amx {
+namespace bigbird::kernels::BIGBIRD_LEVEL {
 
 extern const AmxKernels kernels;
 const AmxKernels kernels = {pack_a,
@@ -10,4 +10,4 @@ const AmxKernels kernels = {pack_a,
                             {amx_group, attention_packed_bytes, attention_pack_block,
                              attention_forward_scratch, attention_forward_block}};
 
-}  // namespace bigbird::kernels::amx
+}  // namespace bigbird::kernels::BIGBIRD_LEVEL

@@ -2,8 +2,7 @@
 // are rounded to bf16 and multiplied in pairs (pairs.h), sums and softmax are fp32. As in
 // levels/attention_forward.cpp, scores are kept transposed, (keys, queries).
 #include "kernels/cpu/levels/bf16/kernels.h"
-#include "kernels/cpu/levels/bf16/pairs.h"
-#include "kernels/cpu/levels/softmax.h"
+#include "kernels/cpu/levels/pair_probabilities.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 
@@ -16,6 +15,17 @@ Index key_floats(Index block_size, Index head_size) {
 // [pairs of keys][depth]
 Index value_floats(Index block_size, Index head_size) {
   return (bf16_pairs(block_size) * head_size + lanes - 1) / lanes * lanes;
+}
+
+// Pairs of neighbouring rows.
+void pair_rows(const float* from, Index rows, Index width, float* pairs) {
+  for (Index row = 0; row < rows; row += 2) {
+    const float* const low = from + row * width;
+    for (Index j = 0; j < width; j += lanes) {
+      store(pairs + row / 2 * width + j,
+            paired(load(low + j), row + 1 < rows ? load(low + width + j) : Floats{}));
+    }
+  }
 }
 
 }  // namespace
@@ -76,8 +86,9 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
 
   const Index values_at = key_floats(block_size, depth);
   const Index block_floats = values_at + value_floats(block_size, depth);
+  const KeyBlocks listed(head, query_block);
   const auto block_of = [&](Index at) {
-    return static_cast<const float*>(packed) + head.key_blocks[at] * block_floats;
+    return static_cast<const float*>(packed) + listed.blocks[at] * block_floats;
   };
   float* const q = scratch;                     // [pairs of depth][width], scaled: scores are powers of two
   float* const sums = q + depth_pairs * width;  // [depth][width], the output before division
@@ -94,32 +105,31 @@ void attention_forward_block(const AttentionHead& head, const void* packed, Inde
   begin_sums(depth, width, sums, maximum, sum);
 
   const Index chunk = blocks_per_chunk(block_size);
-  const Index last = head.row_offsets[query_block + 1];
-  for (Index begin = head.row_offsets[query_block]; begin < last; begin += chunk) {
-    const Index end = smaller(begin + chunk, last);
+  for (Index begin = 0; begin < listed.count; begin += chunk) {
+    const Index end = smaller(begin + chunk, listed.count);
     Index rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index keys = keys_in_block(head, head.key_blocks[at]);
+      const Index keys = keys_in_block(head, listed.blocks[at]);
       multiply<PairProduct>({keys, width, depth_pairs, block_of(at), depth_pairs, 1, q, width,
                              scores + rows * width, width, false});
+      listed.raise(at, scores + rows * width, keys * width);
       rows += keys;
     }
     if (rows == 0) continue;
-    softmax_chunk(scores, rows, width, maximum, sum, factor);
+    const bool dropping = head.drop_probability > 0.0f;
+    raise_maxima(scores, rows, width, maximum, sum, factor);
+    if (dropping) scores_to_probabilities(scores, rows, width, maximum, sum);
     scale_sums(depth, width, sums, factor);
     rows = 0;
     for (Index at = begin; at < end; ++at) {
-      const Index keys = keys_in_block(head, head.key_blocks[at]);
-      if (head.drop_probability > 0.0f) {
-        drop_probabilities(head, first_query, head.key_blocks[at] * block_size, scores + rows * width, keys,
-                           width);
-      }
-      for (Index key = 0; key < keys; key += 2) {
-        const float* const low = scores + (rows + key) * width;
-        for (Index j = 0; j < width; j += lanes) {
-          store(probabilities + key / 2 * width + j,
-                paired(load(low + j), key + 1 < keys ? load(low + width + j) : Floats{}));
-        }
+      const Index keys = keys_in_block(head, listed.blocks[at]);
+      float* const of_block = scores + rows * width;
+      if (dropping) {
+        drop_probabilities(head, first_query, listed.blocks[at] * block_size, of_block, keys, width);
+        pair_rows(of_block, keys, width, probabilities);
+      } else {
+        pair_probabilities(of_block, keys, width, maximum, sum,
+                           [&](Index pair, Index column) { return probabilities + pair * width + column; });
       }
       multiply<PairProduct>({depth, width, bf16_pairs(keys), block_of(at) + values_at, 1, depth,
                              probabilities, width, sums, width, true});

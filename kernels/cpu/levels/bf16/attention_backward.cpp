@@ -3,7 +3,7 @@
 // levels/attention_backward.cpp, scores are kept transposed, (keys, queries), and every sum has one order.
 #include "kernels/cpu/levels/attention.h"
 #include "kernels/cpu/levels/bf16/kernels.h"
-#include "kernels/cpu/levels/bf16/pairs.h"
+#include "kernels/cpu/levels/pairs.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 

@@ -1,7 +1,7 @@
 // The product over the register tile. The depth is not cut: a panel of b comes from the second-level cache
 // again for every few rows, which costs less than going through c between pieces of the depth (Zen 5).
 #include "kernels/cpu/levels/bf16/kernels.h"
-#include "kernels/cpu/levels/bf16/pairs.h"
+#include "kernels/cpu/levels/pairs.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 

@@ -11,9 +11,9 @@
 #include "kernels/cpu/levels/simd.h"
 
 #if defined(__ARM_NEON)
-#include "kernels/cpu/levels/bf16/pairs_neon.h"
+#include "kernels/cpu/levels/pairs_neon.h"
 #else
-#include "kernels/cpu/levels/bf16/pairs_avx512.h"
+#include "kernels/cpu/levels/pairs_avx512.h"
 #endif
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
