@@ -7,20 +7,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/user_cache.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment_word(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // "NVIDIA H200" as a part of a file's name: "nvidia-h200".
 std::string name_part(const std::string& text) {
@@ -43,12 +40,11 @@ bool is_of(const kernels::ProductTable& table, const std::string& device, const 
 }  // namespace
 
 std::string product_table_path(const std::string& device, const std::string& library) {
-  const std::string named = environment_word("BIGBIRD_PRODUCT_TABLE");
-  if (!named.empty()) return named == "none" ? "" : named;
-  std::string folder = environment_word("XDG_CACHE_HOME");
-  if (folder.empty() && !environment_word("HOME").empty()) folder = environment_word("HOME") + "/.cache";
+  const char* const named = std::getenv("BIGBIRD_PRODUCT_TABLE");
+  if (named != nullptr && *named != '\0') return std::string_view(named) == "none" ? "" : named;
+  const std::string folder = user_cache_folder([](const char* name) { return std::getenv(name); });
   if (folder.empty()) return {};
-  return fmt::format("{}/bigbird/products-{}-{}.tsv", folder, name_part(device), name_part(library));
+  return fmt::format("{}/products-{}-{}.tsv", folder, name_part(device), name_part(library));
 }
 
 kernels::ProductTable read_product_table(const std::string& device, const std::string& library) {

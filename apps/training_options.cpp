@@ -271,8 +271,10 @@ void TrainingOptions::run(const std::function<TrainingSummary()>& train) {
   if (summary.final_valid_loss && summary.final_step < summary.steps)
     kept = fmt::format(", as it was after step {} with validation loss {:.4f}", summary.final_step,
                        *summary.final_valid_loss);
-  log_info(fmt::format("{}: {} steps, last loss {:.4f}; the model is {}/final{}", options_.run, summary.steps,
-                       summary.loss, options_.run, kept));
+  const std::string made =
+      summary.tokens > 0 ? fmt::format("last loss {:.4f}", summary.loss) : "all of them made before";
+  log_info(fmt::format("{}: {} steps, {}; the model is {}/final{}", options_.run, summary.steps, made,
+                       options_.run, kept));
   if (summary.update_seconds > 0) log_info(speed_of(summary));
   verb_.set_throughput(static_cast<double>(summary.tokens), "tokens");
 }

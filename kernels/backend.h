@@ -31,8 +31,9 @@ namespace bigbird::kernels {
 // How products are taken. fp32: as exact as floats allow. tf32: operands are rounded to 10 bits behind the
 // point (CUDA only). bf16: both operands are rounded to bf16 (7 bits), products are summed in fp32. On the
 // CPU activations and gradients that only products and attention read are bf16 where the processor multiplies
-// bf16 pairs (element_type()), the residual stream stays fp32 (stream_type()). On CUDA activations and the
-// working copy of the weights are bf16. Parameters and their gradients are fp32 everywhere.
+// bf16 numbers, pair by pair or on tiles (element_type()), the residual stream stays fp32 (stream_type()). On
+// CUDA activations and the working copy of the weights are bf16. Parameters and their gradients are fp32
+// everywhere.
 enum class Precision { fp32, tf32, bf16 };
 inline constexpr std::array<std::pair<Precision, const char*>, 3> precision_names{
     {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};

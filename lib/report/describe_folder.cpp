@@ -50,14 +50,6 @@ std::string describe_promoters(const std::string& folder) {
   return json.dump();
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 bool is_event_file(const std::string& name) {
   return name.find("tfevents") != std::string::npos;
 }

@@ -83,6 +83,14 @@ bool folder_is_empty(const std::string& path) {
   return fs::is_empty(path, ignored);
 }
 
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void make_folders(const std::string& path) {
   std::error_code error;
   fs::create_directories(without_trailing_slashes(path), error);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bigbird {
 
@@ -16,6 +17,8 @@ bool file_exists(const std::string& path);
 bool folder_exists(const std::string& path);
 // True also for a folder that does not exist.
 bool folder_is_empty(const std::string& path);
+// What lies in a folder, hidden names too, in order.
+std::vector<std::string> names_in(const std::string& folder);
 // Creates the folder and its parents; no error when it exists.
 void make_folders(const std::string& path);
 void remove_folder(const std::string& path);

@@ -15,6 +15,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/user_cache.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 
@@ -43,15 +44,10 @@ PackedMemory new_memory(std::size_t bytes) {
 }  // namespace
 
 std::string weight_cache_folder(const std::function<const char*(const char*)>& environment) {
-  const auto word = [&](const char* name) {
-    const char* const value = environment(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string named = word("BIGBIRD_WEIGHT_CACHE"); !named.empty())
-    return named == "none" ? "" : named;
-  std::string folder = word("XDG_CACHE_HOME");
-  if (folder.empty() && !word("HOME").empty()) folder = word("HOME") + "/.cache";
-  return folder.empty() ? "" : folder + "/bigbird/weights";
+  const char* const named = environment("BIGBIRD_WEIGHT_CACHE");
+  if (named != nullptr && *named != '\0') return std::string_view(named) == "none" ? "" : named;
+  const std::string folder = user_cache_folder(environment);
+  return folder.empty() ? "" : folder + "/weights";
 }
 
 WeightCache::WeightCache(std::string folder, const std::string& weights_digest, const std::string& layout,
