@@ -148,7 +148,9 @@ run_sanitizers() {
   configure asan ${lines[@]+"${lines[@]}"}
   part asan-build build asan "${watched[@]/#/test_}"
   export LSAN_OPTIONS=suppressions=$root/tests/leaks.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1
-  part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$"
+  # Two suites of the command line run what others do once more, with other options, and compare weights.
+  part asan-suite run_ctest asan --label-regex "^($(IFS='|' && echo "${watched[*]}"))\$" \
+    --exclude-regex '^cli/(EveryVerb/TrainingOptionsOf|TrainingChoices)$'
 
   # Where threads are started or shared; that the smallest set of libraries is enough for a program shows in them too.
   local threaded=(core data kernels ranks training tasks)

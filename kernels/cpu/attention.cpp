@@ -168,16 +168,16 @@ constexpr Index backward_copies = 4, backward_copies_narrow = 8;
 struct BackwardRoom {
   Index rows;    // queries, gradients and outputs of a block, or its keys and values
   Index block;   // what the kernel wants
-  Index packed;  // a block of keys and values
+  Index packed;  // from one block of keys and values to the next, as the kernels have it
   Index keys;    // of a head, gradients of keys or values
   Index all;
 
   BackwardRoom(const Bf16AttentionBackward& kernels, Index block_size, Index head_size, Index blocks)
       : rows(4 * block_floats(block_size, head_size)),
         block(pieces(kernels.scratch(block_size, head_size), 16) * 16),
-        packed(pieces(kernels.packed_bytes(block_size, head_size) / Index{sizeof(float)}, 16) * 16),
+        packed(kernels.packed_bytes(block_size, head_size) / Index{sizeof(float)}),
         keys(blocks * block_floats(block_size, head_size)),
-        all(rows + block + blocks * packed + 2 * keys) {}
+        all(rows + block + pieces(blocks * packed, line_floats) * line_floats + 2 * keys) {}
 };
 
 // The last block is as long as the first when it is global: it comes second, so that no thread is left with

@@ -30,14 +30,16 @@ struct alignas(64) EmulatedTile {
 };
 static thread_local EmulatedTile emulated_tiles[8];
 
-BIGBIRD_INLINE void emulated_zero(int tile) {
+// Functions, for many of them inlined take a minute to compile.
+#define BIGBIRD_CALLED [[maybe_unused]] static __attribute__((noinline))
+BIGBIRD_CALLED void emulated_zero(int tile) {
   emulated_tiles[tile] = {};
 }
-BIGBIRD_INLINE void emulated_load(int tile, const void* from, Index stride) {
+BIGBIRD_CALLED void emulated_load(int tile, const void* from, Index stride) {
   for (Index line = 0; line < 16; ++line)
     __builtin_memcpy(emulated_tiles[tile].lines[line], static_cast<const char*>(from) + line * stride, 64);
 }
-BIGBIRD_INLINE void emulated_store(int tile, void* to, Index stride) {
+BIGBIRD_CALLED void emulated_store(int tile, void* to, Index stride) {
   for (Index line = 0; line < 16; ++line)
     __builtin_memcpy(static_cast<char*>(to) + line * stride, emulated_tiles[tile].lines[line], 64);
 }
@@ -55,13 +57,13 @@ BIGBIRD_INLINE void emulated_dot(int c, int a, int b, const Body& body) {
     _mm512_store_si512(emulated_tiles[c].lines[line], sums);
   }
 }
-BIGBIRD_INLINE void emulated_dot_bf16(int c, int a, int b) {
+BIGBIRD_CALLED void emulated_dot_bf16(int c, int a, int b) {
   emulated_dot(c, a, b, [](__m512i& sums, __m512i left, __m512i right) {
     sums = _mm512_castps_si512(_mm512_dpbf16_ps(_mm512_castsi512_ps(sums), reinterpret_cast<__m512bh>(left),
                                                 reinterpret_cast<__m512bh>(right)));
   });
 }
-BIGBIRD_INLINE void emulated_dot_int8(int c, int a, int b) {
+BIGBIRD_CALLED void emulated_dot_int8(int c, int a, int b) {
   emulated_dot(c, a, b, [](__m512i& sums, __m512i left, __m512i right) {
     sums = _mm512_dpbusd_epi32(sums, left, right);
   });
