@@ -41,14 +41,14 @@ struct AmxProduct {
   Index n = 0;
   Index steps = 0;  // of depth
   Index parts = 0;
-  const void* a =
-      nullptr;  // packed, groups amx_group_bytes(steps, parts) apart; or whole groups of bf16 rows
+  const void* a = nullptr;  // packed, groups amx_group_bytes(steps, parts) apart; or rows (a_row)
   const void* b = nullptr;  // packed, groups b_group_bytes apart
   Index b_group_bytes = 0;
   float* c = nullptr;
   Index c_row = 0;
   bool accumulate = false;
-  Index a_row = 0;  // bytes from one row of a to the next where they lie as they are; 0: packed
+  // Bytes from one row of a to the next, where whole groups of bf16 rows lie as they are; 0: packed.
+  Index a_row = 0;
 };
 
 struct AmxKernels {

@@ -174,7 +174,7 @@ struct BackwardRoom {
 
   BackwardRoom(const Bf16AttentionBackward& kernels, Index block_size, Index head_size, Index blocks)
       : rows(4 * block_floats(block_size, head_size)),
-        block(pieces(kernels.scratch(block_size, head_size), 16) * 16),
+        block(pieces(kernels.scratch(block_size, head_size), line_floats) * line_floats),
         packed(kernels.packed_bytes(block_size, head_size) / Index{sizeof(float)}),
         keys(blocks * block_floats(block_size, head_size)),
         all(rows + block + pieces(blocks * packed, line_floats) * line_floats + 2 * keys) {}
