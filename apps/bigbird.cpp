@@ -55,6 +55,17 @@ void use_signal_stack() {
   sigaltstack(&stack, nullptr);
 }
 
+// A file that is opened while a standard descriptor is closed (daemons, `<&- >&- 2>&-`) would take its number,
+// and what is meant for stdout or stderr would end up in it. /dev/null the wrong way round: reads and writes
+// still fail as those of a closed descriptor do.
+void fill_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    const int filled = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (filled != descriptor) std::_Exit(3);  // the lowest number that is free: this one
+  }
+}
+
 void install_signal_handlers() {
   no_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
   use_signal_stack();
@@ -244,6 +255,7 @@ int guarded(int argc, char** argv) {
 }  // namespace bigbird::apps
 
 int main(int argc, char** argv) {
+  bigbird::apps::fill_standard_descriptors();
   bigbird::apps::let_waiting_threads_sleep(argc, argv);
   bigbird::apps::install_signal_handlers();
   return bigbird::apps::guarded(argc, argv);

@@ -107,6 +107,13 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// Where sbatch is to put a log: `%` begins a pattern of its own there.
+std::string log_option(const std::string& folder, const std::string& name) {
+  std::string path;
+  for (const char c : folder) path += c == '%' ? std::string("%%") : std::string(1, c);
+  return "--output=" + shell_word(path + "/" + name);
+}
+
 // What both jobs ask of sbatch alike.
 std::string placement(const SlurmOptions& options) {
   std::string text;
@@ -140,6 +147,10 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
       merged_options += fmt::format(" {} {}", option, shell_word(*path));
   }
   const std::string folder = options.folder.empty() ? *output + ".shards" : options.folder;
+  if (folder.find('\\') != std::string::npos) {
+    throw_usage(fmt::format("cluster sbatch: the folder of the shards, {}, holds a \\", folder),
+                "sbatch reads names of logs with one otherwise; give another --folder");
+  }
   const std::string name = shell_word("bigbird-" + verb.name.substr(verb.name.rfind(' ') + 1));
   const std::string program = shell_word(options.program);
 
@@ -176,11 +187,11 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
         shell_word(*genome), program);
   }
   text += fmt::format(
-      "array=$(sbatch --parsable --job-name={} --array=1-{}{} --requeue --open-mode=append --output={}/%a.log \\\n"
+      "array=$(sbatch --parsable --job-name={} --array=1-{}{} --requeue --open-mode=append {} \\\n"
       "  --nodes=1 --ntasks=1 --cpus-per-task={} --mem={} --time={}{} << 'TASK'\n"
       "#!/usr/bin/env bash\n",
       name, options.shards, options.at_once == 0 ? "" : fmt::format("%{}", options.at_once),
-      shell_word(folder), options.threads, shell_word(options.memory), shell_word(options.time),
+      log_option(folder, "%a.log"), options.threads, shell_word(options.memory), shell_word(options.time),
       placement(options));
   if (options.stop_before.empty()) {
     text += "# exec: the signals of a time limit, a preemption or a requeue reach the program.\nexec " +
@@ -213,14 +224,14 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
   text += fmt::format(
       "# Without --kill-on-invalid-dep the merge of an array that failed waits for ever.\n"
       "merge=$(sbatch --parsable --job-name={}-merge --dependency=\"afterok:$array\" --kill-on-invalid-dep=yes \\\n"
-      "  --open-mode=append --output={}/merge.log --nodes=1 --ntasks=1 --cpus-per-task=1 --mem={} --time={}{} << 'TASK'\n"
+      "  --open-mode=append {} --nodes=1 --ntasks=1 --cpus-per-task=1 --mem={} --time={}{} << 'TASK'\n"
       "#!/usr/bin/env bash\n"
       "set -e\n"
       "{}"
       "TASK\n)\n"
-      "echo \"shards: job $array; merge: job $merge; logs: {}\"\n",
-      name, shell_word(folder), shell_word(options.memory), shell_word(options.time), placement(options),
-      merge, folder);
+      "printf 'shards: job %s; merge: job %s; logs: %s\\n' \"$array\" \"$merge\" {}\n",
+      name, log_option(folder, "merge.log"), shell_word(options.memory), shell_word(options.time),
+      placement(options), merge, shell_word(folder));
   return text;
 }
 

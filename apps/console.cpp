@@ -5,6 +5,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/message_text.h"
 #include "lib/core/progress.h"
 
 namespace bigbird::apps {
@@ -25,6 +27,14 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+// At most what fits beside the cursor; the whole text where the terminal does not say how wide it is.
+std::string cut_to_terminal(const std::string& text) {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 8) return text;
+  const std::size_t room = size.ws_col - 1U;
+  return text.size() <= room ? text : text_for_message(text, room - 3);
 }
 
 // One verb's stderr. Messages and progress come from any thread, so every entry takes the mutex.
@@ -88,7 +98,8 @@ class Console {
     // minute.
     if (is_terminal_) {
       if (seconds_between(started_, now) < 1 || seconds_between(shown_, now) < 0.1) return;
-      std::fprintf(stderr, "\r%s%s\033[K", prefix_.c_str(), line(event, now).c_str());
+      // A line that wraps could not be redrawn: the cursor would return to its second half.
+      std::fprintf(stderr, "\r%s\033[K", cut_to_terminal(prefix_ + line(event, now)).c_str());
       std::fflush(stderr);
       drawn_ = true;
     } else {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/core/message_text.h"
+
 namespace bigbird::apps {
 namespace {
 
@@ -99,7 +101,9 @@ void set_running_verb(std::string name, std::vector<std::string> options) {
 }
 
 std::string option_text(const std::string& text) {
-  return running_verb() ? name_options(text, running_verb()->options) : text;
+  constexpr std::size_t most_code_points = 2000;
+  return text_for_message(running_verb() ? name_options(text, running_verb()->options) : text,
+                          most_code_points);
 }
 
 std::string usage_hint(const std::string& hint) {

@@ -51,6 +51,12 @@ kernels::ProductTable read_product_table(const std::string& device, const std::s
   const std::string path = product_table_path(device, library);
   std::error_code ignored;
   if (path.empty() || !fs::exists(path, ignored)) return {};
+  // A table that the user has named is theirs to trust.
+  const char* const named = std::getenv("BIGBIRD_PRODUCT_TABLE");
+  if ((named == nullptr || *named == '\0') && !may_be_trusted(path)) {
+    log_warning(path + ": written by another user, or everybody may write it: not used; cuBLASLt chooses");
+    return {};
+  }
   kernels::ProductTable table;
   try {
     table = kernels::parse_product_table(read_file(path));

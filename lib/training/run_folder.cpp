@@ -21,6 +21,7 @@ namespace bigbird {
 namespace {
 
 const std::string checkpoint_prefix = "checkpoint-";
+const std::string lease_name = "run.lease";
 const std::string trained_prefix = "trained.";  // of a run whose model is an average
 
 // The step in "checkpoint-<step>"; nothing for any other name, such as a temporary one.
@@ -45,9 +46,9 @@ bool is_leftover(const std::string& name) {
 }
 
 bool belongs_to_run(const std::string& name) {
-  return step_of(name) || is_leftover(name) || name == "final" || name == "metrics.tsv" ||
-         name == "valid.tsv" || name == "memory.tsv" || name == "config.toml" || name == "rates.tsv" ||
-         name.rfind("lr-", 0) == 0;
+  return step_of(name) || name == lease_name || is_leftover(name) || name == "final" ||
+         name == "metrics.tsv" || name == "valid.tsv" || name == "memory.tsv" || name == "config.toml" ||
+         name == "rates.tsv" || name.rfind("lr-", 0) == 0;
 }
 
 // The field that an earlier version wrote as it is typed: "--weight-decay" -> "weight_decay", "--train
@@ -83,10 +84,20 @@ void RunFolder::check(const std::string& path, RunStart start) {
 RunFolder::RunFolder(std::string path, RunStart start) : path_(std::move(path)) {
   check(path_, start);
   make_folders(path_);
+  try {
+    lease_.emplace(file(lease_name), LeaseBusy::refuse);
+  } catch (const Error& held) {
+    if (held.kind() != ErrorKind::runtime || !file_exists(file(lease_name))) throw;
+    throw_runtime(held.message(), "wait for it, or stop it");
+  }
   for (const std::string& name : names_in(path_)) {
-    if (is_leftover(name) || (start == RunStart::overwrite && belongs_to_run(name)))
+    if (name != lease_name && (is_leftover(name) || (start == RunStart::overwrite && belongs_to_run(name))))
       remove_folder(file(name));
   }
+}
+
+void RunFolder::check_still_ours() const {
+  if (lease_) lease_->check();
 }
 
 std::string RunFolder::checkpoint(std::uint64_t step) const {

@@ -7,6 +7,8 @@
 //   RUN/final/                Hugging Face folder: the last state, or the best (RunOptions::final_state)
 //   RUN/lr-<rate>/            of several learning rates each: such a folder; RUN/rates.tsv: what came of them
 //
+// RUN/run.lease is there while a process writes the run, so that no second one does.
+//
 // A folder named checkpoint-<step> is always whole: it is written under a temporary name, synced, renamed;
 // and renamed away before it is removed. What a killed process leaves behind has another name and is cleared
 // by the next one. RUN/final is replaced in the same way.
@@ -20,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/io/files/lease.h"
 #include "lib/model/network/model.h"
 #include "lib/training/optimizer.h"
 
@@ -58,12 +61,17 @@ struct ValidatedCheckpoint {
 
 class RunFolder {
  public:
-  // Creates the folder. Error{bad_input} when a fresh run finds a run there, or anything else.
+  // Creates the folder and holds it (RUN/run.lease) as long as the object lives. Error{bad_input} when a fresh
+  // run finds a run there, or anything else; Error{runtime} when another process writes the run, before
+  // anything is removed.
   RunFolder(std::string path, RunStart start);
   // A folder that another process writes: as it is.
   static RunFolder of_another(std::string path) { return RunFolder(std::move(path)); }
   // The Error of the first, before anything is created or removed: to fail before long work.
   static void check(const std::string& path, RunStart start);
+
+  // Error{runtime} when another process took the folder over, as Lease::check(): before a checkpoint is saved.
+  void check_still_ours() const;
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -82,6 +90,7 @@ class RunFolder {
   std::vector<ValidatedCheckpoint> validated() const;  // the best first
   void remove_checkpoint(std::uint64_t step) const;
   std::string path_;
+  std::optional<Lease> lease_;  // of who writes
 };
 
 // What goes beside the weights into every model folder of a run.

@@ -151,6 +151,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
       optimizer.state_to_read();
       return;
     }
+    run.check_still_ours();
     const AverageInPlace in_place(model, average);
     save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras, in_place.trained());
   };
@@ -278,6 +279,7 @@ TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& ta
     summary.final_step = best.step;
     summary.final_valid_loss = best.loss;
   }
+  run.check_still_ours();
   if (writes) save_final(run.file("final"), model, options.extras);
   summary.steps = state.step;
   summary.tokens = state.tokens - tokens_before;

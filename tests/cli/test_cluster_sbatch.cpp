@@ -28,10 +28,14 @@ for word in "$@"; do
     --output=*) log=${word#--output=} ;;
   esac
 done
+log_of() { # %a is the task, %% a %
+  printf '%s' "$log" | sed -e 's/%%/\x01/g' -e "s/%a/$1/g" -e 's/\x01/%/g'
+}
 for task in $(seq "${tasks:-1}"); do
+  to=$(log_of $task)
   job=100 # Slurm gives the array's own number to its last task
   [ "$task" = "${tasks:-1}" ] || job=$((100 + task))
-  SLURM_JOB_ID=$job SLURM_ARRAY_JOB_ID=100 SLURM_ARRAY_TASK_ID=$task bash "$ASKED.script" >> "${log/\%a/$task}" 2>&1 || [ "$GO_ON" ]
+  SLURM_JOB_ID=$job SLURM_ARRAY_JOB_ID=100 SLURM_ARRAY_TASK_ID=$task bash "$ASKED.script" >> "$to" 2>&1 || [ "$GO_ON" ]
 done
 echo 100
 )");
@@ -157,6 +161,40 @@ esac
   // A Slurm that does not say when the job ends is no reason not to compute.
   EXPECT_EQ(submit("GO_ON=yes END=unknown"), 0) << file("said");
   EXPECT_TRUE(holds(file("of.vcf.shards/1.log"), "ended by its limit"));
+}
+
+TEST_F(ClusterSbatch, NamesAreNoCommands) {
+  // Each is a name that a shell, a comment, a here-document or sbatch could take for something else.
+  const std::vector<std::string> names = {"in\ntouch pwned\n#",
+                                          "out$(touch pwned)",
+                                          "`touch pwned`",
+                                          "x\"; touch pwned; \"",
+                                          "run $5 out",
+                                          "a\nTASK\ntouch pwned",
+                                          "it's 50%a",
+                                          "\ttab",
+                                          "\x1b[31m"};
+  write("bin/says", "#!/bin/sh\nfor word; do printf '<%s>\\n' \"$word\"; done >> \"$WORDS\"\n");
+  std::filesystem::permissions(path("bin/says"), std::filesystem::perms::owner_all);
+  for (const std::string& name : names) {
+    const std::string output = name + ".vcf";
+    write("submit.sh", must({"cluster", "sbatch", "--shards", "1", "--stop-before", "0", "--program",
+                             path("bin/says"), "variants", "-m", name, "in.vcf", "-o", output})
+                           .out);
+    for (const char* left : {"words", "pwned"}) std::filesystem::remove_all(path(left));
+    const std::string run = "cd '" + path("") + "' && PATH='" + path("bin") + "':$PATH ASKED='" +
+                            path("asked") + "' WORDS='" + path("words") + "' bash submit.sh > said 2>&1";
+    ASSERT_EQ(std::system(run.c_str()), 0) << name << file("said");
+    EXPECT_FALSE(exists("pwned")) << name;
+    // The verb and the merge were called with the names as they were typed, and the folder is told.
+    EXPECT_TRUE(holds(file("words"), "<-m>\n<" + name + ">\n")) << name << file("words");
+    EXPECT_TRUE(holds(file("words"), "<merge>\n<" + output + ".shards/1.vcf>\n<-o>\n<" + output + ">"))
+        << name << file("words");
+    EXPECT_TRUE(holds(file("said"), "logs: " + output + ".shards\n")) << name << file("said");
+  }
+  EXPECT_TRUE(holds(file("asked"), "50%%a.vcf.shards/%a.log")) << file("asked");
+  refused({"cluster", "sbatch", "--shards", "1", "variants", "-m", "m", "in.vcf", "-o", "a\\b.vcf"}, 2,
+          "--folder");
 }
 
 TEST_F(ClusterSbatch, WhatCannotBeAScriptIsRefused) {

@@ -262,6 +262,11 @@ TEST_F(VariantsWork, EValuesCountTheBackground) {
   }
   const std::string file_name = path("background.safetensors");
   refused(command({path("in.vcf"), "--background", file_name, "--shifts", "3"}), 1, "other windows");
+  std::string damaged = file("background.safetensors");
+  damaged[damaged.size() - 7] = static_cast<char>(damaged[damaged.size() - 7] ^ 1);
+  write_text(path("damaged.safetensors"), damaged);
+  refused(command({path("in.vcf"), "--background", path("damaged.safetensors")}), 1,
+          "not those that were written");
   refused(
       {"variants", "-m", path("model"), "-f", path("genome.fa"), path("in.vcf"), "--background", file_name},
       1, "another model");

@@ -1,7 +1,9 @@
 // See weight_cache.h. A file: one page with a line of JSON, then the packed weights.
 #include "lib/model/folder/weight_cache.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -65,7 +67,16 @@ PackedMemory WeightCache::find() const {
   std::error_code ignored;
   if (path_.empty() || !fs::exists(path_, ignored)) return nullptr;
   try {
-    auto file = std::make_shared<const MappedFile>(path_);
+    // Opened once: what is looked at is what is read, whatever takes its name meanwhile.
+    const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return nullptr;
+    const std::shared_ptr<void> closes(nullptr, [descriptor](void*) { close(descriptor); });
+    const std::string opened = fmt::format("/proc/self/fd/{}", descriptor);
+    if (!may_be_trusted(opened)) {
+      log_warning(path_ + ": written by another user, or everybody may write it: not used");
+      return nullptr;
+    }
+    auto file = std::make_shared<const MappedFile>(opened);
     const bool whole = file->size() == page + bytes_;
     const auto* const text = reinterpret_cast<const char*>(file->data());
     const auto header = nlohmann::json::parse(whole ? std::string_view(text, strnlen(text, page)) : "",

@@ -1,6 +1,7 @@
 // Packed weights (Model::pack_weights) kept in files, so that they are made once for a machine and lie in
 // memory once for all processes that read them. A file is known by the digest of the model's weights and by
-// what the processor reads; it carries a digest of its own and is thrown away where that does not fit.
+// what the processor reads; it carries a digest of its own and is thrown away where that does not fit. The
+// digest finds damage, no forgery: a file that another user could have written is not read.
 // Nothing depends on it: without a folder that can be written, weights are packed in the memory of the
 // process.
 #pragma once

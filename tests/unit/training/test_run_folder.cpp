@@ -56,6 +56,30 @@ TEST(RunFolder, OverwritingRemovesTheRunAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(folder / "finally.txt"));
 }
 
+TEST(RunFolder, ASecondWriterIsRefusedBeforeItRemovesAnything) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "run").string();
+  {
+    const RunFolder first(path, RunStart::fresh);
+    make_checkpoint(first, 5, "1");
+    for (const RunStart start : {RunStart::resume, RunStart::overwrite}) {
+      try {
+        const RunFolder second(path, start);
+        FAIL();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::runtime);
+        EXPECT_NE(error.message().find("run.lease: held by process"), std::string::npos) << error.message();
+        EXPECT_EQ(error.hint(), "wait for it, or stop it");
+      }
+    }
+    EXPECT_NO_THROW(first.check_still_ours());
+    EXPECT_EQ(first.checkpoints(), std::vector<std::uint64_t>{5});
+    EXPECT_EQ(RunFolder::of_another(path).checkpoints(), std::vector<std::uint64_t>{5});
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + "/run.lease"));
+  EXPECT_EQ(RunFolder(path, RunStart::resume).checkpoints(), std::vector<std::uint64_t>{5});
+}
+
 TEST(RunFolder, ResumingClearsWhatAKilledProcessLeft) {
   const TemporaryFolder folder;
   for (const char* name :

@@ -85,7 +85,21 @@ VariantBackground::VariantBackground(const std::string& path, std::size_t profil
   sizes_ = file_.float_view(tensor_name);
   variants_ = info.shape[1];
   digest_ = entry(file_, "digest");
+  check_digest();
   match_tracks(origin.tracks);
+}
+
+void VariantBackground::check_digest() const {
+  Sha256 digest;
+  for (const char* name : {tensor_name, tracks_tensor_name}) {
+    if (!file_.has(name)) continue;
+    const std::span<const float> values = file_.float_view(name);
+    digest.update(values.data(), values.size_bytes());
+  }
+  if (digest.finish() != digest_) {
+    throw_bad_input(file_.path() + ": its numbers are not those that were written: the file is damaged",
+                    "copy it again, or make it again with `bigbird variants background`");
+  }
 }
 
 void VariantBackground::match_tracks(const std::vector<std::string>& wanted) {

@@ -26,8 +26,9 @@ struct BackgroundOrigin {
 
 class VariantBackground {
  public:
-  // Error{bad_input} when the file is none of BackgroundWriter's, has another number of profiles, or was made
-  // with other models, windows or tracks than `origin` says. One with tracks serves where none are asked for.
+  // Error{bad_input} when the file is none of BackgroundWriter's, has another number of profiles, was made
+  // with other models, windows or tracks than `origin` says, or holds other numbers than its digest. One with
+  // tracks serves where none are asked for. Reads the whole file once.
   VariantBackground(const std::string& path, std::size_t profiles, const BackgroundOrigin& origin);
 
   // The fraction of the background's variants with a strictly larger effect on this profile; smallest_e_value
@@ -41,6 +42,7 @@ class VariantBackground {
   const std::string& digest() const { return digest_; }
 
  private:
+  void check_digest() const;
   void match_tracks(const std::vector<std::string>& wanted);
 
   SafetensorsFile file_;

@@ -223,6 +223,10 @@ TEST(CheckedText, RepairedTextIsUtf8AndKeepsWhatWasRight) {
 
 TEST(TextForMessage, IsOneLineAndCutAtACharacter) {
   EXPECT_EQ(text_for_message("a\nb\tc\x7F"), "a?b?c?");
+  // U+009B, with which some terminals begin a sequence of commands; U+00A9 and U+04DB are letters and signs.
+  EXPECT_EQ(text_for_message("a\xC2\x9B"
+                             "31m \xC2\xA9 \xD3\x9B"),
+            "a?31m \xC2\xA9 \xD3\x9B");
   EXPECT_EQ(text_for_message("\xC3\xA9\xC3\xA9\xC3\xA9", 2), "\xC3\xA9\xC3\xA9...");
 }
 

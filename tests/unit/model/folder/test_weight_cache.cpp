@@ -72,6 +72,21 @@ TEST_F(WeightCacheTest, AFileThatDoesNotFitIsThrownAwayAndMadeAgain) {
   EXPECT_EQ(cache().find(), nullptr);
 }
 
+TEST_F(WeightCacheTest, AFileThatAnotherUserCouldHaveWrittenIsNotRead) {
+  const std::string path = cache().path();
+  cache().make(fill);
+  const std::string whole = read_text(path);
+  fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(cache().find(), nullptr);
+  EXPECT_EQ(read_text(path), whole);  // nor is it this process's to remove
+  fs::permissions(path, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_TRUE(holds_what_was_filled(cache().find()));
+  if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can give a file to another user";
+  ASSERT_EQ(chown(path.c_str(), 65'534, 65'534), 0);
+  EXPECT_EQ(cache().find(), nullptr);
+  EXPECT_TRUE(holds_what_was_filled(cache().make(fill)));
+}
+
 TEST_F(WeightCacheTest, WithoutAFolderThatCanBeWrittenThereAreNoFiles) {
   const WeightCache none("", "digest", "layout", packed_size);
   EXPECT_EQ(none.find(), nullptr);
