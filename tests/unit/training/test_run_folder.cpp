@@ -78,6 +78,9 @@ TEST(RunFolder, ASecondWriterIsRefusedBeforeItRemovesAnything) {
   }
   EXPECT_FALSE(std::filesystem::exists(path + "/run.lease"));
   EXPECT_EQ(RunFolder(path, RunStart::resume).checkpoints(), std::vector<std::uint64_t>{5});
+  const RunFolder anew(path, RunStart::overwrite);
+  EXPECT_TRUE(std::filesystem::exists(path + "/run.lease"));
+  EXPECT_THROW(RunFolder(path, RunStart::overwrite), Error);
 }
 
 TEST(RunFolder, ResumingClearsWhatAKilledProcessLeft) {
