@@ -55,9 +55,9 @@ void use_signal_stack() {
   sigaltstack(&stack, nullptr);
 }
 
-// A file that is opened while a standard descriptor is closed (daemons, `<&- >&- 2>&-`) would take its number,
-// and what is meant for stdout or stderr would end up in it. /dev/null the wrong way round: reads and writes
-// still fail as those of a closed descriptor do.
+// A file that is opened while a standard descriptor is closed (daemons, `<&- >&- 2>&-`) would take its
+// number, and what is meant for stdout or stderr would end up in it. /dev/null the wrong way round: reads and
+// writes still fail as those of a closed descriptor do.
 void fill_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;

@@ -17,8 +17,8 @@ std::string name_options(const std::string& text, const std::vector<std::string>
 // The verb that runs, for the functions below; until it is set they leave everything as it is.
 void set_running_verb(std::string name, std::vector<std::string> options);
 
-// name_options() for the verb that runs, as one line that a terminal may show: control characters, which names
-// of files and bytes of hostile ones may hold, become '?', and a very long line ends in "...".
+// name_options() for the verb that runs, as one line that a terminal may show: control characters, which
+// names of files and bytes of hostile ones may hold, become '?', and a very long line ends in "...".
 std::string option_text(const std::string& text);
 
 // The hint of a usage error for a user: its own, or where the options of the verb are explained.

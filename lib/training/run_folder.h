@@ -61,8 +61,8 @@ struct ValidatedCheckpoint {
 
 class RunFolder {
  public:
-  // Creates the folder and holds it (RUN/run.lease) as long as the object lives. Error{bad_input} when a fresh
-  // run finds a run there, or anything else; Error{runtime} when another process writes the run, before
+  // Creates the folder and holds it (RUN/run.lease) as long as the object lives. Error{bad_input} when a
+  // fresh run finds a run there, or anything else; Error{runtime} when another process writes the run, before
   // anything is removed.
   RunFolder(std::string path, RunStart start);
   // A folder that another process writes: as it is.
@@ -70,7 +70,8 @@ class RunFolder {
   // The Error of the first, before anything is created or removed: to fail before long work.
   static void check(const std::string& path, RunStart start);
 
-  // Error{runtime} when another process took the folder over, as Lease::check(): before a checkpoint is saved.
+  // Error{runtime} when another process took the folder over, as Lease::check(): before a checkpoint is
+  // saved.
   void check_still_ours() const;
 
   const std::string& path() const { return path_; }

@@ -1,5 +1,5 @@
-// Standard descriptors that are closed (daemons, `<&- >&- 2>&-`): what is meant for stdout or stderr must not end
-// up in a file that got such a descriptor's number.
+// Standard descriptors that are closed (daemons, `<&- >&- 2>&-`): what is meant for stdout or stderr must not
+// end up in a file that got such a descriptor's number.
 #include <gtest/gtest.h>
 
 #include <string>

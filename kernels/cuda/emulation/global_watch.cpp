@@ -238,8 +238,8 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   watch(to, bytes, GlobalAccess::write);
   return std::memset(to, value, bytes);
 }
-// Of std::shared_ptr and of counters, in code of the host. Which object's copy of an inline function is linked
-// depends on the order of the objects, and so on the generator: both sizes must be here.
+// Of std::shared_ptr and of counters, in code of the host. Which object's copy of an inline function is
+// linked depends on the order of the objects, and so on the generator: both sizes must be here.
 int __tsan_atomic32_fetch_add(volatile int* at, int value, int) {
   return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }
