@@ -41,6 +41,17 @@ TEST(SplitPromoters, NeverDividesAGroupAndLeavesNoSideEmpty) {
   EXPECT_EQ(std::set<std::string>(split[0].begin(), split[0].end()).size(), 3u);
 }
 
+TEST(SplitPromoters, EverySideHasAGroupHoweverUnequalTheyAre) {
+  // Two small groups hold less than a tenth together: in most orders test would take both, and valid the third.
+  std::vector<std::size_t> groups(100, 2);
+  groups[0] = groups[1] = 0;
+  groups[2] = 1;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto split = split_promoters(groups, {SplitUnit::chromosome, 0}, seed);
+    EXPECT_EQ(std::set<std::string>(split[0].begin(), split[0].end()).size(), 3u) << seed;
+  }
+}
+
 TEST(SplitPromoters, FoldsTestEveryPromoterOnce) {
   const auto split = split_promoters(singles(53), {SplitUnit::promoter, 5}, 1);
   ASSERT_EQ(split.size(), 5u);

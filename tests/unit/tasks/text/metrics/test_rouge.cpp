@@ -85,6 +85,8 @@ TEST(Rouge, OfOneDocumentEveryIntervalIsItsScore) {
 
 TEST(PorterStem, OfIrregularAndRegularWords) {
   const std::vector<std::pair<std::string, std::string>> stems = {{"ties", "tie"},
+                                                                  {"died", "die"},
+                                                                  {"tried", "tri"},
                                                                   {"dies", "die"},
                                                                   {"skies", "sky"},
                                                                   {"agreed", "agre"},

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Time and memory of verbs over inputs of a size and of ten times that size.
+
+    python3 tests/reliability/scale.py --program build/release/bin/bigbird --demo demo-output --work /tmp/scale [--large]
+
+DEMO is what pipelines/demo.sh has left. Wanted: memory that stays, time that grows with the input. Without --large
+each input is a tenth (and a hundredth) of the sizes that benchmarks/scale.md tells. Needs Python 3, and bgzip and
+samtools for the inputs; no part of .ci/run. Prints a row for each verb and size.
+"""
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+
+def run(program, words, stdin=None):
+    begin = time.monotonic()
+    with open("log", "ab") as log:
+        log.write(("\n$ bigbird " + " ".join(words) + "\n").encode())
+        log.flush()
+        process = subprocess.Popen([program, *words, "-@", "1", "--no-provenance"], stdout=subprocess.DEVNULL,
+                                   stderr=log, stdin=stdin or subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+    return (os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss / 1024)
+
+
+def fasta(path, contigs, length, line=60):
+    chance = random.Random(length)
+    piece = "".join(chance.choice("ACGT") for _ in range(min(length, 600000) // line * line or length))
+    lines = [piece[i:i + line] + "\n" for i in range(0, len(piece), line)]
+    whole = "".join(lines)
+    with open(path, "w") as out:
+        for contig in range(contigs):
+            out.write(f">c{contig}\n")
+            left = length
+            while left >= len(piece):
+                out.write(whole)
+                left -= len(piece)
+            while left > 0:
+                out.write(piece[:min(left, line)] + "\n")
+                left -= line
+
+
+def contigs_of(genome):
+    subprocess.run(["samtools", "faidx", genome], check=True)
+    with open(genome + ".fai") as index:
+        return [(row.split("\t")[0], int(row.split("\t")[1])) for row in index]
+
+
+def vcf(path, demo_genome, lines):
+    """SNVs of which 5,000 are scored; the others are symbolic and skipped."""
+    name = contigs_of(demo_genome)[0][0]
+    bases = subprocess.run(["samtools", "faidx", demo_genome, f"{name}:200001-300000"], check=True,
+                           capture_output=True, text=True).stdout.split("\n", 1)[1].replace("\n", "").upper()
+    each = max(lines // 5000, 1)
+    with open(path, "w") as out:
+        out.write(f"##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
+        for i in range(lines):
+            at = i * len(bases) // lines
+            ref = bases[at]
+            alt = ("C" if ref == "A" else "A") if i % each == 0 and ref != "N" else "<DEL>"
+            out.write(f"{name}\t{200001 + at}\t.\t{ref}\t{alt}\t.\t.\t.\n")
+
+
+def text_model(program):
+    if os.path.exists("text-run/final"):
+        return
+    with open("train.csv", "w") as out:
+        out.write("text,label\n" + "".join(f"word{i % 97} is {'good' if i % 2 else 'bad'} here,{i % 2}\n"
+                                           for i in range(400)))
+    with open("text.txt", "w") as out:
+        out.write("".join(f"Word{i % 97} is good here. Another line of text {i} follows it.\n\n" for i in range(3000)))
+    for words in (["text", "vocabulary", "text.txt", "-o", "vocabulary", "--vocab-size", "300", "--force"],
+                  ["text", "pretrain-data", "text.txt", "-m", "vocabulary", "-o", "text"],
+                  ["pretrain", "--train", "text", "-m", "vocabulary", "-o", "text-pretrain", "--layers", "1",
+                   "--width", "32", "--heads", "2", "--length", "64", "--block-size", "8", "--batch", "4",
+                   "--steps", "2", "--random-mode", "hf-train", "--force"],
+                  ["text", "classify", "finetune", "--train", "train.csv", "--init", "text-pretrain/final", "-o",
+                   "text-run", "--length", "64", "--steps", "2", "--batch", "4", "--force"]):
+        status = run(program, words)[0]
+        if status != 0:
+            sys.exit(f"scale.py: no text model ({' '.join(words)}); see the file log")
+
+
+def cases(program, demo, size):
+    """(what, amount, unit, make(amount), words, input): amounts are those of the large run."""
+    genome, model = f"{demo}/genome/genome.fa.gz", f"{demo}/chromatin-run/final"
+    first = contigs_of(genome)[0]
+
+    def make_vcf(n):
+        vcf("in.vcf", genome, n)
+
+    def make_contigs(n):
+        fasta("contigs.fa", n, 1200)
+        remove("contigs.fa.fai")
+        with open("contigs.bed", "w") as out:
+            out.write("".join(f"c{i * (n // 1000 or 1)}\t400\t600\n" for i in range(min(n, 1000))))
+
+    def make_contig(n):
+        fasta("contig.fa", 1, n)
+        remove("contig.fa.fai")
+        with open("contig.bed", "w") as out:
+            out.write("".join(f"c0\t{i * (n // 1000)}\t{i * (n // 1000) + 400}\n" for i in range(1000)))
+
+    def make_bed(n):
+        with open("in.bed", "w") as out:
+            out.write("".join(f"{first[0]}\t{i % 100000}\t{i % 100000 + 200}\tn{i}\n" for i in range(n)))
+        with open("same.chain", "w") as out:
+            out.write(f"chain 1000 {first[0]} {first[1]} + 0 {first[1]} {first[0]} {first[1]} + 0 {first[1]} 1\n"
+                      f"{first[1]}\n\n")
+
+    def make_json_line(n):
+        with open("line.jsonl", "w") as out:
+            out.write('{"text": "')
+            sentence = "Word is good here. Another line of text follows it. " * 1000
+            for _ in range(n // len(sentence) + 1):
+                out.write(sentence)
+            out.write('"}\n')
+
+    def make_csv(n):
+        with open("rows.csv", "w") as out:
+            out.write("id,text\n" + "".join(f"{i},word{i % 97} is good here\n" for i in range(n)))
+
+    def make_keys(n):
+        with open("keys.json", "w") as out:
+            out.write("{" + ",".join(f'"key{i}": {i}' for i in range(n)) + "}")
+
+    rows = [
+        ("VCF, lines: variants", 5_000_000, make_vcf, ["variants", "-m", model, "-f", genome, "in.vcf", "-o", "o.vcf.gz"]),
+        ("contigs: info", 200_000, make_contigs, ["info", "contigs.fa"]),
+        ("contigs: chromatin predict -O bigwig", 200_000, make_contigs,
+         ["chromatin", "predict", "-m", model, "-f", "contigs.fa", "-R", "contigs.bed", "-O", "bigwig", "--profiles",
+          "0", "-o", "tracks", "--force"]),
+        ("one contig, bases: info (makes the index)", 500_000_000, make_contig, ["info", "contig.fa"]),
+        ("one contig, bases: embed 1,000 windows", 500_000_000, make_contig,
+         ["embed", "-m", model, "-f", "contig.fa", "-R", "contig.bed", "-o", "e.npy"]),
+        ("one contig, bases: chunk", 500_000_000, make_contig, ["chunk", "-f", "contig.fa", "-o", "c.bed.gz"]),
+        ("BED, rows: liftover", 2_000_000, make_bed,
+         ["liftover", "--chain", "same.chain", "in.bed", "-o", "o.bed"]),
+        ("one JSON line, bytes: text classify predict", 200_000_000, make_json_line,
+         ["text", "classify", "predict", "-m", "text-run/final", "line.jsonl", "-o", "o.tsv"]),
+        ("CSV, rows: text classify predict", 1_000_000, make_csv,
+         ["text", "classify", "predict", "-m", "text-run/final", "rows.csv", "-o", "o.tsv"]),
+        ("JSON, keys: info", 100_000, make_keys, ["info", "keys.json"]),
+        ("sequence, bases: tokenize", 1_000_000_000, make_contig,
+         ["tokenize", "-m", f"{demo}/tokenizer", "-f", "contig.fa", "-d", "documents.bed.gz", "-o", "shard", "--force"]),
+    ]
+    for what, amount, make, words in rows:
+        for part in (10, 1):
+            yield what, amount // size // part, make, words
+
+
+def remove(path):
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--demo", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    program, demo = os.path.abspath(arguments.program), os.path.abspath(arguments.demo)
+    os.makedirs(arguments.work, exist_ok=True)
+    os.chdir(arguments.work)
+    text_model(program)
+    print("what\tamount\tstatus\twall s\tCPU s\tpeak MiB", flush=True)
+    failed = 0
+    for what, amount, make, words in cases(program, demo, 1 if arguments.large else 10):
+        if arguments.only not in what:
+            continue
+        make(amount)
+        if words[0] == "tokenize":
+            run(program, ["chunk", "-f", "contig.fa", "-o", "documents.bed.gz", "--passes", "1"])
+        status, wall, cpu, peak = run(program, words)
+        failed += status != 0
+        print(f"{what}\t{amount}\t{status}\t{wall:.2f}\t{cpu:.2f}\t{peak:.0f}", flush=True)
+        for name in ("shard.bin", "contig.fa", "in.vcf", "line.jsonl", "o.vcf.gz"):
+            remove(name)
+        shutil.rmtree("tracks", ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
