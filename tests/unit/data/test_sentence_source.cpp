@@ -15,7 +15,7 @@ namespace {
 using testing::TemporaryFolder;
 using testing::write_text;
 
-using Sentences = std::vector<std::string>;
+using SentenceTexts = std::vector<std::string>;
 
 class SentenceSource : public ::testing::Test {
  protected:
@@ -29,11 +29,11 @@ class SentenceSource : public ::testing::Test {
     return options;
   }
   // The sentences of the only document.
-  static Sentences only(const SourceOptions& options) {
+  static SentenceTexts only(const SourceOptions& options) {
     const auto source = open_source(options);
     PlannedDocument document;
     EXPECT_TRUE(source->next(document));
-    Sentences sentences = SentenceLoader(*source).load(document);
+    SentenceTexts sentences = SentenceLoader(*source).load(document);
     EXPECT_FALSE(source->next(document));
     return sentences;
   }
@@ -44,13 +44,13 @@ TEST_F(SentenceSource, BlocksOfTheOtherStrandAreReadFromTheLastToTheFirst) {
   const auto bed = [](char strand) {
     return std::string("c1\t1\t12\td\t0\t") + strand + "\t1\t12\t0\t2\t4,5,\t0,6,\n";
   };
-  EXPECT_EQ(only(options(bed('+'), true)), (Sentences{"ACCG", "TACGT"}));
-  EXPECT_EQ(only(options(bed('-'), true)), (Sentences{"ACGTA", "CGGT"}));
+  EXPECT_EQ(only(options(bed('+'), true)), (SentenceTexts{"ACCG", "TACGT"}));
+  EXPECT_EQ(only(options(bed('-'), true)), (SentenceTexts{"ACGTA", "CGGT"}));
 }
 
 TEST_F(SentenceSource, AWindowIsADocumentOfOneSentence) {
-  EXPECT_EQ(only(options("c1\t10\t16\tw\t0\t-\n", false)), Sentences{"TCNNAC"});
-  EXPECT_EQ(only(options("c1\t10\t16\n", false)), Sentences{"GTNNGA"});
+  EXPECT_EQ(only(options("c1\t10\t16\tw\t0\t-\n", false)), SentenceTexts{"TCNNAC"});
+  EXPECT_EQ(only(options("c1\t10\t16\n", false)), SentenceTexts{"GTNNGA"});
 }
 
 TEST_F(SentenceSource, WhatLiesOutsideOfTheContigIsRefusedWithItsLine) {
