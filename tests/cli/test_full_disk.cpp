@@ -107,8 +107,9 @@ TEST_F(FullDisk, ClassifyEvaluate) {
   }
   write_text(in("gold.tsv"), gold);
   write_text(in("predicted.tsv"), predictions);
-  expect_all_or_none({"text", "classify", "evaluate", "--data", in("gold.tsv"), "--predictions", in("predicted.tsv"),
-                      "--table", "OUT/classes.tsv", "--svg", "OUT/confusion.svg", "-o", "OUT/scores.json"});
+  expect_all_or_none({"text", "classify", "evaluate", "--data", in("gold.tsv"), "--predictions",
+                      in("predicted.tsv"), "--table", "OUT/classes.tsv", "--svg", "OUT/confusion.svg", "-o",
+                      "OUT/scores.json"});
 }
 
 TEST_F(FullDisk, ChromatinEvaluate) {

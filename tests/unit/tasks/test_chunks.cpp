@@ -126,7 +126,7 @@ TEST_F(FinishedChunksTest, TheFolderAppearsWithItsRun) {
   chunks.remove();
   std::size_t left = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-    left += entry.path().string().ends_with(".lease") ? 0 : 1;
+    left += entry.path().string().ends_with(".lease") ? 0U : 1U;
   EXPECT_EQ(left, 0U) << "no half-removed folder";
 }
 

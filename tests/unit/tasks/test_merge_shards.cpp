@@ -122,7 +122,6 @@ TEST_F(MergeFiles, ShardsMayBeMoreThanDescriptors) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   try {
     merge_tables(shards, RowNumbers::keep, path("merged.tsv"));
-    merge_lines(shards, path("lines.tsv"));
   } catch (const Error& error) {
     ADD_FAILURE() << error.message();
   }
