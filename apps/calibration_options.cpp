@@ -34,6 +34,11 @@ void CalibrationOptions::check(const Verb& verb) const {
   throw_bad_input(path + ": is there already", "--force replaces it");
 }
 
+OutputSet CalibrationOptions::outputs() const {
+  return OutputSet(
+      {{"--output", output_}, {"--curve", curve_}, {"--svg", svg_}, {"", calibration_path(model_)}});
+}
+
 void CalibrationOptions::write_measured(const std::vector<MeasuredMethod>& measured,
                                         const std::string& measured_on,
                                         const std::vector<std::string>& comments) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/calibration_file.h"
 #include "lib/tasks/calibration_run.h"
 
@@ -23,10 +24,12 @@ class CalibrationOptions {
   // Error{bad_input} where the model has a calibration, unless it is to be replaced: before anything is
   // computed.
   void check(const Verb& verb) const;
+  // All files of the verb, which appear together.
+  OutputSet outputs() const;
   // `comments`: "##" lines of the tables.
   void write_measured(const std::vector<MeasuredMethod>& measured, const std::string& measured_on,
                       const std::vector<std::string>& comments) const;
-  // The model's calibration.json, at last: what was measured is there when it is.
+  // The model's calibration.json.
   void write(const Calibration& calibration) const;
 
  private:

@@ -11,6 +11,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/plans/block_plan.h"
@@ -213,6 +214,7 @@ int cmd_attention(int argc, char** argv) {
   Rows rows = plan_rows(config, request.layer, request.blocks(), false);
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 
+  OutputSet outputs({{"--svg", svg_file}, {"--json", json_file}});
   if (!svg_file.empty()) {
     AttentionPicture picture{config.attention, config.block_size,
                              fmt::format("{}, {} blocks of {} tokens, {} random, layer {}, head {}",
@@ -223,9 +225,11 @@ int cmd_attention(int argc, char** argv) {
   }
   if (json_file == "-") {
     fmt::print("{}", plan_json(request, rows, verb));
+    outputs.commit();
     return 0;
   }
   if (!json_file.empty()) write_text_atomic(json_file, plan_json(request, rows, verb));
+  outputs.commit();
   print_heading(request);
   print_degrees(rows);
   if (lists) print_lists(rows);

@@ -14,6 +14,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
@@ -203,8 +204,10 @@ int cmd_attribute(int argc, char** argv) {
     comments = provenance_lines(provenance);
     comments.push_back(description(method));
   }
+  OutputSet tracks({});
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string path = track_path(options.output, outputs[k], outputs.size() > 1);
+    tracks.add({"", path});
     std::vector<std::string> own = comments;
     own.push_back(fmt::format("profile={} {}", outputs[k], model.profiles()[outputs[k]].name));
     const std::unique_ptr<TrackWriter> track = make_track_writer(
@@ -212,6 +215,7 @@ int cmd_attribute(int argc, char** argv) {
     write_attribution(*track, region, attribution.values[k]);
     track->close();
   }
+  tracks.commit();
   verb.set_throughput(static_cast<double>(bases) * static_cast<double>(outputs.size()), "bp");
   return 0;
 }

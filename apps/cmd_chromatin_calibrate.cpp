@@ -77,6 +77,8 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   if (!typed.measure_split.empty())
     measured_split = parse_split_side(typed.measure_split, "--measure-split " + typed.measure_split);
   options.check(verb);
+  OutputSet outputs = options.outputs();
+  outputs.add({"--profiles-tsv", typed.profiles_tsv});
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({{options.model()}, scoring.strands(), scoring.batch()}, *backend);
@@ -134,6 +136,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   }
   options.write_measured(measured, measured_on, comments);
   options.write(calibration);
+  outputs.commit();
   verb.set_throughput(windows, "windows");
   return 0;
 }

@@ -16,6 +16,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/chromatin_curves.h"
@@ -109,8 +110,8 @@ Evaluated evaluate_models(const ChromatinEvaluateCommand& options, kernels::Back
   return result;
 }
 
-void write_pictures(const ChromatinEvaluateCommand& options, const std::vector<ChromatinScores>& evaluations,
-                    const std::vector<Profile>& profiles) {
+void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
+                    const std::vector<ChromatinScores>& evaluations, const std::vector<Profile>& profiles) {
   std::vector<std::size_t> chosen = options.plot;
   if (chosen.empty()) chosen = median_profiles(evaluations.front(), profiles);
   if (chosen.empty()) throw_bad_input("no profile can be drawn: each has bins of one class only");
@@ -120,8 +121,9 @@ void write_pictures(const ChromatinEvaluateCommand& options, const std::vector<C
     write_text_atomic(options.svg, chromatin_curves_svg(title, evaluations, profiles, chosen));
     return;
   }
-  make_folders(options.svg);
+  outputs.make_folder(options.svg);
   for (const auto& [name, svg] : chromatin_curve_files(evaluations, profiles, chosen)) {
+    outputs.add({"--svg", options.svg + "/" + name});
     write_text_atomic(options.svg + "/" + name, svg);
   }
 }
@@ -179,6 +181,9 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   if (options.predictions.empty() == options.models.empty()) {
     throw_usage("give --predictions, or --model", "predictions are what `bigbird chromatin predict` wrote");
   }
+  OutputSet outputs({{"--output", options.output},
+                     {"--profiles-tsv", options.profiles_tsv},
+                     {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
   Evaluated evaluated =
       options.models.empty() ? evaluate_files(options) : evaluate_models(options, *verb.make_backend());
   double bins = 0;
@@ -196,11 +201,12 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
     write_profile_scores(options.profiles_tsv, evaluated.sets, evaluated.profiles,
                          verb.provenance() ? provenance_lines(provenance) : std::vector<std::string>{});
   }
-  if (!options.svg.empty()) write_pictures(options, evaluated.sets, evaluated.profiles);
+  if (!options.svg.empty()) write_pictures(options, outputs, evaluated.sets, evaluated.profiles);
   OutputStream out(options.output);
   out.write(chromatin_scores_json(evaluated.sets, evaluated.profiles,
                                   verb.provenance() ? provenance_json(provenance) : std::string()));
   out.close();
+  outputs.commit();
   verb.set_throughput(bins * static_cast<double>(evaluated.profiles.size()), "labels");
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
@@ -158,6 +159,7 @@ int cmd_ism(int argc, char** argv) {
   if (work.asked())
     throw_usage("ism: --shard and --resume are of --regions-file", "one region is done at once");
   check_ism_path(output);
+  OutputSet outputs({{"--output", output}, {"--svg", svg}});
   if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
@@ -174,6 +176,7 @@ int cmd_ism(int argc, char** argv) {
   }
   if (!svg.empty()) write_text_atomic(svg, sequence_logo_svg(ism_logo(result, drawn, options.value)));
   write_ism(output, result, comments);
+  outputs.commit();
   verb.set_throughput(static_cast<double>(result.sequences), "sequences");
   return 0;
 }

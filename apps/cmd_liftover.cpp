@@ -37,10 +37,6 @@ int cmd_liftover(int argc, char** argv) {
       ->type_name("N");
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
-  if (options.output != "-" && options.output == options.unmapped)
-    throw_usage("--output and --unmapped name the same file", "give two");
-  if (options.unmapped == "-" && options.output == "-")
-    throw_usage("--output and --unmapped both go to stdout", "give a file for one of them");
   if (verb.provenance()) {
     options.provenance = provenance_lines(
         {bigbird_version(), verb.command(), std::nullopt, options.fasta, {{"chain", options.chain, ""}}});

@@ -9,6 +9,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 
 namespace bigbird::apps {
 namespace {
@@ -32,14 +33,18 @@ std::string overview_page() {
 }
 
 void write_all(const std::string& folder) {
-  make_folders(folder);
+  OutputSet pages({{"", folder + "/bigbird.1"}});
+  pages.make_folder(folder);
   write_text_atomic(folder + "/bigbird.1", overview_page());
   for (const VerbRow& row : verb_table()) {
     if (row.run == nullptr) continue;
     std::string name = row.name;
     std::replace(name.begin(), name.end(), ' ', '-');
-    write_text_atomic(fmt::format("{}/bigbird-{}.1", folder, name), help_of(row, HelpForm::man));
+    const std::string page = fmt::format("{}/bigbird-{}.1", folder, name);
+    pages.add({"", page});
+    write_text_atomic(page, help_of(row, HelpForm::man));
   }
+  pages.commit();
 }
 
 }  // namespace

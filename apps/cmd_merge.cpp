@@ -7,6 +7,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/embed_run.h"
 #include "lib/tasks/genomics/chromatin/predict_run.h"
 #include "lib/tasks/genomics/promoter/scan_files.h"
@@ -54,6 +55,7 @@ int cmd_merge(int argc, char** argv) {
       ->type_name("JSON");
   if (!verb.parse(argc, argv)) return 0;
   if (paths.summary.empty() && paths.output != "-") paths.summary = paths.output + ".summary.json";
+  require_different({{"--output", paths.output}, {"--calls", paths.calls}, {"--summary", paths.summary}});
   const bool numbers = is_shard_file(shards.front());
   if (!numbers && !paths.calls.empty()) throw_usage("merge: --calls is of shards of `promoter scan`");
   const std::uint64_t records =

@@ -98,6 +98,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
                 "is a FASTA");
   }
   options.check(verb);
+  OutputSet outputs = options.outputs();
   find_sides(data, sides);
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
@@ -145,6 +146,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
     log_warning(line);
   options.write_measured(measured, measured_on, comments);
   options.write(calibration);
+  outputs.commit();
   verb.set_throughput(windows, "windows");
   return 0;
 }

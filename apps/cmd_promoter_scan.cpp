@@ -12,6 +12,7 @@
 #include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/log.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/promoter/scan.h"
 
@@ -103,6 +104,8 @@ int cmd_promoter_scan(int argc, char** argv) {
   options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  require_different(
+      {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});
   const PromoterScanSummary summary = promoter_scan(options, *backend);
   if (summary.positions == 0) return 0;  // the output was whole already, or the shard has no chunk
   log_info(

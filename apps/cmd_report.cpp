@@ -13,6 +13,7 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/report/ism_logo.h"
 #include "lib/report/report_inputs.h"
@@ -49,9 +50,13 @@ class Logos {
   Progress progress_;
 };
 
-void write_files(const std::string& folder, const std::map<std::string, std::string>& files) {
-  make_folders(folder);
-  for (const auto& [name, text] : files) write_text_atomic(folder + "/" + name, text);
+void write_files(const std::string& folder, const std::map<std::string, std::string>& files,
+                 OutputSet& outputs) {
+  outputs.make_folder(folder);
+  for (const auto& [name, text] : files) {
+    outputs.add({"--multiqc", folder + "/" + name});
+    write_text_atomic(folder + "/" + name, text);
+  }
 }
 
 }  // namespace
@@ -117,8 +122,10 @@ int cmd_report(int argc, char** argv) {
   Report report = make_report(inputs, options, picture);
   if (verb.provenance()) report.provenance.push_back("bigbird " + bigbird_version() + ": " + verb.command());
   const std::string page = report_html(report);
-  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report));
+  OutputSet outputs({{"--output", output}});
+  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report), outputs);
   write_text_atomic(output, page);
+  outputs.commit();
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/report/confusion_svg.h"
@@ -50,6 +51,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
     throw_usage("text classify evaluate: give --model or --predictions",
                 "predictions are what `bigbird text classify predict` wrote");
   }
+  OutputSet outputs({{"--output", output}, {"--table", table}, {"--svg", svg}});
   const TextRows gold = labelled_rows(data, columns.columns(Labels::required));
   ScoredTexts scored;
   Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {{"data", data, ""}}};
@@ -65,14 +67,12 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
     if (verb.provenance())
       provenance.inputs.push_back(model_input(options.model, classifier.folder().weights_digest()));
   }
-  // All are made before one is written: what cannot be made leaves nothing.
-  const std::string classes = table.empty() ? std::string() : class_table_tsv(scored);
-  const std::string picture = svg.empty() ? std::string() : confusion_svg(scored);
-  if (!table.empty()) write_text_atomic(table, classes);
-  if (!svg.empty()) write_text_atomic(svg, picture);
+  if (!table.empty()) write_text_atomic(table, class_table_tsv(scored));
+  if (!svg.empty()) write_text_atomic(svg, confusion_svg(scored));
   OutputStream out(output);
   out.write(text_metrics_json(scored, verb.provenance() ? provenance_json(provenance) : std::string()));
   out.close();
+  outputs.commit();
   verb.set_throughput(static_cast<double>(scored.rows()), "texts");
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "kernels/backend.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
@@ -60,8 +61,11 @@ int cmd_text_glue_predict(int argc, char** argv) {
     rows += tally.inputs;
     submissions.emplace_back(output + "/" + file.submission, std::move(text));
   }
-  make_folders(output);
+  OutputSet together({});
+  together.make_folder(output);
+  for (const auto& [path, text] : submissions) together.add({"", path});
   for (const auto& [path, text] : submissions) write_text_atomic(path, text);
+  together.commit();
   verb.set_throughput(static_cast<double>(rows), "texts");
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/report/answers_html.h"
 #include "lib/tasks/text/qa/evaluate.h"
@@ -53,6 +54,7 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   if (options.data == "-" && (options.predictions == "-" || options.null_odds == "-")) {
     throw_usage("text qa evaluate: only one of the files can be the standard input", "write one to a file");
   }
+  OutputSet outputs({{"--output", output}, {"--html", html}});
   if (!html.empty()) options.worst = worst;
   const AnswerEvaluation evaluation = evaluate_answers(options);
   if (!html.empty()) write_text_atomic(html, answers_html(evaluation, options.predictions));
@@ -67,6 +69,7 @@ int cmd_text_qa_evaluate(int argc, char** argv) {
   OutputStream out(output);
   out.write(answer_metrics_json(evaluation, provenance));
   out.close();
+  outputs.commit();
   verb.set_throughput(static_cast<double>(evaluation.ids.front().second.questions), "questions");
   return 0;
 }

@@ -18,6 +18,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/text/metrics/rouge.h"
 #include "lib/tasks/text/summarize/evaluate.h"
@@ -120,6 +121,9 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
     throw_usage("text summarize evaluate: with -m the data are read twice, the standard input cannot be",
                 "write it to a file");
   }
+  // The summaries are the model's work of hours: they have their place before they are measured.
+  require_different({{"--output", output}, {"--table", table}, {"--summaries", summaries}});
+  OutputSet outputs({{"--output", output}, {"--table", table}});
   options.rouge.stem = !no_stem;
   options.pairs = data.pairs();
   std::vector<ProvenanceInput> inputs{{"data", options.data, ""}};
@@ -158,6 +162,7 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
   out.write(
       summary_metrics_json(evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
   out.close();
+  outputs.commit();
   for (std::size_t i = 0; i < evaluation.by_type.size(); ++i) {
     const RougeSummary& summary = evaluation.by_type[i];
     log_info(fmt::format("{}: F1 {:.4f} ({:.4f} to {:.4f}), precision {:.4f}, recall {:.4f}",

@@ -8,6 +8,7 @@
 #include "apps/verbs.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/tasks/genomics/variants/evaluate.h"
 
@@ -93,6 +94,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
   verb.add_threads();
   if (!verb.parse(argc, argv)) return 0;
 
+  OutputSet outputs({{"--output", output}, {"--json", json}});
   options.seed = verb.seed();
   const VariantEvaluation evaluation = evaluate_variants(options);
   log_evaluation(evaluation, !options.labels.empty());
@@ -112,6 +114,7 @@ int cmd_variants_evaluate(int argc, char** argv) {
     write_text_atomic(json, variant_evaluation_json(
                                 evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
   }
+  outputs.commit();
   verb.set_throughput(static_cast<double>(evaluation.rows), "alleles");
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "lib/core/error.h"
 #include "lib/data/token_shard_format.h"
 #include "lib/data/token_shards.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/sha256.h"
 
 namespace bigbird {
@@ -168,11 +169,17 @@ void TokenShardWriter::finish(const std::string& tokenizer_digest, const Provena
   if (provenance != nullptr) {
     description["provenance"] = nlohmann::ordered_json::parse(provenance_json(*provenance));
   }
+  OutputSet outputs({{"", prefix_ + ".json"}});
+  for (const auto& shard : shards_) {
+    outputs.add({"", shard->ids.path()});
+    outputs.add({"", shard->index.path()});
+  }
   for (const auto& shard : shards_) {
     shard->ids.commit();
     shard->index.commit();
   }
   write_text_atomic(prefix_ + ".json", description.dump(2) + "\n");
+  outputs.commit();
 }
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 
 namespace bigbird {
 namespace {
@@ -113,20 +114,24 @@ void ChunkRun::made(std::string bytes) {
   at_hand_.is_wanted = false;
 }
 
-void ChunkRun::close(const std::vector<std::string>& files) {
+void ChunkRun::close(const std::vector<std::string>& files, const std::function<void()>& finish) {
   if (resumed_records_ > 0) {
     log_info(fmt::format("{} of {} records were finished by the run before", resumed_records_, records_));
   }
+  OutputSet outputs({{"", record_path()}});
+  const std::vector<std::string> shard_file = {output_};
+  for (const std::string& file : writer_ ? shard_file : files) outputs.add({"", file});
+  finished_.use_for(finish);
   if (writer_) writer_->close(records_, input_digest_.finish());
   if (tell_) {
     Json json = record_json(header_);
-    const std::vector<std::string> shard_file = {output_};
     for (const std::string& file : writer_ ? shard_file : files) {
-      const FileDigest digest = digest_of_file(file);
+      const FileDigest digest = digest_of_file(outputs.written_path(file));
       json["files"][name_beside(output_, file)] = {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
     }
     write_text_atomic(record_path(), json.dump(2) + "\n");
   }
+  outputs.commit();
   finished_.remove();
 }
 

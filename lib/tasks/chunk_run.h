@@ -10,11 +10,11 @@
 //     if (run.is_wanted()) run.made(compute(records));
 //     if (sink) write(run.bytes(), *sink);
 //   }
-//   if (sink) sink->close();
-//   run.close({"out.h5"});
+//   run.close({"out.h5"}, [&] { if (sink) sink->close(); });
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,8 +66,10 @@ class ChunkRun {
   const std::string& bytes() const { return at_hand_.bytes; }
   // Where it lies, to name it in an error.
   std::string path() const { return path(at_hand_); }
-  // `files`: the outputs, in their places already; none of a shard. What was kept is removed.
-  void close(const std::vector<std::string>& files);
+  // `finish` closes the outputs, which are `files`; none of a shard. They and what tells of them appear
+  // together (output_set.h), and what was kept is removed; so it is where `finish` throws Error{bad_input},
+  // because nothing can come of the input.
+  void close(const std::vector<std::string>& files, const std::function<void()>& finish);
 
   // Of all chunks, those of other shards too.
   std::uint64_t records() const { return records_; }

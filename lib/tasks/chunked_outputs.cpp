@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/chunk_bytes.h"
 #include "lib/tasks/json_entries.h"
 
@@ -31,6 +32,9 @@ FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunId
   if (input == "-" && goes_on(work.restart)) {
     throw_usage("`resume`: the standard input cannot be read a second time", "give the input as a file");
   }
+  std::vector<OutputName> names;
+  for (const ChunkedOutput& output : outputs) names.push_back({"", output.path});
+  require_different(names);
   bool keep = input != "-";
   for (const ChunkedOutput& output : outputs) {
     const bool is_file = chunks_can_be_kept(output.path, work.restart);
@@ -146,6 +150,11 @@ void ChunkedOutputs::close() {
                          resumed_records_, records_));
   }
   const std::string digest = input_digest_.finish();
+  OutputSet together({});
+  for (const auto& output : outputs_) {
+    together.add({"", output->facts.path});
+    if (work_.tell) together.add({"", output_shard_path(output->facts.path)});
+  }
   for (const auto& output : outputs_) {
     if (output->joiner) output->joiner->finish();
     output->out.close();
@@ -154,9 +163,10 @@ void ChunkedOutputs::close() {
     facts.lines = output->lines;
     facts.records = records_;
     facts.input_digest = digest;
-    facts.output = digest_of_file(output->facts.path);
+    facts.output = digest_of_file(together.written_path(output->facts.path));
     write_output_shard(output->facts.path, facts);
   }
+  together.commit();
   finished_.remove();
 }
 

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
@@ -59,6 +61,10 @@ FinishedChunks::FinishedChunks(const std::string& folder, const std::string& ide
       strict_(restart != Restart::automatic) {
   lease_.emplace(folder_ + ".lease", strict_ ? LeaseBusy::refuse : LeaseBusy::wait);
   if (folder_is_empty(folder_)) return;
+  if (is_of_no_run()) {
+    discard_folder(folder_);
+    return;
+  }
   const auto is_this_run = [&] {
     return file_exists(identity_path()) && read_file(identity_path()) == identity;
   };
@@ -77,11 +83,20 @@ FinishedChunks::FinishedChunks(const std::string& folder, const std::string& ide
       made_ = is_this_run();
       if (made_) return;
       log_warning(folder_ + ": finished parts of another run, removed");
-      remove_folder(folder_);
+      discard_folder(folder_);
       return;
     case Restart::force:
-      remove_folder(folder_);
+      discard_folder(folder_);
   }
+}
+
+// Parts, whole or begun, without the run that they are of.
+bool FinishedChunks::is_of_no_run() const {
+  if (!folder_exists(folder_)) return false;
+  const std::vector<std::string> names = names_in(folder_);
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("chunk-") || name.starts_with("run.json.tmp.");
+  });
 }
 
 std::string FinishedChunks::path(std::uint64_t chunk) const {
@@ -117,8 +132,9 @@ void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, st
   if (!keeps()) return;
   lease_->check();
   if (!made_) {
-    make_folders(folder_);
-    write_text_atomic(identity_path(), identity_);
+    AtomicFolder folder(folder_);
+    write_text_atomic(folder.file("run.json"), identity_);
+    folder.commit();
     made_ = true;
   }
   std::string stored(magic);
@@ -128,8 +144,17 @@ void FinishedChunks::save(std::uint64_t chunk, std::string_view input_digest, st
   write_text_atomic(path(chunk), stored);
 }
 
+void FinishedChunks::use_for(const std::function<void()>& put_in_place) const {
+  try {
+    put_in_place();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::bad_input) remove();
+    throw;
+  }
+}
+
 void FinishedChunks::remove() const {
-  if (keeps()) remove_folder(folder_);
+  if (keeps()) discard_folder(folder_);
 }
 
 }  // namespace bigbird

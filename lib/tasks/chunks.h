@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,7 +60,9 @@ bool goes_on(Restart restart);
 bool chunks_can_be_kept(const std::string& output, Restart restart);
 
 // The folder of a run's finished chunks: "run.json" is what the run was, "chunk-00000012" what came out for
-// chunk 12. Every file appears whole or not at all. The folder is made by the first save(). Beside it,
+// chunk 12. Every file appears whole or not at all, and so does the folder, with its run.json: it is made by
+// the first save(), and gone in one step. One without run.json that holds nothing but parts was left by a
+// process that was killed by an earlier version; it counts as none, and is removed. Beside it,
 // FOLDER.lease says which process works on it (lease.h), from the constructor to the end of the object's
 // life.
 class FinishedChunks {
@@ -79,13 +82,17 @@ class FinishedChunks {
   std::optional<std::string> load(std::uint64_t chunk, std::string_view input_digest) const;
   // Error{runtime} where another process took over, as Lease::check().
   void save(std::uint64_t chunk, std::string_view input_digest, std::string_view bytes);
+  // Runs what puts the outputs of the finished chunks in their places. Where that is an Error{bad_input}, as
+  // of an input of which nothing can be scored, the same chunks would end in it again: they are removed.
+  void use_for(const std::function<void()>& put_in_place) const;
   // Where a chunk lies, to name it in an error.
   std::string path(std::uint64_t chunk) const;
-  // The output is whole: nothing is kept any longer.
+  // The output is whole, or nothing can come of the parts: nothing is kept any longer.
   void remove() const;
 
  private:
   std::string identity_path() const { return folder_ + "/run.json"; }
+  bool is_of_no_run() const;
 
   std::string folder_;  // empty: keeps nothing
   std::string identity_;

@@ -11,6 +11,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/tables/float_rows.h"
@@ -184,8 +185,9 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
   if (run.records() == 0) {
     throw_bad_input(options.input + ": no sequences", "an input without sequences leaves nothing to write");
   }
-  if (files) files->close();
-  run.close(files ? files->paths() : std::vector<std::string>{});
+  run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
+    if (files) files->close();
+  });
   return run.records();
 }
 
@@ -194,7 +196,7 @@ std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std
   EmbeddingFiles files(output, matrix_facts(merged.header().output, shards.front()));
   merged.for_each(
       [&](std::string_view bytes, const std::string& path) { files.write(embedded_chunk(bytes, path)); });
-  files.close();
+  close_together(files.paths(), [&] { files.close(); });
   return merged.records();
 }
 

@@ -66,7 +66,8 @@ using LineReaders = std::vector<std::unique_ptr<LineReader>>;
 
 LineReaders open_all(const std::vector<ChunkedTable>& shards) {
   LineReaders files;
-  for (const ChunkedTable& shard : shards) files.push_back(std::make_unique<LineReader>(shard.path));
+  for (const ChunkedTable& shard : shards)
+    files.push_back(std::make_unique<LineReader>(shard.path, LineReader::Descriptor::rest));
   return files;
 }
 

@@ -6,6 +6,8 @@
 //   std::vector<ChunkedTable> tables;     // in the order of the shards
 //   for (const std::size_t i : order_of_shards(facts)) tables.push_back({outputs[i], rows_by_chunk[i]});
 //   merge_tables(tables, RowNumbers::keep, "merged.tsv");
+//
+// Shards may be more than the files that a process may have open: none stays open between its turns.
 #pragma once
 
 #include <cstddef>

@@ -16,19 +16,14 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/io/files/output_set.h"
+#include "lib/io/files/placing.h"
 #include "lib/io/files/temporary_names.h"
 
 namespace bigbird {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void throw_cannot_write(const std::string& path, int error) {
-  throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
-                error == ENOSPC
-                    ? "free some space or choose another output place; nothing was left half-written"
-                    : "check that the folder exists and that you may write in it");
-}
 
 [[noreturn]] void throw_cannot_read(const std::string& path, int error) {
   throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
@@ -43,10 +38,6 @@ void sync_path(const std::string& path, int flags) {
   close(descriptor);
   // Some file systems refuse to sync a folder; the rename is then as durable as they make it.
   if (failed != 0 && error != EINVAL && error != ENOTSUP) throw_cannot_write(path, error);
-}
-
-void sync_folder(const std::string& path) {
-  sync_path(path, O_RDONLY | O_DIRECTORY);
 }
 
 // The first temporary name that make(name) takes; make sets errno, and EEXIST means that another one is
@@ -67,9 +58,25 @@ std::string without_trailing_slashes(std::string path) {
 
 }  // namespace
 
+void throw_cannot_write(const std::string& path, int error) {
+  throw_runtime(fmt::format("{}: cannot write: {}", path, system_text(error)),
+                error == ENOSPC || error == EDQUOT
+                    ? "free some space or choose another output place; nothing was left half-written"
+                    : "check that the folder exists and that you may write in it");
+}
+
+void sync_folder(const std::string& path) {
+  sync_path(path, O_RDONLY | O_DIRECTORY);
+}
+
 bool file_exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+bool file_is_regular(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
 }
 
 bool folder_exists(const std::string& path) {
@@ -102,6 +109,13 @@ void remove_folder(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (error) throw_runtime(fmt::format("{}: cannot remove: {}", path, error.message()));
+}
+
+void discard_folder(const std::string& path) {
+  remove_leftovers(path);
+  if (!folder_exists(path)) return;
+  const std::string aside = temporary_name(path, ".tmp-");
+  remove_folder(std::rename(path.c_str(), aside.c_str()) == 0 ? aside : path);
 }
 
 std::string parent_folder(const std::string& path) {
@@ -194,6 +208,7 @@ void AtomicFile::commit() {
   if (!direct && fsync(descriptor_) != 0) throw_cannot_write(path_, errno);
   const int descriptor = std::exchange(descriptor_, -1);
   int error = close(descriptor) != 0 ? errno : 0;
+  if (error == 0 && !direct && OutputSet::take(path_, temporary_, target_)) return;
   if (error == 0 && !direct && std::rename(temporary_.c_str(), target_.c_str()) != 0) error = errno;
   if (error != 0) {
     if (!direct) unlink(temporary_.c_str());

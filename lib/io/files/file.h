@@ -14,6 +14,7 @@
 namespace bigbird {
 
 bool file_exists(const std::string& path);
+bool file_is_regular(const std::string& path);  // no pipe, device or folder
 bool folder_exists(const std::string& path);
 // True also for a folder that does not exist.
 bool folder_is_empty(const std::string& path);
@@ -22,6 +23,9 @@ std::vector<std::string> names_in(const std::string& folder);
 // Creates the folder and its parents; no error when it exists.
 void make_folders(const std::string& path);
 void remove_folder(const std::string& path);
+// The same in one step for whoever looks: under its name the folder is whole or gone, also when this process
+// is killed meanwhile (the next one that writes the path then removes the rest). No error when there is none.
+void discard_folder(const std::string& path);
 // "a/b" for "a/b/c", "." for "c".
 std::string parent_folder(const std::string& path);
 bool has_suffix(const std::string& path, std::string_view suffix);
@@ -44,6 +48,9 @@ class InputStream {
   // Up to `size` bytes; 0 only at the end.
   std::size_t read(char* buffer, std::size_t size);
   std::string read_all();
+  // Gives the file's descriptor back until the next read: for who reads more files in turn than a process may
+  // have open. No effect where the place cannot be found again (pipes, plain gzip).
+  void rest();
   const std::string& path() const { return path_; }
 
  private:
@@ -55,7 +62,9 @@ class InputStream {
 // Lines of an InputStream, without their \n or \r\n.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path);
+  enum class Descriptor { keep, rest };  // rest: as InputStream::rest() after every read
+
+  explicit LineReader(const std::string& path, Descriptor descriptor = Descriptor::keep);
 
   // False at the end. The view is valid until the next call.
   bool next(std::string_view& line);
@@ -70,6 +79,7 @@ class LineReader {
   bool fill();
 
   InputStream input_;
+  Descriptor descriptor_;
   std::string buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

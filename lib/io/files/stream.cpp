@@ -24,6 +24,7 @@ constexpr int bgzf_level = 6;
 
 struct InputStream::Handle {
   BgzfHandle bgzf;
+  std::int64_t resting_at = -1;  // where to go on: the file is closed meanwhile
 };
 
 InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
@@ -37,7 +38,19 @@ InputStream::~InputStream() = default;
 InputStream::InputStream(InputStream&&) noexcept = default;
 InputStream& InputStream::operator=(InputStream&&) noexcept = default;
 
+void InputStream::rest() {
+  BGZF* const file = handle_->bgzf.get();
+  if (path_ == "-" || file == nullptr || bgzf_compression(file) == gzip || !file_is_regular(path_)) return;
+  handle_->resting_at = bgzf_tell(file);
+  handle_->bgzf.reset();
+}
+
 std::size_t InputStream::read(char* buffer, std::size_t size) {
+  if (handle_->resting_at >= 0) {
+    handle_->bgzf = open_bgzf(path_);
+    if (bgzf_seek(handle_->bgzf.get(), std::exchange(handle_->resting_at, -1), SEEK_SET) != 0)
+      throw_bad_input(path_ + ": was changed while it was read", "let nothing write it meanwhile");
+  }
   const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
@@ -51,7 +64,10 @@ std::string InputStream::read_all() {
   return content;
 }
 
-LineReader::LineReader(const std::string& path) : input_(path) {}
+LineReader::LineReader(const std::string& path, Descriptor descriptor)
+    : input_(path), descriptor_(descriptor) {
+  if (descriptor_ == Descriptor::rest) input_.rest();
+}
 
 std::string LineReader::where() const {
   return fmt::format("{}:{}", input_.path(), line_number_);
@@ -66,6 +82,7 @@ bool LineReader::fill() {
   }
   if (buffer_.size() - end_ < buffer_size) buffer_.resize(end_ + buffer_size + end_ / 2);
   const std::size_t count = input_.read(buffer_.data() + end_, buffer_.size() - end_);
+  if (descriptor_ == Descriptor::rest) input_.rest();
   end_ += count;
   at_end_ = count == 0;
   return !at_end_;

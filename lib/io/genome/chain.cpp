@@ -133,7 +133,15 @@ ChainFile::ChainFile(const std::string& path) {
           to_gap > to_end - block.to - block.length) {
         fail(lines.where(), "a block reaches beyond its chain");
       }
-      if (block.length > 0) chain.blocks.push_back(block);
+      // Blocks without a gap between them are one.
+      const bool goes_on = !chain.blocks.empty() &&
+                           chain.blocks.back().from + chain.blocks.back().length == block.from &&
+                           chain.blocks.back().to + chain.blocks.back().length == block.to;
+      if (goes_on) {
+        chain.blocks.back().length += block.length;
+      } else if (block.length > 0) {
+        chain.blocks.push_back(block);
+      }
       block.from += block.length + from_gap;
       block.to += block.length + to_gap;
     }
@@ -207,6 +215,18 @@ ChainFile::Mapped ChainFile::map_on(const Chain& chain, const ChainInterval& par
   return mapped;
 }
 
+// How far the block that holds a part goes on around it.
+ChainRoom ChainFile::room_of(const Chain& chain, std::size_t contig, const ChainInterval& part) const {
+  const auto block =
+      std::upper_bound(chain.blocks.begin(), chain.blocks.end(), part.begin,
+                       [](std::int64_t position, const Block& b) { return position < b.from + b.length; });
+  if (block == chain.blocks.end() || block->from > part.begin || block->from + block->length < part.end)
+    return {};
+  const std::int64_t end = block->from + block->length;
+  return {part.begin - block->from, end - part.end, block->from == 0 && block->to == 0,
+          end == from_[contig].length && block->to + block->length == to_[chain.to_contig].length};
+}
+
 LiftedParts ChainFile::lift_parts(std::string_view chrom, const std::vector<ChainInterval>& parts,
                                   const std::optional<ChainInterval>& inner, double min_match) const {
   LiftedParts result;
@@ -241,6 +261,7 @@ LiftedParts ChainFile::lift_parts(std::string_view chrom, const std::vector<Chai
     result.outcome = LiftOutcome::lifted;
     result.chrom = target.name;
     result.reversed = chain.reversed;
+    if (parts.size() == 1) result.room = room_of(chain, *contig, parts.front());
     if (inner) {
       const Mapped mapped = map_on(chain, *inner, ignored);
       if (mapped.bases > 0) result.inner = ChainInterval{mapped.begin, mapped.end};
@@ -286,6 +307,7 @@ Lifted ChainFile::lift_interval(std::string_view chrom, std::int64_t begin, std:
   result.reversed = found.reversed;
   result.begin = found.parts.front().begin;
   result.end = found.parts.front().end;
+  result.room = found.room;
   if (is_empty) {
     // The point before a base is, on the other strand, the point after it.
     (found.reversed ? result.begin : result.end) = found.reversed ? result.end : result.begin;

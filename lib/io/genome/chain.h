@@ -17,12 +17,23 @@ enum class LiftOutcome { lifted, deleted, partially_deleted, split, unknown_cont
 // "Deleted in new", ...; "Lifted" for lifted.
 const char* lift_outcome_text(LiftOutcome outcome);
 
+// What lies around an interval within its stretch of a chain, where neither assembly has a gap: how many
+// bases the stretch goes on before and after it, in the old assembly. Both 0 where the interval lies in none.
+struct ChainRoom {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+  // The stretch ends where the contigs of both assemblies do: there is nothing beyond it.
+  bool ends_before = false;
+  bool ends_after = false;
+};
+
 struct Lifted {
   LiftOutcome outcome = LiftOutcome::deleted;
   std::string chrom;  // of the new assembly, in the chain file's naming
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool reversed = false;  // the strand flips
+  ChainRoom room;
   bool ok() const { return outcome == LiftOutcome::lifted; }
 };
 
@@ -40,6 +51,7 @@ struct LiftedParts {
   // One for each part given, ascending in the new assembly: in the opposite order when reversed.
   std::vector<ChainInterval> parts;
   std::optional<ChainInterval> inner;
+  ChainRoom room;  // of one part; of several it is not known
   bool ok() const { return outcome == LiftOutcome::lifted; }
 };
 
@@ -100,6 +112,7 @@ class ChainFile {
   std::vector<std::uint32_t> chains_of(std::size_t contig, std::int64_t begin, std::int64_t end) const;
   struct Mapped;
   static Mapped map_on(const Chain& chain, const ChainInterval& part, std::vector<ChainInterval>& pieces);
+  ChainRoom room_of(const Chain& chain, std::size_t contig, const ChainInterval& part) const;
 
   ContigNames from_;
   ContigNames to_;

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/fasta_index.h"
 #include "lib/io/tables/tsv.h"
@@ -152,6 +153,7 @@ void build_fasta_index(const std::string& path) {
   }
   const std::string text = builder.finish();
   try {
+    OutputSet both({{"", path + ".gzi"}, {"", path + ".fai"}});
     if (is_bgzf) {
       AtomicFile gzi(path + ".gzi");
       if (bgzf_index_dump(handle.get(), gzi.written_path().c_str(), nullptr) != 0) {
@@ -160,6 +162,7 @@ void build_fasta_index(const std::string& path) {
       gzi.commit();
     }
     write_text_atomic(path + ".fai", text);
+    both.commit();
   } catch (const Error& error) {
     throw_bad_input(fmt::format("{}: has no index, and none could be written ({})", path, error.message()),
                     faidx_hint(path));

@@ -58,6 +58,10 @@ class VcfReader {
 
   // False at the end.
   bool next(VcfRecord& record);
+  // Gives the file's descriptor back until the next record is asked for: for who reads more files in turn
+  // than a process may have open. No effect where the place cannot be found again (pipes, plain gzip,
+  // regions).
+  void rest();
   // Of the header's ##contig lines; length 0 where it gives none. Empty for headerless input.
   const std::vector<Contig>& contigs() const;
   // Header lines that speak of the build: ##reference=, ##contig assembly=.

@@ -105,8 +105,11 @@ struct VcfReader::State {
   std::uint64_t records = 0;      // handed out, and as many BCF records read
   std::uint64_t bcf_records = 0;
   BcfRecordHandle bcf_record;
+  std::int64_t resting_at = -1;  // where to go on: the file is closed meanwhile
 
   void open();
+  void rest();
+  void wake();
   void read_text_header();
   void read_bcf_header();
   bool next_line();  // into `line`, numbered

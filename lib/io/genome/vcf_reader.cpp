@@ -86,6 +86,23 @@ void VcfReader::State::open() {
   }
 }
 
+void VcfReader::State::rest() {
+  if (path == "-" || regions || !file || !file_is_regular(path)) return;
+  BGZF* const blocks = compressed() != nullptr ? file->fp.bgzf : nullptr;
+  if (blocks != nullptr && blocks->is_gzip) return;
+  resting_at = blocks != nullptr ? bgzf_tell(blocks) : static_cast<std::int64_t>(htell(file->fp.hfile));
+  file.reset();
+}
+
+void VcfReader::State::wake() {
+  if (resting_at < 0) return;
+  open();
+  const std::int64_t place = std::exchange(resting_at, -1);
+  const bool found = compressed() != nullptr ? bgzf_seek(file->fp.bgzf, place, SEEK_SET) == 0
+                                             : hseek(file->fp.hfile, place, SEEK_SET) == place;
+  if (!found) throw_bad_input(path + ": was changed while it was read", "let nothing write it meanwhile");
+}
+
 // A standard input that ended because the program was told to stop is no damaged file.
 void VcfReader::State::stop_if_asked() const {
   if (path == "-") throw_if_cancelled();
@@ -265,7 +282,12 @@ VcfReader::VcfReader(const std::string& path, const std::vector<std::string>& re
 
 VcfReader::~VcfReader() = default;
 
+void VcfReader::rest() {
+  state_->rest();
+}
+
 bool VcfReader::next(VcfRecord& record) {
+  state_->wake();
   const bool found = state_->is_bcf ? state_->next_bcf(record) : state_->next_text(record);
   if (found) record.number = state_->records++;
   return found;

@@ -5,6 +5,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/tables/npy.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/ism.h"
@@ -26,6 +27,7 @@ void write_table(const std::string& path, const IsmResult& result, const std::ve
 void write_matrix(const std::string& path, const IsmResult& result,
                   const std::vector<std::string>& comments) {
   const std::string stem = path.substr(0, path.size() - std::string_view(".npy").size());
+  OutputSet outputs({{"", path}, {"", stem + ".rows.tsv"}, {"", stem + ".profiles.tsv"}});
   OutputStream rows(stem + ".rows.tsv");
   TsvWriter row_table(rows, {"base", "chrom", "pos", "ref"}, comments);
   for (std::size_t base = 0; base < result.bases.size(); ++base) {
@@ -44,6 +46,7 @@ void write_matrix(const std::string& path, const IsmResult& result,
   write_npy(
       path, result.values,
       {static_cast<std::int64_t>(result.selected.size()), static_cast<std::int64_t>(result.bases.size()), 4});
+  outputs.commit();
 }
 
 }  // namespace

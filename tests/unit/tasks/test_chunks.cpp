@@ -96,6 +96,53 @@ TEST_F(FinishedChunksTest, AnotherRunIsRefused) {
   EXPECT_TRUE(open(Restart::resume).keeps());  // nothing to go on from: a run like any other
 }
 
+// What a process leaves that is killed between the making of the folder and of its run.json, or while it
+// removes the folder: parts of no run.
+TEST_F(FinishedChunksTest, PartsOfNoRunAreNone) {
+  for (const Restart restart : {Restart::refuse, Restart::resume, Restart::automatic, Restart::force}) {
+    std::filesystem::create_directories(folder());
+    testing::write_text(folder() + "/run.json.tmp.d6d17c60f6f6-1-1-0ef9da1d7c3366b1", "{");
+    EXPECT_TRUE(open(restart).keeps());
+    EXPECT_FALSE(std::filesystem::exists(folder()));
+    save_two();
+    std::filesystem::remove(folder() + "/run.json");
+    EXPECT_EQ(open(restart).load(0, digest('a')), std::nullopt);
+    EXPECT_FALSE(std::filesystem::exists(folder()));
+  }
+  // What is no part is somebody's.
+  std::filesystem::create_directories(folder());
+  testing::write_text(folder() + "/notes.txt", "mine");
+  expect_error(ErrorKind::usage, "a run that did not end", [&] { open(Restart::refuse); });
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/notes.txt"));
+}
+
+// The folder is there with its run.json, or not at all.
+TEST_F(FinishedChunksTest, TheFolderAppearsWithItsRun) {
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
+  FinishedChunks chunks = open(Restart::refuse);
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+  chunks.save(0, digest('a'), "first");
+  EXPECT_EQ(testing::read_text(folder() + "/run.json"), "run A");
+  chunks.remove();
+  std::size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    left += entry.path().string().ends_with(".lease") ? 0U : 1U;
+  EXPECT_EQ(left, 0U) << "no half-removed folder";
+}
+
+TEST_F(FinishedChunksTest, ThatNothingCanComeOfAreRemoved) {
+  save_two();
+  {
+    const FinishedChunks chunks = open(Restart::resume);
+    expect_error(ErrorKind::runtime, "disk",
+                 [&] { chunks.use_for([] { throw_runtime("the disk is full", "free some space"); }); });
+    EXPECT_TRUE(std::filesystem::exists(folder())) << "there may be room next time";
+    expect_error(ErrorKind::bad_input, "nothing scored",
+                 [&] { chunks.use_for([] { throw_bad_input("nothing scored", "give other regions"); }); });
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+}
+
 TEST_F(FinishedChunksTest, ChunksOfAnotherInputAndDamagedOnesAreRefused) {
   save_two();
   const FinishedChunks chunks = open(Restart::resume);

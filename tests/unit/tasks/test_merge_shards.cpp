@@ -1,7 +1,9 @@
 // Outputs of shards put together: their order, what must agree, and rows that are too many or too few.
 #include "lib/tasks/merge_shards.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <functional>
@@ -104,6 +106,27 @@ TEST_F(MergeFiles, TablesThatDisagreeWithTheirCountsAreRefused) {
   expect_refused(one + ": has more rows", merge({{one, {1}}, {two, {1}}}));
   expect_refused("their columns differ", merge({{one, {2}}, {table("other.tsv", "#id\nc\n"), {1}}}));
   EXPECT_FALSE(std::filesystem::exists(path("never.tsv")));
+}
+
+// More shards than files that this process may have open.
+TEST_F(MergeFiles, ShardsMayBeMoreThanDescriptors) {
+  std::vector<ChunkedTable> shards;
+  std::string expected = "#name\n";
+  for (int i = 0; i < 100; ++i) {
+    shards.push_back({table(fmt::format("shard{}.tsv", i), fmt::format("#name\n{}\n", i)), {1}});
+    expected += std::to_string(i) + "\n";
+  }
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  try {
+    merge_tables(shards, RowNumbers::keep, path("merged.tsv"));
+  } catch (const Error& error) {
+    ADD_FAILURE() << error.message();
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(testing::read_text(path("merged.tsv")), expected);
 }
 
 TEST_F(MergeFiles, LinesHaveNoHead) {

@@ -16,6 +16,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/tasks/chunk_bytes.h"
@@ -347,11 +348,11 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
   while (stream.more()) predict_chromatin(stream, scorer, options.max_n, progress, take_row);
   write_whole_ones();
   if (run.records() == 0) throw_bad_input(options.input + ": there is nothing to predict");
-  if (files) {
+  run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
+    if (!files) return;
     counts.require_scored(options.input);
     files->close();
-  }
-  run.close(files ? files->paths() : std::vector<std::string>{});
+  });
   return counts;
 }
 
@@ -366,7 +367,7 @@ PredictionCounts merge_chromatin_predictions(const std::vector<std::string>& sha
     files.write(predicted, path);
   });
   counts.require_scored(output);
-  files.close();
+  close_together(files.paths(), [&] { files.close(); });
   return counts;
 }
 

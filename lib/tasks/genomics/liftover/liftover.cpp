@@ -9,6 +9,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/genomics/liftover/vcf.h"
 
 namespace bigbird {
@@ -65,6 +66,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
   summary.format = vcf ? LiftoverFormat::vcf : LiftoverFormat::bed;
   BedLifter bed(assembly, options);
   VcfLifter variants(assembly, options.fasta, options.provenance);
+  OutputSet outputs({{"`output`", options.output}, {"`unmapped`", options.unmapped}});
   OutputStream out(options.output);
   const auto unmapped = options.unmapped.empty() ? nullptr : std::make_unique<OutputStream>(options.unmapped);
   if (!vcf) {
@@ -110,6 +112,7 @@ LiftoverSummary lift_file(const LiftoverOptions& options) {
   summary.in_order = order.ordered();
   if (unmapped) unmapped->close();
   out.close();
+  outputs.commit();
   return summary;
 }
 

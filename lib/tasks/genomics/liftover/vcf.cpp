@@ -19,6 +19,13 @@ constexpr const char* vcf_hint =
     "VCF lines are tab-separated: CHROM POS ID REF ALT and, where there is more, QUAL FILTER INFO";
 constexpr const char* flipped_reason = "Structural variant on a flipped strand";
 constexpr const char* ref_reason = "REF is not the new genome's";
+constexpr const char* gap_reason = "Bases added or lost beside an indel in new";
+constexpr const char* unknown_gap_reason = "Indel near a gap of the chain needs the new genome";
+constexpr const char* long_repeat_reason = "Indel in a repeat that is too long to follow";
+// Without the new genome, whether an indel can be moved to a gap is not known: so near to one it could.
+constexpr std::int64_t unknown_reach = 200;
+// With it, a repeat is followed so far.
+constexpr std::int64_t longest_repeat = 1 << 16;
 // How far an indel on the other strand is moved left; beyond it the record is right, only not leftmost.
 constexpr int most_moves = 1000;
 
@@ -34,6 +41,24 @@ char base_of(char letter) {
 
 char upper(char letter) {
   return static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+}
+
+// The letters as a FASTA is read: upper case, IUPAC letters as N.
+std::string bases_of(std::string_view letters) {
+  std::string bases(letters);
+  for (char& letter : bases) letter = base_of(letter);
+  return bases;
+}
+
+// How many of the letters beyond an insertion or deletion go on with its own, `surplus`, over and over: so
+// far it can be moved, and is the same allele. Letters are read away from it.
+std::size_t moves_over(std::string_view surplus, std::string_view beyond) {
+  std::size_t moves = 0;
+  for (; moves < beyond.size(); ++moves) {
+    const char letter = moves < surplus.size() ? surplus[moves] : beyond[moves - surplus.size()];
+    if (letter != beyond[moves] || letter == 'N') break;
+  }
+  return moves;
 }
 
 // Has no place of its own, and reads the same on both strands.
@@ -173,6 +198,13 @@ std::string VcfLifter::lift(std::string_view line, const LineReader& lines, std:
                                  [](char base, char letter) { return base == base_of(letter); });
     if (!same) return ref_reason;
   }
+  if (lifted.reversed && !assembly_.has_bases()) {  // it has nothing to move with, and says so first
+    if (std::string reason = flip(record, *to, begin); !reason.empty()) return reason;
+  }
+  for (const std::string& alt : record.alts) {
+    if (!is_sequence(alt) || alt.size() == record.ref.size()) continue;
+    if (std::string reason = check_surroundings(record.ref, alt, *to, lifted); !reason.empty()) return reason;
+  }
   if (std::string reason = carry_info(record, lifted.chrom, begin, lifted.reversed); !reason.empty())
     return reason;
   if (lifted.reversed) {
@@ -250,6 +282,64 @@ std::string VcfLifter::carry_info(Record& record, const std::string& chrom, std:
   const auto at = static_cast<std::size_t>(end_text->data() - record.info.data());
   record.info.replace(at, end_text->size(), std::to_string(lifted.begin + 1));
   return {};
+}
+
+std::string VcfLifter::check_surroundings(std::string_view ref, std::string_view alt, std::size_t contig,
+                                          const Lifted& lifted) {
+  // In the new assembly's order, as the alleles are by now.
+  const std::string ref_bases = bases_of(ref), alt_bases = bases_of(alt);
+  std::string_view ref_left = ref_bases, alt_left = alt_bases;
+  std::size_t after = 0, before = 0;  // letters of REF that the allele keeps at its end, at its begin
+  for (; !ref_left.empty() && !alt_left.empty() && ref_left.back() == alt_left.back(); ++after) {
+    ref_left.remove_suffix(1);
+    alt_left.remove_suffix(1);
+  }
+  for (; !ref_left.empty() && !alt_left.empty() && ref_left.front() == alt_left.front(); ++before) {
+    ref_left.remove_prefix(1);
+    alt_left.remove_prefix(1);
+  }
+  const std::string_view longer = std::max(
+      ref_left, alt_left, [](std::string_view a, std::string_view b) { return a.size() < b.size(); });
+  const std::size_t surplus = longer.size() - std::min(ref_left.size(), alt_left.size());
+  const ChainRoom& room = lifted.room;
+  const auto backwards = [](std::string_view letters) {
+    return std::string(letters.rbegin(), letters.rend());
+  };
+  const std::string_view ref_view = ref_bases;
+  std::string reason =
+      check_side(backwards(longer.substr(0, surplus)), backwards(ref_view.substr(0, before)),
+                 lifted.reversed ? room.after : room.before,
+                 lifted.reversed ? room.ends_after : room.ends_before, contig, lifted.begin, -1);
+  if (!reason.empty()) return reason;
+  return check_side(std::string(longer.substr(longer.size() - surplus)),
+                    std::string(ref_view.substr(ref_view.size() - after)),
+                    lifted.reversed ? room.before : room.after,
+                    lifted.reversed ? room.ends_before : room.ends_after, contig, lifted.end, 1);
+}
+
+// One side of an indel, read away from it: the letters of REF that it keeps there, then the `room` bases that
+// the stretch goes on from `place`, upwards (step 1) or downwards (-1).
+std::string VcfLifter::check_side(const std::string& surplus, std::string beyond, std::int64_t room,
+                                  bool ends, std::size_t contig, std::int64_t place, int step) {
+  const std::size_t kept = beyond.size();
+  if (moves_over(surplus, beyond) < kept) return {};
+  if (!assembly_.has_bases()) {
+    if (ends || room >= unknown_reach) return {};
+    return room == 0 ? gap_reason : unknown_gap_reason;
+  }
+  for (std::int64_t count = 64;; count *= 8) {
+    const std::int64_t there = step > 0 ? assembly_.contigs()[contig].length - place : place;
+    const std::int64_t taken = std::min({count, room, there});
+    std::string bases = step > 0 ? assembly_.bases(contig, place, place + taken)
+                                 : assembly_.bases(contig, place - taken, place);
+    if (step < 0) std::reverse(bases.begin(), bases.end());
+    beyond.resize(kept);
+    beyond += bases;
+    if (moves_over(surplus, beyond) < beyond.size()) return {};
+    if (taken == room) return ends ? "" : gap_reason;
+    if (taken == there) return beyond_new_reason;
+    if (count >= longest_repeat) return long_repeat_reason;
+  }
 }
 
 // On the other strand the anchor base of an indel is its last: it becomes the base before, and the indel is

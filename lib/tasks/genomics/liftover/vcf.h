@@ -23,7 +23,13 @@ class VcfLifter {
   // another assembly than the chain lifts from.
   void header(std::string_view line, const LineReader& lines, std::string& out);
 
-  // A record: all bases of REF must lie in one ungapped stretch of one chain. On the other strand alleles are
+  // A record: all bases of REF must lie in one ungapped stretch of one chain. So must the place of an allele
+  // that is longer or shorter than REF, wherever it can be written (moved through a repeat, left or right),
+  // with the base before and the base after it: then REF and ALT mean the same sequences in both assemblies.
+  // At a gap the new assembly may have the inserted bases, or lack others, and REF -> ALT would be another
+  // allele of it: such a record does not lift. Repeats are read in the new genome, whose bases the old one
+  // has wherever the two agree; without a FASTA an indel that may reach a gap within 200 bases does not lift.
+  // Substitutions, of one base or of many, lift base by base. On the other strand alleles are
   // reverse-complemented; alleles of unequal length that share their anchor base then need the base before
   // them, from the FASTA, and are left-aligned (over at most 1,000 bases). With a FASTA, REF must be its
   // bases (IUPAC letters count as N). INFO's END, and the mate of a breakend, must lift too, to the same
@@ -39,6 +45,10 @@ class VcfLifter {
   std::string carry_alts(Record& record, const LineReader& lines);
   std::string carry_breakend(std::string& alt, const LineReader& lines);
   std::string carry_info(Record& record, const std::string& chrom, std::int64_t begin, bool reversed);
+  std::string check_surroundings(std::string_view ref, std::string_view alt, std::size_t contig,
+                                 const Lifted& lifted);
+  std::string check_side(const std::string& surplus, std::string beyond, std::int64_t room, bool ends,
+                         std::size_t contig, std::int64_t place, int step);
   std::string flip(Record& record, std::size_t contig, std::int64_t& begin);
 
   LiftoverAssembly& assembly_;

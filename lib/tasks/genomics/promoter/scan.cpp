@@ -185,8 +185,9 @@ class Scanner {
     }
     scorer_.finish();
     write_whole_ones();
-    if (files) counted = files->close();
-    run.close(files ? files->paths() : std::vector<std::string>{});
+    run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
+      if (files) counted = files->close();
+    });
     return counted;
   }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/chunk_bytes.h"
 #include "lib/tasks/shard_file.h"
@@ -250,7 +251,9 @@ PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, 
   ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
   merged.for_each(
       [&](std::string_view bytes, const std::string& path) { files.write(scanned_chunk(bytes, path)); });
-  return files.close();
+  PromoterScanSummary summary;
+  close_together(files.paths(), [&] { summary = files.close(); });
+  return summary;
 }
 
 }  // namespace bigbird

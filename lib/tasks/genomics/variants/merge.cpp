@@ -10,6 +10,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/outputs.h"
 #include "lib/tasks/genomics/variants/score_hdf5.h"
@@ -107,6 +108,7 @@ void merge_vcf(const std::vector<ShardOutput>& shards, const std::string& output
   std::vector<std::string> names;
   for (const ShardOutput& shard : shards) {
     readers.push_back(std::make_unique<VcfReader>(shard.path));
+    readers.back()->rest();
     chunks_of.push_back(shard.shard.rows.size());
     names.push_back(summary_path(shard.prefix));
   }
@@ -118,9 +120,11 @@ void merge_vcf(const std::vector<ShardOutput>& shards, const std::string& output
       if (!readers[shard]->next(record)) refuse_other_length(shards[shard].path, "fewer records");
       writer.write(record, {});
     }
+    readers[shard]->rest();
   });
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
     if (readers[shard]->next(record)) refuse_other_length(shards[shard].path, "more records");
+    readers[shard]->rest();
   }
   writer.close();
 }
@@ -200,17 +204,23 @@ VariantSummary merge_variants(const VariantMergeOptions& options) {
   const std::vector<ShardOutput> shards = open_shards(options.shards);
   const VariantFormat format = variant_format(shards.front().summary.format, options.output);
   VariantSummary merged = merged_summary(shards);
-  merge_scores(shards, format, options.output);
   const std::string report = report_prefix(options.report, format, options.output);
+  const bool background = format == VariantFormat::h5
+                              ? has_evalues(shards.front().prefix + ".h5")
+                              : file_exists(matrix_path(shards.front().prefix, "evalue"));
+  const std::vector<std::string> files = score_files(format, options.output, background ? 5 : 4);
+  OutputSet outputs({});
+  for (const std::string& file : files) outputs.add({"", file});
   if (!report.empty()) {
-    const std::string& prefix = shards.front().prefix;
-    const bool background = format == VariantFormat::h5 ? has_evalues(prefix + ".h5")
-                                                        : file_exists(matrix_path(prefix, "evalue"));
-    add_digests(score_files(format, options.output, background ? 5 : 4),
-                variant_prefix(format, options.output), merged);
+    for (const std::string& file : {report + ".skipped.tsv", summary_path(report)}) outputs.add({"", file});
+  }
+  merge_scores(shards, format, options.output);
+  if (!report.empty()) {
+    add_digests(outputs, files, variant_prefix(format, options.output), merged);
     merge_tables(skipped_tables(shards), RowNumbers::keep, report + ".skipped.tsv");
     write_text_atomic(summary_path(report), summary_json(merged));
   }
+  outputs.commit();
   return merged;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/file_digest.h"
+#include "lib/io/files/output_set.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
@@ -44,14 +45,20 @@ VariantOutputs::VariantOutputs(const VariantWriterOptions& options, const std::s
       prefix_(variant_prefix(options.format, options.output)),
       files_(score_files(options.format, options.output, options.values_per_profile)),
       scores_(make_variant_writer(options, reader, contigs, columns)) {
+  std::vector<OutputName> names;
+  for (const std::string& file : files_) names.push_back({"`output`", file});
   if (!report_.empty()) {
+    for (const char* suffix : {".skipped.tsv", ".summary.json"})
+      names.push_back({"`report`", report_ + suffix});
+    require_different(names);
     skipped_ = std::make_unique<SkippedTable>(report_ + ".skipped.tsv", options.comments);
   }
 }
 
-void add_digests(const std::vector<std::string>& files, const std::string& prefix, VariantSummary& summary) {
+void add_digests(const OutputSet& outputs, const std::vector<std::string>& files, const std::string& prefix,
+                 VariantSummary& summary) {
   for (const std::string& file : files) {
-    const FileDigest digest = digest_of_file(file);
+    const FileDigest digest = digest_of_file(outputs.written_path(file));
     if (!digest.sha256.empty()) summary.scores.push_back({file.substr(prefix.size()), digest});
   }
 }
@@ -64,14 +71,18 @@ void VariantOutputs::write(const VcfRecord& record, const std::vector<AlleleResu
 }
 
 void VariantOutputs::close(VariantSummary summary, Scores scores) {
+  OutputSet outputs({});
+  for (const std::string& file : files_) outputs.add({"", file});
   if (scores == Scores::keep) scores_->close();
-  if (!skipped_) return;
-  if (scores == Scores::keep && prefix_ != "-") add_digests(files_, prefix_, summary);
+  if (!skipped_) return outputs.commit();
+  for (const char* suffix : {".skipped.tsv", ".summary.json"}) outputs.add({"", report_ + suffix});
+  if (scores == Scores::keep && prefix_ != "-") add_digests(outputs, files_, prefix_, summary);
   if (skipped_->rows() != summary.tally.skipped.total()) {
     throw_runtime("the counts of skipped alleles disagree");
   }
   skipped_->close();
   write_text_atomic(report_ + ".summary.json", summary_json(summary));
+  outputs.commit();
 }
 
 }  // namespace bigbird

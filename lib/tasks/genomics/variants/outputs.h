@@ -15,8 +15,10 @@ namespace bigbird {
 // scores; empty (these files are not written) when they go to stdout.
 std::string report_prefix(const std::string& report, VariantFormat format, const std::string& output);
 
-// Adds what lies at `files`, which begin with `prefix`, to the summary's scores.
-void add_digests(const std::vector<std::string>& files, const std::string& prefix, VariantSummary& summary);
+// Adds what `files`, which begin with `prefix`, hold (be it that `outputs` has them still) to the summary's
+// scores.
+void add_digests(const OutputSet& outputs, const std::vector<std::string>& files, const std::string& prefix,
+                 VariantSummary& summary);
 
 class VariantOutputs {
  public:

@@ -34,19 +34,19 @@ ScoreHdf5Contents contents_of(const Hdf5Reader& file) {
 // A shard that is read from its first row to its last.
 class ShardRows {
  public:
-  ShardRows(const std::string& path, const ScoreHdf5Contents& contents)
-      : path_(path), file_(path), contents_(contents) {}
+  ShardRows(const std::string& path, const ScoreHdf5Contents& contents) : path_(path), contents_(contents) {}
 
   // Adds the next rows to all matrices of `out`, row by row.
   void copy(std::uint64_t rows, ScoreHdf5& out) {
     const auto begin = static_cast<std::int64_t>(taken_);
     taken_ += rows;
     const auto end = static_cast<std::int64_t>(taken_);
+    const Hdf5Reader file(path_);
     values_.resize(contents_.matrices.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::vector<std::int64_t> shape = shape_of(i);
+      const std::vector<std::int64_t> shape = shape_of(file, i);
       if (end > shape[0]) refuse(path_, "fewer rows than its summary says");
-      file_.read_rows(contents_.matrices[i], begin, end, values_[i]);
+      file.read_rows(contents_.matrices[i], begin, end, values_[i]);
     }
     const std::size_t columns = contents_.profile_index.size();
     for (std::size_t row = 0; row < rows; ++row) {
@@ -55,22 +55,22 @@ class ShardRows {
     }
   }
   void finish() const {
+    const Hdf5Reader file(path_);
     for (std::size_t i = 0; i < contents_.matrices.size(); ++i) {
-      if (shape_of(i)[0] != static_cast<std::int64_t>(taken_))
+      if (shape_of(file, i)[0] != static_cast<std::int64_t>(taken_))
         refuse(path_, "more rows than its summary says");
     }
   }
 
  private:
-  std::vector<std::int64_t> shape_of(std::size_t matrix) const {
-    std::vector<std::int64_t> shape = file_.shape(contents_.matrices[matrix]);
+  std::vector<std::int64_t> shape_of(const Hdf5Reader& file, std::size_t matrix) const {
+    std::vector<std::int64_t> shape = file.shape(contents_.matrices[matrix]);
     if (shape.size() != 2 || shape[1] != static_cast<std::int64_t>(contents_.profile_index.size()))
       refuse(path_, contents_.matrices[matrix] + " is no matrix with a column for each profile");
     return shape;
   }
 
   std::string path_;
-  Hdf5Reader file_;
   const ScoreHdf5Contents& contents_;
   std::uint64_t taken_ = 0;
   std::vector<std::vector<float>> values_;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 
 #include "lib/io/files/file.h"
 #include "tests/support/support.h"
@@ -70,6 +72,43 @@ TEST_F(Vcf, FieldsOfARecord) {
   EXPECT_EQ(record.filter, ".");
   EXPECT_EQ(record.number, 1u);
   EXPECT_FALSE(reader.next(record));
+}
+
+// A reader that gives its descriptor back goes on where it was, in every container.
+TEST_F(Vcf, ReadersThatRestGoOnWhereTheyWere) {
+  std::string text = vcf_header;
+  const auto id = [](int i) { return std::to_string(i) + std::string(200, 'x'); };
+  for (int i = 1; i <= 900; ++i) text += "1\t" + std::to_string(i) + "\t" + id(i) + "\tA\tC\t.\t.\t.\n";
+  const std::string plain = write(text);
+  const std::string bgzf = (folder_ / "x.vcf.gz").string(), bcf = (folder_ / "x.bcf").string();
+  for (const auto& [path, type] : {std::pair(bgzf, VcfType::bgzf), std::pair(bcf, VcfType::bcf)}) {
+    VcfReader reader(plain);
+    VcfWriter writer(path, type, reader, {}, {}, {});
+    VcfRecord record;
+    while (reader.next(record)) writer.write(record, {});
+    writer.close();
+  }
+  const auto open_now = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  for (const std::string& path : {plain, bgzf, bcf}) {
+    SCOPED_TRACE(path);
+    const auto before = open_now();
+    VcfReader reader(path);
+    VcfRecord record;
+    for (int i = 1; i <= 900; ++i) {
+      if (i % 7 == 1) {
+        reader.rest();
+        ASSERT_EQ(open_now(), before);
+      }
+      ASSERT_TRUE(reader.next(record));
+      ASSERT_EQ(record.id, id(i));
+      ASSERT_EQ(record.position, i - 1);
+    }
+    reader.rest();
+    EXPECT_FALSE(reader.next(record));
+  }
 }
 
 TEST_F(Vcf, TablesWithoutAHeader) {
