@@ -3,6 +3,7 @@
 #include "lib/tokenization/aligned_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/core/unicode.h"
 #include "lib/core/unicode_forms.h"
@@ -148,7 +149,12 @@ void AlignedText::normalize(NormalizerStep::Kind form) {
                                                                  : NormalForm::nfkd;
   std::vector<Change> changes;
   for_each_normalized(text_, wanted, [&](std::string_view before, const std::string& after) {
+    const std::size_t first = changes.size();
     add_part(before, after, changes);
+    // Marks are composed with the first character, which takes their places.
+    if (changes.size() > first + 1 && changes.back().change < 0) {
+      std::swap(changes[first].change, changes.back().change);
+    }
   });
   transform(changes);
 }

@@ -161,7 +161,6 @@ TokenizerJson library_definition(const SentencePieceModel& model, const SpecialI
   if (model.remove_extra_whitespaces) {
     definition.normalizer.push_back(replace_run(" {2,}", " "));
     definition.normalizer.push_back(replace_run("\\A ", ""));
-    definition.normalizer.push_back(replace_run(" \\z", ""));
   }
   if (model.add_dummy_prefix) {
     NormalizerStep prefix;
@@ -171,6 +170,10 @@ TokenizerJson library_definition(const SentencePieceModel& model, const SpecialI
   }
   if (model.escape_whitespaces)
     definition.normalizer.push_back(replace_step(TextPattern::literal(" "), sign));
+  // Word signs that stand in a text go too where they end it.
+  if (model.remove_extra_whitespaces) {
+    definition.normalizer.push_back(replace_run(model.escape_whitespaces ? "\xE2\x96\x81+\\z" : " \\z", ""));
+  }
   if (model.escape_whitespaces && signs_begin_words(model)) {
     definition.splits.push_back(metaspace(SplitStep::Prepend::never));
   }

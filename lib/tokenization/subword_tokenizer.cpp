@@ -1,7 +1,7 @@
 // The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a SentencePiece
 // model (sentencepiece_definition.h): added tokens, normalisation, words, then the pieces of each word by a
 // unigram model or by merges. Ids and places are those of the tokenizers package, but for what text never
-// gives: names of special pieces, and pieces that stand for bytes, are text where they stand in it.
+// gives: names of special pieces are text where they stand in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,12 +49,20 @@ bool is_special_id(const SpecialIds& special, std::uint32_t id) {
          id == special.mask;
 }
 
+// Tokens that are looked for in the normalised text are normalised too.
 std::vector<AddedToken> tokens_found_in_text(const TokenizerJson& definition, const SpecialIds& special,
                                              bool normalized) {
   std::vector<AddedToken> tokens;
   for (const AddedToken& token : definition.added) {
     if (is_special_id(special, token.id) || is_reserved_name(token.text)) continue;
-    if (token.normalized == normalized) tokens.push_back(token);
+    if (token.normalized != normalized) continue;
+    AlignedText text(token.text, 0);
+    if (normalized) {
+      for (const NormalizerStep& step : definition.normalizer) text.apply(step);
+    }
+    if (text.text().empty()) continue;
+    tokens.push_back(token);
+    tokens.back().text = text.text();
   }
   return tokens;
 }
@@ -66,10 +74,6 @@ std::vector<std::uint8_t> hidden_pieces(const TokenizerJson& definition, const S
     hidden[id] = 1;
   }
   for (const AddedToken& token : definition.added) hidden[token.id] = 1;
-  if (!definition.byte_fallback) return hidden;
-  for (std::uint32_t id = 0; id < hidden.size(); ++id) {
-    if (is_byte_piece(definition.pieces[id])) hidden[id] = 1;
-  }
   return hidden;
 }
 

@@ -81,6 +81,11 @@ class RunParser {
     const char first = rest_[0];
     rest_.remove_prefix(length);
     if (!is_ascii(first)) return !escaped && length > 1;
+    constexpr std::string_view letters = "ntr", controls = "\n\t\r";
+    if (const std::size_t control = letters.find(first); escaped && control != std::string_view::npos) {
+      character = static_cast<unsigned char>(controls[control]);
+      return true;
+    }
     if (!escaped) return special.find(first) == std::string_view::npos;
     const bool word = is_digit(first) || ((first | 0x20) >= 'a' && (first | 0x20) <= 'z');
     return !word;

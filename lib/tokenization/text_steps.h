@@ -30,7 +30,7 @@ class TextPattern {
  public:
   // Not empty.
   static TextPattern literal(std::string text);
-  // The regular expressions understood: one character, written plainly or escaped by a backslash, \s (Unicode's
+  // The regular expressions understood: one character, written plainly or escaped by a backslash (\n, \t, \r are controls), \s (Unicode's
   // white space), or one [set] of characters and ranges, [^set] for all others; then nothing, +, {n}, {n,} or
   // {n,m} with n >= 1; \A before it holds it to the beginning of the text, \z behind it to the end. nullopt
   // for anything else.

@@ -77,7 +77,7 @@ def main():
         "never": unigram(normalizers.Lowercase(), metaspace(prepend_scheme="never", split=False)),
         "bytes": unigram(sequence([normalizers.NFKC(), normalizers.Lowercase()]), metaspace(), byte_fallback=True),
         "nfd": unigram(sequence([normalizers.NFD(), normalizers.Replace("\n", " ")]), metaspace()),
-        "nfc": unigram(sequence([normalizers.NFC(), normalizers.Replace(Regex(r"[\n\u3000-\u3002]"), " ")]), metaspace()),
+        "nfc": unigram(sequence([normalizers.NFC(), normalizers.Replace(Regex("[\\n\u3000-\u3002]"), " ")]), metaspace()),
         "nfkd": unigram(sequence([normalizers.NFKD(), normalizers.Replace(Regex(r"\s+"), " ")]), metaspace()),
         "bpe": bpe(sequence(strip), metaspace()),
         "bpe-apart": bpe(sequence([normalizers.Strip()]), metaspace(), fuse_unk=False),

@@ -23,7 +23,7 @@ import sys
 import text_tokenization as lines_of
 
 TOKENIZER_FILES = ("spiece.model", "tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
-                   "special_tokens_map.json", "config.json")
+                   "special_tokens_map.json", "config.json", "text.json")
 POSITIONS = 64
 
 

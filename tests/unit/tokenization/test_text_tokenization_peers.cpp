@@ -37,6 +37,10 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   const auto folder = std::filesystem::path(output) / GetParam();
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   const auto tokenizer = load_tokenizer(folder.string());
+  TextEncodingOptions encoding{WhiteSpace::keep, false};
+  if (std::ifstream settings(folder / "text.json"); settings) {
+    if (PeerCase::parse(settings)["white_space"] == "fold") encoding.white_space = WhiteSpace::fold;
+  }
   std::ifstream file(folder / "cases.jsonl");
   int lines = 0;
   int other_ids = 0;
@@ -45,7 +49,7 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   for (std::string line; std::getline(file, line); ++lines) {
     const PeerCase expected = PeerCase::parse(line);
     const std::string text = expected["text"].get<std::string>();
-    const EncodedText found = encode_text(*tokenizer, text, {WhiteSpace::keep, false});
+    const EncodedText found = encode_text(*tokenizer, text, encoding);
     tokens += found.ids.size();
     const bool same_ids = PeerCase(found.ids) == expected["ids"];
     const bool same_offsets =
