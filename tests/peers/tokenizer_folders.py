@@ -19,6 +19,7 @@ import random
 import shutil
 import subprocess
 import sys
+import unicodedata
 
 import text_tokenization as lines_of
 
@@ -63,6 +64,20 @@ def byte_level(folder, text):
     return folder
 
 
+def leave_out_places(target):
+    """Where bigbird encodes by the SentencePiece library, whose places are others; and, of a table of characters (Pegasus), in texts whose
+    first characters it drops: the tokenizers package counts places from behind them."""
+    config = json.loads((target / "tokenizer_config.json").read_text())
+    library = (target / "spiece.model").exists() and "tokenizer_json" in config.get("bigbird", {})
+    table = "Precompiled" in (target / "tokenizer.json").read_text()
+    path = target / "cases.jsonl"
+    cases = [json.loads(line) for line in path.read_text().splitlines()]
+    for case in cases:
+        if library or (table and unicodedata.category(case["text"][:1] or "a").startswith("C")):
+            del case["begin"], case["end"]
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+
+
 def compare(folder, target, lines):
     """Writes cases.jsonl; returns what is wrong, as lines."""
     from transformers import AutoTokenizer
@@ -72,6 +87,7 @@ def compare(folder, target, lines):
             shutil.copy(folder / file, target / file)
     tokenizer = AutoTokenizer.from_pretrained(str(target))
     lines_of.write(target, lines_of.fast_cases(tokenizer, lines))
+    leave_out_places(target)
     wrong = []
     if (target / "config.json").exists():
         positions = json.loads((target / "config.json").read_text())["max_position_embeddings"]

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "lib/tokenization/text_encoding.h"
-#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 namespace {
@@ -42,12 +41,6 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   if (std::ifstream settings(folder / "text.json"); settings) {
     if (PeerCase::parse(settings)["white_space"] == "fold") encoding.white_space = WhiteSpace::fold;
   }
-  // Places are the library's where that is what encodes; and of a text that begins with characters which a
-  // table of characters drops, the tokenizers package counts places from behind them.
-  const TokenizerSource source = read_tokenizer_source(folder.string());
-  const bool same_places = source.kind != TokenizerSource::Kind::library &&
-                           !(source.model.has_value() && source.model->has_character_map) &&
-                           GetParam().rfind("pegasus", 0) != 0;
   std::ifstream file(folder / "cases.jsonl");
   int lines = 0;
   int other_ids = 0;
@@ -59,16 +52,17 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
     const EncodedText found = encode_text(*tokenizer, text, encoding);
     tokens += found.ids.size();
     const bool same_ids = PeerCase(found.ids) == expected["ids"];
+    // Without places, ids alone are compared.
     const bool same_offsets =
-        !same_places || PeerCase(found.begin) == expected["begin"] && PeerCase(found.end) == expected["end"];
+        !expected.contains("begin") ||
+        (PeerCase(found.begin) == expected["begin"] && PeerCase(found.end) == expected["end"]);
     other_ids += same_ids ? 0 : 1;
     other_offsets += same_offsets ? 0 : 1;
     if (same_ids && same_offsets) continue;
     if (other_ids + other_offsets <= 20) {
       ADD_FAILURE() << "line " << lines + 1 << ": " << expected["text"].dump() << "\n expected "
-                    << expected["ids"].dump() << " " << expected["begin"].dump() << expected["end"].dump()
-                    << "\n found    " << PeerCase(found.ids).dump() << " " << PeerCase(found.begin).dump()
-                    << PeerCase(found.end).dump();
+                    << expected.dump() << "\n found    " << PeerCase(found.ids).dump() << " "
+                    << PeerCase(found.begin).dump() << PeerCase(found.end).dump();
     }
   }
   EXPECT_GT(lines, 0);
