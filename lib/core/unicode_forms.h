@@ -11,8 +11,8 @@ namespace bigbird {
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 
-// Cuts a text where no normalisation reaches across and hands every part to part(before, after): `before` is a
-// view into the text, `after` what the form makes of it.
+// Cuts a text where no normalisation reaches across and hands every part to part(before, after): `before` is
+// a view into the text, `after` what the form makes of it.
 void for_each_normalized(std::string_view text, NormalForm form,
                          const std::function<void(std::string_view before, const std::string& after)>& part);
 

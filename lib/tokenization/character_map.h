@@ -1,6 +1,6 @@
-// The table of characters that SentencePiece compiles into a model ("precompiled_charsmap"): stretches of bytes
-// and what they become. Layout: the bytes of a double array (little-endian units of 32 bits, darts-clone's),
-// their number in front, and behind it the texts that it points to, each ended by a NUL.
+// The table of characters that SentencePiece compiles into a model ("precompiled_charsmap"): stretches of
+// bytes and what they become. Layout: the bytes of a double array (little-endian units of 32 bits,
+// darts-clone's), their number in front, and behind it the texts that it points to, each ended by a NUL.
 #pragma once
 
 #include <cstdint>

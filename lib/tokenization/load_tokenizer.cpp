@@ -43,7 +43,7 @@ class SpecialPieces {
     }
   }
 
-  void add(const std::string& piece, std::uint32_t id) { ids_.emplace(piece, id); }
+  void add(const std::string& piece, std::uint32_t id) { ids_[piece] = id; }
   void add_all(const std::vector<std::string>& pieces) {
     for (std::size_t id = 0; id < pieces.size(); ++id) add(pieces[id], static_cast<std::uint32_t>(id));
   }
@@ -209,8 +209,8 @@ TokenizerSource read_json(const std::string& folder, const std::string& path, st
   return source;
 }
 
-// A tokenizer.json beside the spiece.model that it was converted from: ids are known by the model's digest, so
-// that what was made of the model alone, here or there, still fits.
+// A tokenizer.json beside the spiece.model that it was converted from: ids are known by the model's digest,
+// so that what was made of the model alone, here or there, still fits.
 TokenizerSource read_json_beside(const std::string& folder, const std::string& path, std::string bytes,
                                  const std::string& model_path) {
   std::optional<TokenizerSource> beside;

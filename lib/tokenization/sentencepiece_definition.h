@@ -1,5 +1,5 @@
-// A SentencePiece model as a tokenizer.json: what transformers converts it to, and what keeps the library's own
-// ids.
+// A SentencePiece model as a tokenizer.json: what transformers converts it to, and what keeps the library's
+// own ids.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ enum class ConvertedClass { bigbird, pegasus };
 
 // What transformers' fast tokenizer of a unigram or BPE model does: white space off the right end, runs of
 // U+0020 as one word sign, a word sign in front, words cut before every word sign, and each word segmented by
-// itself; bytes of unknown characters are not used, and a table of characters is. Error{bad_input} "WHERE: ..."
-// for pieces that are empty or stand twice, and for a damaged table.
+// itself; bytes of unknown characters are not used, and a table of characters is. Error{bad_input} "WHERE:
+// ..." for pieces that are empty or stand twice, and for a damaged table.
 TokenizerJson converted_definition(const SentencePieceModel& model, const SpecialIds& special,
                                    ConvertedClass converted, const std::string& where);
 

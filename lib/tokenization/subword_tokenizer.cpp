@@ -1,7 +1,7 @@
-// The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a SentencePiece
-// model (sentencepiece_definition.h): added tokens, normalisation, words, then the pieces of each word by a
-// unigram model or by merges. Ids and places are those of the tokenizers package, but for what text never
-// gives: names of special pieces are text where they stand in it.
+// The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a
+// SentencePiece model (sentencepiece_definition.h): added tokens, normalisation, words, then the pieces of
+// each word by a unigram model or by merges. Ids and places are those of the tokenizers package, but for what
+// text never gives: names of special pieces are text where they stand in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,11 @@ UnigramEncoder unigram_encoder(const TokenizerJson& definition, const SpecialIds
                       "copy the file again");
     }
     lowest = id == 0 ? score : std::min(lowest, score);
-    if (hidden[id] == 0) pieces.push_back({definition.pieces[id], score, id});
+  }
+  std::set<std::string_view> texts;  // of a piece that stands twice the last one is meant
+  for (auto id = static_cast<std::uint32_t>(definition.scores.size()); id-- > 0;) {
+    const std::string& piece = definition.pieces[id];
+    if (texts.insert(piece).second && hidden[id] == 0) pieces.push_back({piece, definition.scores[id], id});
   }
   return {pieces, special.unknown, lowest};
 }

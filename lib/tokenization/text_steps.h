@@ -24,16 +24,16 @@ struct TextRange {
   std::size_t end = 0;
 };
 
-// What a Replace or a Split looks for: a literal text, or a run of characters out of a set, anywhere or at one
-// end of the text.
+// What a Replace or a Split looks for: a literal text, or a run of characters out of a set, anywhere or at
+// one end of the text.
 class TextPattern {
  public:
   // Not empty.
   static TextPattern literal(std::string text);
-  // The regular expressions understood: one character, written plainly or escaped by a backslash (\n, \t, \r are controls), \s (Unicode's
-  // white space), or one [set] of characters and ranges, [^set] for all others; then nothing, +, {n}, {n,} or
-  // {n,m} with n >= 1; \A before it holds it to the beginning of the text, \z behind it to the end. nullopt
-  // for anything else.
+  // The regular expressions understood: one character, written plainly or escaped by a backslash (\n, \t, \r
+  // are controls), \s (Unicode's white space), or one [set] of characters and ranges, [^set] for all others;
+  // then nothing, +, {n}, {n,} or {n,m} with n >= 1; \A before it holds it to the beginning of the text, \z
+  // behind it to the end. nullopt for anything else.
   static std::optional<TextPattern> regular_expression(std::string_view expression);
 
   bool is_literal() const { return !literal_.empty(); }

@@ -91,10 +91,10 @@ class Tokenizer {
   // a random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
-  // SHA-256 of the file that defines the ids (spiece.model, also where a tokenizer.json of the same pieces lies
-  // beside it; tokenizer.json of DNA and of byte-level BPE; of vocab.json and merges.txt one after the other),
-  // or of the pieces with their scores or merges (tokenizer.json of text): two tokenizers of one kind with one
-  // digest give the same ids.
+  // SHA-256 of the file that defines the ids (spiece.model, also where a tokenizer.json of the same pieces
+  // lies beside it; tokenizer.json of DNA and of byte-level BPE; of vocab.json and merges.txt one after the
+  // other), or of the pieces with their scores or merges (tokenizer.json of text): two tokenizers of one kind
+  // with one digest give the same ids.
   const std::string& digest() const { return digest_; }
 
  protected:
@@ -107,16 +107,16 @@ class Tokenizer {
   std::string digest_;
 };
 
-// The tokenizer of a folder: what transformers' AutoTokenizer (4.57.1) loads from it. A tokenizer.json (Hugging
-// Face's) is read where there is one; else spiece.model (SentencePiece's format) as its fast tokenizer reads
-// it, else vocab.json with merges.txt (GPT-2's and RoBERTa's). Four exceptions, all of spiece.model: vocabularies
-// of DNA (which transformers would put blanks into); those that `bigbird text vocabulary` has made, by the
-// library, with which their ids were made; word and character models, by the library; and a tokenizer.json that
-// is not understood, which a warning names. A tokenizer.json that this program has written from the files
-// beside it (tokenizer_folder.h) repeats them, and they are read. The names of the special pieces come from
-// tokenizer_config.json, else special_tokens_map.json, else they are the usual ones.
-// Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
-// understood, special pieces that it lacks.
+// The tokenizer of a folder: what transformers' AutoTokenizer (4.57.1) loads from it. A tokenizer.json
+// (Hugging Face's) is read where there is one; else spiece.model (SentencePiece's format) as its fast
+// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's). Four exceptions, all of
+// spiece.model: vocabularies of DNA (which transformers would put blanks into); those that `bigbird text
+// vocabulary` has made, by the library, with which their ids were made; word and character models, by the
+// library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
+// program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
+// names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
+// the usual ones. Error{bad_input} naming the file: no such folder or model, a model that does not parse or
+// is not understood, special pieces that it lacks.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,

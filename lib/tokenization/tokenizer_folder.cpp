@@ -72,6 +72,10 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
                           "sp_model_kwargs", "backend", "add_bos_token", "add_eos_token"}) {
     config.erase(key);
   }
+  // Version 5 writes a list, which version 4 does not load.
+  if (config.contains("extra_special_tokens") && config["extra_special_tokens"].is_array()) {
+    config.erase("extra_special_tokens");
+  }
   const auto name = [&](const char* key, std::uint32_t id) { config[key] = piece_of(source, id); };
   name("pad_token", source.special.pad);
   name("unk_token", source.special.unknown);

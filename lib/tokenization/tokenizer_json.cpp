@@ -158,8 +158,8 @@ class Reader {
       }
       const auto& piece = entry[0].get_ref<const std::string&>();
       if (piece.empty()) damaged(fmt::format("model.vocab: piece {} is empty", id));
-      if (ids_.count(piece) != 0) damaged("piece '" + piece + "' stands twice");
       place(id, piece);
+      ids_[piece] = id;  // of a piece that stands twice the last one is meant
       result_.scores.push_back(entry[1].get<double>());
     }
     const Json& unknown = member_or_null(model, "unk_id");

@@ -4,10 +4,10 @@
 // passed over.
 //
 // Read: added_tokens; normalizer null, Strip, Replace, Prepend, Precompiled, Lowercase, NFC, NFD, NFKC, NFKD,
-// Sequence; pre_tokenizer null, Split (Isolated, Removed), WhitespaceSplit, Metaspace, Sequence; post_processor
-// null, BertProcessing, TemplateProcessing of the form [CLS] A [SEP] or A [EOS]; model BPE and Unigram, with
-// byte_fallback. A pattern is a String, or a Regex of the kind in text_steps.h. truncation, padding and decoder
-// do not touch ids and are ignored.
+// Sequence; pre_tokenizer null, Split (Isolated, Removed), WhitespaceSplit, Metaspace, Sequence;
+// post_processor null, BertProcessing, TemplateProcessing of the form [CLS] A [SEP] or A [EOS]; model BPE and
+// Unigram, with byte_fallback. A pattern is a String, or a Regex of the kind in text_steps.h. truncation,
+// padding and decoder do not touch ids and are ignored.
 #pragma once
 
 #include <cstdint>

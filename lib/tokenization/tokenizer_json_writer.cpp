@@ -1,5 +1,5 @@
-// Writes tokenizer.json; see tokenizer_json.h and byte_level_definition.h. The fields and their order are those
-// of the tokenizers package 0.22.
+// Writes tokenizer.json; see tokenizer_json.h and byte_level_definition.h. The fields and their order are
+// those of the tokenizers package 0.22.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
