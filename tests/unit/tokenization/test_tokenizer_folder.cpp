@@ -272,6 +272,27 @@ TEST(TokenizerFolder, AByteLevelTokenizerIsTheSameByItsTokenizerJsonAlone) {
   EXPECT_EQ(read_json_file(copied / "tokenizer_config.json")["mask_token"], "<mask>");
 }
 
+// generate_merges() of transformers 4.57.1, run on the same pieces.
+TEST(TokenizerFolder, MergesOfAConvertedModelStandAsTransformersSortsThem) {
+  const std::string sign = "\xE2\x96\x81";
+  SentencePieceModel model;
+  model.type = ModelType::bpe;
+  model.normalizer = "identity";
+  model.pieces = {{"<pad>", 0, PieceType::control}, {"<unk>", 0, PieceType::unknown}};
+  for (const char* name : {"[CLS]", "[SEP]", "[MASK]"}) model.pieces.push_back({name, 0, PieceType::control});
+  for (const std::string& letter : {sign, std::string("a"), std::string("b")})
+    model.pieces.push_back({letter, -9});
+  model.pieces.insert(model.pieces.end(), {{"aa", -1}, {"aaa", -2}, {"ab", -2}, {sign + "aaa", -3}});
+  const TemporaryFolder from, to;
+  testing::write_text(from / "spiece.model", serialize_sentencepiece_model(model));
+  write_tokenizer_files(from.path().string(), to.path().string());
+  EXPECT_EQ(read_json_file(to / "tokenizer.json")["model"]["merges"],
+            FolderJson::parse(R"([["a","a"],["aa","a"],["a","aa"],["a","b"],["\u2581","aaa"]])"));
+  const auto files = load_tokenizer(from.path().string());
+  EXPECT_EQ(encode_text(*files, "aaaa \n", unfolded).ids, (std::vector<std::uint32_t>{5, 8, 8}));
+  expect_equal_on_odd_texts(*files, *json_alone(to.path()), unfolded);
+}
+
 // Other hands change it (add_tokens() and save_pretrained()): then it is read, as AutoTokenizer reads it.
 TEST(TokenizerFolder, AChangedTokenizerJsonIsReadItself) {
   const TemporaryFolder folder;
