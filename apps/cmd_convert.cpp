@@ -23,6 +23,7 @@
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/probabilities.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
+#include "lib/tasks/text/text_settings.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
@@ -207,6 +208,7 @@ int cmd_convert(int argc, char** argv) {
     conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
   }
   if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
+  write.tokenizer = tokenizer_options(read_text_settings(from));
   write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, tokenizer,
                     model_card(converted_card(model.config, conversion)), write);
   for (const std::string& name : model_task_file_names()) {

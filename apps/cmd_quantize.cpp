@@ -28,6 +28,7 @@
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/quantize.h"
 #include "lib/tasks/sequence_runner.h"
+#include "lib/tasks/text/text_settings.h"
 #include "lib/tasks/windows.h"
 #include "lib/training/evaluator.h"
 
@@ -135,8 +136,10 @@ void write_folder(const std::string& to, const ModelFolder& from, const LoadedMo
   }
   Conversion conversion{from.path(), command, {}, notes, "", write};
   for (const std::string& file : loaded.files) conversion.source_files.push_back("`" + file + "`");
+  WriteOptions written = write;
+  written.tokenizer = tokenizer_options(read_text_settings(from.path()));
   write_model_files(to, config, layout, parameters, from.has_tokenizer() ? from.path() : "",
-                    model_card(converted_card(config, conversion)), write);
+                    model_card(converted_card(config, conversion)), written);
   for (const std::string& name : model_task_file_names()) {
     const std::string file = from.path() + "/" + name;
     if (file_exists(file)) write_text_atomic(to + "/" + name, read_file(file));

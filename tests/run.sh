@@ -97,8 +97,10 @@ peers() {
   local python=${PEER_PYTHON:-python3}
   if "$python" -c 'import torch, transformers' 2>/dev/null; then
     "$python" tests/peers/round_trip.py --program build/release/bin/bigbird
+    "$python" tests/peers/tokenizer_folders.py build/peer-tokenizers --program build/release/bin/bigbird --lines 500
+    BIGBIRD_PEER_TOKENS=build/peer-tokenizers build/release/tests/test_tokenization --gtest_filter='*TextTokenizationPeers*' --gtest_brief=1
   else
-    say "SKIPPED: tests/peers/round_trip.py: no python with torch and transformers (PEER_PYTHON names one)"
+    say "SKIPPED: tests/peers/round_trip.py, tokenizer_folders.py: no python with torch and transformers (PEER_PYTHON names one)"
   fi
 }
 

@@ -12,7 +12,7 @@
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
 #include "lib/tokenization/sentencepiece_model.h"
-#include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 namespace {
@@ -67,7 +67,6 @@ std::vector<std::uint64_t>::const_iterator keep_chosen(PlannedDocument& document
 
 std::string tokenizer_config_json(const VocabularyOptions& options, const std::string& trainer) {
   nlohmann::ordered_json config;
-  config["tokenizer_class"] = "BigBirdTokenizer";
   config["model_max_length"] = 4096;
   config["do_lower_case"] = false;
   config["clean_up_tokenization_spaces"] = false;
@@ -247,6 +246,7 @@ VocabularySummary train_vocabulary(const VocabularyOptions& options) {
   write_text_atomic(folder.file("spiece.vocab"), vocabulary_lines(model));
   write_text_atomic(folder.file("tokenizer_config.json"), tokenizer_config_json(options, trainer->name()));
 
+  write_tokenizer_files(folder.path(), folder.path());
   const auto tokenizer = load_tokenizer(folder.path());
   VocabularySummary summary;
   summary.trainer = trainer->name();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <queue>
+#include <utility>
 
 #include "lib/core/unicode.h"
 
@@ -132,14 +133,18 @@ void ByteLevelMerger::encode(std::string_view word, std::vector<Symbol>& symbols
   for (std::size_t i = 0; i < word.size(); ++i) {
     symbols.push_back({bytes_[static_cast<unsigned char>(word[i])], i + 1});
   }
+  merge(symbols);
+  for (Symbol& symbol : symbols) {
+    if (symbol.id == none) symbol.id = unknown_;
+  }
+}
+
+void ByteLevelMerger::merge(std::vector<Symbol>& symbols) const {
   constexpr std::size_t longest_short = 48;
   if (symbols.size() <= longest_short) {
     merge_short(symbols);
   } else {
     merge_long(symbols);
-  }
-  for (Symbol& symbol : symbols) {
-    if (symbol.id == none) symbol.id = unknown_;
   }
 }
 
@@ -221,8 +226,11 @@ void ByteLevelMerger::merge_long(std::vector<Symbol>& symbols) const {
     consider(left.before);
     consider(top.left);
   }
-  symbols.clear();
-  for (std::size_t i = 0; i != nothing; i = nodes[i].after) symbols.push_back({nodes[i].id, nodes[i].end});
+  std::vector<Symbol> merged;
+  for (std::size_t i = 0; i != nothing; i = nodes[i].after) {
+    merged.push_back({nodes[i].id, symbols[nodes[i].end - 1].end});
+  }
+  symbols = std::move(merged);
 }
 
 }  // namespace bigbird

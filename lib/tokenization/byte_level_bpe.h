@@ -24,9 +24,13 @@ const std::array<std::string, 256>& byte_level_characters();
 // Words lie end to end: every byte is in one.
 std::size_t byte_level_word_end(std::string_view text, std::size_t begin);
 
-// Merges of the bytes of words. Immutable after construction: safe from many threads at once.
+// Merges of the bytes of words, or of other symbols. Immutable after construction: safe from many threads at
+// once.
 class ByteLevelMerger {
  public:
+  // A symbol that merges with nothing.
+  static constexpr std::uint32_t none = 0xffffffffu;
+
   // A byte without a piece of its own: becomes `unknown`, and merges with nothing.
   ByteLevelMerger(const std::vector<std::string>& pieces, const std::vector<BpeMerge>& merges,
                   std::uint32_t unknown);
@@ -38,9 +42,10 @@ class ByteLevelMerger {
   };
   // Sets `symbols` to those of one word.
   void encode(std::string_view word, std::vector<Symbol>& symbols) const;
+  // Merges symbols that are there: ids of pieces, or none, which stays.
+  void merge(std::vector<Symbol>& symbols) const;
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
   static constexpr std::uint64_t no_pair = ~std::uint64_t{0};
 
   struct Slot {

@@ -46,4 +46,11 @@ ByteLevelDefinition parse_byte_level_files(std::string_view vocabulary, const st
                                            std::string_view merges, const std::string& merges_where,
                                            std::string_view added = {}, const std::string& added_where = {});
 
+// A tokenizer.json of the same ids and places as RobertaTokenizerFast's of the files: `mask` takes the blank
+// before it along. `definition` has cls and sep.
+struct SpecialIds;
+struct TokenizerJsonAdditions;
+std::string byte_level_json_text(const ByteLevelDefinition& definition, const SpecialIds& special,
+                                 const TokenizerJsonAdditions& additions);
+
 }  // namespace bigbird

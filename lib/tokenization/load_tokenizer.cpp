@@ -1,4 +1,5 @@
 // Finding and loading the tokenizer of a folder; see tokenizer.h.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -7,12 +8,13 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tokenization/byte_level_definition.h"
-#include "lib/tokenization/sentencepiece_model.h"
+#include "lib/tokenization/sentencepiece_definition.h"
+#include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
-#include "lib/tokenization/tokenizer_json.h"
+#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 namespace {
@@ -41,7 +43,7 @@ class SpecialPieces {
     }
   }
 
-  void add(const std::string& piece, std::uint32_t id) { ids_.emplace(piece, id); }
+  void add(const std::string& piece, std::uint32_t id) { ids_[piece] = id; }
   void add_all(const std::vector<std::string>& pieces) {
     for (std::size_t id = 0; id < pieces.size(); ++id) add(pieces[id], static_cast<std::uint32_t>(id));
   }
@@ -94,79 +96,194 @@ class SpecialPieces {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
-std::unique_ptr<Tokenizer> load_sentencepiece(const std::string& folder, const std::string& path) {
-  const std::string bytes = read_file(path);
-  const SentencePieceModel model = parse_sentencepiece_model(bytes, path);
+// Members of tokenizer_config.json that this program has written; null without them.
+nlohmann::json own_settings(const nlohmann::json& config) {
+  return config.is_object() && config.contains("bigbird") ? config["bigbird"] : nlohmann::json();
+}
+
+// A vocabulary of `bigbird text vocabulary`: BPE behind the published reserved pieces.
+bool is_own_vocabulary(const SentencePieceModel& model) {
+  const std::vector<ModelPiece>& reserved = reserved_text_pieces();
+  return model.type == ModelType::bpe && model.pieces.size() >= reserved.size() &&
+         std::equal(reserved.begin(), reserved.end(), model.pieces.begin(),
+                    [](const ModelPiece& a, const ModelPiece& b) { return a.text == b.text; });
+}
+
+// Which of transformers' tokenizers a spiece.model is for; of those that are read, Pegasus's alone differs.
+ConvertedClass class_of(const std::string& folder, const std::string& tokenizer_class) {
+  if (tokenizer_class.compare(0, 7, "Pegasus") == 0) return ConvertedClass::pegasus;
+  if (!tokenizer_class.empty() && tokenizer_class.compare(0, 12, "PreTrainedTo") != 0) {
+    return ConvertedClass::bigbird;
+  }
+  const std::string config_path = folder + "/config.json";
+  if (!file_exists(config_path)) return ConvertedClass::bigbird;
+  const nlohmann::json config = nlohmann::json::parse(read_file(config_path), nullptr, false);
+  const bool pegasus = config.is_object() && config.contains("model_type") &&
+                       (config["model_type"] == "bigbird_pegasus" || config["model_type"] == "pegasus");
+  return pegasus ? ConvertedClass::pegasus : ConvertedClass::bigbird;
+}
+
+TokenizerSource read_sentencepiece(const std::string& folder, const std::string& path) {
+  TokenizerSource source;
+  source.path = path;
+  source.bytes = read_file(path);
+  source.digest = sha256_bytes(source.bytes);
+  source.model = parse_sentencepiece_model(source.bytes, path);
+  const SentencePieceModel& model = *source.model;
   SpecialPieces pieces(folder, path);
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     pieces.add(model.pieces[id].text, static_cast<std::uint32_t>(id));
   }
-  const SpecialIds special{pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
-  if (model.is_dna_bpe()) return make_dna_tokenizer(model, special, bytes);
-  if (pieces.tokenizer_class() == "BigBirdTokenizerFast" && has_fast_view(model)) {
-    return make_fast_sentencepiece_tokenizer(model, special, bytes, path);
+  source.special = {pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
+  // A BPE model that keeps blanks, or puts none in front of a text, was made for other texts than words.
+  const bool of_words = model.add_dummy_prefix && model.escape_whitespaces;
+  const bool converted = model.type == ModelType::unigram || (model.type == ModelType::bpe && of_words);
+  if (model.is_dna_bpe()) {
+    source.kind = TokenizerSource::Kind::dna;
+  } else if (!converted || is_own_vocabulary(model)) {
+    source.kind = TokenizerSource::Kind::library;
+  } else {
+    source.kind = TokenizerSource::Kind::subword;
+    const ConvertedClass as = class_of(folder, pieces.tokenizer_class());
+    source.definition = converted_definition(model, source.special, as, path);
+    if (as == ConvertedClass::pegasus) {
+      source.definition.ending = pieces.find("eos_token", {"</s>"});
+    }
   }
-  return make_sentencepiece_tokenizer(model, special, bytes, path);
+  return source;
 }
 
-std::unique_ptr<Tokenizer> byte_level_tokenizer(const std::string& folder, const std::string& path,
-                                                ByteLevelDefinition definition, std::string digest) {
-  SpecialPieces pieces(folder, path);
+void complete_byte_level(const std::string& folder, TokenizerSource& source) {
+  ByteLevelDefinition& definition = source.byte_level;
+  source.kind = TokenizerSource::Kind::byte_level;
+  SpecialPieces pieces(folder, source.path);
   pieces.add_all(definition.pieces);
   const std::optional<bool> prefix = pieces.flag("add_prefix_space");
   if (prefix) definition.add_prefix_space = *prefix;
   const std::optional<bool> trim = pieces.flag("trim_offsets");
   if (trim) definition.trim_offsets = *trim;
-  const SpecialIds special{
-      pieces.find("pad_token", {"<pad>", "[PAD]"}),
-      definition.unknown ? *definition.unknown : pieces.find("unk_token", {"<unk>", "[UNK]"}),
-      definition.cls ? *definition.cls : pieces.find("cls_token", {"<s>", "[CLS]"}),
-      definition.sep ? *definition.sep : pieces.find("sep_token", {"</s>", "[SEP]"}),
-      pieces.find("mask_token", {"<mask>", "[MASK]"})};
-  return make_byte_level_tokenizer(definition, special, std::move(digest));
+  source.special = {pieces.find("pad_token", {"<pad>", "[PAD]"}),
+                    definition.unknown ? *definition.unknown : pieces.find("unk_token", {"<unk>", "[UNK]"}),
+                    definition.cls ? *definition.cls : pieces.find("cls_token", {"<s>", "[CLS]"}),
+                    definition.sep ? *definition.sep : pieces.find("sep_token", {"</s>", "[SEP]"}),
+                    pieces.find("mask_token", {"<mask>", "[MASK]"})};
 }
 
 // vocab.json and merges.txt.
-std::unique_ptr<Tokenizer> load_merges(const std::string& folder, const std::string& vocabulary_path,
-                                       const std::string& merges_path) {
+TokenizerSource read_merges(const std::string& folder, const std::string& vocabulary_path,
+                            const std::string& merges_path) {
   const std::string vocabulary = read_file(vocabulary_path);
   const std::string merges = read_file(merges_path);
   const std::string added_path = folder + "/" + added_file;
   const std::string added = file_exists(added_path) ? read_file(added_path) : std::string();
-  return byte_level_tokenizer(
-      folder, vocabulary_path,
-      parse_byte_level_files(vocabulary, vocabulary_path, merges, merges_path, added, added_path),
-      sha256_bytes(vocabulary + merges + added));
+  TokenizerSource source;
+  source.path = vocabulary_path;
+  source.byte_level =
+      parse_byte_level_files(vocabulary, vocabulary_path, merges, merges_path, added, added_path);
+  source.digest = sha256_bytes(vocabulary + merges + added);
+  complete_byte_level(folder, source);
+  return source;
 }
 
-std::unique_ptr<Tokenizer> load_json(const std::string& folder, const std::string& path) {
-  const std::string bytes = read_file(path);
-  if (is_byte_level_json(bytes)) {
-    return byte_level_tokenizer(folder, path, parse_byte_level_json(bytes, path), sha256_bytes(bytes));
+TokenizerSource read_json(const std::string& folder, const std::string& path, std::string bytes) {
+  TokenizerSource source;
+  source.path = path;
+  source.bytes = std::move(bytes);
+  source.from_json = true;
+  if (is_byte_level_json(source.bytes)) {
+    source.byte_level = parse_byte_level_json(source.bytes, path);
+    source.digest = sha256_bytes(source.bytes);
+    complete_byte_level(folder, source);
+    return source;
   }
-  const TokenizerJson definition = parse_tokenizer_json(bytes, path);
+  source.definition = parse_tokenizer_json(source.bytes, path);
+  const TokenizerJson& definition = source.definition;
   SpecialPieces pieces(folder, path);
   pieces.add_all(definition.pieces);
-  const SpecialIds special{pieces.pad(), definition.unknown, definition.cls ? *definition.cls : pieces.cls(),
-                           definition.sep ? *definition.sep : pieces.sep(), pieces.mask()};
-  return make_json_tokenizer(definition, special, bytes);
+  source.special = {pieces.pad(), definition.unknown ? *definition.unknown : pieces.unknown(),
+                    definition.cls ? *definition.cls : pieces.cls(),
+                    definition.sep ? *definition.sep : pieces.sep(), pieces.mask()};
+  const bool text = definition.is_of_text();
+  source.kind = text ? TokenizerSource::Kind::subword : TokenizerSource::Kind::dna;
+  source.digest = text ? vocabulary_digest(definition) : sha256_bytes(source.bytes);
+  return source;
+}
+
+// A tokenizer.json beside the spiece.model that it was converted from: ids are known by the model's digest,
+// so that what was made of the model alone, here or there, still fits.
+TokenizerSource read_json_beside(const std::string& folder, const std::string& path, std::string bytes,
+                                 const std::string& model_path) {
+  std::optional<TokenizerSource> beside;
+  try {
+    beside = read_sentencepiece(folder, model_path);
+  } catch (const Error&) {  // the model is not needed
+  }
+  if (beside && beside->kind == TokenizerSource::Kind::dna) return std::move(*beside);
+  try {
+    TokenizerSource source = read_json(folder, path, std::move(bytes));
+    if (beside && source.definition.pieces.size() == beside->model->pieces.size() &&
+        std::equal(source.definition.pieces.begin(), source.definition.pieces.end(),
+                   beside->model->pieces.begin(),
+                   [](const std::string& a, const ModelPiece& b) { return a == b.text; })) {
+      source.digest = beside->digest;
+    }
+    return source;
+  } catch (const TokenizerJsonNotUnderstood& error) {
+    if (!beside) throw;
+    log_warning(error.message() + "; " + sentencepiece_file + " is read instead");
+    return std::move(*beside);
+  }
 }
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
+TokenizerSource read_tokenizer_source(const std::string& folder) {
   if (!folder_exists(folder)) throw_bad_input(folder + ": no such tokenizer folder", train_hint);
   const std::string sentencepiece = folder + "/" + sentencepiece_file;
-  if (file_exists(sentencepiece)) return load_sentencepiece(folder, sentencepiece);
   const std::string json = folder + "/" + json_file;
-  if (file_exists(json)) return load_json(folder, json);
   const std::string vocabulary = folder + "/" + vocabulary_file;
   const std::string merges = folder + "/" + merges_file;
-  if (file_exists(vocabulary) && file_exists(merges)) return load_merges(folder, vocabulary, merges);
+  if (file_exists(json)) {
+    std::string bytes = read_file(json);
+    const std::string config_path = folder + "/" + config_file;
+    const nlohmann::json own =
+        own_settings(file_exists(config_path) ? nlohmann::json::parse(read_file(config_path), nullptr, false)
+                                              : nlohmann::json());
+    const bool repeats =
+        own.is_object() && own.contains(repeats_key) && own[repeats_key] == sha256_bytes(bytes);
+    if (!repeats) {
+      return file_exists(sentencepiece) ? read_json_beside(folder, json, std::move(bytes), sentencepiece)
+                                        : read_json(folder, json, std::move(bytes));
+    }
+    if (!file_exists(sentencepiece) && !(file_exists(vocabulary) && file_exists(merges))) {
+      return read_json(folder, json, std::move(bytes));
+    }
+  }
+  if (file_exists(sentencepiece)) return read_sentencepiece(folder, sentencepiece);
+  if (file_exists(vocabulary) && file_exists(merges)) return read_merges(folder, vocabulary, merges);
   if (file_exists(vocabulary)) {
     throw_bad_input(merges + ": no such file, which " + vocabulary_file + " needs", train_hint);
   }
   throw_bad_input(sentencepiece + ": no such file, and no " + json_file + " either", train_hint);
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
+  TokenizerSource source = read_tokenizer_source(folder);
+  switch (source.kind) {
+    case TokenizerSource::Kind::dna:
+      return source.from_json ? make_json_tokenizer(source.definition, source.special, source.bytes)
+                              : make_dna_tokenizer(*source.model, source.special, source.bytes);
+    case TokenizerSource::Kind::library:
+      return make_sentencepiece_tokenizer(*source.model, source.special, source.bytes, source.path);
+    case TokenizerSource::Kind::subword:
+      return make_subword_tokenizer(
+          source.definition, source.special,
+          source.from_json ? subword_pieces(source.definition) : piece_table(*source.model),
+          std::move(source.digest), source.path);
+    case TokenizerSource::Kind::byte_level:
+      break;
+  }
+  return make_byte_level_tokenizer(source.byte_level, source.special, std::move(source.digest));
 }
 
 std::vector<std::string> tokenizer_files(const std::string& folder) {

@@ -181,7 +181,10 @@ void parse_normalizer(std::string_view bytes, const std::string& where, Sentence
   WireReader reader(bytes, where);
   while (reader.next()) {
     if (reader.number() == field::normalizer_name) model.normalizer = reader.text();
-    if (reader.number() == field::normalizer_character_map) model.has_character_map = !reader.text().empty();
+    if (reader.number() == field::normalizer_character_map) {
+      model.character_map = reader.text();
+      model.has_character_map = !model.character_map.empty();
+    }
     if (reader.number() == field::normalizer_add_dummy_prefix) model.add_dummy_prefix = reader.boolean();
     if (reader.number() == field::normalizer_remove_extra_whitespaces) {
       model.remove_extra_whitespaces = reader.boolean();

@@ -142,6 +142,25 @@ FoldedText fold_text(std::string_view text, const TextEncodingOptions& options) 
   return folded;
 }
 
+std::vector<NormalizerStep> fold_steps(const TextEncodingOptions& options) {
+  std::map<std::string, std::string> sets;  // what becomes of characters, and they
+  constexpr char32_t beyond = 0x3001;       // all of them are below
+  for (char32_t c = 0; c < beyond; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    if (options.white_space == WhiteSpace::fold && c != U' ' && is_white_space(c)) append_utf8(sets[" "], c);
+    if (options.ascii_punctuation && !ascii_of(c).empty()) append_utf8(sets[std::string(ascii_of(c))], c);
+  }
+  std::vector<NormalizerStep> steps;
+  for (const auto& [content, characters] : sets) {
+    NormalizerStep step;
+    step.kind = NormalizerStep::Kind::replace;
+    step.pattern = *TextPattern::regular_expression("[" + characters + "]");
+    step.content = content;
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
                         const TextEncodingOptions& options) {
   if (text.size() >= std::numeric_limits<std::uint32_t>::max()) {

@@ -57,6 +57,8 @@ struct FoldedText {
   std::vector<std::size_t> added;
 };
 FoldedText fold_text(std::string_view text, const TextEncodingOptions& options);
+// The same as steps of a tokenizer.json.
+std::vector<NormalizerStep> fold_steps(const TextEncodingOptions& options);
 
 // Unknown pieces of many texts, for the warning that says which characters a vocabulary lacks.
 class UnknownTally {

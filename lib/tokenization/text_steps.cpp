@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace bigbird {
@@ -19,11 +20,25 @@ std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t leng
   return point;
 }
 
-// Unicode's White_Space property.
+// Unicode's White_Space property, first and last.
+constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> white_space_ranges{{{0x09, 0x0d},
+                                                                                      {0x20, 0x20},
+                                                                                      {0x85, 0x85},
+                                                                                      {0xa0, 0xa0},
+                                                                                      {0x1680, 0x1680},
+                                                                                      {0x2000, 0x200a},
+                                                                                      {0x2028, 0x2029},
+                                                                                      {0x202f, 0x202f},
+                                                                                      {0x205f, 0x205f},
+                                                                                      {0x3000, 0x3000}}};
+
+bool is_among(std::uint32_t point, std::span<const std::pair<std::uint32_t, std::uint32_t>> ranges) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const auto& range) { return point >= range.first && point <= range.second; });
+}
+
 bool is_space(std::uint32_t point) {
-  return (point >= 0x09 && point <= 0x0d) || point == 0x20 || point == 0x85 || point == 0xa0 ||
-         point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 || point == 0x2029 ||
-         point == 0x202f || point == 0x205f || point == 0x3000;
+  return is_among(point, white_space_ranges);
 }
 
 bool is_ascii(char byte) {
@@ -34,53 +49,74 @@ bool is_digit(char byte) {
   return byte >= '0' && byte <= '9';
 }
 
+}  // namespace
+
 // Reads the regular expressions of text_steps.h; every step returns false at what it does not know.
 class RunParser {
  public:
   explicit RunParser(std::string_view expression) : rest_(expression) {}
 
-  bool parse(std::array<bool, 128>& set, bool& others, std::size_t& least, std::size_t& most) {
-    return parse_set(set, others) && parse_count(least, most) && rest_.empty();
+  bool parse(TextPattern& pattern) {
+    pattern.at_begin_ = take_word("\\A");
+    if (!parse_set(pattern) || !parse_count(pattern.least_, pattern.most_)) return false;
+    pattern.at_end_ = take_word("\\z");
+    return rest_.empty();
   }
 
  private:
-  bool take(char wanted) {
-    if (rest_.empty() || rest_[0] != wanted) return false;
-    rest_.remove_prefix(1);
+  bool take_word(std::string_view wanted) {
+    if (rest_.substr(0, wanted.size()) != wanted) return false;
+    rest_.remove_prefix(wanted.size());
     return true;
   }
+  bool take(char wanted) { return take_word(std::string_view(&wanted, 1)); }
 
   // A character; those of `special` only behind a backslash, which may stand before punctuation only, because
   // \d and \w are classes.
-  bool take_character(std::string_view special, char& character) {
+  bool take_character(std::string_view special, std::uint32_t& character) {
     const bool escaped = take('\\');
-    if (rest_.empty() || !is_ascii(rest_[0])) return false;
-    character = rest_[0];
-    rest_.remove_prefix(1);
-    if (!escaped) return special.find(character) == std::string_view::npos;
-    const bool word = is_digit(character) || ((character | 0x20) >= 'a' && (character | 0x20) <= 'z');
+    if (rest_.empty()) return false;
+    const std::size_t length = character_length(rest_, 0);
+    character = code_point(rest_, 0, length);
+    const char first = rest_[0];
+    rest_.remove_prefix(length);
+    if (!is_ascii(first)) return !escaped && length > 1;
+    constexpr std::string_view letters = "ntr", controls = "\n\t\r";
+    if (const std::size_t control = letters.find(first); escaped && control != std::string_view::npos) {
+      character = static_cast<unsigned char>(controls[control]);
+      return true;
+    }
+    if (!escaped) return special.find(first) == std::string_view::npos;
+    const bool word = is_digit(first) || ((first | 0x20) >= 'a' && (first | 0x20) <= 'z');
     return !word;
   }
 
-  bool parse_set(std::array<bool, 128>& set, bool& others) {
-    char first = 0;
-    if (!take('[')) {
-      if (!take_character(".^$*+?()[]{}|", first)) return false;
-      set[static_cast<unsigned char>(first)] = true;
+  static void add(TextPattern& pattern, std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t c = first; c <= std::min<std::uint32_t>(last, 0x7f); ++c) pattern.set_[c] = true;
+    if (last > 0x7f) pattern.ranges_.emplace_back(std::max<std::uint32_t>(first, 0x80), last);
+  }
+
+  bool parse_set(TextPattern& pattern) {
+    std::uint32_t first = 0;
+    if (take_word("\\s")) {
+      for (const auto& [begin, end] : white_space_ranges) add(pattern, begin, end);
       return true;
     }
-    const bool negated = take('^');
+    if (!take('[')) {
+      if (!take_character(".^$*+?()[]{}|", first)) return false;
+      add(pattern, first, first);
+      return true;
+    }
+    pattern.negated_ = take('^');
     do {
       if (!take_character("[]^-&", first)) return false;
-      char last = first;
+      std::uint32_t last = first;
       if (take('-') && !take_character("[]^-&", last)) return false;
       if (first > last) return false;
-      for (auto c = static_cast<unsigned char>(first); c <= static_cast<unsigned char>(last); ++c)
-        set[c] = true;
+      add(pattern, first, last);
     } while (!take(']'));
-    if (negated) {
-      others = true;
-      for (bool& member : set) member = !member;
+    if (pattern.negated_) {
+      for (bool& member : pattern.set_) member = !member;
     }
     return true;
   }
@@ -110,8 +146,6 @@ class RunParser {
 
   std::string_view rest_;
 };
-
-}  // namespace
 
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
@@ -150,13 +184,14 @@ TextPattern TextPattern::literal(std::string text) {
 
 std::optional<TextPattern> TextPattern::regular_expression(std::string_view expression) {
   TextPattern pattern;
-  RunParser parser(expression);
-  if (!parser.parse(pattern.set_, pattern.other_characters_, pattern.least_, pattern.most_)) return {};
+  if (!RunParser(expression).parse(pattern)) return {};
+  pattern.expression_ = expression;
   return pattern;
 }
 
 bool TextPattern::matches_character(std::string_view text, std::size_t at, std::size_t length) const {
-  return length == 1 && is_ascii(text[at]) ? set_[static_cast<unsigned char>(text[at])] : other_characters_;
+  if (length == 1 && is_ascii(text[at])) return set_[static_cast<unsigned char>(text[at])];
+  return is_among(code_point(text, at, length), ranges_) != negated_;
 }
 
 bool TextPattern::occurs_among(std::string_view characters) const {
@@ -172,6 +207,7 @@ std::optional<TextRange> TextPattern::find(std::string_view text, std::size_t fr
     return TextRange{found, found + literal_.size()};
   }
   while (from < text.size()) {
+    if (at_begin_ && from > 0) return {};
     std::size_t end = from;
     std::size_t count = 0;
     while (end < text.size() && count < most_) {
@@ -180,7 +216,15 @@ std::optional<TextRange> TextPattern::find(std::string_view text, std::size_t fr
       end += length;
       ++count;
     }
-    if (count >= least_) return TextRange{from, end};
+    if (count >= least_) {
+      if (!at_end_ || end == text.size()) return TextRange{from, end};
+      // A run that goes on to the end may be longer than what is looked for: then its last characters are it.
+      if (count == most_) {
+        from += character_length(text, from);
+        continue;
+      }
+    }
+    if (at_begin_) return {};
     // No match can begin inside a run that is too short, nor at the character that ended it.
     from = end < text.size() ? end + character_length(text, end) : end;
   }

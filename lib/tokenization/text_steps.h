@@ -1,17 +1,22 @@
 // What a tokenizer.json does to a text before its pieces are found: normalisation, with every byte traced
-// back to the original text, and splitting into words that no piece crosses. Only the steps that DNA
-// tokenizers use are known; tokenizer_json.h says which.
+// back to the original text, and splitting into words that no piece crosses. tokenizer_json.h says which
+// steps are known. TracedText carries those of DNA over sequences of any length in little memory; the others
+// are AlignedText's (aligned_text.h), which knows both ends of every byte's place.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bigbird {
+
+class CharacterMap;
 
 // Half-open bytes of a text.
 struct TextRange {
@@ -19,15 +24,21 @@ struct TextRange {
   std::size_t end = 0;
 };
 
-// What a Replace or a Split looks for: a literal text, or a run of characters out of a set.
+// What a Replace or a Split looks for: a literal text, or a run of characters out of a set, anywhere or at
+// one end of the text.
 class TextPattern {
  public:
   // Not empty.
   static TextPattern literal(std::string text);
-  // The regular expressions understood: one ASCII character, written plainly or escaped by a backslash, or
-  // one [set] of characters and ranges, [^set] for all others; then nothing, +, {n}, {n,} or {n,m} with n
-  // >= 1. nullopt for anything else.
+  // The regular expressions understood: one character, written plainly or escaped by a backslash (\n, \t, \r
+  // are controls), \s (Unicode's white space), or one [set] of characters and ranges, [^set] for all others;
+  // then nothing, +, {n}, {n,} or {n,m} with n >= 1; \A before it holds it to the beginning of the text, \z
+  // behind it to the end. nullopt for anything else.
   static std::optional<TextPattern> regular_expression(std::string_view expression);
+
+  bool is_literal() const { return !literal_.empty(); }
+  // As it was given: the literal text, or the regular expression.
+  const std::string& source() const { return is_literal() ? literal_ : expression_; }
 
   // The first match that begins at `from` or later: leftmost, then longest.
   std::optional<TextRange> find(std::string_view text, std::size_t from) const;
@@ -35,13 +46,19 @@ class TextPattern {
   bool occurs_among(std::string_view characters) const;
 
  private:
+  friend class RunParser;
   bool matches_character(std::string_view text, std::size_t at, std::size_t length) const;
 
-  std::string literal_;            // empty: a run
-  std::array<bool, 128> set_{};    // ASCII characters of the run
-  bool other_characters_ = false;  // whether characters beyond ASCII belong to it
+  std::string literal_;          // empty: a run
+  std::string expression_;       // of a run
+  std::array<bool, 128> set_{};  // ASCII characters of the run
+  // First and last of those beyond ASCII, or of those that do not belong to it.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges_;
+  bool negated_ = false;
   std::size_t least_ = 1;
   std::size_t most_ = 1;
+  bool at_begin_ = false;
+  bool at_end_ = false;
 };
 
 // A text and where its bytes come from, as a list of stretches copied from the original.
@@ -75,17 +92,25 @@ class TracedText {
 };
 
 struct NormalizerStep {
-  enum class Kind { strip, replace };
+  enum class Kind { strip, replace, prepend, character_map, lower, nfc, nfd, nfkc, nfkd };
   Kind kind = Kind::strip;
   bool strip_left = false;
   bool strip_right = false;
   TextPattern pattern;  // replace
-  std::string content;
+  std::string content;  // of replace and prepend
+  std::shared_ptr<const CharacterMap> map;
 };
 
 struct SplitStep {
+  // metaspace: blanks become word signs, one may be put in front, and words begin at word signs.
+  enum class Kind { pattern, white_space, metaspace };
+  enum class Prepend { always, first, never };
   TextPattern pattern;
   bool keep_matches = true;  // "Isolated": a match is a word of its own; "Removed": it is left out
+  Kind kind = Kind::pattern;
+  std::string sign;  // metaspace
+  Prepend prepend = Prepend::always;
+  bool cuts = true;  // at signs
 };
 
 // Cuts every one of `words` (ranges of text) at the matches of the step.

@@ -16,7 +16,7 @@
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/tokenization/literal_model.h"
-#include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 namespace {
@@ -181,7 +181,6 @@ std::string with_reserved_types(const std::string& bytes) {
 
 std::string text_tokenizer_config(const TextVocabularyOptions& options) {
   nlohmann::ordered_json config;
-  config["tokenizer_class"] = "BigBirdTokenizer";
   config["model_max_length"] = 4096;
   config["clean_up_tokenization_spaces"] = false;
   config["pad_token"] = "<pad>";
@@ -291,6 +290,7 @@ TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const Text
   write_text_atomic(folder.file("spiece.model"), bytes);
   write_text_atomic(folder.file("spiece.vocab"), text_vocabulary_lines(model));
   write_text_atomic(folder.file("tokenizer_config.json"), text_tokenizer_config(options));
+  write_tokenizer_files(folder.path(), folder.path());
   load_tokenizer(folder.path());
   folder.commit();
   return summary;

@@ -51,10 +51,10 @@ const std::vector<ModelPiece>& reserved_text_pieces();
 // characters; joined they are the line. Views into it.
 std::vector<std::string_view> cut_line(std::string_view line, std::size_t most);
 
-// Writes spiece.model, spiece.vocab and tokenizer_config.json; the folder appears whole or not at all. White
-// space is learnt from as blanks. Error{usage}: a setting out of range, or a vocabulary too small for its
-// fixed pieces and the characters of the text. Error{bad_input}: a line that is no UTF-8, nothing to learn
-// from.
+// Writes spiece.model, spiece.vocab, tokenizer.json and tokenizer_config.json; the folder appears whole or
+// not at all. White space is learnt from as blanks. Error{usage}: a setting out of range, or a vocabulary too
+// small for its fixed pieces and the characters of the text. Error{bad_input}: a line that is no UTF-8,
+// nothing to learn from.
 TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const TextVocabularyOptions& options);
 
 }  // namespace bigbird

@@ -1,7 +1,8 @@
 // The tokenizer interface: text to ids and back, with byte offsets. Five kinds: DNA vocabularies in
 // SentencePiece's file (own exact BPE encoder), every other SentencePiece model (the library itself, or an
-// own encoder that gives what Hugging Face's fast tokenizer gives), Hugging Face's tokenizer.json of DNA
-// models, and the byte-level BPE of GPT-2 and RoBERTa. load_tokenizer picks by what the folder holds.
+// own encoder that gives what Hugging Face's fast tokenizer gives, which also reads a tokenizer.json of
+// text), Hugging Face's tokenizer.json of DNA models, and the byte-level BPE of GPT-2 and RoBERTa.
+// load_tokenizer picks by what the folder holds.
 #pragma once
 
 #include <cstddef>
@@ -90,8 +91,10 @@ class Tokenizer {
   // a random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
-  // SHA-256 of the file that defines the ids (spiece.model, tokenizer.json; of vocab.json and merges.txt one
-  // after the other): two tokenizers of one kind with one digest give the same ids.
+  // SHA-256 of the file that defines the ids (spiece.model, also where a tokenizer.json of the same pieces
+  // lies beside it; tokenizer.json of DNA and of byte-level BPE; of vocab.json and merges.txt one after the
+  // other), or of the pieces with their scores or merges (tokenizer.json of text): two tokenizers of one kind
+  // with one digest give the same ids.
   const std::string& digest() const { return digest_; }
 
  protected:
@@ -104,18 +107,20 @@ class Tokenizer {
   std::string digest_;
 };
 
-// The tokenizer of a folder: spiece.model (SentencePiece's format), tokenizer.json (Hugging Face's) or
-// vocab.json with merges.txt (GPT-2's and RoBERTa's). Where several lie there, they are taken in this order:
-// spiece.model is what the ids were made with, and tokenizer.json is what transformers converted it to. The
+// The tokenizer of a folder: what transformers' AutoTokenizer (4.57.1) loads from it. A tokenizer.json
+// (Hugging Face's) is read where there is one; else spiece.model (SentencePiece's format) as its fast
+// tokenizer reads it, else vocab.json with merges.txt (GPT-2's and RoBERTa's). Four exceptions, all of
+// spiece.model: vocabularies of DNA (which transformers would put blanks into); those that `bigbird text
+// vocabulary` has made, by the library, with which their ids were made; word and character models, by the
+// library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
+// program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
 // names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Where Hugging Face's two tokenizers of a SentencePiece model differ, `tokenizer_class` in
-// tokenizer_config.json decides: BigBirdTokenizerFast is the fast one, anything else the library.
-// Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
-// understood, special pieces that it lacks.
+// the usual ones. Error{bad_input} naming the file: no such folder or model, a model that does not parse or
+// is not understood, special pieces that it lacks.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,
-// `where` its name for messages. The first needs model.is_dna_bpe(), the third has_fast_view(model).
+// `where` its name for messages. The first needs model.is_dna_bpe(), the third a unigram or BPE model.
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
@@ -125,15 +130,16 @@ std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePiece
                                                              const SpecialIds& special,
                                                              const std::string& bytes,
                                                              const std::string& where);
+// Of text; `table` has what is special, by id.
+std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
+                                                  PieceTable table, std::string digest,
+                                                  const std::string& where);
+PieceTable subword_pieces(const TokenizerJson& definition);
 std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                const std::string& bytes);
 // `digest` is that of the files that define the ids.
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
                                                      const SpecialIds& special, std::string digest);
-
-// True for a unigram model without compiled normalisation: what the own encoder of the fast view knows. For
-// others the library stands in.
-bool has_fast_view(const SentencePieceModel& model);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
 // weights.

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "lib/core/error.h"
+#include "lib/tokenization/character_map.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -20,7 +24,15 @@ constexpr std::size_t most_pieces = std::size_t{1} << 24;
 constexpr int deepest_sequence = 8;
 constexpr const char* damaged_hint = "copy the file again from where the model was published";
 constexpr const char* kind_hint =
-    "of tokenizer.json, BPE as GENA-LM's DNA models use it is read; other tokenizers need a spiece.model";
+    "of tokenizer.json, BPE and Unigram with the steps of SentencePiece and of GENA-LM, and byte-level BPE, are "
+    "read; take a tokenizer of such a kind";
+
+constexpr std::array<std::pair<std::string_view, NormalizerStep::Kind>, 5> forms{
+    {{"Lowercase", NormalizerStep::Kind::lower},
+     {"NFC", NormalizerStep::Kind::nfc},
+     {"NFD", NormalizerStep::Kind::nfd},
+     {"NFKC", NormalizerStep::Kind::nfkc},
+     {"NFKD", NormalizerStep::Kind::nfkd}}};
 
 class Reader {
  public:
@@ -44,7 +56,8 @@ class Reader {
     throw_bad_input(where_ + ": " + escape_controls(what), damaged_hint);
   }
   [[noreturn]] void not_understood(const std::string& what) const {
-    throw_bad_input(where_ + ": " + escape_controls(what) + " is not understood", kind_hint);
+    throw TokenizerJsonNotUnderstood(ErrorKind::bad_input,
+                                     where_ + ": " + escape_controls(what) + " is not understood", kind_hint);
   }
 
   // Fields, each with its type checked; `owner` names the object in messages.
@@ -96,10 +109,10 @@ class Reader {
 
   void read_model(const Json& model) {
     const std::string type = type_of(model, "model");
+    result_.byte_fallback = flag(model, "byte_fallback", "model.");
+    if (type == "Unigram") return read_unigram(model);
     if (type != "BPE") not_understood("model type " + type);
-    for (const char* key : {"byte_fallback", "ignore_merges"}) {
-      if (flag(model, key, "model.")) not_understood(fmt::format("model.{}", key));
-    }
+    if (flag(model, "ignore_merges", "model.")) not_understood("model.ignore_merges");
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       const Json& value = member_or_null(model, key);
       const bool empty = value.is_string() && value.get_ref<const std::string&>().empty();
@@ -130,6 +143,31 @@ class Reader {
     read_merges(member(model, "merges", "model."));
   }
 
+  // A list of pieces and scores, by id.
+  void read_unigram(const Json& model) {
+    result_.model = SubwordModel::unigram;
+    const Json& vocabulary = member(model, "vocab", "model.");
+    if (!vocabulary.is_array() || vocabulary.empty()) damaged("model.vocab holds no pieces");
+    if (vocabulary.size() > most_pieces) {
+      damaged(fmt::format("model.vocab holds more than {} pieces", most_pieces));
+    }
+    for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+      const Json& entry = vocabulary[id];
+      if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number()) {
+        damaged(fmt::format("model.vocab: entry {} is not a piece and a score", id));
+      }
+      const auto& piece = entry[0].get_ref<const std::string&>();
+      if (piece.empty()) damaged(fmt::format("model.vocab: piece {} is empty", id));
+      place(id, piece);
+      ids_[piece] = id;  // of a piece that stands twice the last one is meant
+      result_.scores.push_back(entry[1].get<double>());
+    }
+    const Json& unknown = member_or_null(model, "unk_id");
+    if (unknown.is_null()) return;
+    result_.unknown = id_of(unknown, "model.unk_id");
+    if (*result_.unknown >= vocabulary.size()) damaged("model.unk_id is no piece");
+  }
+
   void read_merges(const Json& merges) {
     if (!merges.is_array()) damaged("model.merges is not a list");
     std::unordered_set<std::uint64_t> seen;
@@ -137,11 +175,6 @@ class Reader {
       const std::pair<std::string, std::string> parts = merge_of(merges[i], i);
       const std::string& left = parts.first;
       const std::string& right = parts.second;
-      for (const std::string& part : {left, right}) {
-        if (part.size() > 1 && character_length(part, 0) == part.size()) {
-          not_understood(fmt::format("merge {} of '{}', which is not ASCII,", i + 1, part));
-        }
-      }
       const auto id = [&](const std::string& piece) {
         const auto found = ids_.find(piece);
         if (found == ids_.end()) {
@@ -252,6 +285,21 @@ class Reader {
       step.kind = NormalizerStep::Kind::replace;
       step.pattern = pattern_of(normalizer, owner);
       step.content = string_member(normalizer, "content", owner + ".");
+    } else if (type == "Prepend") {
+      step.kind = NormalizerStep::Kind::prepend;
+      step.content = string_member(normalizer, "prepend", owner + ".");
+    } else if (type == "Precompiled") {
+      const Json& table = member_or_null(normalizer, "precompiled_charsmap");
+      if (table.is_null()) return;
+      const auto bytes = decode_base64(string_member(normalizer, "precompiled_charsmap", owner + "."));
+      if (!bytes) damaged("normalizer.precompiled_charsmap is no base64");
+      if (bytes->empty()) return;
+      step.kind = NormalizerStep::Kind::character_map;
+      step.map = std::make_shared<const CharacterMap>(*bytes, where_);
+    } else if (const auto form = std::find_if(forms.begin(), forms.end(),
+                                              [&](const auto& known) { return type == known.first; });
+               form != forms.end()) {
+      step.kind = form->second;
     } else {
       not_understood("normalizer type " + type);
     }
@@ -268,13 +316,47 @@ class Reader {
       }
       return;
     }
+    if (type == "WhitespaceSplit" || type == "Metaspace") {
+      SplitStep step;
+      step.kind = type == "Metaspace" ? SplitStep::Kind::metaspace : SplitStep::Kind::white_space;
+      if (type == "Metaspace") read_metaspace(pre_tokenizer, owner, step);
+      result_.splits.push_back(std::move(step));
+      return;
+    }
     if (type != "Split") not_understood("pre_tokenizer type " + type);
     if (flag(pre_tokenizer, "invert", owner + ".")) not_understood("pre_tokenizer.invert");
     const std::string behavior = string_member(pre_tokenizer, "behavior", owner + ".");
     if (behavior != "Isolated" && behavior != "Removed") {
       not_understood("pre_tokenizer.behavior " + behavior);
     }
-    result_.splits.push_back({pattern_of(pre_tokenizer, owner), behavior == "Isolated"});
+    SplitStep step;
+    step.pattern = pattern_of(pre_tokenizer, owner);
+    step.keep_matches = behavior == "Isolated";
+    result_.splits.push_back(std::move(step));
+  }
+
+  // Files of before tokenizers 0.14 have add_prefix_space in the place of prepend_scheme.
+  void read_metaspace(const Json& metaspace, const std::string& owner, SplitStep& step) const {
+    step.sign = string_member(metaspace, "replacement", owner + ".");
+    if (step.sign.empty()) damaged(owner + ".replacement is empty");
+    const Json& split = member_or_null(metaspace, "split");
+    step.cuts = split.is_null() || flag(metaspace, "split", owner + ".");
+    if (member_or_null(metaspace, "prepend_scheme").is_null()) {
+      const bool prefix = member_or_null(metaspace, "add_prefix_space").is_null() ||
+                          flag(metaspace, "add_prefix_space", owner + ".");
+      step.prepend = prefix ? SplitStep::Prepend::always : SplitStep::Prepend::never;
+      return;
+    }
+    const std::string scheme = string_member(metaspace, "prepend_scheme", owner + ".");
+    if (scheme == "always") {
+      step.prepend = SplitStep::Prepend::always;
+    } else if (scheme == "first") {
+      step.prepend = SplitStep::Prepend::first;
+    } else if (scheme == "never") {
+      step.prepend = SplitStep::Prepend::never;
+    } else {
+      not_understood(owner + ".prepend_scheme " + scheme);
+    }
   }
 
   // A special piece by name, which must have the id that the post-processor gives it.
@@ -322,7 +404,14 @@ class Reader {
       if (!ids.is_array() || ids.size() != 1) damaged("post_processor: '" + name + "' has not one id");
       return special_id(name, ids[0]);
     };
-    if (single.size() != 3 || !single[1].is_object() || !single[1].contains("Sequence")) {
+    const auto is_text = [&](std::size_t index) {
+      return index < single.size() && single[index].is_object() && single[index].contains("Sequence");
+    };
+    if (single.size() <= 2 && is_text(0)) {  // a text alone, or Pegasus's, which ends with a piece
+      if (single.size() == 2) result_.ending = special(1);
+      return;
+    }
+    if (single.size() != 3 || !is_text(1)) {
       not_understood("post_processor: a template other than [CLS] A [SEP]");
     }
     result_.cls = special(0);
@@ -337,6 +426,23 @@ class Reader {
 };
 
 }  // namespace
+
+bool TokenizerJson::is_of_text() const {
+  const auto beyond_ascii = [&](std::uint32_t id) {
+    return pieces[id].size() > 1 && character_length(pieces[id], 0) == pieces[id].size();
+  };
+  return model == SubwordModel::unigram || byte_fallback || !unknown ||
+         std::any_of(normalizer.begin(), normalizer.end(),
+                     [](const NormalizerStep& step) {
+                       return step.kind != NormalizerStep::Kind::strip &&
+                              step.kind != NormalizerStep::Kind::replace;
+                     }) ||
+         std::any_of(splits.begin(), splits.end(),
+                     [](const SplitStep& step) { return step.kind != SplitStep::Kind::pattern; }) ||
+         std::any_of(merges.begin(), merges.end(), [&](const BpeMerge& merge) {
+           return beyond_ascii(merge.left) || beyond_ascii(merge.right);
+         });
+}
 
 TokenizerJson parse_tokenizer_json(std::string_view bytes, const std::string& where) {
   return Reader(bytes, where).read();

@@ -150,8 +150,10 @@ void RunFolder::retain(std::uint64_t keep_last, std::uint64_t keep_best) const {
 namespace {
 
 void write_model_folder(const AtomicFolder& folder, const Model& model, const FolderExtras& extras) {
+  WriteOptions write;
+  write.tokenizer = extras.tokenizer;
   write_model_files(folder.path(), model.config(), model.layout(), model.parameters_to_read().values(),
-                    extras.tokenizer_folder, extras.model_card);
+                    extras.tokenizer_folder, extras.model_card, write);
   for (const auto& [name, text] : extras.files) write_text_atomic(folder.file(name), text);
 }
 

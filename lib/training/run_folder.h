@@ -24,6 +24,7 @@
 
 #include "lib/io/files/lease.h"
 #include "lib/model/network/model.h"
+#include "lib/tokenization/tokenizer_folder.h"
 #include "lib/training/optimizer.h"
 
 namespace bigbird {
@@ -96,9 +97,10 @@ class RunFolder {
 
 // What goes beside the weights into every model folder of a run.
 struct FolderExtras {
-  std::string tokenizer_folder;                   // its files are copied; may be empty
+  std::string tokenizer_folder;                   // its files are written (checkpoint.h); may be empty
   std::string model_card;                         // Markdown
   std::map<std::string, std::string> files = {};  // others, name -> text
+  TokenizerFolderOptions tokenizer = {};          // how the tokenizer is written
 };
 
 // `trained`, in a run that averages its weights: the weights that it goes on with, while the model holds

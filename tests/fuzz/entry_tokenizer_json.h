@@ -20,9 +20,12 @@ inline bool tokenizer_json(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   try {
     const TokenizerJson definition = parse_tokenizer_json(bytes, "fuzz");
-    const SpecialIds special{definition.unknown, definition.unknown, definition.unknown, definition.unknown,
-                             definition.unknown};
-    const auto tokenizer = make_json_tokenizer(definition, special, bytes);
+    const std::uint32_t id = definition.unknown.value_or(0);
+    const SpecialIds special{id, id, id, id, id};
+    const auto tokenizer = definition.is_of_text()
+                               ? make_subword_tokenizer(definition, special, subword_pieces(definition),
+                                                        vocabulary_digest(definition), "fuzz")
+                               : make_json_tokenizer(definition, special, bytes);
     for (const std::string_view text :
          {std::string_view("ACGTNNNNNNNNNNNNTT-ACGGT[MASK] TATAxxACGTu \xC3\xA9\xFF"), std::string_view(""),
           std::string_view(bytes).substr(0, 2000)}) {

@@ -6,8 +6,7 @@
     BIGBIRD_PEER_TOKENS=OUT build/release/tests/test_tokenization --gtest_filter='TextTokenizationPeers.*'
 
 Writes OUT/NAME/cases.jsonl ({"text", "ids", "begin", "end"}, offsets in code points) beside the tokenizer of each view:
-    bigbird        BigBirdTokenizer on SPIECE_MODEL (the published spiece.model); offsets are the library's
-    bigbird-fast   BigBirdTokenizerFast on the same file
+    bigbird        BigBirdTokenizerFast on SPIECE_MODEL (the published spiece.model), which AutoTokenizer loads for the class BigBirdTokenizer
     gpt2           byte-level BPE in vocab.json and merges.txt, GPT-2's vocabulary taken from SPIECE_MODEL, its special
                    pieces RoBERTa's
     roberta        a byte-level BPE of 20,000 pieces trained here on FILE's lines (else on the lines compared), as
@@ -216,13 +215,9 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    slow = folder_of("bigbird")
-    shutil.copy(options.spiece_model, slow / "spiece.model")
-    write_config(slow, "BigBirdTokenizer")
-    write(slow, slow_cases(slow, lines))
-    fast = folder_of("bigbird-fast")
+    fast = folder_of("bigbird")
     shutil.copy(options.spiece_model, fast / "spiece.model")
-    write_config(fast, "BigBirdTokenizerFast")
+    write_config(fast, "BigBirdTokenizer")
     write(fast, fast_cases(BigBirdTokenizerFast(str(fast / "spiece.model")), lines))
     gpt2 = folder_of("gpt2")
     gpt2_from_spiece(options.spiece_model, gpt2)

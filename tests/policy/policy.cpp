@@ -148,7 +148,7 @@ constexpr std::array<Confinement, 14> confinements = {{{"CLI/", "apps/"},
                                                        {"matio", "lib/io/"},
                                                        {"expat", "lib/io/"},
                                                        {"sentencepiece", "lib/tokenization/"},
-                                                       {"unicode/", "lib/core/unicode.cpp"},
+                                                       {"unicode/", "lib/core/unicode"},
                                                        {"oneapi/", "tests/"},
                                                        {"dnnl", "tests/"},
                                                        {"gtest/", "tests/"}}};

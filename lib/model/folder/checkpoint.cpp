@@ -17,7 +17,6 @@
 #include "lib/model/folder/int8_tensors.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {
@@ -133,10 +132,15 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     write_text_atomic(folder + "/attention_plan.json", config.plan->json());
   write_text_atomic(folder + "/README.md", model_card);
   if (tokenizer_folder.empty()) return;
-  for (const std::string& name : tokenizer_files(tokenizer_folder)) {
-    const std::string file = "/" + name;
-    write_text_atomic(folder + file, read_file(tokenizer_folder + file));
+  if (gena) {  // of its own code, with its own tokenizer
+    for (const std::string& name : tokenizer_files(tokenizer_folder)) {
+      write_text_atomic(folder + "/" + name, read_file(tokenizer_folder + "/" + name));
+    }
+    return;
   }
+  TokenizerFolderOptions tokenizer = options.tokenizer;
+  tokenizer.positions = config.max_position_embeddings;
+  write_tokenizer_files(tokenizer_folder, folder, tokenizer);
 }
 
 void leave_int8(LoadedModel& model) {

@@ -14,6 +14,7 @@
 #include "lib/model/config.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/network/layout.h"
+#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 
@@ -76,12 +77,13 @@ struct WriteOptions {
   TensorType type = TensorType::f32;
   Dialect dialect = Dialect::huggingface;
   std::map<std::string, std::string> metadata;  // goes into the header of model.safetensors
+  TokenizerFolderOptions tokenizer;             // but for its positions, which are the model's
 };
 
 // Writes config.json, model.safetensors and README.md (model_card, Markdown) into an existing, unpublished
-// folder: the caller owns the AtomicFolder, because a checkpoint holds trainer files beside these. Copies the
-// tokenizer's files when tokenizer_folder is not empty. Values are rounded to nearest even; Error{bad_input}
-// naming the tensor when one is beyond the range of F16, or no integers times a scale.
+// folder: the caller owns the AtomicFolder, because a checkpoint holds trainer files beside these. Writes the
+// tokenizer's files when tokenizer_folder is not empty (write_tokenizer_files). Values are rounded to nearest
+// even; Error{bad_input} naming the tensor when one is beyond the range of F16, or no integers times a scale.
 void write_model_files(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                        std::span<const float> parameters, const std::string& tokenizer_folder,
                        const std::string& model_card, const WriteOptions& options = {});

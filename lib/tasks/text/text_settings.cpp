@@ -75,6 +75,13 @@ TextSettings read_text_settings(const std::string& model_folder) {
   return settings;
 }
 
+TokenizerFolderOptions tokenizer_options(const TextSettings& settings) {
+  TokenizerFolderOptions options;
+  options.encoding = settings.encoding;
+  options.second_type = settings.second_type && settings.task == TextTask::classification;
+  return options;
+}
+
 std::map<std::string, std::string> text_settings_files(const TextSettings& settings) {
   nlohmann::ordered_json json;
   json["task"] = find_name(text_task_names, settings.task.value());

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {
 
@@ -35,6 +36,8 @@ struct TextSettings {
 
 // Error{bad_input} naming text.json where it is damaged or of a later form. Without the file the defaults.
 TextSettings read_text_settings(const std::string& model_folder);
+// What a tokenizer.json beside text.json says of it.
+TokenizerFolderOptions tokenizer_options(const TextSettings& settings);
 // text.json as FolderExtras::files takes it.
 std::map<std::string, std::string> text_settings_files(const TextSettings& settings);
 

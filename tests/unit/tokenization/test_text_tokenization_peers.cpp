@@ -1,12 +1,14 @@
-// Ids and offsets against Hugging Face's on the lines that tests/peers/text_tokenization.py writes; skipped
-// where BIGBIRD_PEER_TOKENS does not name its output.
+// Ids and offsets against Hugging Face's on the lines that tests/peers/text_tokenization.py and
+// tokenizer_folders.py write; skipped where BIGBIRD_PEER_TOKENS does not name the output of one of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "lib/tokenization/text_encoding.h"
 
@@ -15,7 +17,19 @@ namespace {
 
 using PeerCase = nlohmann::json;
 
-class TextTokenizationPeers : public ::testing::TestWithParam<const char*> {};
+class TextTokenizationPeers : public ::testing::TestWithParam<std::string> {};
+
+// Of the folder that the variable names; without it one name that is skipped.
+std::vector<std::string> peer_folders() {
+  const char* const output = std::getenv("BIGBIRD_PEER_TOKENS");
+  if (output == nullptr || !std::filesystem::is_directory(output)) return {"none"};
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(output)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   const char* const output = std::getenv("BIGBIRD_PEER_TOKENS");
@@ -23,6 +37,10 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   const auto folder = std::filesystem::path(output) / GetParam();
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   const auto tokenizer = load_tokenizer(folder.string());
+  TextEncodingOptions encoding{WhiteSpace::keep, false};
+  if (std::ifstream settings(folder / "text.json"); settings) {
+    if (PeerCase::parse(settings)["white_space"] == "fold") encoding.white_space = WhiteSpace::fold;
+  }
   std::ifstream file(folder / "cases.jsonl");
   int lines = 0;
   int other_ids = 0;
@@ -31,19 +49,20 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   for (std::string line; std::getline(file, line); ++lines) {
     const PeerCase expected = PeerCase::parse(line);
     const std::string text = expected["text"].get<std::string>();
-    const EncodedText found = encode_text(*tokenizer, text, {WhiteSpace::keep, false});
+    const EncodedText found = encode_text(*tokenizer, text, encoding);
     tokens += found.ids.size();
     const bool same_ids = PeerCase(found.ids) == expected["ids"];
+    // Without places, ids alone are compared.
     const bool same_offsets =
-        PeerCase(found.begin) == expected["begin"] && PeerCase(found.end) == expected["end"];
+        !expected.contains("begin") ||
+        (PeerCase(found.begin) == expected["begin"] && PeerCase(found.end) == expected["end"]);
     other_ids += same_ids ? 0 : 1;
     other_offsets += same_offsets ? 0 : 1;
     if (same_ids && same_offsets) continue;
     if (other_ids + other_offsets <= 20) {
       ADD_FAILURE() << "line " << lines + 1 << ": " << expected["text"].dump() << "\n expected "
-                    << expected["ids"].dump() << " " << expected["begin"].dump() << expected["end"].dump()
-                    << "\n found    " << PeerCase(found.ids).dump() << " " << PeerCase(found.begin).dump()
-                    << PeerCase(found.end).dump();
+                    << expected.dump() << "\n found    " << PeerCase(found.ids).dump() << " "
+                    << PeerCase(found.begin).dump() << PeerCase(found.end).dump();
     }
   }
   EXPECT_GT(lines, 0);
@@ -53,9 +72,7 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
   RecordProperty("tokens", std::to_string(tokens));
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, TextTokenizationPeers,
-                         ::testing::Values("bigbird", "bigbird-fast", "gpt2", "roberta", "roberta-space",
-                                           "roberta-plain", "vocabulary", "vocabulary-2"));
+INSTANTIATE_TEST_SUITE_P(Folders, TextTokenizationPeers, ::testing::ValuesIn(peer_folders()));
 
 }  // namespace
 }  // namespace bigbird

@@ -128,10 +128,11 @@ TEST(TextVocabulary, LearnsWordsBehindTheReservedPieces) {
   EXPECT_EQ(found.end.back(), 17u);
 }
 
-TEST(TextVocabulary, WritesTheConfigurationOfBigBirdTokenizer) {
+TEST(TextVocabulary, WritesTheConfigurationForTransformers) {
   const TrainedFolder trained(small_text(), small_options());
   const auto config = nlohmann::json::parse(trained.file("tokenizer_config.json"));
-  EXPECT_EQ(config["tokenizer_class"], "BigBirdTokenizer");
+  EXPECT_EQ(config["tokenizer_class"], "PreTrainedTokenizerFast");
+  EXPECT_EQ(config["mask_token"], "[MASK]");
   EXPECT_EQ(config["cls_token"], "[CLS]");
   EXPECT_EQ(config["bos_token"], "<s>");
   EXPECT_EQ(config["bigbird"]["byte_fallback"], false);

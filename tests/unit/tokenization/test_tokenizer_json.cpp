@@ -164,18 +164,22 @@ TEST(TextPattern, FindsRunsAndLiterals) {
 
 TEST(TextPattern, RefusesWhatItWouldReadWrongly) {
   for (const char* expression :
-       {"",      "NN",    "N*",     "N?",     "N+?",         "(N)",      "N|A",        "^N",
-        "N{0,}", "N{,3}", "N{3,2}", "N{3",    ".",           "\\d",      "\\s+",       "[",
-        "[]",    "[a",    "[z-a]",  "[a-c-]", "[[:alpha:]]", "\xC3\xA9", "N{9999999}", "\\"}) {
+       {"",       "NN",    "N*",   "N?",     "N+?",         "(N)",   "N|A",        "^N", "N{0,}", "N{,3}",
+        "N{3,2}", "N{3",   ".",    "\\d",    "\\w+",        "[",     "[]",         "[a", "[z-a]", "N\\A",
+        "\\zN",   "[\\s]", "\xC3", "[a-c-]", "[[:alpha:]]", "\\AN$", "N{9999999}", "\\"}) {
     EXPECT_FALSE(TextPattern::regular_expression(expression)) << expression;
   }
 }
 
-TEST(LoadTokenizer, PrefersSpieceModelToTokenizerJson) {
+TEST(LoadTokenizer, PrefersTokenizerJsonToSpieceModel) {
   const TemporaryFolder folder;
   testing::write_text(folder / "tokenizer.json", small_file().dump());
   EXPECT_EQ(load_tokenizer(folder.path().string())->vocab_size(), 16u);
   testing::write_text(folder / "spiece.model", "this is no protobuf");
+  EXPECT_EQ(load_tokenizer(folder.path().string())->vocab_size(), 16u);
+  Json file = small_file();
+  file["model"]["type"] = "WordLevel";
+  testing::write_text(folder / "tokenizer.json", file.dump());
   EXPECT_THROW(load_tokenizer(folder.path().string()), Error);
   EXPECT_EQ(tokenizer_files(folder.path().string()),
             (std::vector<std::string>{"spiece.model", "tokenizer.json"}));
@@ -201,21 +205,23 @@ TEST(TokenizerJsonErrors, NameWhatIsNotUnderstood) {
     file[Json::json_pointer(pointer)] = value;
     return file;
   };
-  expect_refused(with("/model/type", "Unigram"), "model type Unigram is not understood");
+  expect_refused(with("/model/type", "WordLevel"), "model type WordLevel is not understood");
   expect_refused(with("/model/type", "WordPiece"), "model type WordPiece");
-  expect_refused(with("/model/byte_fallback", true), "model.byte_fallback");
   expect_refused(with("/model/ignore_merges", true), "model.ignore_merges");
   expect_refused(with("/model/dropout", 0.1), "model.dropout");
   expect_refused(with("/model/continuing_subword_prefix", "##"), "continuing_subword_prefix");
   expect_refused(with("/model/end_of_word_suffix", "</w>"), "end_of_word_suffix");
-  expect_refused(with("/normalizer", {{"type", "NFKC"}}), "normalizer type NFKC");
+  expect_refused(with("/normalizer", {{"type", "StripAccents"}}), "normalizer type StripAccents");
+  expect_refused(
+      with("/pre_tokenizer", {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "last"}}),
+      "prepend_scheme last");
   expect_refused(with("/normalizer/normalizers/1/pattern", {{"Regex", "N*"}}), "regular expression 'N*'");
   expect_refused(with("/pre_tokenizer", {{"type", "ByteLevel"}}), "pre_tokenizer type ByteLevel");
   expect_refused(with("/pre_tokenizer/behavior", "MergedWithNext"), "behavior MergedWithNext");
   expect_refused(with("/pre_tokenizer/invert", true), "pre_tokenizer.invert");
   expect_refused(with("/post_processor", {{"type", "RobertaProcessing"}}), "post_processor type Roberta");
   expect_refused(with("/added_tokens/3/single_word", true), "single_word");
-  expect_refused(with("/model/merges/3", "\xC3\xA9 T"), "not ASCII");
+  expect_refused(with("/model/merges/3", "\xC3\xA9 T"), "which is no piece");
 }
 
 TEST(TokenizerJsonErrors, NameWhatContradictsItself) {

@@ -156,6 +156,7 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
   task.extras.model_card = model_card(describe_classifier(options, config, schedule_of(options, task.samples),
                                                           train, scheme, length, backend));
   task.extras.files = text_settings_files(settings);
+  task.extras.tokenizer = tokenizer_options(settings);
   const ClassificationTask batches(options, config, train.sequences, valid.sequences);
   return run_training(batches, task, options, backend);
 }

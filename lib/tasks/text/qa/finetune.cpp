@@ -203,7 +203,9 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   choose_batch(options, task, backend);
   task.extras.model_card = model_card(describe_answerer(
       options, loaded.config, schedule_of(options, task.samples), *train, reading.windows, backend));
-  task.extras.files = text_settings_files(answerer_settings(options, length, reading.windows));
+  const TextSettings settings = answerer_settings(options, length, reading.windows);
+  task.extras.files = text_settings_files(settings);
+  task.extras.tokenizer = tokenizer_options(settings);
   const AnswerTask batches(options, loaded.config, *train, valid.get());
   return run_training(batches, task, options, backend);
 }

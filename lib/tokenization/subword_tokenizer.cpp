@@ -1,0 +1,333 @@
+// The tokenizer of text by a tokenizer.json's steps, whether they were read from one or made of a
+// SentencePiece model (sentencepiece_definition.h): added tokens, normalisation, words, then the pieces of
+// each word by a unigram model or by merges. Ids and places are those of the tokenizers package, but for what
+// text never gives: names of special pieces are text where they stand in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "lib/core/error.h"
+#include "lib/io/files/sha256.h"
+#include "lib/tokenization/aligned_text.h"
+#include "lib/tokenization/byte_level_bpe.h"
+#include "lib/tokenization/sentencepiece_definition.h"
+#include "lib/tokenization/text_vocabulary.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_json.h"
+#include "lib/tokenization/unigram_encoder.h"
+
+namespace bigbird {
+namespace {
+
+std::string byte_piece(unsigned byte) {
+  return fmt::format("<0x{:02X}>", byte);
+}
+
+bool is_byte_piece(const std::string& piece) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  return piece.size() == 6 && piece.compare(0, 3, "<0x") == 0 && piece[5] == '>' &&
+         digits.find(piece[3]) != std::string_view::npos && digits.find(piece[4]) != std::string_view::npos;
+}
+
+bool is_reserved_name(const std::string& text) {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+    for (const ModelPiece& piece : reserved_text_pieces()) all.insert(piece.text);
+    return all;
+  }();
+  return names.count(text) != 0;
+}
+
+bool is_special_id(const SpecialIds& special, std::uint32_t id) {
+  return id == special.pad || id == special.unknown || id == special.cls || id == special.sep ||
+         id == special.mask;
+}
+
+// Tokens that are looked for in the normalised text are normalised too.
+std::vector<AddedToken> tokens_found_in_text(const TokenizerJson& definition, const SpecialIds& special,
+                                             bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (const AddedToken& token : definition.added) {
+    if (is_special_id(special, token.id) || is_reserved_name(token.text)) continue;
+    if (token.normalized != normalized) continue;
+    AlignedText text(token.text, 0);
+    if (normalized) {
+      for (const NormalizerStep& step : definition.normalizer) text.apply(step);
+    }
+    if (text.text().empty()) continue;
+    tokens.push_back(token);
+    tokens.back().text = text.text();
+  }
+  return tokens;
+}
+
+// By id: no text gives it as a piece.
+std::vector<std::uint8_t> hidden_pieces(const TokenizerJson& definition, const SpecialIds& special) {
+  std::vector<std::uint8_t> hidden(definition.pieces.size());
+  for (const std::uint32_t id : {special.pad, special.unknown, special.cls, special.sep, special.mask}) {
+    hidden[id] = 1;
+  }
+  for (const AddedToken& token : definition.added) hidden[token.id] = 1;
+  return hidden;
+}
+
+UnigramEncoder unigram_encoder(const TokenizerJson& definition, const SpecialIds& special,
+                               const std::string& where) {
+  const std::vector<std::uint8_t> hidden = hidden_pieces(definition, special);
+  std::vector<UnigramPiece> pieces;
+  double lowest = 0;
+  for (std::uint32_t id = 0; id < definition.scores.size(); ++id) {
+    const double score = definition.scores[id];
+    if (!(std::abs(score) < 1e30)) {
+      throw_bad_input(fmt::format("{}: piece {} has a score that is no number", where, id),
+                      "copy the file again");
+    }
+    lowest = id == 0 ? score : std::min(lowest, score);
+  }
+  std::set<std::string_view> texts;  // of a piece that stands twice the last one is meant
+  for (auto id = static_cast<std::uint32_t>(definition.scores.size()); id-- > 0;) {
+    const std::string& piece = definition.pieces[id];
+    if (texts.insert(piece).second && hidden[id] == 0) pieces.push_back({piece, definition.scores[id], id});
+  }
+  return {pieces, special.unknown, lowest};
+}
+
+ByteLevelMerger merger_of(const TokenizerJson& definition, const SpecialIds& special) {
+  const std::vector<std::uint8_t> hidden = hidden_pieces(definition, special);
+  std::vector<BpeMerge> merges;
+  for (const BpeMerge& merge : definition.merges) {
+    if (hidden[merge.piece] == 0) merges.push_back(merge);
+  }
+  return {{}, merges, special.unknown};
+}
+
+class SubwordTokenizer final : public Tokenizer {
+ public:
+  SubwordTokenizer(const TokenizerJson& definition, const SpecialIds& special, PieceTable table,
+                   std::string digest, const std::string& where)
+      : Tokenizer(std::move(table), special, std::move(digest)),
+        normalizer_(definition.normalizer),
+        splits_(definition.splits),
+        added_(tokens_found_in_text(definition, special, false)),
+        added_normalized_(tokens_found_in_text(definition, special, true)),
+        fuse_unknown_(definition.fuse_unknown),
+        bytes_(bytes_of(definition)) {
+    if (definition.model == SubwordModel::unigram) {
+      unigram_.emplace(unigram_encoder(definition, special, where));
+      return;
+    }
+    merger_.emplace(merger_of(definition, special));
+    const std::vector<std::uint8_t> hidden = hidden_pieces(definition, special);
+    for (std::uint32_t id = 0; id < definition.pieces.size(); ++id) {
+      const std::string& piece = definition.pieces[id];
+      if (hidden[id] == 0 && character_length(piece, 0) == piece.size()) characters_.emplace(piece, id);
+    }
+  }
+
+  bool is_dna() const override { return false; }
+
+  void encode(std::string_view text, std::vector<std::uint32_t>& ids,
+              std::vector<std::uint32_t>* byte_offsets) const override {
+    for_each_piece(text, [&](std::uint32_t id, TextRange range) {
+      ids.push_back(id);
+      if (byte_offsets != nullptr) byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
+    });
+  }
+
+  void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
+                     std::vector<TextRange>& ranges) const override {
+    for_each_piece(text, [&](std::uint32_t id, TextRange range) {
+      ids.push_back(id);
+      ranges.push_back(range);
+    });
+  }
+
+ private:
+  // Ids of the pieces of bytes; none without byte_fallback, or where one is missing.
+  static std::vector<std::uint32_t> bytes_of(const TokenizerJson& definition) {
+    if (!definition.byte_fallback) return {};
+    std::unordered_map<std::string_view, std::uint32_t> by_text;
+    for (std::uint32_t id = 0; id < definition.pieces.size(); ++id)
+      by_text.emplace(definition.pieces[id], id);
+    std::vector<std::uint32_t> bytes;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const auto found = by_text.find(byte_piece(byte));
+      if (found == by_text.end()) return {};
+      bytes.push_back(found->second);
+    }
+    return bytes;
+  }
+
+  template <typename Take>
+  void for_each_piece(std::string_view text, const Take& take) const {
+    added_.split(text, [&](TextRange range, std::optional<std::uint32_t> added) {
+      if (added) return take(*added, range);
+      AlignedText normalized(text.substr(range.begin, range.end - range.begin), range.begin);
+      for (const NormalizerStep& step : normalizer_) normalized.apply(step);
+      bool first = range.begin == 0;
+      added_normalized_.split(normalized.text(), [&](TextRange part, std::optional<std::uint32_t> id) {
+        if (id) {
+          take(*id, normalized.place(part.begin, part.end));
+        } else {
+          for_each_piece_between(normalized, part, first, take);
+        }
+        first = false;
+      });
+    });
+  }
+
+  // Of a stretch without added tokens. `first`: it begins where the whole text does.
+  template <typename Take>
+  void for_each_piece_between(const AlignedText& normalized, TextRange part, bool first,
+                              const Take& take) const {
+    AlignedText words_text;
+    const AlignedText* text = &normalized;
+    std::vector<TextRange> words{part};
+    for (const SplitStep& split : splits_) {
+      if (split.kind == SplitStep::Kind::pattern) {
+        words = split_words(text->text(), words, split);
+      } else if (split.kind == SplitStep::Kind::white_space) {
+        words = words_between_white_space(text->text(), words);
+        first = first && !words.empty() && text->place(words[0].begin, words[0].end).begin == 0;
+      } else {
+        words_text = text->with_word_signs(split, first, words);
+        text = &words_text;
+      }
+    }
+    std::vector<FoundPiece> found;
+    for (const TextRange& word : words) {
+      const std::string_view letters =
+          std::string_view(text->text()).substr(word.begin, word.end - word.begin);
+      found.clear();
+      if (unigram_) {
+        encode_by_scores(letters, found);
+      } else {
+        encode_by_merges(letters, found);
+      }
+      for (const FoundPiece& piece : found) {
+        take(piece.id, text->place(word.begin + piece.begin, word.begin + piece.end));
+      }
+    }
+  }
+
+  static std::vector<TextRange> words_between_white_space(std::string_view text,
+                                                          const std::vector<TextRange>& ranges) {
+    std::vector<TextRange> words;
+    for (const TextRange& range : ranges) {
+      std::size_t begin = range.begin;
+      for (std::size_t at = range.begin; at < range.end;) {
+        const std::size_t after = std::min(skip_space(text, at), range.end);
+        if (after == at) {
+          at += character_length(text, at);
+          continue;
+        }
+        if (begin < at) words.push_back({begin, at});
+        begin = at = after;
+      }
+      if (begin < range.end) words.push_back({begin, range.end});
+    }
+    return words;
+  }
+
+  void encode_by_scores(std::string_view word, std::vector<FoundPiece>& found) const {
+    unigram_->encode(word, found);
+    if (bytes_.empty()) return;
+    std::vector<FoundPiece> pieces;
+    for (const FoundPiece& piece : found) {
+      if (piece.id != special().unknown) {
+        pieces.push_back(piece);
+        continue;
+      }
+      for (std::size_t at = piece.begin; at < piece.end; ++at) {  // each with the place of them all
+        pieces.push_back({bytes_[static_cast<unsigned char>(word[at])], piece.begin, piece.end});
+      }
+    }
+    found = std::move(pieces);
+  }
+
+  void encode_by_merges(std::string_view word, std::vector<FoundPiece>& found) const {
+    std::vector<ByteLevelMerger::Symbol> symbols;
+    for (std::size_t at = 0; at < word.size();) {
+      const std::size_t length = character_length(word, at);
+      const auto known = characters_.find(word.substr(at, length));
+      at += length;
+      if (known != characters_.end()) {
+        symbols.push_back({known->second, at});
+      } else if (!bytes_.empty()) {
+        for (std::size_t byte = at - length; byte < at; ++byte) {
+          symbols.push_back({bytes_[static_cast<unsigned char>(word[byte])], byte + 1});
+        }
+      } else if (fuse_unknown_ && !symbols.empty() && symbols.back().id == ByteLevelMerger::none) {
+        symbols.back().end = at;
+      } else {
+        symbols.push_back({ByteLevelMerger::none, at});
+      }
+    }
+    merger_->merge(symbols);
+    std::size_t begin = 0;
+    for (const ByteLevelMerger::Symbol& symbol : symbols) {
+      found.push_back(
+          {symbol.id == ByteLevelMerger::none ? special().unknown : symbol.id, begin, symbol.end});
+      begin = symbol.end;
+    }
+  }
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  std::vector<NormalizerStep> normalizer_;
+  std::vector<SplitStep> splits_;
+  AddedTokenFinder added_;
+  AddedTokenFinder added_normalized_;
+  bool fuse_unknown_;
+  std::vector<std::uint32_t> bytes_;
+  std::optional<UnigramEncoder> unigram_;
+  std::optional<ByteLevelMerger> merger_;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> characters_;  // of merges
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
+                                                  PieceTable table, std::string digest,
+                                                  const std::string& where) {
+  return std::make_unique<SubwordTokenizer>(definition, special, std::move(table), std::move(digest), where);
+}
+
+std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePieceModel& model,
+                                                             const SpecialIds& special,
+                                                             const std::string& bytes,
+                                                             const std::string& where) {
+  return make_subword_tokenizer(converted_definition(model, special, ConvertedClass::bigbird, where), special,
+                                piece_table(model), sha256_bytes(bytes), where);
+}
+
+PieceTable subword_pieces(const TokenizerJson& definition) {
+  PieceTable table;
+  table.texts = definition.pieces;
+  table.special.resize(definition.pieces.size());
+  const std::string_view sign = "\xE2\x96\x81";
+  for (const std::string& piece : definition.pieces) {
+    std::uint32_t length = 0;  // a word sign stands for its blank
+    for (std::size_t i = 0; i < piece.size(); ++length) {
+      i += piece.compare(i, sign.size(), sign) == 0 ? sign.size() : 1;
+    }
+    table.lengths.push_back(definition.byte_fallback && is_byte_piece(piece) ? 1 : length);
+  }
+  for (const AddedToken& token : definition.added) {
+    if (!token.special && !is_reserved_name(token.text)) continue;
+    table.special[token.id] = 1;
+    table.lengths[token.id] = 0;
+  }
+  return table;
+}
+
+}  // namespace bigbird
