@@ -26,8 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void throw_cannot_read(const std::string& path, int error) {
-  throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
-                  error == ENOENT ? "check the path" : "check that it is a file that you may read");
+  throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)), reading_hint(error));
 }
 
 void sync_path(const std::string& path, int flags) {
@@ -63,6 +62,12 @@ void throw_cannot_write(const std::string& path, int error) {
                 error == ENOSPC || error == EDQUOT
                     ? "free some space or choose another output place; nothing was left half-written"
                     : "check that the folder exists and that you may write in it");
+}
+
+const char* reading_hint(int error) {
+  if (error == ENOENT) return "check the path";
+  if (error == EMFILE || error == ENFILE) return "too many files are open: raise the limit (ulimit -n)";
+  return "check that it is a file that you may read";
 }
 
 void sync_folder(const std::string& path) {

@@ -12,6 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/placing.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {
@@ -55,9 +56,8 @@ void VcfReader::State::open() {
     if (path != "-" && !file_exists(path)) {
       throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(ENOENT)), "check the path");
     }
-    if (error == EACCES || error == EPERM) {
-      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)),
-                      "check that it is a file that you may read");
+    if (error == EACCES || error == EPERM || error == EMFILE || error == ENFILE || error == EIO) {
+      throw_bad_input(fmt::format("{}: cannot read: {}", path, system_text(error)), reading_hint(error));
     }
     throw_bad_input(fmt::format("{}: is neither VCF nor BCF", path),
                     "give a VCF (plain, gzip or BGZF), a BCF, or a table CHROM POS ID REF ALT");

@@ -2,6 +2,7 @@
 #include "lib/io/genome/vcf.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -109,6 +110,19 @@ TEST_F(Vcf, ReadersThatRestGoOnWhereTheyWere) {
     reader.rest();
     EXPECT_FALSE(reader.next(record));
   }
+}
+
+// Without a descriptor left it is not said to be something else.
+TEST_F(Vcf, ThatCannotBeOpenedIsNoOtherFormat) {
+  const std::string path = write(vcf_header + "1\t7\trs1\tA\tT\t.\t.\t.\n");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto error = error_of([&] { VcfReader reader(path); });
+  setrlimit(RLIMIT_NOFILE, &before);
+  expect_bad_input(error, path, "cannot read: Too many open files");
+  EXPECT_NE(error->hint().find("ulimit -n"), std::string::npos) << error->hint();
 }
 
 TEST_F(Vcf, TablesWithoutAHeader) {
