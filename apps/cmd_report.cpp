@@ -117,7 +117,7 @@ int cmd_report(int argc, char** argv) {
   Report report = make_report(inputs, options, picture);
   if (verb.provenance()) report.provenance.push_back("bigbird " + bigbird_version() + ": " + verb.command());
   const std::string page = report_html(report);
-  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report));
+  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report, multiqc));
   write_text_atomic(output, page);
   return 0;
 }
