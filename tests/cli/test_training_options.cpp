@@ -139,7 +139,7 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 }
 
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
-  Words lines = {"--accumulate {N,auto}=1 ",
+  Words lines = {"--accumulate {N,auto}=auto ",
                  "--dropout FLOAT=-1 ",
                  "--lr FLOAT=0.0001 ",
                  "--schedule TEXT=google ",
