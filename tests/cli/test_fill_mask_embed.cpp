@@ -330,7 +330,7 @@ TEST_F(FillMaskAndEmbed, FillMaskRefusesWhatItCannotFill) {
   expect_refused(with({"ACGT"}), 1, "there is no [MASK] in it");
   expect_refused(with({"-"}), 1, "holds no text");
   expect_refused(with({"Paris is the [MASK] of France."}), 1, "'P' in column 1 is no base");
-  expect_refused(with({"-"}), 1, "line2: 'h' in column 2 is no base", "AC[MASK]\nThe [MASK] sat\n");
+  expect_refused(with({"-"}), 1, "line2: 'e' in column 3 is no base", "AC[MASK]\nThe [MASK] sat\n");
   expect_refused(with({"-f", genome(), "-r", "chr1:1-200000"}), 1, "the model takes 1024");
   expect_refused(with({"-f", genome(), "-r", "chr9:1-20"}), 1, "chr9");
   expect_refused(with({"-f", genome(), "-r", "chr1:100-200", "--position", "201"}), 1, "lies outside");

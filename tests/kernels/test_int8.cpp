@@ -103,8 +103,8 @@ TEST_P(Int8Kernel, ActivationsBecomeTheIntegersAndScalesOfTheReference) {
   }
 }
 
-// Where both ends of a row lie half a step from a whole number, rounding may give 256 for its largest one, which
-// is 255 and never 0.
+// Where both ends of a row lie half a step from a whole number, rounding may give 256 for its largest one,
+// which is 255 and never 0.
 TEST_P(Int8Kernel, TheLargestOfARowIsNeverTheSmallest) {
   constexpr Index rows = 255;
   Floats x;
