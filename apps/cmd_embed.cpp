@@ -42,7 +42,10 @@ int cmd_embed(int argc, char** argv) {
   app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
   app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented; - is stdin")
       ->type_name("BED");
-  app.add_option("--text", text, "Every line that is not blank is one sequence; - is stdin")
+  app.add_option(
+         "--text", text,
+         "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
+         "stdin")
       ->type_name("FILE");
   app.add_option(
          "--pool", pool,
@@ -68,14 +71,13 @@ int cmd_embed(int argc, char** argv) {
   }
   const Pooling pooling = parse_pooling(pool);
 
-  const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
-                                                : !regions.empty() ? read_bed_windows(regions, fasta)
-                                                                   : read_line_windows(text);
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const ModelFolder folder(model);
-  if (!text.empty() && folder.alphabet() == Alphabet::dna) {
-    throw_usage("--text: the model in " + model + " reads DNA", "give the sequences as FASTA");
-  }
+  if (text.empty()) folder.require(Alphabet::dna);
+  const std::unique_ptr<WindowReader> windows = !records.empty() ? read_fasta_windows(records)
+                                                : !regions.empty()
+                                                    ? read_bed_windows(regions, fasta)
+                                                    : read_line_windows(text, folder.tokenizer());
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   Embedder embedder(folder, pooling, scoring.batch(), *backend);
 
   EmbedOptions options;

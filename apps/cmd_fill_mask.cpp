@@ -14,11 +14,13 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/fill_mask.h"
+#include "lib/tokenization/typed_text.h"
 
 namespace bigbird::apps {
 namespace {
@@ -74,10 +76,12 @@ class Table {
 
 // Returns the number of masked tokens.
 std::size_t fill_region(const FillMaskCommand& options, MaskFiller& filler, Table& table) {
+  filler.folder().require(Alphabet::dna);
   Fasta fasta(options.fasta);
   const ContigNames names(fasta.contigs());
   const Region region = parse_region(options.region, names);
   const std::string bases = fasta.fetch(region.contig, region.begin, region.end);
+  warn_of_replaced_letters(options.region, fasta.iupac_replaced());
   Sequence sequence{names[region.contig].name, region.begin, region.end - region.begin, {}, {}};
   filler.tokenizer().encode(bases, sequence.tokens, &sequence.offsets);
   if (options.positions.empty()) {
@@ -105,7 +109,8 @@ std::size_t fill_region(const FillMaskCommand& options, MaskFiller& filler, Tabl
 
 std::size_t fill_text(const std::string& name, const std::string& text, MaskFiller& filler, Table& table) {
   Sequence sequence{name, 0, static_cast<std::int64_t>(text.size()), {}, {}};
-  filler.tokenizer().encode_with_special_pieces(text, sequence.tokens, &sequence.offsets);
+  warn_of_replaced_letters(
+      name, encode_typed_text(text, filler.tokenizer(), name, sequence.tokens, sequence.offsets));
   const std::uint32_t mask = filler.tokenizer().special().mask;
   std::vector<std::size_t> masked;
   for (std::size_t token = 0; token < sequence.tokens.size(); ++token) {

@@ -123,7 +123,7 @@ int cmd_report(int argc, char** argv) {
   if (verb.provenance()) report.provenance.push_back("bigbird " + bigbird_version() + ": " + verb.command());
   const std::string page = report_html(report);
   OutputSet outputs({{"--output", output}});
-  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report), outputs);
+  if (!multiqc.empty()) write_files(multiqc, multiqc_files(report, multiqc), outputs);
   write_text_atomic(output, page);
   outputs.commit();
   return 0;

@@ -31,14 +31,15 @@ int cmd_train_bpe(int argc, char** argv) {
                  "Train on a random sample of sentences of this many bases")
       ->transform(count_suffix());
   app.add_option("--max-piece-length", options.max_piece_length,
-                 "Longest piece, bp; 0: no limit (exact trainer only). The default keeps long N runs and "
+                 "Longest piece, bp; 0: no limit (not with sentencepiece). The default keeps long N runs and "
                  "satellites from filling the vocabulary")
       ->transform(count_suffix());
   app.add_option(
          "--trainer", options.trainer,
-         "exact: BPE by its definition. sentencepiece: the library's trainer, minutes for 20 Mb before "
-         "its version 0.2.3")
-      ->check(CLI::IsMember({"exact", "sentencepiece"}));
+         "exact: BPE by its definition, every two pieces side by side counted, as Hugging Face's trainer "
+         "counts. apart: only those of a run that do not overlap, the rule of vocabularies made before. "
+         "sentencepiece: the library's trainer, minutes for 20 Mb before its version 0.2.3")
+      ->check(CLI::IsMember({"exact", "apart", "sentencepiece"}));
   verb.add_seed();
   verb.add_threads();
   verb.add_force();

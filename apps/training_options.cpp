@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <tuple>
 
 #include "lib/core/error.h"
@@ -78,8 +79,9 @@ void TrainingOptions::add_update_options(const TrainingWords& words) {
       ->group(training_group);
   app.add_option("--accumulate", options_.accumulate,
                  "Parts that the batch is cut into, to save memory; of several ranks each has so many; auto "
-                 "is as few as fit")
+                 "is as few as fit, of several ranks or with --batch auto 1")
       ->transform(count_or_auto())
+      ->default_str("auto")
       ->type_name("{N,auto}")
       ->group(training_group);
   const bool counts_epochs = options_.epochs > 0;
@@ -234,7 +236,8 @@ void TrainingOptions::finish(const std::string& fasta) {
          {std::tuple("--batch", options_.batch, chosen.batch),
           std::tuple("--accumulate", options_.accumulate, chosen.accumulate)}) {
       if (asked != chosen_by_memory) continue;
-      verb_.set_in_command(option, std::to_string(number));
+      const bool unsaid = option == std::string_view("--accumulate") && parts_by_default_ && number == 1;
+      if (!unsaid) verb_.set_in_command(option, std::to_string(number));
       verb_.set_in_toml(option, std::to_string(number));
     }
     // Of several learning rates the first chooses for all.
@@ -259,6 +262,14 @@ void TrainingOptions::tell(const std::string& fasta) {
 void TrainingOptions::open_ranks() {
   options_.team = &ranks_.open(verb_);
   const int count = options_.team->ranks().count();
+  if (verb_.app().count("--accumulate") == 0) {
+    if (count == 1 && options_.batch != chosen_by_memory) {
+      options_.accumulate = chosen_by_memory;
+      parts_by_default_ = true;
+    } else {
+      verb_.set_in_toml("--accumulate", "1");
+    }
+  }
   if (count == 1 || options_.accumulate == chosen_by_memory) return;
   options_.accumulate *= static_cast<std::uint64_t>(count);
   verb_.set_in_command("--accumulate", std::to_string(options_.accumulate));

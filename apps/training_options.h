@@ -66,6 +66,7 @@ class TrainingOptions {
   std::vector<double> rates_;
   std::uint64_t warmup_ = 0;
   bool resume_ = false;
+  bool parts_by_default_ = false;  // nobody typed --accumulate, and the memory decides
 };
 
 }  // namespace bigbird::apps

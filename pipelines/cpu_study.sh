@@ -101,7 +101,7 @@ once "$out/held_out.bed" printf '%s\t0\t1000000\n' "$held_out"
 made "$out/train.bed.gz" bigbird chunk -q -f "$genome" --chromosomes all --exclude "$out/held_out.bed" --max-n 0.2 \
   --reverse-complement -o "$out/train.bed.gz"
 made "$out/valid.bed.gz" bigbird chunk -q -f "$genome" --chromosomes "$held_out" --passes 1 -o "$out/valid.bed.gz"
-made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --sample-bp 20M
+made "$out/tokenizer" bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --trainer apart --sample-bp 20M
 made "$out/train.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
 made "$out/valid.json" bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed.gz" -o "$out/valid"
 

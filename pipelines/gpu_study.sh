@@ -101,7 +101,7 @@ prepare() { # genome, documents, vocabulary, shards
     --min-sentence-length "$sentence" --max-sentence-length $((2 * sentence)))
   run "$BIGBIRD" chunk "${chunk[@]}" -o "$out/train.bed" --passes 5 --exclude "$out/held-out.bed"
   run "$BIGBIRD" chunk "${chunk[@]/1000/10}" -o "$out/valid.bed" --passes 1 --exclude "$out/training.bed"
-  run "$BIGBIRD" train-bpe -f "$genome" -d "$out/train.bed" -o "$out/tokenizer" --vocab-size "$VOCABULARY" --force
+  run "$BIGBIRD" train-bpe -f "$genome" -d "$out/train.bed" -o "$out/tokenizer" --vocab-size "$VOCABULARY" --trainer apart --force
   run "$BIGBIRD" tokenize -m "$out/tokenizer" -f "$genome" -d "$out/train.bed" -o "$out/train"
   run "$BIGBIRD" tokenize -m "$out/tokenizer" -f "$genome" -d "$out/valid.bed" -o "$out/valid"
   touch "$out/prepared"

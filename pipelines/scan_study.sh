@@ -43,7 +43,7 @@ fi
 init=${INIT:-$out/pretrain/final}
 if [ -z "${INIT:-}" ]; then
   run bigbird chunk -q -f "$genome" -o "$out/train.bed.gz" "${chunked[@]}"
-  run bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --sample-bp 2M
+  run bigbird train-bpe -q -f "$genome" -d "$out/train.bed.gz" -o "$out/tokenizer" --vocab-size "$vocabulary" --trainer apart --sample-bp 2M
   run bigbird tokenize -q -m "$out/tokenizer" -f "$genome" -d "$out/train.bed.gz" -o "$out/train"
   run bigbird pretrain -q --train "$out/train" -m "$out/tokenizer" -o "$out/pretrain" "${model[@]}" --batch 32 \
     --steps "${STEPS:-600}" --lr 1e-3 "${training[@]}"

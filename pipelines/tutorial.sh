@@ -26,7 +26,7 @@ printf 'chr20\t0\t1000000\nchr20\t2000000\t63025520\n' > elsewhere.bed
 bigbird chunk -f data/genome.fa.gz -o train.bed.gz --chromosomes chr17,chr20,chr22 --exclude held_out.bed \
   --passes 2 --max-n 0.2 --reverse-complement
 bigbird chunk -f data/genome.fa.gz -o valid.bed.gz --chromosomes chr20 --exclude elsewhere.bed --passes 1 --max-n 0.2
-bigbird train-bpe -f data/genome.fa.gz -d train.bed.gz -o tokenizer --vocab-size 1000 --sample-bp 5M
+bigbird train-bpe -f data/genome.fa.gz -d train.bed.gz -o tokenizer --vocab-size 1000 --sample-bp 5M --trainer apart
 bigbird tokenize -m tokenizer -f data/genome.fa.gz -d train.bed.gz -o train
 bigbird tokenize -m tokenizer -f data/genome.fa.gz -d valid.bed.gz -o valid
 bigbird pretrain --train train --valid valid -m tokenizer -o run --layers 2 --width 128 --heads 4 --length 128 \

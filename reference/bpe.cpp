@@ -34,7 +34,15 @@ std::vector<std::size_t> occurrences(const Symbols& symbols, const Pair& pair) {
   return found;
 }
 
-std::map<Pair, std::int64_t> count_pairs(const std::vector<Symbols>& sentences) {
+std::map<Pair, std::int64_t> count_adjacent(const std::vector<Symbols>& sentences) {
+  std::map<Pair, std::int64_t> counts;
+  for (const Symbols& symbols : sentences) {
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) ++counts[{symbols[i], symbols[i + 1]}];
+  }
+  return counts;
+}
+
+std::map<Pair, std::int64_t> count_apart(const std::vector<Symbols>& sentences) {
   std::map<Pair, std::int64_t> counts;
   for (const Symbols& symbols : sentences) {
     std::set<Pair> present;
@@ -84,7 +92,7 @@ Symbols merge_all(const std::string& sentence, const Rank& rank) {
 }  // namespace
 
 std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::int64_t number_of_pieces,
-                                std::int64_t max_piece_length) {
+                                std::int64_t max_piece_length, BpePairs pairs) {
   std::vector<Symbols> corpus;
   for (const std::string& sentence : sentences) {
     if (sentence.find_first_not_of(bpe_alphabet) != std::string::npos) {
@@ -92,21 +100,29 @@ std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::
     }
     corpus.push_back(letters_of(sentence));
   }
+  std::map<std::string, std::size_t> age{{"A", 0}, {"C", 1}, {"G", 2}, {"N", 3}, {"T", 4}};
+  const auto before = [&](const BpePiece& a, const BpePiece& b) {
+    if (a.count != b.count) return a.count > b.count;
+    if (pairs == BpePairs::adjacent) {
+      return std::make_pair(age.at(a.left), age.at(a.right)) <
+             std::make_pair(age.at(b.left), age.at(b.right));
+    }
+    return std::make_tuple(a.piece.size(), a.piece, a.left.size()) <
+           std::make_tuple(b.piece.size(), b.piece, b.left.size());
+  };
   std::vector<BpePiece> learnt;
   while (static_cast<std::int64_t>(learnt.size()) < number_of_pieces) {
     std::vector<BpePiece> candidates;
-    for (const auto& [pair, count] : count_pairs(corpus)) {
+    const auto counts = pairs == BpePairs::adjacent ? count_adjacent(corpus) : count_apart(corpus);
+    for (const auto& [pair, count] : counts) {
       const std::string piece = pair.first + pair.second;
       if (static_cast<std::int64_t>(piece.size()) > max_piece_length) continue;
       candidates.push_back({piece, pair.first, pair.second, count});
     }
-    const auto best =
-        std::min_element(candidates.begin(), candidates.end(), [](const BpePiece& a, const BpePiece& b) {
-          return std::make_tuple(-a.count, a.piece.size(), a.piece, a.left.size()) <
-                 std::make_tuple(-b.count, b.piece.size(), b.piece, b.left.size());
-        });
+    const auto best = std::min_element(candidates.begin(), candidates.end(), before);
     if (best == candidates.end() || best->count < 2) break;
     for (Symbols& symbols : corpus) symbols = merged(symbols, {best->left, best->right});
+    age.emplace(best->piece, age.size());
     learnt.push_back(*best);
   }
   return learnt;

@@ -21,26 +21,31 @@ struct BpePiece {
   bool operator==(const BpePiece&) const = default;
 };
 
+// Which pairs count; see train_bpe.
+enum class BpePairs { adjacent, apart };
+
 // THE DEFINITION OF TRAINING.
 // Input: sentences, strings over ACGTN (any other character throws std::invalid_argument; empty sentences are
 // allowed). Every sentence starts as a list of one-letter symbols. Symbols never merge across two sentences.
 // Repeat:
-//  1. For every ordered pair (left piece, right piece) of adjacent symbols, count its non-overlapping
-//     occurrences, each sentence scanned from left to right: AAA holds one pair (A, A), AAAA holds two.
-//     Only a pair of equal pieces can overlap.
+//  1. For every ordered pair (left piece, right piece) of adjacent symbols, count its occurrences. adjacent:
+//     all of them, AAAA holds three pairs (A, A). apart: those that do not overlap, each sentence scanned
+//     from left to right, AAA holds one and AAAA two. Only a pair of equal pieces can overlap.
 //  2. Leave out the pairs whose concatenation is longer than max_piece_length letters. (A pair never spells
 //     a piece learnt before through another split: between two standing symbol borders the same letters are
 //     always cut alike, so that earlier step would have merged them. A trainer that looks for it gets the
 //     same result.)
 //  3. Stop when no pair is left, when the highest count is below 2, or when number_of_pieces have been
 //     learnt.
-//  4. Take the pair with the highest count. Ties: the shorter concatenation first, then the
-//     lexicographically smaller concatenation (by byte: A < C < G < N < T), then the shorter left piece.
+//  4. Take the pair with the highest count. Ties, adjacent: the pair whose left piece is older, then the one
+//     whose right piece is (the letters first, A C G N T, then the learnt pieces in their order). Ties,
+//     apart: the shorter concatenation first, then the lexicographically smaller concatenation (by byte:
+//     A < C < G < N < T), then the shorter left piece.
 //  5. Its concatenation becomes the next piece. Replace its occurrences, each sentence scanned from left to
 //     right.
 // Returned in the order learnt; the index is the rank.
 std::vector<BpePiece> train_bpe(const std::vector<std::string>& sentences, std::int64_t number_of_pieces,
-                                std::int64_t max_piece_length);
+                                std::int64_t max_piece_length, BpePairs pairs);
 
 // THE DEFINITION OF ENCODING (SentencePiece's BPE).
 // Start from single letters; of all adjacent pairs of symbols whose concatenation is in `pieces`, by any

@@ -8,8 +8,10 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"
+#include "lib/tokenization/typed_text.h"
 
 namespace bigbird {
 namespace {
@@ -97,7 +99,11 @@ class TextSource final : public DocumentSource {
         continue;
       }
       std::string text(line);
-      if (dna_) make_dna(text);
+      if (dna_) {
+        make_dna(text);
+      } else if (documents_ == 0 && document.texts.empty()) {
+        refuse_dna(text, lines_.where());
+      }
       document.sentences.push_back({0, static_cast<std::int64_t>(text.size())});
       document.texts.push_back(std::move(text));
     }
@@ -108,18 +114,12 @@ class TextSource final : public DocumentSource {
 
  private:
   void make_dna(std::string& text) {
-    for (char& letter : text) {
-      const char upper = letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-      if (std::string_view("ACGTN").find(upper) != std::string_view::npos) {
-        letter = upper;
-      } else if (std::string_view("RYSWKMBDHVUX").find(upper) != std::string_view::npos) {
-        letter = 'N';
-        ++iupac_replaced_;
-      } else {
-        throw_bad_input(fmt::format("{}: column {} is no base", lines_.where(), &letter - text.data() + 1),
-                        "this tokenizer is for DNA: one sequence per line, nothing else");
-      }
+    const BasesRead read = read_bases(text);
+    if (read.bad != std::string_view::npos) {
+      throw_bad_input(fmt::format("{}: column {} is no base", lines_.where(), read.bad + 1),
+                      "this tokenizer is for DNA: one sequence per line, nothing else");
     }
+    iupac_replaced_ += read.replaced;
   }
 
   LineReader lines_;
@@ -144,6 +144,10 @@ std::unique_ptr<DocumentSource> open_source(const SourceOptions& options) {
     return std::make_unique<TextSource>(options.text, options.dna);
   }
   if (!genome) throw_usage("no input", "give a FASTA with `fasta`, or `text` FILE");
+  if (!options.dna) {
+    throw_bad_input(options.fasta + ": a genome is DNA, and the tokenizer is one of text",
+                    "take a tokenizer of DNA, such as `bigbird train-bpe` makes");
+  }
   if (beds > 1)
     throw_usage("documents and windows exclude each other", "give `documents` or `windows`, not both");
   if (!options.documents.empty()) return std::make_unique<BedSource>(options.fasta, options.documents, true);

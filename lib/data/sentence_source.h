@@ -19,7 +19,8 @@ struct SourceOptions {
   std::string documents;  // BED12: a document per line, a sentence per block
   std::string windows;    // BED3 or more: a document of one sentence per line
   std::string text;       // a sentence per line, a blank line between documents; "-" is the standard input
-  bool dna = true;        // text holds DNA: upper-cased, IUPAC letters become N, other bytes are an Error
+  bool dna = true;        // text holds DNA, read as base_letters.h says, other bytes are an Error; where
+                          // false, a FASTA and a text whose first line is DNA are an Error
 };
 
 struct PlannedSentence {

@@ -15,7 +15,7 @@ struct VocabularyOptions {
   SourceOptions source;
   std::string output;                   // tokenizer folder
   bool overwrite = false;               // replace a folder that exists
-  std::string trainer = "exact";        // or "sentencepiece"
+  std::string trainer = "exact";        // or "apart", "sentencepiece"
   std::uint32_t vocab_size = 32000;     // with the special pieces and the letters
   std::uint32_t max_piece_length = 64;  // 0: no limit
   std::uint64_t sample_bases = 20'000'000;

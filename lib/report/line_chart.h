@@ -14,6 +14,8 @@ struct ChartLine {
   std::vector<std::pair<double, double>> points;  // by x; values that are not finite are left out
   bool marked = false;                            // a dot at every point: of few points
   bool steps = false;                             // y holds from a point up to the next one: of histograms
+  std::string source = {};                        // the path it is of, where one chart has several sources
+  std::string role = {};                          // what it is of its source: "training"
 };
 
 struct LineChart {

@@ -6,11 +6,14 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "lib/io/files/file.h"
 #include "lib/report/report.h"
+#include "lib/report/sample_names.h"
 
 namespace bigbird {
 namespace {
@@ -32,16 +35,7 @@ std::string identifier(const std::string& text) {
   return result;
 }
 
-// MultiQC cuts names of samples at slashes and at the suffixes of files, and would then take two for one: the
-// last folder and the file without its suffixes are left of a path.
-std::string sample_of(const std::string& path) {
-  const std::filesystem::path whole(path);
-  std::string name = whole.filename().string();
-  if (const std::size_t dot = name.find('.'); dot != std::string::npos && dot > 0) name.resize(dot);
-  const std::string folder = whole.parent_path().filename().string();
-  return folder.empty() ? name : folder + " " + name;
-}
-
+// MultiQC would cut the name of a sample there.
 std::string without_slashes(std::string text) {
   std::replace(text.begin(), text.end(), '/', ' ');
   return text;
@@ -60,10 +54,32 @@ std::optional<double> leading_number(const std::string& text) {
   return value;
 }
 
+// What a report has samples of.
+std::vector<std::string> sources_of(const Report& report) {
+  std::vector<std::string> sources;
+  for (const ReportSection& section : report.sections) {
+    if (!section.name.empty()) sources.push_back(section.name);
+    for (const ReportElement& element : section.elements) {
+      const auto* charts = std::get_if<ReportCharts>(&element);
+      if (charts == nullptr) continue;
+      for (const ReportChart& chart : *charts) {
+        const auto* lines = std::get_if<LineChart>(&chart);
+        if (lines == nullptr) continue;
+        for (const ChartLine& line : lines->lines) {
+          if (!line.source.empty()) sources.push_back(line.source);
+        }
+      }
+    }
+  }
+  return sources;
+}
+
 class Files {
  public:
+  explicit Files(std::map<std::string, std::string> names) : names_(std::move(names)) {}
+
   void add(const ReportSection& section) {
-    const std::string sample = section.name.empty() ? section.kind : sample_of(section.name);
+    const std::string sample = section.name.empty() ? section.kind : names_.at(section.name);
     for (const ReportElement& element : section.elements) {
       if (const auto* facts = std::get_if<ReportFacts>(&element)) add_facts(section, sample, *facts);
       if (const auto* charts = std::get_if<ReportCharts>(&element)) {
@@ -75,24 +91,41 @@ class Files {
     }
   }
 
-  std::map<std::string, std::string> text() const {
+  // With the samples of other reports that lie in the folder.
+  std::map<std::string, std::string> text(const std::string& folder) const {
     std::map<std::string, std::string> files;
-    for (const auto& [id, json] : files_) files[id + "_mqc.json"] = json.dump(1) + "\n";
+    for (const auto& [id, json] : files_) {
+      const std::string name = id + "_mqc.json";
+      Json whole = json;
+      if (const Json others = folder.empty() ? Json() : samples_of(folder + "/" + name); !others.is_null()) {
+        whole["data"] = others;
+        whole["data"].update(json["data"]);
+      }
+      files[name] = whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
     return files;
   }
 
  private:
+  // The data of a file of an earlier report; null where there is none, or it is damaged.
+  static Json samples_of(const std::string& path) {
+    if (!file_exists(path)) return nullptr;
+    const Json old = Json::parse(read_file(path), nullptr, false);
+    if (!old.is_object() || !old.contains("data") || !old["data"].is_object()) return nullptr;
+    return old["data"];
+  }
+
   Json& file(const ReportSection& section, const std::string& name, const char* plot, Json settings) {
     const std::string id = "bigbird_" + identifier(section.kind) + "_" + identifier(name);
     Json& json = files_[id];
     if (json.is_null()) {
       settings["id"] = id + "_plot";
-      settings["title"] = "bigbird: " + name;
+      settings["title"] = "bigbird: " + multiqc_text(name);
       json = {{"id", id},
               {"parent_id", "bigbird"},
               {"parent_name", "bigbird"},
               {"parent_description", "BigBird models on genomes and text"},
-              {"section_name", name},
+              {"section_name", multiqc_text(name)},
               {"plot_type", plot},
               {"pconfig", std::move(settings)},
               {"data", Json::object()}};
@@ -103,7 +136,7 @@ class Files {
   void add_facts(const ReportSection& section, const std::string& sample, const ReportFacts& facts) {
     Json row = Json::object();
     for (const auto& [name, value] : facts) {
-      if (const std::optional<double> number = leading_number(value)) row[name] = *number;
+      if (const std::optional<double> number = leading_number(value)) row[multiqc_text(name)] = *number;
     }
     if (!row.empty()) file(section, section.kind, "table", Json::object())[sample].update(row);
   }
@@ -116,14 +149,14 @@ class Files {
         if (std::isfinite(x) && std::isfinite(y)) points.push_back({x, y});
       }
       if (points.empty()) continue;
-      lines[without_slashes(section.name.empty() ? line.legend
-                                                 : sample_of(section.name) + " " + line.legend)] =
-          std::move(points);
+      const std::string& source = line.source.empty() ? section.name : line.source;
+      const std::string role = without_slashes(multiqc_text(line.role.empty() ? line.legend : line.role));
+      lines[source.empty() ? role : names_.at(source) + " " + role] = std::move(points);
     }
     if (lines.empty()) return;
     file(section, chart.title, "linegraph",
-         {{"xlab", chart.x_label},
-          {"ylab", chart.y_label.empty() ? chart.title : chart.y_label},
+         {{"xlab", multiqc_text(chart.x_label)},
+          {"ylab", multiqc_text(chart.y_label.empty() ? chart.title : chart.y_label)},
           {"ylog", chart.logarithmic}})
         .update(lines);
   }
@@ -131,24 +164,25 @@ class Files {
   void add_bars(const ReportSection& section, const std::string& sample, const BarChart& chart) {
     Json row = Json::object();
     for (const Bar& bar : chart.bars) {
-      if (std::isfinite(bar.value)) row[bar.name] = bar.value;
+      if (std::isfinite(bar.value)) row[multiqc_text(bar.name)] = bar.value;
     }
     if (row.empty()) return;
     // Bars that are no parts of a whole stand beside each other.
-    Json settings = {{"ylab", chart.x_label}};
+    Json settings = {{"ylab", multiqc_text(chart.x_label)}};
     if (chart.x_high) settings["stacking"] = "group";
     file(section, chart.title, "bargraph", std::move(settings))[sample] = std::move(row);
   }
 
+  std::map<std::string, std::string> names_;
   std::map<std::string, Json> files_;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> multiqc_files(const Report& report) {
-  Files files;
+std::map<std::string, std::string> multiqc_files(const Report& report, const std::string& folder) {
+  Files files(sample_names(sources_of(report)));
   for (const ReportSection& section : report.sections) files.add(section);
-  return files.text();
+  return files.text(folder);
 }
 
 }  // namespace bigbird

@@ -63,7 +63,8 @@ std::string report_html(const Report& report);
 
 // File name -> content of MultiQC's custom content, a file for each kind of facts and each chart:
 // "bigbird_run_loss_mqc.json". Charts and facts of one kind and name share a file, a sample for each section.
-// Pictures, tables, texts and listings have no place there.
-std::map<std::string, std::string> multiqc_files(const Report& report);
+// Pictures, tables, texts and listings have no place there. Samples are named as sample_names.h says; those
+// of other reports in files of these names in `folder` are kept, so that reports may share a folder.
+std::map<std::string, std::string> multiqc_files(const Report& report, const std::string& folder = {});
 
 }  // namespace bigbird

@@ -190,11 +190,14 @@ LineChart chart_of(const std::vector<Run>& runs, const std::string& column) {
   }
   std::replace(chart.title.begin(), chart.title.end(), '_', ' ');
   for (const Run& run : runs) {
-    const std::string name = runs.size() > 1 ? run.name + ", " : "";
-    if (const auto found = run.train.points.find(column); found != run.train.points.end())
-      chart.lines.push_back({name + "training", found->second, false, false});
-    if (const auto found = run.valid.points.find(column); found != run.valid.points.end())
-      chart.lines.push_back({name + "validation", found->second, true, false});
+    const auto add = [&](const Metrics& metrics, const char* role, bool marked) {
+      const auto found = metrics.points.find(column);
+      if (found == metrics.points.end()) return;
+      const std::string name = runs.size() > 1 ? run.name + ", " : "";
+      chart.lines.push_back({name + role, found->second, marked, false, run.name, role});
+    };
+    add(run.train, "training", false);
+    add(run.valid, "validation", true);
   }
   return chart;
 }

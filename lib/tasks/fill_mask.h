@@ -27,6 +27,7 @@ class MaskFiller {
   MaskFiller(const std::string& model_folder, std::size_t top, kernels::Backend& backend);
 
   const Tokenizer& tokenizer() const { return runner_.tokenizer(); }
+  const ModelFolder& folder() const { return runner_.folder(); }
   const std::vector<std::string>& weight_files() const { return runner_.weight_files(); }
 
   // One call of the model on [CLS] tokens [SEP] with the tokens `masked` (ascending) masked all at once.

@@ -9,20 +9,37 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/fasta_stream.h"
+#include "lib/tokenization/typed_text.h"
 
 namespace bigbird {
 namespace {
+
+// Tells of IUPAC letters at the end of a source, once.
+class ReplacedLetters {
+ public:
+  void warn(const std::string& path, std::uint64_t count) {
+    if (!warned_) warn_of_replaced_letters(path, count);
+    warned_ = true;
+  }
+
+ private:
+  bool warned_ = false;
+};
 
 class FastaWindows : public WindowReader {
  public:
   explicit FastaWindows(const std::string& path) : fasta_(path) {}
 
   bool next(Window& window) override {
-    if (next_ == fasta_.contigs().size()) return false;
+    if (next_ == fasta_.contigs().size()) {
+      replaced_.warn(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     const Contig& contig = fasta_.contigs()[next_];
     window = {contig.name, contig.name, 0, contig.length, '+', -1, fasta_.fetch(next_, 0, contig.length)};
     ++next_;
@@ -32,45 +49,64 @@ class FastaWindows : public WindowReader {
  private:
   Fasta fasta_;
   std::size_t next_ = 0;
+  ReplacedLetters replaced_;
 };
 
 class FastaStreamWindows : public WindowReader {
  public:
-  explicit FastaStreamWindows(const std::string& path) : stream_(path) {}
+  explicit FastaStreamWindows(const std::string& path) : path_(path), stream_(path) {}
 
   bool next(Window& window) override {
-    if (!stream_.next(record_)) return false;
+    if (!stream_.next(record_)) {
+      replaced_.warn(path_, stream_.iupac_replaced());
+      return false;
+    }
     const auto length = static_cast<std::int64_t>(record_.sequence.size());
     window = {record_.name, record_.name, 0, length, '+', -1, std::move(record_.sequence)};
     return true;
   }
 
  private:
+  std::string path_;
   FastaStream stream_;
   FastaRecord record_;
+  ReplacedLetters replaced_;
 };
 
 class LineWindows : public WindowReader {
  public:
-  explicit LineWindows(const std::string& path) : lines_(path) {}
+  LineWindows(const std::string& path, const Tokenizer& tokenizer)
+      : path_(path), lines_(path), tokenizer_(tokenizer) {}
 
   bool next(Window& window) override {
     std::string_view line;
     do {
-      if (!lines_.next(line)) return false;
+      if (!lines_.next(line)) {
+        replaced_.warn(path_, count_);
+        return false;
+      }
     } while (line.find_first_not_of(" \t") == std::string_view::npos);
-    window = {fmt::format("line{}", lines_.line_number()),
-              ".",
-              0,
-              static_cast<std::int64_t>(line.size()),
-              '.',
-              -1,
-              std::string(line)};
+    std::string text(line);
+    if (tokenizer_.is_dna()) {
+      TypedDna dna = read_typed_dna(line, tokenizer_, lines_.where());
+      count_ += dna.replaced;
+      text = std::move(dna.text);
+    } else if (first_) {
+      refuse_dna(line, lines_.where());
+    }
+    first_ = false;
+    const auto length = static_cast<std::int64_t>(text.size());
+    window = {fmt::format("line{}", lines_.line_number()), ".", 0, length, '.', -1, std::move(text)};
     return true;
   }
 
  private:
+  std::string path_;
   LineReader lines_;
+  const Tokenizer& tokenizer_;
+  bool first_ = true;
+  std::uint64_t count_ = 0;
+  ReplacedLetters replaced_;
 };
 
 class BedWindows : public WindowReader {
@@ -79,7 +115,10 @@ class BedWindows : public WindowReader {
       : reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()) {}
 
   bool next(Window& window) override {
-    if (!reader_.next(record_)) return false;
+    if (!reader_.next(record_)) {
+      replaced_.warn(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     const std::size_t contig = names_.require(record_.chrom, reader_.where());
     if (record_.begin == record_.end) throw_bad_input(reader_.where() + ": the window is empty");
     if (record_.end > names_[contig].length) {
@@ -103,6 +142,7 @@ class BedWindows : public WindowReader {
   Fasta fasta_;
   ContigNames names_;
   BedRecord record_;
+  ReplacedLetters replaced_;
 };
 
 }  // namespace
@@ -112,8 +152,8 @@ std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
   return std::make_unique<FastaWindows>(path);
 }
 
-std::unique_ptr<WindowReader> read_line_windows(const std::string& path) {
-  return std::make_unique<LineWindows>(path);
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path, const Tokenizer& tokenizer) {
+  return std::make_unique<LineWindows>(path, tokenizer);
 }
 
 std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta) {

@@ -38,8 +38,10 @@ std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path);
 std::unique_ptr<WindowReader> read_bed_windows(const std::string& bed, const std::string& fasta);
 
 // Every line of a text that is not blank; - is the standard input. The id is line<number>, the place bytes of
-// the line, and chrom and strand are ".".
-std::unique_ptr<WindowReader> read_line_windows(const std::string& path);
+// the line, and chrom and strand are ".". For a tokenizer of DNA every line is read as typed_text.h says, and
+// the place is of what is left of it; for another a first line that is DNA is an Error. The tokenizer must
+// outlive the reader.
+std::unique_ptr<WindowReader> read_line_windows(const std::string& path, const Tokenizer& tokenizer);
 
 // Of a sequence's bases; 0 for an empty one.
 double share_of_n(std::string_view sequence);

@@ -1,4 +1,4 @@
-// What the two trainers share; see bpe_trainer.h.
+// What the trainers share; see bpe_trainer.h.
 #include "lib/tokenization/bpe_trainer.h"
 
 #include "lib/core/error.h"
@@ -13,9 +13,10 @@ void BpeSample::add(std::string_view sentence) {
 }
 
 std::unique_ptr<BpeTrainer> make_bpe_trainer(const std::string& name) {
-  if (name == "exact") return make_exact_bpe_trainer();
+  if (name == "exact") return make_exact_bpe_trainer(PairRule::adjacent);
+  if (name == "apart") return make_exact_bpe_trainer(PairRule::apart);
   if (name == "sentencepiece") return make_sentencepiece_bpe_trainer();
-  throw_usage("`trainer` " + name + ": there is no such trainer", "one of: exact, sentencepiece");
+  throw_usage("`trainer` " + name + ": there is no such trainer", "one of: exact, apart, sentencepiece");
 }
 
 }  // namespace bigbird

@@ -1,4 +1,5 @@
-// Training of byte-pair vocabularies over A C G T N: one interface, two trainers.
+// Training of byte-pair vocabularies over A C G T N: one interface, the exact trainer with two rules, and
+// the SentencePiece library's.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct BpeTrainingOptions {
 class BpeTrainer {
  public:
   virtual ~BpeTrainer() = default;
-  // "exact", "sentencepiece 0.1.97".
+  // What a tokenizer folder keeps of it: "exact, adjacent pairs", "apart" ("exact" in folders of before),
+  // "sentencepiece 0.1.97".
   virtual std::string name() const = 0;
   // The learnt pieces, best rank first, without the letters. Fewer than wanted when the sample holds no more
   // pairs that occur twice. Error{interrupted} on cancellation.
@@ -42,14 +44,25 @@ class BpeTrainer {
                                          const BpeTrainingOptions& options) const = 0;
 };
 
-// By the definition (stated in exact_bpe_trainer.cpp and, as a plain quadratic program, in reference/bpe.h):
-// at every step the pair with the most non-overlapping occurrences; ties by shorter piece, then byte order,
-// then shorter left part. One thread; about 18 bytes a base. Samples up to 4.29 Gb.
-std::unique_ptr<BpeTrainer> make_exact_bpe_trainer();
+// How the pairs of a run are counted, and which of several pairs with one count is merged. Merging goes from
+// left to right in both.
+enum class PairRule {
+  // Every two symbols side by side count: AAAA holds three pairs (A, A). Ties: the older left piece, then the
+  // older right one; the letters are there from the start in the order A C G N T. So count Hugging Face's
+  // BpeTrainer (tokenizers 0.22: the same merges in the same order, min_frequency 2) and SentencePiece's.
+  adjacent,
+  // Occurrences that do not overlap: AAAA holds two. Ties: the shorter piece, then byte order, then the
+  // shorter left part.
+  apart
+};
+
+// By the definition (stated in reference/bpe.h as a plain quadratic program): at every step the pair of the
+// highest count. One thread; about 18 bytes a base. Samples up to 4.29 Gb.
+std::unique_ptr<BpeTrainer> make_exact_bpe_trainer(PairRule rule);
 // The SentencePiece library's trainer. Its vocabulary depends on the library's version (0.1.97 drops runs
 // such as AAA for good) and it is slow before 0.2.3: minutes for 20 Mb.
 std::unique_ptr<BpeTrainer> make_sentencepiece_bpe_trainer();
-// "exact" or "sentencepiece"; Error{usage} for any other name.
+// "exact" (adjacent), "apart" or "sentencepiece"; Error{usage} for any other name.
 std::unique_ptr<BpeTrainer> make_bpe_trainer(const std::string& name);
 
 }  // namespace bigbird

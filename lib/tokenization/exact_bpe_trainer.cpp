@@ -1,7 +1,7 @@
-// Exact BPE training. At every step the adjacent pair of symbols with the most non-overlapping occurrences
-// (each sentence scanned from left to right) becomes a piece; ties go to the shorter piece, then to the
-// smaller in byte order, then to the shorter left part. A pair whose piece exists already, through another
-// split, is never merged, nor is one longer than the limit; training ends when no pair occurs twice.
+// Exact BPE training. At every step the pair of symbols that stands side by side most often becomes a piece;
+// bpe_trainer.h tells the two ways to count (AAAA holds three pairs or two) and to break ties. A pair whose
+// piece exists already, through another split, is never merged, nor is one longer than the limit; training
+// ends when no pair occurs twice.
 //
 // How it is fast. A step makes occurrences of its new piece only, and takes away others. So the count of a
 // pair is highest when the younger of its two pieces is made, and only falls from there. Hence:
@@ -85,8 +85,9 @@ class PositionArena {
 
 class Training {
  public:
-  Training(const BpeSample& sample, const BpeTrainingOptions& options)
-      : wanted_(options.learnt_pieces),
+  Training(const BpeSample& sample, const BpeTrainingOptions& options, PairRule rule)
+      : rule_(rule),
+        wanted_(options.learnt_pieces),
         max_length_(options.max_piece_length == 0 ? std::numeric_limits<std::uint32_t>::max()
                                                   : options.max_piece_length) {
     if (sample.text().size() >= sentence_end) {
@@ -142,7 +143,7 @@ class Training {
   struct Candidate {
     std::uint32_t count = 0;  // upper bound
     std::uint32_t pair = 0;
-    std::uint64_t order = 0;  // length, then first letters: smaller wins a tie
+    std::uint64_t order = 0;  // smaller wins a tie
   };
   struct Neighbour {
     std::uint32_t count = 0;
@@ -157,7 +158,8 @@ class Training {
     return later_in_full(pairs_[a.pair], pairs_[b.pair]);
   }
 
-  // The tie rule without the shortcut of `order`: whether a comes after b.
+  // The tie rule of pairs that stand apart, without the shortcut of `order`: whether a comes after b. (By
+  // age no two pairs have one order.)
   bool later_in_full(const Pair& a, const Pair& b) const {
     const std::string text_a = pieces_[a.left].text + pieces_[a.right].text;
     const std::string text_b = pieces_[b.left].text + pieces_[b.right].text;
@@ -166,7 +168,9 @@ class Training {
     return pieces_[a.left].length > pieces_[b.left].length;
   }
 
+  // By age: the older left piece, then the older right one. Else by length and first letters.
   std::uint64_t order_of(const Pair& pair) const {
+    if (rule_ == PairRule::adjacent) return (std::uint64_t{pair.left} << 32) | pair.right;
     const Piece& left = pieces_[pair.left];
     const Piece& right = pieces_[pair.right];
     const std::uint64_t length = std::min<std::uint64_t>(std::uint64_t{left.length} + right.length, 1023);
@@ -241,15 +245,16 @@ class Training {
     return static_cast<std::uint32_t>(pairs_.size() - 1);
   }
 
-  // The list's length bounds the count; only a pair of equal pieces can hold fewer (overlaps).
+  // The list's length bounds the count; only a pair of equal pieces can hold fewer (overlaps, where they are
+  // not counted).
   void push_new(std::uint32_t pair) { push({pairs_[pair].positions.size, pair, order_of(pairs_[pair])}); }
 
-  // Drops stale positions and counts the non-overlapping occurrences. A listed position begins the pair still
+  // Drops stale positions and counts the occurrences by the rule. A listed position begins the pair still
   // when both pieces' numbers are where they were: pieces only grow, so a longer one would show another
   // number.
   std::uint32_t recount(Pair& pair) {
     const std::uint32_t length = pieces_[pair.left].length;
-    const bool can_overlap = pair.left == pair.right;
+    const bool can_overlap = rule_ == PairRule::apart && pair.left == pair.right;
     PositionArena::List& list = pair.positions;
     std::uint32_t kept = 0;
     std::uint32_t count = 0;
@@ -335,6 +340,7 @@ class Training {
   };
   static constexpr std::uint32_t prefetch_ahead = 24;
 
+  PairRule rule_;
   std::uint64_t wanted_;
   std::uint32_t max_length_;
   std::vector<Cell> cells_;
@@ -353,16 +359,23 @@ class Training {
 
 class ExactBpeTrainer final : public BpeTrainer {
  public:
-  std::string name() const override { return "exact"; }
-  std::vector<std::string> train(const BpeSample& sample, const BpeTrainingOptions& options) const override {
-    return Training(sample, options).run();
+  explicit ExactBpeTrainer(PairRule rule) : rule_(rule) {}
+
+  std::string name() const override {
+    return rule_ == PairRule::adjacent ? "exact, adjacent pairs" : "apart";
   }
+  std::vector<std::string> train(const BpeSample& sample, const BpeTrainingOptions& options) const override {
+    return Training(sample, options, rule_).run();
+  }
+
+ private:
+  PairRule rule_;
 };
 
 }  // namespace
 
-std::unique_ptr<BpeTrainer> make_exact_bpe_trainer() {
-  return std::make_unique<ExactBpeTrainer>();
+std::unique_ptr<BpeTrainer> make_exact_bpe_trainer(PairRule rule) {
+  return std::make_unique<ExactBpeTrainer>(rule);
 }
 
 }  // namespace bigbird

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t unknown_id = 100;
 constexpr std::uint32_t byte_pieces = 256;
+constexpr std::uint32_t room_for_ascii = 512;         // pieces of a vocabulary that begins with all of it
 constexpr std::uint32_t longest_piece_allowed = 512;  // the library's limit
 constexpr const char* trainer_name = "sentencepiece " BIGBIRD_SENTENCEPIECE_VERSION;
 
@@ -31,8 +32,10 @@ constexpr const char* trainer_name = "sentencepiece " BIGBIRD_SENTENCEPIECE_VERS
 // cut where they are long.
 class TrainingLines final : public sentencepiece::SentenceIterator {
  public:
-  TrainingLines(const NextTextLine& next, std::uint32_t most, TextVocabularySummary& summary)
-      : next_(next), most_(most), summary_(summary) {
+  // After the text, where there is some, comes `last`.
+  TrainingLines(const NextTextLine& next, std::uint32_t most, std::string last,
+                TextVocabularySummary& summary)
+      : next_(next), most_(most), last_(std::move(last)), summary_(summary) {
     Next();
   }
 
@@ -60,11 +63,17 @@ class TrainingLines final : public sentencepiece::SentenceIterator {
     while (number_ == parts_.size()) {
       throw_if_cancelled();
       std::string_view line;
-      if (!next_(line)) {
+      text_ended_ = text_ended_ || !next_(line);
+      if (!text_ended_) {
+        take(line);
+      } else if (summary_.lines > 0 && !last_.empty()) {
+        line_ = std::exchange(last_, {});
+        parts_ = cut_line(line_, most_);
+        number_ = 0;
+      } else {
         done_ = true;
         return;
       }
-      take(line);
     }
     part_ = parts_[number_++];
   }
@@ -97,6 +106,8 @@ class TrainingLines final : public sentencepiece::SentenceIterator {
 
   const NextTextLine& next_;
   std::uint32_t most_;
+  std::string last_;
+  bool text_ended_ = false;
   TextVocabularySummary& summary_;
   std::uint64_t lines_read_ = 0;
   std::string line_;
@@ -106,6 +117,12 @@ class TrainingLines final : public sentencepiece::SentenceIterator {
   bool done_ = false;
   std::exception_ptr failure_;
 };
+
+std::string required_characters(const TextVocabularyOptions& options) {
+  if (options.required_characters) return *options.required_characters;
+  const std::uint32_t room = room_for_ascii + (options.byte_fallback ? byte_pieces : 0);
+  return options.vocab_size >= room ? printable_ascii() : std::string();
+}
 
 void check_settings(const TextVocabularyOptions& options) {
   const auto fixed =
@@ -119,6 +136,16 @@ void check_settings(const TextVocabularyOptions& options) {
     throw_usage(
         fmt::format("`character_coverage` {} is not above 0 and at most 1", options.character_coverage),
         "the default is 0.9995");
+  }
+  const std::string characters = required_characters(options);
+  const std::size_t invalid = find_invalid_utf8(characters);
+  const CodePoints required(std::string_view(characters).substr(0, invalid));
+  const bool reserved = std::any_of(required.begin(), required.end(), [](const CodePoint& c) {
+    return c.value == 0 || c.value == 0x2581 || c.value == 0x2585 || is_white_space(c.value);
+  });
+  if (invalid < characters.size() || reserved) {
+    throw_usage("`required_characters` holds what is no UTF-8, white space, or a sign of the library's own",
+                "give characters one after the other; none makes the text alone decide");
   }
   if (options.max_piece_length < 1 || options.max_piece_length > longest_piece_allowed) {
     throw_usage(fmt::format("`max_piece_length` {} is not between 1 and {}", options.max_piece_length,
@@ -143,6 +170,7 @@ std::unordered_map<std::string, std::string> trainer_settings(const TextVocabula
       {"vocab_size", std::to_string(options.vocab_size)},
       {"hard_vocab_limit", "false"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"required_chars", required_characters(options)},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"max_sentencepiece_length", std::to_string(options.max_piece_length)},
       {"max_sentence_length", std::to_string(options.max_sentence_bytes + 1)},
@@ -193,6 +221,7 @@ std::string text_tokenizer_config(const TextVocabularyOptions& options) {
   config["bigbird"] = {{"trainer", trainer_name},
                        {"byte_fallback", options.byte_fallback},
                        {"character_coverage", options.character_coverage},
+                       {"required_characters", required_characters(options)},
                        {"max_piece_length", options.max_piece_length},
                        {"max_sentence_bytes", options.max_sentence_bytes}};
   if (options.provenance) {
@@ -254,12 +283,19 @@ std::vector<std::string_view> cut_line(std::string_view line, std::size_t most) 
   return parts;
 }
 
+std::string printable_ascii() {
+  std::string characters;
+  for (char character = '!'; character <= '~'; ++character) characters += character;
+  return characters;
+}
+
 TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const TextVocabularyOptions& options) {
   check_settings(options);
   AtomicFolder folder(options.output, options.overwrite);
   TextVocabularySummary summary;
   summary.trainer = trainer_name;
-  TrainingLines lines(next, options.max_sentence_bytes, summary);
+  // The library ends the process for a required character that the text has not at all.
+  TrainingLines lines(next, options.max_sentence_bytes, required_characters(options), summary);
   if (lines.done()) {
     lines.rethrow();
     throw_bad_input(options.source + ": no text to train on", "give files with text in them");
@@ -274,7 +310,7 @@ TextVocabularySummary train_text_vocabulary(const NextTextLine& next, const Text
     if (said.find("vocab_size") != std::string::npos || said.find("required_chars") != std::string::npos) {
       throw_usage(
           fmt::format("`vocab_size` {} is too small for the characters of the text", options.vocab_size),
-          "raise `vocab_size`, or lower `character_coverage`");
+          "raise `vocab_size`, or lower `character_coverage` and give fewer `required_characters`");
     }
     throw_runtime("the SentencePiece library could not train: " + said);
   }

@@ -15,6 +15,9 @@
 
 namespace bigbird {
 
+// "!" to "~".
+std::string printable_ascii();
+
 struct TextVocabularyOptions {
   std::string output;                // tokenizer folder
   std::string source = "the input";  // what messages call the texts
@@ -24,6 +27,9 @@ struct TextVocabularyOptions {
   bool byte_fallback = false;
   // Share of the characters of the input, most frequent first, that become pieces; above 0, at most 1.
   double character_coverage = 0.9995;
+  // Characters that are pieces however rare they are (UTF-8; SentencePiece's required_chars). Not given:
+  // printable ASCII where the vocabulary has room for it, which is from 512 pieces on (768 with bytes).
+  std::optional<std::string> required_characters;
   std::uint32_t max_piece_length = 16;  // code points
   // Longer lines are cut, at white space where there is some: 1,000 to 30,000 bytes.
   std::uint32_t max_sentence_bytes = 4000;

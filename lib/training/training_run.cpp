@@ -131,10 +131,12 @@ TrainingSummary run_training(const TrainingTask& task, const TaskDescription& de
                 "give validation data and `eval_every`");
   }
   const Schedule schedule = schedule_of(options, description.samples);
-  log_info(fmt::format("{} steps are {:.2f} epochs of {} samples", schedule.total,
-                       static_cast<double>(schedule.total) * static_cast<double>(options.batch) /
-                           static_cast<double>(description.samples),
-                       description.samples));
+  const double epochs = static_cast<double>(schedule.total) * static_cast<double>(options.batch) /
+                        static_cast<double>(description.samples);
+  log_info(epochs < 100 ? fmt::format("{} steps are {:.2f} epochs of {} samples", schedule.total, epochs,
+                                      description.samples)
+                        : fmt::format("{} steps see each of {} samples {:.0f} times", schedule.total,
+                                      description.samples, epochs));
   ModelConfig config = description.config;
   if (options.dropout >= 0.0) config.hidden_dropout_prob = options.dropout;
 

@@ -92,7 +92,7 @@ TEST_F(DataOptions, TrainBpeTakesTheTrainerThatIsTyped) {
     sentences += "\n";
   }
   write_text(path("sentences.txt"), sentences);
-  for (const char* trainer : {"exact", "sentencepiece"}) {
+  for (const char* trainer : {"exact", "apart", "sentencepiece"}) {
     must({"train-bpe", "--text", path("sentences.txt"), "-o", path(trainer), "--vocab-size", "40",
           "--max-piece-length", "16", "--trainer", trainer});
     const auto report = nlohmann::json::parse(read_text(path(std::string(trainer) + "/report.json")));

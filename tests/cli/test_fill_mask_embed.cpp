@@ -216,6 +216,44 @@ TEST_F(FillMaskAndEmbed, FillMaskReadsTextsFromStdin) {
   EXPECT_EQ(rows[5].at("end"), "16");
 }
 
+// What is typed is read as what lies in a file: lower case, U, other IUPAC letters, blanks around [MASK].
+TEST_F(FillMaskAndEmbed, TypedSequencesAreReadAsThoseOfFiles) {
+  const auto filled = [&](const std::string& text, const std::string& input = {}) {
+    const RunResult run = must({"fill-mask", "-m", model(), "--top", "3", text}, input);
+    std::vector<Row> rows = rows_of(run.out);
+    for (Row& row : rows) row.erase("sequence"), row.erase("start"), row.erase("end");
+    return std::pair(rows, run.err);
+  };
+  const auto [plain, quiet] = filled("ACGTTGCANNN[MASK]GGTCA");
+  EXPECT_EQ(quiet.find("IUPAC"), std::string::npos) << quiet;
+  for (const char* text : {"acgttgcannn[MASK]ggtca", "ACGUUGCANNN[MASK]ggucA", "ACGTTGCANNN [MASK] GGTCA"}) {
+    EXPECT_EQ(filled(text).first, plain) << text;
+  }
+  const auto [replaced, told] = filled("ACGTTGCARYN[MASK]GGTCA");
+  EXPECT_EQ(replaced, plain);
+  EXPECT_NE(told.find("2 IUPAC letters other than A C G T N were read as N"), std::string::npos) << told;
+  EXPECT_EQ(filled("-", "acguugcannk[MASK]ggtca\r\n").first, plain);
+
+  // Lines of --text and a FASTA of the same sequences, whatever their letters.
+  write_text(path("plain.fa"), ">a\nACGTTGCANNNGGTCA\n>b\nTTACG\n");
+  write_text(path("mixed.fa"), ">a\nacguugcarynGGTCA\n>b\nuuacg\n");
+  const Embedding expected = embed({path("plain.fa"), "--pool", "token"});
+  EXPECT_EQ(embed({path("mixed.fa"), "--pool", "token"}).values, expected.values);
+  const Embedding lines = embed({"--text", "-", "--pool", "token"}, " acguugcarynGGTCA\n\nuuacg \n");
+  EXPECT_EQ(lines.values, expected.values);
+  ASSERT_EQ(lines.rows.size(), expected.rows.size());
+  for (std::size_t i = 0; i < lines.rows.size(); ++i) {
+    for (const char* column : {"start", "end", "piece"}) {
+      EXPECT_EQ(lines.rows[i].at(column), expected.rows[i].at(column)) << i;
+    }
+  }
+  const std::string counted = must({"embed", "-m", model(), path("mixed.fa"), "-o", path("counted.npy")}).err;
+  EXPECT_NE(counted.find("mixed.fa: 2 IUPAC letters"), std::string::npos) << counted;
+  write_text(path("lines.txt"), "acguugcarynGGTCA\n");
+  EXPECT_EQ(must({"tokenize", "-m", model(), "--text", path("lines.txt"), "--print", "ids"}).out,
+            must({"tokenize", "-m", model(), "--text", "-", "--print", "ids"}, "ACGTTGCANNNGGTCA\n").out);
+}
+
 // Google's layout of special pieces, and [MASK] that takes the blank before it along.
 TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
   std::filesystem::create_directories(path("text-tokenizer"));
@@ -265,6 +303,20 @@ TEST_F(FillMaskAndEmbed, ReadTextWithATextModel) {
   EXPECT_EQ(rows[3].at("start") + "-" + rows[3].at("end"), "3-10");
   expect_refused({"embed", "-m", text_model, "--text", "-", "--pool", "bin:10", "-o", path("bins.npy")}, 2,
                  "counts bases", "a\n");
+  // DNA for a model of text, in each way in.
+  const std::string sequence = "ACGTTGCAGGTCA";
+  expect_refused({"fill-mask", "-m", text_model, sequence + "[MASK]GG"}, 1, "text: this is DNA");
+  expect_refused({"fill-mask", "-m", text_model, "-"}, 1, "line2: this is DNA",
+                 "The [MASK]\nacgttgca[MASK]ggtca\n");
+  expect_refused({"fill-mask", "-m", text_model, "-f", genome(), "-r", "chr1:100-200"}, 1, "is for text");
+  expect_refused({"embed", "-m", text_model, "--text", "-", "-o", path("x.npy")}, 1, "this is DNA",
+                 sequence + "\n");
+  expect_refused({"embed", "-m", text_model, "-", "-o", path("x.npy")}, 1, "is for text",
+                 ">a\n" + sequence + "\n");
+  expect_refused({"tokenize", "-m", text_model, "--text", "-", "--print", "ids"}, 1, "this is DNA",
+                 sequence + "\n");
+  expect_refused({"tokenize", "-m", text_model, "-f", genome(), "--print", "ids"}, 1, "a genome is DNA");
+  EXPECT_FALSE(std::filesystem::exists(path("x.npy")));
 }
 
 TEST_F(FillMaskAndEmbed, FillMaskRefusesWhatItCannotFill) {
@@ -277,6 +329,8 @@ TEST_F(FillMaskAndEmbed, FillMaskRefusesWhatItCannotFill) {
   expect_refused(start, 2, "needs something to fill");
   expect_refused(with({"ACGT"}), 1, "there is no [MASK] in it");
   expect_refused(with({"-"}), 1, "holds no text");
+  expect_refused(with({"Paris is the [MASK] of France."}), 1, "'P' in column 1 is no base");
+  expect_refused(with({"-"}), 1, "line2: 'e' in column 3 is no base", "AC[MASK]\nThe [MASK] sat\n");
   expect_refused(with({"-f", genome(), "-r", "chr1:1-200000"}), 1, "the model takes 1024");
   expect_refused(with({"-f", genome(), "-r", "chr9:1-20"}), 1, "chr9");
   expect_refused(with({"-f", genome(), "-r", "chr1:100-200", "--position", "201"}), 1, "lies outside");
@@ -384,7 +438,7 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({genome(), "--pool", "bins"}), 2, "no such pooling");
   expect_refused(with({genome(), "--pool", "bin:0"}), 2, "no such pooling");
   expect_refused(with({genome()}), 1, "the model takes 1024");
-  expect_refused(with({"--text", "-"}), 2, "reads DNA");
+  expect_refused(with({"--text", "-"}), 1, "'P' in column 1 is no base", "Paris is in France.\n");
   expect_refused(with({"-"}), 1, "no sequences");
   expect_refused(with({"-"}), 1, "no bases", ">a\nAC!\n");
   expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2,

@@ -127,6 +127,17 @@ TEST_F(TextPretrainData, OptionsOfAVocabularyDecideItsPieces) {
   EXPECT_GE(bytes.size(), 2u);
   for (const std::uint32_t id : bytes) EXPECT_NE(id, 100u);
 
+  // "@" stands nowhere in the books.
+  EXPECT_EQ(ids("v-plain", "@").back(), 100u);
+  vocabulary("v-required", {path("books.txt"), "--required-characters", "@" + e_acute});
+  EXPECT_NE(ids("v-required", "@").back(), 100u);
+  EXPECT_NE(ids("v-required", e_acute).back(), 100u);
+  must({"text", "vocabulary", path("books.txt"), "-o", path("v-ascii"), "--vocab-size", "600"});
+  EXPECT_NE(ids("v-ascii", "@").back(), 100u);
+  must({"text", "vocabulary", path("books.txt"), "-o", path("v-none"), "--vocab-size", "600",
+        "--required-characters", ""});
+  EXPECT_EQ(ids("v-none", "@").back(), 100u);
+
   vocabulary("v-short", {path("books.txt"), "--max-piece-length", "2"});
   const auto is_longer = [&](const std::string& name) {
     const auto tokenizer = load_tokenizer(path(name));

@@ -95,7 +95,7 @@ TEST_F(TokenizeTest, TrainBpeWritesTheFolderOfVerbs) {
     EXPECT_TRUE(std::filesystem::exists(at("tokenizer") + "/" + name)) << name;
   }
   const auto report = nlohmann::json::parse(read_text(at("tokenizer") + "/report.json"));
-  EXPECT_EQ(report["trainer"], "exact");
+  EXPECT_EQ(report["trainer"], "exact, adjacent pairs");
   EXPECT_EQ(report["vocab_size"], 600);
   EXPECT_EQ(report["sample_bases"], 53000);  // all there is
   EXPECT_EQ(report["sample_n_bases"], 300);

@@ -139,7 +139,7 @@ TEST_P(TrainingOptionsOf, EveryOptionThatDecidesTheWeightsReachesItsField) {
 }
 
 TEST_P(TrainingOptionsOf, TheHelpShowsTheDefaults) {
-  Words lines = {"--accumulate {N,auto}=1 ",
+  Words lines = {"--accumulate {N,auto}=auto ",
                  "--dropout FLOAT=-1 ",
                  "--lr FLOAT=0.0001 ",
                  "--schedule TEXT=google ",
@@ -187,6 +187,12 @@ TEST_P(TrainingOptionsOf, AnAutomaticBatchBecomesANumberThatTheRunKeeps) {
       << parts.err;
   for (const char* weights : {"/final/model.safetensors", "/checkpoint-1/optimizer.safetensors"})
     EXPECT_EQ(read_text(path(run_name("parts")) + weights), read_text(path(run_name("auto")) + weights));
+
+  // The same where nothing is typed, with the number in config.toml and no word of it in the command.
+  const RunResult unsaid = must(train(run_name("unsaid"), {"--batch", number, "--steps", "1"}));
+  EXPECT_NE(unsaid.err.find("accumulate chosen: 1 ("), std::string::npos) << unsaid.err;
+  EXPECT_NE(read_text(path(run_name("unsaid/config.toml"))).find("\naccumulate = 1\n"), std::string::npos);
+  EXPECT_EQ(read_text(path(run_name("unsaid/metrics.tsv"))).find("--accumulate"), std::string::npos);
 
   const RunResult again = must(train(run_name("auto"), {"--batch", "auto", "--steps", "1", "--resume"}));
   EXPECT_NE(again.err.find("batch chosen: " + number + " (as in the part of the run"), std::string::npos)

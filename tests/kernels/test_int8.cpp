@@ -103,6 +103,26 @@ TEST_P(Int8Kernel, ActivationsBecomeTheIntegersAndScalesOfTheReference) {
   }
 }
 
+// Where both ends of a row lie half a step from a whole number, rounding may give 256 for its largest one,
+// which is 255 and never 0.
+TEST_P(Int8Kernel, TheLargestOfARowIsNeverTheSmallest) {
+  constexpr Index rows = 255;
+  Floats x;
+  for (Index row = 0; row < rows; ++row) {
+    const float least = -(static_cast<float>(row) + 0.5f);
+    x.insert(x.end(), {least, least + 255.0f, 0.0f, 0.25f});
+  }
+  const PackedBytes a(rows * int8_row_bytes(4));
+  std::vector<Int8Row> facts(cells(rows, 1));
+  GetParam()->quantize(x.data(), 4, rows, 4, a.get(), facts.data());
+  const auto* const bytes = static_cast<const std::uint8_t*>(a.get());
+  for (Index row = 0; row < rows; ++row) {
+    const auto* const four = bytes + row * int8_row_bytes(4);
+    EXPECT_LE(four[0], 1) << row;
+    EXPECT_GE(four[1], 254) << row;
+  }
+}
+
 TEST_P(Int8Kernel, ActivationsInBf16BecomeThoseOfTheFloatsThatTheyAre) {
   constexpr Index rows = 5, depth = 77, step = 80;
   const Floats full = spread_floats(cells(rows, step), 2);

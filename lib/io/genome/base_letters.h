@@ -1,8 +1,11 @@
-// How a byte of a FASTA is read: upper-cased, A C G T N kept, other IUPAC letters N.
+// How a byte of sequence is read, wherever it stands (FASTA, lines, typed text): upper-cased, A C G T N kept,
+// U as T, other IUPAC letters N.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace bigbird {
@@ -16,11 +19,12 @@ constexpr std::array<std::uint8_t, 256> make_base_letters() {
   std::array<std::uint8_t, 256> table{};
   for (auto& entry : table) entry = not_a_base;
   constexpr std::string_view kept = "ACGTN";
-  constexpr std::string_view replaced = "RYSWKMBDHVUX";
+  constexpr std::string_view replaced = "RYSWKMBDHVX";
   for (const char letter : kept) {
     table[static_cast<std::uint8_t>(letter)] = static_cast<std::uint8_t>(letter);
     table[static_cast<std::uint8_t>(letter + 32)] = static_cast<std::uint8_t>(letter);
   }
+  table[static_cast<std::uint8_t>('U')] = table[static_cast<std::uint8_t>('u')] = 'T';
   for (const char letter : replaced) {
     table[static_cast<std::uint8_t>(letter)] = base_flag | 'N';
     table[static_cast<std::uint8_t>(letter + 32)] = base_flag | 'N';
@@ -28,5 +32,14 @@ constexpr std::array<std::uint8_t, 256> make_base_letters() {
   return table;
 }
 inline constexpr auto base_letters = make_base_letters();
+
+struct BasesRead {
+  std::size_t bad = std::string_view::npos;  // the first byte that is no base; what follows is not read
+  std::uint64_t replaced = 0;                // IUPAC letters that became N
+};
+// Reads letters in place.
+BasesRead read_bases(std::string& letters);
+// One warning of IUPAC letters that were read as N, "WHERE: ..."; none of none.
+void warn_of_replaced_letters(const std::string& where, std::uint64_t count);
 
 }  // namespace bigbird

@@ -13,17 +13,20 @@ namespace bigbird {
 namespace {
 
 std::vector<std::string> train_exact(const std::vector<std::string>& sentences, std::uint32_t wanted,
-                                     std::uint32_t max_piece_length) {
+                                     std::uint32_t max_piece_length, PairRule rule = PairRule::adjacent) {
   BpeSample sample;
   for (const std::string& sentence : sentences) sample.add(sentence);
-  return make_exact_bpe_trainer()->train(sample, {wanted, max_piece_length});
+  return make_exact_bpe_trainer(rule)->train(sample, {wanted, max_piece_length});
 }
 
 std::vector<std::string> train_reference(const std::vector<std::string>& sentences, std::uint32_t wanted,
-                                         std::uint32_t max_piece_length) {
+                                         std::uint32_t max_piece_length, PairRule rule) {
   std::vector<std::string> pieces;
   const std::int64_t limit = max_piece_length == 0 ? 1000000 : max_piece_length;
-  for (const auto& learnt : reference::train_bpe(sentences, wanted, limit)) pieces.push_back(learnt.piece);
+  const auto pairs = rule == PairRule::adjacent ? reference::BpePairs::adjacent : reference::BpePairs::apart;
+  for (const auto& learnt : reference::train_bpe(sentences, wanted, limit, pairs)) {
+    pieces.push_back(learnt.piece);
+  }
   return pieces;
 }
 
@@ -60,11 +63,14 @@ TEST(ExactBpeTrainer, EqualsTheQuadraticOraclePieceByPiece) {
     const std::vector<std::string> sentences = difficult_sentences(index);
     const std::uint32_t limit = limits[index % 6];
     const std::uint32_t wanted = index % 5 == 0 ? 4 : 400;
-    const std::vector<std::string> expected = train_reference(sentences, wanted, limit);
-    ASSERT_EQ(train_exact(sentences, wanted, limit), expected) << "input " << index << ", limit " << limit;
-    pieces += expected.size();
+    for (const PairRule rule : {PairRule::adjacent, PairRule::apart}) {
+      const std::vector<std::string> expected = train_reference(sentences, wanted, limit, rule);
+      ASSERT_EQ(train_exact(sentences, wanted, limit, rule), expected)
+          << "input " << index << ", limit " << limit;
+      pieces += expected.size();
+    }
   }
-  EXPECT_GT(pieces, 5000u);  // the inputs did give something to learn
+  EXPECT_GT(pieces, 10000u);  // the inputs did give something to learn
 }
 
 TEST(ExactBpeTrainer, EqualsTheOracleOnALongerMixture) {
@@ -72,13 +78,43 @@ TEST(ExactBpeTrainer, EqualsTheOracleOnALongerMixture) {
   for (std::uint64_t index = 1000; index < 1060; ++index) {
     for (std::string& sentence : difficult_sentences(index)) sentences.push_back(std::move(sentence));
   }
-  EXPECT_EQ(train_exact(sentences, 300, 0), train_reference(sentences, 300, 0));
+  for (const PairRule rule : {PairRule::adjacent, PairRule::apart}) {
+    EXPECT_EQ(train_exact(sentences, 300, 0, rule), train_reference(sentences, 300, 0, rule));
+  }
 }
 
-TEST(ExactBpeTrainer, CountsRunsWithoutOverlap) {
-  // AAAAA holds two (A, A), not four: so the three (C, G) come first.
-  const auto pieces = train_exact({"AAAAA", "CGTCGTTCG"}, 1, 0);
-  EXPECT_EQ(pieces, std::vector<std::string>{"CG"});
+TEST(ExactBpeTrainer, CountsRunsByTheRule) {
+  // AAAAA holds four (A, A) side by side, two of them apart: more than the three (C, G), and fewer.
+  const std::vector<std::string> sentences{"AAAAA", "CGTCGTTCG"};
+  EXPECT_EQ(train_exact(sentences, 1, 0, PairRule::adjacent), std::vector<std::string>{"AA"});
+  EXPECT_EQ(train_exact(sentences, 1, 0, PairRule::apart), std::vector<std::string>{"CG"});
+}
+
+TEST(ExactBpeTrainer, BreaksTiesByTheRule) {
+  // (T, T) makes TT first. Of (A, TT) and (G, C), twice each, the older left piece wins side by side, the
+  // shorter piece apart.
+  const std::vector<std::string> sentences{"TTT", "TTT", "ATT", "ATT", "GC", "GC"};
+  EXPECT_EQ(train_exact(sentences, 2, 0, PairRule::adjacent), (std::vector<std::string>{"TT", "ATT"}));
+  EXPECT_EQ(train_exact(sentences, 2, 0, PairRule::apart), (std::vector<std::string>{"TT", "GC"}));
+}
+
+// tests/peers/bpe_trainer.py printed them: the merges of Hugging Face's BpeTrainer (tokenizers 0.22,
+// min_frequency 2), in order. Runs, tandem repeats and many ties.
+TEST(ExactBpeTrainer, EqualsHuggingFacesTrainerMergeByMerge) {
+  const std::vector<std::string> sentences{"AAAAAAACGTTTTTCACACACACAGATTACAGATTACA",
+                                           "GGGGCCCCGGGGTATATATATAAAAAAAAACGNNNNNNNNCGT",
+                                           "CACACAGGGTTTTTACGACGACGNNNNAACCGGTT"};
+  // As "left right".
+  const std::vector<std::string> merges{
+      "A A",   "A C",  "T T",  "N N",   "G G",  "AA AA",  "AC G",  "A T",     "C C",      "AC A",    "NN NN",
+      "AT AT", "A TT", "C AC", "G ATT", "TT T", "TT TTT", "GG GG", "ACG ACG", "ACG NNNN", "ACA GATT"};
+  std::vector<std::string> pieces = merges;
+  for (std::string& piece : pieces) piece.erase(piece.find(' '), 1);
+  EXPECT_EQ(train_exact(sentences, 40, 8), pieces);
+  const auto learnt = reference::train_bpe(sentences, 40, 8, reference::BpePairs::adjacent);
+  ASSERT_EQ(learnt.size(), merges.size());
+  for (std::size_t i = 0; i < merges.size(); ++i)
+    EXPECT_EQ(learnt[i].left + " " + learnt[i].right, merges[i]);
 }
 
 TEST(ExactBpeTrainer, NeverMergesAcrossSentences) {

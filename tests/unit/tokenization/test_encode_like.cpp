@@ -204,8 +204,8 @@ TEST(EncodeLike, GivesTheIdsOfADnaVocabulary) {
   const std::string genome = real_sequence();
   BpeSample sample;
   for (std::size_t i = 0; i < genome.size(); i += 700) sample.add(genome.substr(i, 700));
-  const std::string bytes =
-      serialize_sentencepiece_model(make_dna_model(make_exact_bpe_trainer()->train(sample, {1500, 64}), 64));
+  const std::string bytes = serialize_sentencepiece_model(
+      make_dna_model(make_exact_bpe_trainer(PairRule::apart)->train(sample, {1500, 64}), 64));
   expect_same_of_windows(*make_dna_tokenizer(parse_sentencepiece_model(bytes, "model"), {}, bytes), genome);
 }
 

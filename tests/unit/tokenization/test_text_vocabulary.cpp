@@ -165,6 +165,33 @@ TEST(TextVocabulary, BytesStandForWhatTheVocabularyLacks) {
   EXPECT_EQ(encode_text(*load_tokenizer(plain.path()), "the \u4F60").unknown_pieces, 1u);
 }
 
+// Characters that are too rare for the coverage, and some that the text has not at all.
+TEST(TextVocabulary, PrintableAsciiIsAlwaysKnown) {
+  std::vector<std::string> lines = small_text();
+  lines.emplace_back("Q");
+  TextVocabularyOptions options;
+  options.vocab_size = 512;
+  options.character_coverage = 0.99;
+  const TrainedFolder trained(lines, options);
+  const auto tokenizer = load_tokenizer(trained.path());
+  for (const char character : printable_ascii()) {
+    EXPECT_EQ(encode_text(*tokenizer, std::string("the ") + character).unknown_pieces, 0u) << character;
+  }
+  EXPECT_EQ(encode_text(*tokenizer, "QXZ </*>").unknown_pieces, 0u);
+  EXPECT_EQ(nlohmann::json::parse(trained.file("tokenizer_config.json"))["bigbird"]["required_characters"],
+            printable_ascii());
+  options.required_characters = "\u00E5@";
+  const TrainedFolder chosen(lines, options);
+  const auto other = load_tokenizer(chosen.path());
+  EXPECT_EQ(encode_text(*other, "\u00E5@").unknown_pieces, 0u);
+  EXPECT_EQ(encode_text(*other, "Q").unknown_pieces, 1u);
+  // A vocabulary without room for all of them has those of the text.
+  options.required_characters.reset();
+  options.vocab_size = 511;
+  const TrainedFolder small(lines, options);
+  EXPECT_EQ(encode_text(*load_tokenizer(small.path()), "@").unknown_pieces, 1u);
+}
+
 TEST(TextVocabulary, NamesOfSpecialPiecesInTheTextAreLiteral) {
   std::vector<std::string> lines = small_text();
   for (int i = 0; i < 20; ++i) lines.emplace_back("[SEP] in <t> a text [CLS]");
@@ -191,7 +218,9 @@ TEST(TextVocabulary, LinesThatTheLibraryWouldDropOrCrashOnAreLearntFrom) {
 }
 
 TEST(TextVocabulary, GivesFewerPiecesWhereTheTextHasNoMore) {
-  const TrainedFolder trained({"ab ab ab", "", "   \t"}, small_options(5000));
+  TextVocabularyOptions options = small_options(5000);
+  options.required_characters = "";
+  const TrainedFolder trained({"ab ab ab", "", "   \t"}, options);
   EXPECT_LT(trained.summary.vocab_size, 120u);
   EXPECT_EQ(trained.summary.lines, 1u);
 }
@@ -211,6 +240,10 @@ TEST(TextVocabulary, RefusesSettingsOutOfRange) {
             std::string::npos);
   EXPECT_NE(with([](auto& o) { o.character_coverage = 0; }).find("`character_coverage`"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.character_coverage = 1.5; }).find("`character_coverage`"),
+            std::string::npos);
+  EXPECT_NE(with([](auto& o) { o.required_characters = "a b"; }).find("`required_characters`"),
+            std::string::npos);
+  EXPECT_NE(with([](auto& o) { o.required_characters = "a\xFF"; }).find("`required_characters`"),
             std::string::npos);
   EXPECT_NE(with([](auto& o) { o.max_piece_length = 0; }).find("`max_piece_length`"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.max_sentence_bytes = 40'000; }).find("`max_sentence_bytes`"),

@@ -49,7 +49,7 @@ std::vector<std::string> train(std::uint64_t index, std::size_t sentences, std::
   for (std::size_t i = 0; i < sentences; ++i) {
     sample.add(dna(rng, static_cast<std::size_t>(rng.between(1, 900))));
   }
-  return make_exact_bpe_trainer()->train(sample, {wanted, limit});
+  return make_exact_bpe_trainer(PairRule::apart)->train(sample, {wanted, limit});
 }
 
 struct BothTokenizers {
@@ -89,7 +89,7 @@ TEST(DnaTokenizer, GivesTheLibrarysIdsForLongPiecesAndRuns) {
   BpeSample sample;
   for (const std::string& sentence : sentences) sample.add(sentence);
   for (const std::string& piece : train(4, 30, 600, 0)) sample.add(piece + piece);
-  const BothTokenizers tokenizers = both(make_exact_bpe_trainer()->train(sample, {400, 0}));
+  const BothTokenizers tokenizers = both(make_exact_bpe_trainer(PairRule::apart)->train(sample, {400, 0}));
   for (std::size_t length = 1; length < 3000; length += 37) {
     for (const char letter : dna_alphabet) {
       const std::string text(length, letter);
@@ -117,7 +117,7 @@ TEST(DnaTokenizer, GivesTheLibrarysIdsOnRealSequence) {
   ASSERT_GT(bases.size(), 16000u);
   BpeSample sample;
   for (std::size_t i = 0; i < bases.size(); i += 700) sample.add(bases.substr(i, 700));
-  const BothTokenizers tokenizers = both(make_exact_bpe_trainer()->train(sample, {1500, 64}));
+  const BothTokenizers tokenizers = both(make_exact_bpe_trainer(PairRule::apart)->train(sample, {1500, 64}));
   for (std::size_t begin = 0; begin + 1000 < bases.size(); begin += 13) {
     const std::string_view text = std::string_view(bases).substr(begin, 200 + begin % 700);
     ASSERT_EQ(encode(*tokenizers.own, text), encode(*tokenizers.library, text)) << text;

@@ -177,6 +177,18 @@ TEST_F(LeaseTest, WhoLostItIsTold) {
   expect_error(ErrorKind::runtime, "taken over by process 17 on node7", [&] { lease.check(); });
 }
 
+// The end of a holder that was thought dead takes nothing from the one that it lost the lease to.
+TEST_F(LeaseTest, WhoLostItLeavesTheWinnersFile) {
+  std::string winners;
+  {
+    const Lease lease(path(), LeaseBusy::refuse, quick);
+    write_foreign();
+    winners = read_text(path());
+  }
+  ASSERT_TRUE(exists());
+  EXPECT_EQ(read_text(path()), winners);
+}
+
 TEST_F(LeaseTest, AFileThatIsNoLeaseIsWaitedForAndTakenOver) {
   for (const char* text : {"", "bigbird lease 1\nhost", "something else\n"}) {
     write_text(path(), text);
