@@ -57,8 +57,8 @@ std::string description(const AttributionOptions& options) {
 }
 
 ModelWindow window_of(const FinetunedModel& model, const AttributeCommand& options) {
-  if (options.window > 0) return {"", options.window, options.window / 2, 1};
-  return model.window_of(0);
+  const ModelWindow window = options.window > 0 ? centred_window(options.window) : model.window_of(0);
+  return with_offset(window, options.scoring.offset());
 }
 
 std::vector<std::size_t> outputs_of(const FinetunedModel& model, const AttributeCommand& options) {
@@ -145,7 +145,7 @@ int cmd_attribute(int argc, char** argv) {
              "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
              "of the pieces N, [PAD] and [MASK]")
           ->type_name("VECTOR");
-  options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .batch_tokens = 1});
+  options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   app.add_option("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says")
       ->transform(count_suffix())

@@ -49,7 +49,7 @@ class AlleleBaselines {
 
   void open(const std::string& text, const std::vector<std::string>& columns, const Fasta& fasta);
   std::vector<VariantTable::TableRegion> regions_of(const File& file,
-                                                    const std::vector<VcfRecord>& records) const;
+                                                    const std::vector<VcfRecord>& records);
 
   const ContigNames& contigs_;
   AlleleKeys keys_;
