@@ -145,7 +145,8 @@ int cmd_attribute(int argc, char** argv) {
              "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
              "of the pieces N, [PAD] and [MASK]")
           ->type_name("VECTOR");
-  options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
+  options.scoring.add(
+      verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   app.add_option("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says")
       ->transform(count_suffix())
@@ -183,6 +184,7 @@ int cmd_attribute(int argc, char** argv) {
                     "bp over its target; a tile's values are about its own window's logit",
                     window.length, attribution.tiles, window.length / 2));
   }
+  tell_replaced_letters(options.fasta, fasta.iupac_replaced());
   if (attribution.n_bases > 0)
     log_info(fmt::format("{} of {} bases are N and have no value", attribution.n_bases, bases));
   if (constexpr double much = 0.1; attribution.n_share > much) {

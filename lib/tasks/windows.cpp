@@ -22,7 +22,10 @@ class FastaWindows : public WindowReader {
   explicit FastaWindows(const std::string& path) : fasta_(path) {}
 
   bool next(Window& window) override {
-    if (next_ == fasta_.contigs().size()) return false;
+    if (next_ == fasta_.contigs().size()) {
+      if (!std::exchange(told_, true)) tell_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     const Contig& contig = fasta_.contigs()[next_];
     window = {contig.name, contig.name, 0, contig.length, '+', -1, fasta_.fetch(next_, 0, contig.length)};
     ++next_;
@@ -32,6 +35,7 @@ class FastaWindows : public WindowReader {
  private:
   Fasta fasta_;
   std::size_t next_ = 0;
+  bool told_ = false;
 };
 
 class FastaStreamWindows : public WindowReader {
@@ -39,7 +43,10 @@ class FastaStreamWindows : public WindowReader {
   explicit FastaStreamWindows(const std::string& path) : stream_(path) {}
 
   bool next(Window& window) override {
-    if (!stream_.next(record_)) return false;
+    if (!stream_.next(record_)) {
+      if (!std::exchange(told_, true)) tell_replaced_letters("-", stream_.iupac_replaced());
+      return false;
+    }
     const auto length = static_cast<std::int64_t>(record_.sequence.size());
     window = {record_.name, record_.name, 0, length, '+', -1, std::move(record_.sequence)};
     return true;
@@ -48,6 +55,7 @@ class FastaStreamWindows : public WindowReader {
  private:
   FastaStream stream_;
   FastaRecord record_;
+  bool told_ = false;
 };
 
 class LineWindows : public WindowReader {
@@ -79,7 +87,10 @@ class BedWindows : public WindowReader {
       : reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()) {}
 
   bool next(Window& window) override {
-    if (!reader_.next(record_)) return false;
+    if (!reader_.next(record_)) {
+      if (!std::exchange(told_, true)) tell_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     const std::size_t contig = names_.require(record_.chrom, reader_.where());
     if (record_.begin == record_.end) throw_bad_input(reader_.where() + ": the window is empty");
     if (record_.end > names_[contig].length) {
@@ -103,6 +114,7 @@ class BedWindows : public WindowReader {
   Fasta fasta_;
   ContigNames names_;
   BedRecord record_;
+  bool told_ = false;
 };
 
 }  // namespace

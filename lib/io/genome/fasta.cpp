@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/genome/base_letters.h"
@@ -157,6 +158,11 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
   }
   if (replaced > 0) shared_->iupac_replaced.fetch_add(replaced);
   return sequence;
+}
+
+void tell_replaced_letters(const std::string& path, std::uint64_t replaced) {
+  if (replaced == 0) return;
+  log_info(fmt::format("{}: {} IUPAC letters other than A C G T N were read as N", path, replaced));
 }
 
 std::string reverse_complement(std::string_view sequence) {

@@ -317,6 +317,7 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
       expected * static_cast<std::int64_t>(scorer.models() * scorer.strands())));
   Progress progress("ism", static_cast<std::uint64_t>(expected), "sequences");
   IsmResult result = mutagenesis.run(progress);
+  tell_replaced_letters(options.fasta, context.fasta.iupac_replaced());
   if (result.sequences == 0) {
     throw_bad_input(
         fmt::format("region {}: none of its bases can be scored: {} are N, {} have a window with more than "
@@ -390,6 +391,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   }
   if (outputs.records() == 0) throw_bad_input(options.regions + ": no regions in it", "give at least one");
   outputs.close();
+  tell_replaced_letters(options.ism.fasta, context.fasta.iupac_replaced());
   tally.regions = static_cast<std::int64_t>(outputs.records());
   return tally;
 }

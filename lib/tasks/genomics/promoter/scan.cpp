@@ -40,7 +40,7 @@ constexpr std::int64_t scan_bases_per_piece = 1'000'000;
 std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigNames& names) {
   std::vector<Region> regions;
   if (!options.region.empty()) {
-    regions.push_back(parse_region(options.region, names));
+    regions = parse_regions(options.region, names);
   } else if (!options.regions.empty()) {
     BedReader bed(options.regions, 3);
     BedRecord record;
@@ -185,6 +185,7 @@ class Scanner {
     }
     scorer_.finish();
     write_whole_ones();
+    tell_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
     if (files) counted = files->close();
     run.close(files ? files->paths() : std::vector<std::string>{});
     return counted;
