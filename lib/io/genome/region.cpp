@@ -27,8 +27,8 @@ std::optional<std::int64_t> position_of(std::string_view text) {
 }
 
 bool is_group_of_digits(const std::string& text) {
-  // "508" or "508-35" of "30,508,751-35,296,850"
-  if (text.size() < 3 || text.size() > 7 || (text.size() > 3 && text[3] != '-')) return false;
+  // "508" or "751-35" of "30,508,751-35,296,850"; "000-2500" of "1,000-2500"
+  if (text.size() < 3 || (text.size() > 3 && text[3] != '-')) return false;
   return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
 }
 

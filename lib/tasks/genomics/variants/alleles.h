@@ -79,7 +79,7 @@ struct PlacedAllele {
   std::size_t contig = 0;                // of the FASTA
   // Trimmed and left-aligned: first base that changes; an insertion stands before it.
   std::int64_t begin = 0;
-  std::string ref;                       // trimmed, upper case; may be empty
+  std::string ref;  // trimmed, upper case; may be empty
   std::string alt;
   unsigned flags = 0;
   std::int64_t window_begin = 0;  // may be negative or pass the contig's end where padded

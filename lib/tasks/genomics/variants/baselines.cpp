@@ -85,8 +85,8 @@ void AlleleBaselines::open(const std::string& text, const std::vector<std::strin
   }
 }
 
-std::vector<VariantTable::TableRegion> AlleleBaselines::regions_of(
-    const File& file, const std::vector<VcfRecord>& records) {
+std::vector<VariantTable::TableRegion> AlleleBaselines::regions_of(const File& file,
+                                                                   const std::vector<VcfRecord>& records) {
   std::vector<VariantTable::TableRegion> wanted;
   for (const VcfRecord& record : records) {
     const auto contig = contig_of(record, contigs_);

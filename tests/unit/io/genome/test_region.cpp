@@ -68,6 +68,9 @@ TEST(Region, ListsAreToldFromGroupsOfThreeDigits) {
       << "no position, no groups of digits";
   EXPECT_EQ(parse_regions("1:5-9,101:5-9", numbers), (std::vector<Region>{{0, 4, 9}, {3, 4, 9}}));
   EXPECT_EQ(parse_regions("1:100,001-200,000", numbers), (std::vector<Region>{{0, 100'000, 200'000}}));
+  EXPECT_EQ(parse_region("1:100,001-200000", numbers), (Region{0, 100'000, 200'000}));
+  EXPECT_EQ(parse_regions("1:100001-200,000,2", numbers),
+            (std::vector<Region>{{0, 100'000, 200'000}, {1, 0, 500}}));
   EXPECT_EQ(parse_regions("1:5-9,2", numbers), (std::vector<Region>{{0, 4, 9}, {1, 0, 500}}));
   for (const char* text :
        {"chr1:1-100,HLA-A*01:5-9", "chr1,chr1", "chr1:1-100,5", "chr1:1-100,chr1:1,000-2,000"})

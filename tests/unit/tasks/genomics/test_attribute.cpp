@@ -217,8 +217,7 @@ TEST(AttributionTiles, TheTargetLiesOverTheTile) {
   EXPECT_EQ(attribution_tiles({0, 460, 540}, 10000, promoter),
             (std::vector<AttributionTile>{{460, 540, 460, 540}}));
   // Ends of the contig.
-  EXPECT_EQ(attribution_tiles({0, 0, 10}, 10000, promoter),
-            (std::vector<AttributionTile>{{0, 10, 0, 80}}));
+  EXPECT_EQ(attribution_tiles({0, 0, 10}, 10000, promoter), (std::vector<AttributionTile>{{0, 10, 0, 80}}));
   EXPECT_EQ(attribution_tiles({0, 9990, 10000}, 10000, promoter),
             (std::vector<AttributionTile>{{9990, 10000, 9920, 10000}}));
   EXPECT_EQ(attribution_tiles({0, 3, 7}, 60, promoter), (std::vector<AttributionTile>{{3, 7, 0, 60}}));

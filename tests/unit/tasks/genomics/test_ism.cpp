@@ -228,7 +228,8 @@ TEST_F(Ism, AroundAPlaceTheWindowIsThatOfThePlace) {
     alone.max_n = 1;
     const IsmResult base = mutate_region(alone, *backend_);
     for (std::size_t letter = 0; letter < 4; ++letter)
-      EXPECT_EQ(around.at(0, static_cast<std::size_t>(position - around.begin))[letter], base.at(0, 0)[letter]);
+      EXPECT_EQ(around.at(0, static_cast<std::size_t>(position - around.begin))[letter],
+                base.at(0, 0)[letter]);
   }
 }
 

@@ -158,8 +158,7 @@ TEST(AllelesOfLongRepeats, AreOneWhereverTheyStand) {
   for (const std::int64_t at : {std::int64_t{7}, std::int64_t{9}, std::int64_t{150'001}, last}) {
     const std::string anchor = bases.substr(static_cast<std::size_t>(at), 1);
     const std::string unit = bases.substr(static_cast<std::size_t>(at + 1), 2);
-    const PlacedAllele deleted =
-        judge.judge(record_of("chr1", at, anchor + unit, {anchor})).at(0);
+    const PlacedAllele deleted = judge.judge(record_of("chr1", at, anchor + unit, {anchor})).at(0);
     EXPECT_EQ(deleted.begin, 8) << at;
     EXPECT_EQ(deleted.ref, "CA") << at;
     const PlacedAllele inserted = judge.judge(record_of("chr1", at, anchor, {anchor + unit})).at(0);
@@ -198,8 +197,10 @@ TEST(AllelesWrittenInEveryWay, AreOneAllele) {
     for (std::int64_t from = begin - 20; from < begin + 20; ++from) {
       const std::int64_t ref_size = 1 + random.between(deletion ? size : 0, 12);
       const std::int64_t alt_size = ref_size + (deletion ? -size : size);
-      const std::string ref = bases.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(ref_size));
-      const std::string alt = changed.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(alt_size));
+      const std::string ref =
+          bases.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(ref_size));
+      const std::string alt =
+          changed.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(alt_size));
       std::string whole = bases;
       whole.replace(static_cast<std::size_t>(from), ref.size(), alt);
       if (whole != changed || alt.empty()) continue;
