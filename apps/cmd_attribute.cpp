@@ -16,6 +16,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
@@ -58,8 +59,8 @@ std::string description(const AttributionOptions& options) {
 }
 
 ModelWindow window_of(const FinetunedModel& model, const AttributeCommand& options) {
-  if (options.window > 0) return {"", options.window, options.window / 2, 1};
-  return model.window_of(0);
+  const ModelWindow window = options.window > 0 ? centred_window(options.window) : model.window_of(0);
+  return with_offset(window, options.scoring.offset());
 }
 
 std::vector<std::size_t> outputs_of(const FinetunedModel& model, const AttributeCommand& options) {
@@ -146,7 +147,8 @@ int cmd_attribute(int argc, char** argv) {
              "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
              "of the pieces N, [PAD] and [MASK]")
           ->type_name("VECTOR");
-  options.scoring.add(verb, {.strands = Strands::both, .profiles = "the only one", .batch_tokens = 1});
+  options.scoring.add(
+      verb, {.strands = Strands::both, .profiles = "the only one", .offset = true, .batch_tokens = 1});
   app.add_option("--window", options.window,
                  "Bases of the window, its target in the middle; 0: as the model's folder says")
       ->transform(count_suffix())
@@ -184,6 +186,7 @@ int cmd_attribute(int argc, char** argv) {
                     "bp over its target; a tile's values are about its own window's logit",
                     window.length, attribution.tiles, window.length / 2));
   }
+  warn_of_replaced_letters(options.fasta, fasta.iupac_replaced());
   if (attribution.n_bases > 0)
     log_info(fmt::format("{} of {} bases are N and have no value", attribution.n_bases, bases));
   if (constexpr double much = 0.1; attribution.n_share > much) {

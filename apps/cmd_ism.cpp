@@ -130,7 +130,7 @@ int cmd_ism(int argc, char** argv) {
                  "Index of that profile; the first that is computed if not given")
       ->check(CLI::NonNegativeNumber)
       ->type_name("K");
-  scoring.add(verb, {.strands = Strands::automatic, .profiles = "all"});
+  scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
   app.add_option(
       "--value", value,
       "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
@@ -141,6 +141,11 @@ int cmd_ism(int argc, char** argv) {
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));
   app.add_option("--max-n", options.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--max-sequences", options.max_sequences,
+                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("COUNT");
   work.add(verb, "regions of a BED", "merge");
   work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   verb.add_threads();
@@ -151,6 +156,7 @@ int cmd_ism(int argc, char** argv) {
   options.strands = scoring.strands();
   options.profiles = scoring.profiles();
   options.batch = scoring.batch();
+  options.offset = scoring.offset();
   options.value = parse_ism_value(value);
   if (options.region.empty() == regions.regions.empty()) {
     throw_usage("ism: give the bases to substitute", "--region CHROM:FROM-TO, or --regions-file BED");

@@ -47,8 +47,8 @@ int cmd_promoter_scan(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  CLI::Option* region =
-      app.add_option("-r,--region", options.region, "Only this region, as in chr1:1000-2000");
+  CLI::Option* region = app.add_option("-r,--region", options.region,
+                                       "Only this region, or a list of them: chr1:1000-2000,chr2");
   app.add_option("-R,--regions-file", options.regions, "Only these regions")
       ->type_name("BED")
       ->excludes(region);

@@ -11,28 +11,49 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/io/genome/contig_names.h"
+#include "lib/io/genome/fasta.h"
 #include "lib/report/ism_logo.h"
 #include "lib/report/report_inputs.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
+#include "lib/tasks/genomics/variants/allele_key.h"
+#include "lib/tasks/strands.h"
 
 namespace bigbird::apps {
 namespace {
 
-// Logos of the bases around alleles, by a model.
+// Logos of the bases around alleles, by a model: of the window and on the strands that the allele's scores are
+// of.
 class Logos {
  public:
-  Logos(const IsmOptions& options, kernels::Backend& backend, std::int64_t reach, std::size_t most)
-      : mutator_(options, backend), reach_(reach), most_(most), progress_("logos", 0, "sequences") {}
+  // `strands_typed`: those of the options, whatever the scores were made with.
+  Logos(const IsmOptions& options, bool strands_typed, kernels::Backend& backend, std::int64_t reach,
+        std::size_t most)
+      : options_(options),
+        strands_typed_(strands_typed),
+        backend_(backend),
+        fasta_(options.fasta),
+        contigs_(fasta_.contigs()),
+        keys_(fasta_, contigs_),
+        reach_(reach),
+        most_(most),
+        progress_("logos", 0, "sequences") {}
 
   ReportPicture draw(const StrongAllele& allele) {
     if (drawn_ == most_) return {};
     ++drawn_;
-    const IsmResult result = mutator_.around(allele.chrom, allele.position, reach_, progress_);
+    // Its window stands at the first base that changes, trimmed and left-aligned.
+    const auto key = keys_.of(allele.chrom, allele.position, allele.ref, allele.alt);
+    const std::int64_t place =
+        key ? static_cast<std::int64_t>(key->place & position_of_place) - 1 : allele.position;
+    const IsmResult result = mutator_of(allele.windows).around(allele.chrom, place, reach_, progress_);
+    tell_difference(allele.windows, result);
     const auto profile = static_cast<std::size_t>(std::max<std::int64_t>(allele.profile, 0));
     const auto found = std::find(result.selected.begin(), result.selected.end(), profile);
     const auto row =
@@ -43,7 +64,38 @@ class Logos {
   }
 
  private:
-  RegionMutator mutator_;
+  RegionMutator& mutator_of(const ScoredWindows& windows) {
+    IsmOptions options = options_;
+    if (!strands_typed_ && !windows.strands.empty()) options.strands = parse_strands(windows.strands);
+    options.offset = windows.offset;
+    if (!mutator_ || options.strands != made_.strands || options.offset != made_.offset) {
+      mutator_.reset();  // one model in memory at a time
+      mutator_ = std::make_unique<RegionMutator>(options, backend_);
+      made_ = options;
+    }
+    return *mutator_;
+  }
+
+  static void tell_difference(const ScoredWindows& windows, const IsmResult& result) {
+    const bool other_length = windows.length > 0 && windows.length != result.window_length;
+    const bool other_strands = !windows.strands.empty() && parse_strands(windows.strands) != result.strands;
+    if (windows.alone && !other_length && !other_strands) return;
+    log_warning_once(
+        fmt::format("logos are of one window of {} bp, on strands {}; scores of the table are not ({})",
+                    result.window_length, name_of(result.strands),
+                    !windows.alone ? "--anchor bin or --shifts"
+                    : other_length ? fmt::format("{} bp", windows.length)
+                                   : "strands " + windows.strands));
+  }
+
+  IsmOptions options_;
+  bool strands_typed_;
+  kernels::Backend& backend_;
+  Fasta fasta_;
+  ContigNames contigs_;
+  AlleleKeys keys_;
+  std::unique_ptr<RegionMutator> mutator_;  // null at first
+  IsmOptions made_;                         // what it was made with
   std::int64_t reach_;
   std::size_t most_;
   std::size_t drawn_ = 0;
@@ -101,7 +153,7 @@ int cmd_report(int argc, char** argv) {
       ->check(CLI::Range(0, 1000));
   app.add_option("--logo-bases", bases, "Bases of a logo, the variant in their middle (--model)")
       ->check(CLI::Range(1, 201));
-  scoring.add(verb, {.strands = Strands::automatic});
+  scoring.add(verb, {.strands = Strands::both});
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
@@ -116,7 +168,8 @@ int cmd_report(int argc, char** argv) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
     backend = verb.make_backend();
-    drawing = std::make_unique<Logos>(ism, *backend, bases / 2, logos);
+    const bool strands_typed = app.count("--strands") + app.count("--strand") > 0;
+    drawing = std::make_unique<Logos>(ism, strands_typed, *backend, bases / 2, logos);
     picture = [&](const StrongAllele& allele) { return drawing->draw(allele); };
   }
   Report report = make_report(inputs, options, picture);

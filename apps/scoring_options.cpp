@@ -30,6 +30,13 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
             ->type_name("LIST");
     app.add_option("--profile", profiles_)->group(hidden)->excludes(profiles);
   }
+  if (defaults.offset) {
+    app.add_option("--offset", offset_,
+                   "Bases before the scored base (of a region the one in its middle) in its window, on the "
+                   "forward strand; -1: it stands in the middle of the model's target")
+        ->check(CLI::Range(-1, 1 << 24))
+        ->type_name("BP");
+  }
   batch_.tokens = defaults.batch_tokens;
   CLI::Option* tokens =
       app.add_option("--batch-tokens", batch_.tokens,

@@ -1,5 +1,5 @@
-// What the verbs that run a model on sequences ask in the same words: --strands, --calibrated, --profiles and
-// --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are accepted and
+// What the verbs that run a model on sequences ask in the same words: --strands, --calibrated, --profiles,
+// --offset and --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are accepted and
 // not shown.
 #pragma once
 
@@ -19,6 +19,7 @@ struct ScoringDefaults {
   std::optional<Strands> strands = {};  // not given: no --strands
   bool calibrated = false;              // whether the verb takes --calibrated
   std::string profiles = {};  // which ones are taken without --profiles, in words; empty: no --profiles
+  bool offset = false;        // whether the verb takes --offset
   std::int64_t batch_tokens = 8192;
   bool had_batch = false;                 // whether the verb had --batch, in windows
   std::optional<std::string> group = {};  // heading of --batch-tokens, instead of the usual one
@@ -35,12 +36,15 @@ class ScoringOptions {
   CalibrationMethod calibrated() const { return parse_calibration_method(calibrated_); }
   // As lib/tasks/select_profiles.h takes it; empty when not given.
   const std::string& profiles() const { return profiles_; }
+  // Where a scored base stands in its window; -1: at the scored_place (lib/tasks/model_task.h).
+  std::int64_t offset() const { return offset_; }
   const BatchSize& batch() const { return batch_; }
 
  private:
   std::string strands_;
   std::string calibrated_ = "none";
   std::string profiles_;
+  std::int64_t offset_ = -1;
   BatchSize batch_;
 };
 

@@ -21,7 +21,8 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   app.add_option("VCF", scoring_.input,
                  "VCF, VCF.gz or BCF, or tab-separated CHROM POS ID REF ALT; - is stdin")
       ->required();
-  app.add_option("-r,--region", scoring_.regions, "Only records that overlap it (needs .tbi or .csi)")
+  app.add_option("-r,--region", scoring_.regions,
+                 "Only records that overlap it, or one of a list (needs .tbi or .csi)")
       ->allow_extra_args(false)
       ->type_name("REGION");
   app.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");

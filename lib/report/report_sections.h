@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,14 @@ struct ReportOptions {
   std::size_t strongest = 50;  // variants and calls that are listed
 };
 
+// How the scores of a file were made, as its summary tells.
+struct ScoredWindows {
+  std::string strands;       // as parse_strands takes them; empty: not known
+  std::int64_t length = 0;   // bp
+  std::int64_t offset = -1;  // of the allele in its window; -1: not known
+  bool alone = true;         // not on a grid, and no mean over shifted windows
+};
+
 // An allele of a report's list of the strongest.
 struct StrongAllele {
   std::string chrom;
@@ -22,6 +31,7 @@ struct StrongAllele {
   std::string ref;
   std::string alt;
   std::int64_t profile = -1;  // that changes most; -1: not known
+  ScoredWindows windows = {};
 };
 // A picture of where an allele stands; empty: there are none.
 using AllelePicture = std::function<ReportPicture(const StrongAllele&)>;

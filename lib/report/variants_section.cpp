@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "lib/core/error.h"
@@ -94,8 +95,19 @@ double field(const VariantRow& row, const std::optional<std::size_t>& column, co
   return parse_number(row.fields[*column], table.where(), table.columns()[*column]);
 }
 
+// `run`: of a summary.
+ScoredWindows scored_windows(const std::string& run) {
+  const auto json = nlohmann::json::parse(run);
+  ScoredWindows windows;
+  windows.strands = json.value("strands", 0) == 2 ? "both" : json.value("strand", std::string());
+  windows.length = json.value("window", std::int64_t{0});
+  windows.offset = json.value("offset", std::int64_t{-1});
+  windows.alone = json.value("anchor", std::string("variant")) == "variant" && json.value("shifts", 1) == 1;
+  return windows;
+}
+
 void add_scores(ReportSection& section, const std::string& path, const ReportOptions& options,
-                const AllelePicture& picture) {
+                const ScoredWindows& windows, const AllelePicture& picture) {
   VariantTable table(path);
   const auto diff = table.find_column("diff"), lfc = table.find_column("lfc"),
              profile = table.find_column("profile"), e = table.find_column("e"),
@@ -137,7 +149,7 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
     }
     list.rows.push_back(std::move(cells));
     if (!picture) continue;
-    StrongAllele allele{at.chrom, at.position, at.ref, at.alt, -1};
+    StrongAllele allele{at.chrom, at.position, at.ref, at.alt, -1, windows};
     if (profile && !is_missing(at.fields[*profile]))
       allele.profile = static_cast<std::int64_t>(field(at, profile, table));
     if (ReportPicture drawn = picture(allele); !drawn.svg.empty()) pictures.emplace_back(std::move(drawn));
@@ -160,7 +172,7 @@ ReportSection variants_section(const std::string& path, const ReportOptions& opt
     section.add(ReportText{
         "Scores are in BCF: for their distribution, give the VCF that bcftools view makes of it."});
   } else {
-    add_scores(section, path, options, picture);
+    add_scores(section, path, options, scored_windows(summary.run), picture);
   }
   add_skipped(section, path + ".skipped.tsv");
   section.add(provenance_facts(std::filesystem::exists(path + ".skipped.tsv")

@@ -48,7 +48,7 @@ ModelWindow FinetunedModel::window_of(std::int64_t length) const {
     throw_usage(path() + ": does not tell its window",
                 "give the bases of the `window` that it was trained with");
   }
-  return {"", length, length / 2, 1};
+  return centred_window(length);
 }
 
 Strands FinetunedModel::strands_of(Strands strands) const {

@@ -74,6 +74,21 @@ std::optional<ModelWindow> read_model_window(const std::string& model_folder) {
   return window;
 }
 
+ModelWindow centred_window(std::int64_t length) {
+  return {"", length, middle_base(0, length), 1};
+}
+
+ModelWindow with_offset(ModelWindow window, std::int64_t offset) {
+  if (offset < 0) return window;
+  if (offset >= window.length) {
+    throw_usage(fmt::format("`offset` {}: outside of the window of {} bp", offset, window.length),
+                "it counts from 0, below the window's length");
+  }
+  window.target_offset = offset;
+  window.target_length = 1;
+  return window;
+}
+
 std::vector<Profile> read_model_profiles(const std::string& model_folder, std::size_t outputs,
                                          const std::vector<std::string>& label_names) {
   const std::string path = model_folder + "/" + profiles_file;

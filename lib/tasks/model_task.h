@@ -22,6 +22,24 @@ struct ModelWindow {
   bool operator==(const ModelWindow&) const = default;
 };
 
+// The middle of [begin, end): of an even number of bases the last of the first half.
+constexpr std::int64_t middle_base(std::int64_t begin, std::int64_t end) {
+  return begin + (end - begin - 1) / 2;
+}
+
+// Where a base that is scored stands in the window: the middle of the target, DeepSEA's 499 of 1,000. Counted
+// from the window's left end on the forward strand of the genome, whichever strands are read: they are two
+// readings of one piece of the genome. Every verb that scores a base asks here (docs/variants.md, Windows).
+constexpr std::int64_t scored_place(const ModelWindow& window) {
+  return middle_base(window.target_offset, window.target_offset + window.target_length);
+}
+
+// The window of a model that does not tell its target: that is the base in the middle.
+ModelWindow centred_window(std::int64_t length);
+// The same window with its target, one base, at `offset`; as it is for an offset below 0. Error{usage} for an
+// offset outside of the window.
+ModelWindow with_offset(ModelWindow window, std::int64_t offset);
+
 // One output column. Names need not be unique (replicates share one): the column number is the key.
 struct Profile {
   std::string name;

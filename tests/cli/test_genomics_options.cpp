@@ -303,20 +303,22 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
   EXPECT_EQ(scored("1"), "+++");
 }
 
-// What the strand - of the genome says is what the strand + of its reverse complement says.
+// What the strand - of the genome says is what the strand + of its reverse complement says: of the same piece, so
+// that the base stands as far from the other end.
 TEST_F(GenomicsOptions, IsmReadsTheStrandThatIsTyped) {
   write_text(path("reverse.fa"), ">chr1\n" + reverse_complement(bases()) + "\n");
-  const auto ism = [&](const char* genome, const char* region, const char* strand) {
+  const auto ism = [&](const char* genome, const char* region, const char* strand,
+                       const char* offset = "-1") {
     std::map<std::string, std::string> values;
-    const RunResult run =
-        must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strands", strand});
+    const RunResult run = must({"ism", "-m", path("chromatin"), "-f", path(genome), "-r", region, "--strands",
+                                strand, "--offset", offset});
     EXPECT_NE(run.out.find(std::string("##ism_strand=") + strand + "\n"), std::string::npos) << run.out;
     for (const Row& row : read_table(run.out)) values[row.at("pos") + row.at("alt")] = row.at("2:K562|DNase");
     return values;
   };
   const auto plus = ism("genome.fa", "chr1:1001-1005", "+");
   const auto minus = ism("genome.fa", "chr1:1001-1005", "-");
-  const auto turned = ism("reverse.fa", "chr1:2996-3000", "+");
+  const auto turned = ism("reverse.fa", "chr1:2996-3000", "+", "50");
   ASSERT_EQ(minus.size(), 15u);  // an odd region has its middle in the same base on both strands
   EXPECT_NE(plus, minus);
   EXPECT_NE(ism("genome.fa", "chr1:1001-1005", "both"), plus);

@@ -16,8 +16,8 @@ namespace {
 
 class Variants : public VariantsFixture {
  protected:
-  // Windows by plain surgery on strings: common ends cut off, the variant at `offset`, N beyond the contig,
-  // flank lost or won at the right end.
+  // Windows by plain surgery on strings: common ends cut off, insertions and deletions moved to the left, the
+  // variant at `offset`, N beyond the contig, flank lost or won at the right end.
   static std::pair<std::string, std::string> windows(const std::string& chrom, std::int64_t position,
                                                      std::string ref, std::string alt) {
     std::int64_t begin = position - 1;
@@ -29,6 +29,12 @@ class Variants : public VariantsFixture {
       ref.erase(0, 1);
       alt.erase(0, 1);
       ++begin;
+    }
+    std::string& change = ref.empty() ? alt : ref;
+    while (ref.empty() != alt.empty() &&
+           genome().at(chrom)[static_cast<std::size_t>(begin - 1)] == change.back()) {
+      change = change.back() + change.substr(0, change.size() - 1);
+      --begin;
     }
     const std::string flank(500, 'N');
     const std::string before = flank + genome().at(chrom) + flank;

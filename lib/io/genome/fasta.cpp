@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/genome/base_letters.h"

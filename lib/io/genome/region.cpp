@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -25,11 +26,44 @@ std::optional<std::int64_t> position_of(std::string_view text) {
   return value;
 }
 
+bool is_group_of_digits(const std::string& text) {
+  // "508" or "751-35" of "30,508,751-35,296,850"; "000-2500" of "1,000-2500"
+  if (text.size() < 3 || (text.size() > 3 && text[3] != '-')) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
+}
+
 }  // namespace
+
+std::vector<std::string> split_region_list(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    if (!parts.empty() && parts.back().find(':') != std::string::npos && is_group_of_digits(part)) {
+      parts.back() += "," + part;
+    } else {
+      parts.push_back(std::move(part));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<Region> parse_regions(const std::string& text, const ContigNames& contigs) {
+  if (const auto whole = contigs.find(text)) return {{*whole, 0, contigs[*whole].length}};
+  std::vector<Region> regions;
+  for (const std::string& part : split_region_list(text)) regions.push_back(parse_region(part, contigs));
+  return regions;
+}
 
 Region parse_region(std::string_view text, const ContigNames& contigs) {
   const std::string where = fmt::format("region {}", text);
   if (const auto whole = contigs.find(text)) return {*whole, 0, contigs[*whole].length};
+  if (const auto parts = split_region_list(std::string(text)); parts.size() > 1 && !parts[1].empty()) {
+    throw_bad_input(
+        fmt::format("{}: {} regions, where one is taken", where, parts.size()),
+        "give one region; three digits after a comma belong to a position, as in chr1:1,000-2,000");
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
     return {contigs.require(text, where), 0, 0};  // throws: the name is not known

@@ -69,11 +69,16 @@ VcfRegions::VcfRegions(htsFile* file, const std::string& path, const VcfHeader& 
     if (contig.length <= 0) contig.length = unknown_length;
   }
   const ContigNames names(contigs);
+  std::vector<Region> asked;
   for (const std::string& text : regions) {
-    const Region region = parse_region(text, names);
+    const std::vector<Region> listed = parse_regions(text, names);
+    asked.insert(asked.end(), listed.begin(), listed.end());
+  }
+  for (const Region& region : asked) {
     const Contig& contig = names[region.contig];
     if (is_tbi && region.begin >= tbi_end) {
-      throw_bad_input(fmt::format("region {}: beyond {} bp, where a .tbi index ends", text, tbi_end),
+      throw_bad_input(fmt::format("region {}: beyond {} bp, where a .tbi index ends",
+                                  format_region(contig.name, region.begin, region.end), tbi_end),
                       fmt::format("make a .csi index and remove the .tbi: bcftools index -c {}", path));
     }
     const int id = tabix_ != nullptr ? tbx_name2id(tabix_.get(), contig.name.c_str())

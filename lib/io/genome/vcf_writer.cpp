@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/message_text.h"
 #include "lib/io/files/bgzf_writer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf_handles.h"
+#include "lib/io/genome/vcf_round_trip.h"
 
 namespace bigbird {
 namespace {
@@ -108,6 +113,7 @@ struct VcfWriter::State {
   BcfHeaderHandle header;  // BCF
 
   void begin_bcf(const std::vector<std::string>& lines);
+  void warn_of_lost_lines(const std::vector<std::string>& lines);
   void put(std::string_view text);
   void flush();
   void write_text(const VcfRecord& record, const std::vector<VcfInfoValues>& values);
@@ -124,11 +130,36 @@ void VcfWriter::State::begin_bcf(const std::vector<std::string>& lines) {
     throw_bad_input(fmt::format("{}: its header cannot be written as BCF", input->path),
                     "write VCF instead (`format` z), or mend the header: bcftools view -h FILE");
   }
+  warn_of_lost_lines(lines);
   formatted.text.l = 0;
   if (bcf_hdr_format(header.get(), 1, &formatted.text) != 0) throw_runtime("a BCF header cannot be made");
   buffer = "BCF\2\2";
   append_u32(buffer, formatted.text.l + 1);
   buffer.append(formatted.text.s, formatted.text.l + 1);  // with its 0
+}
+
+// htslib drops lines of a header that are none, and the second line of an ID.
+void VcfWriter::State::warn_of_lost_lines(const std::vector<std::string>& lines) {
+  formatted.text.l = 0;
+  if (bcf_hdr_format(header.get(), 0, &formatted.text) != 0) throw_runtime("a BCF header cannot be made");
+  const auto without_blanks = [](std::string_view line) {
+    std::string text(line);
+    std::erase_if(text, [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; });
+    return text;
+  };
+  std::unordered_set<std::string> kept;
+  std::string_view rest(formatted.text.s, formatted.text.l);
+  while (!rest.empty()) {
+    const std::size_t newline = std::min(rest.find('\n'), rest.size());
+    kept.insert(without_blanks(rest.substr(0, newline)));
+    rest.remove_prefix(std::min(newline + 1, rest.size()));
+  }
+  std::vector<std::string> lost;
+  std::copy_if(lines.begin(), lines.end(), std::back_inserter(lost),
+               [&](const std::string& line) { return kept.count(without_blanks(line)) == 0; });
+  if (lost.empty()) return;
+  log_warning(fmt::format("{}: BCF does not keep {} line{} of its header, such as {}", input->path,
+                          lost.size(), lost.size() == 1 ? "" : "s", text_for_message(lost.front())));
 }
 
 void VcfWriter::State::put(std::string_view text) {
@@ -213,6 +244,15 @@ BcfRecordHandle VcfWriter::State::encoded(const VcfRecord& record) {
   if (code != 0 || result->errcode != 0 || !fits) {
     throw_bad_input(record.where + ": cannot be written as BCF",
                     "write VCF instead (`format` z), or check the line: bcftools view FILE");
+  }
+  formatted.text.l = 0;
+  const bool is_text = vcf_format(header.get(), result.get(), &formatted.text) == 0;
+  const std::string changed =
+      is_text ? changed_value(line, {formatted.text.s, formatted.text.l}) : "the line cannot be read back";
+  if (!changed.empty()) {
+    throw_bad_input(
+        fmt::format("{}: {} in BCF: it does not fit its declaration in the header", record.where, changed),
+        "write VCF instead (`format` z), which keeps it, or mend the value or its Type in the header");
   }
   return result;
 }

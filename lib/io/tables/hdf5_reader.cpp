@@ -22,6 +22,10 @@ constexpr hsize_t always_allowed = hsize_t{1} << 24;
 // Room for the chunks of a slab that a read touches more than once.
 constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
+std::string unread() {
+  return "cannot be read, or holds a value that its reader's type does not: " + hdf5_reason();
+}
+
 // Links may lead to other files. None is opened: what is read is the file that was named.
 void stay_in_file(const Hdf5Properties& access) {
   H5Pset_elink_cb(
@@ -30,6 +34,24 @@ void stay_in_file(const Hdf5Properties& access) {
         return -1;
       },
       nullptr);
+}
+
+// Of a value that the asked type does not hold, HDF5 makes the nearest one without a word: of a byte 255 for 300 and 0
+// for -1, of an integer 0 for 0.5. With this the read fails. Infinities and NaN of floats, and the rounding of integers
+// to floats, are as they are.
+Hdf5Properties exact_transfer() {
+  Hdf5Properties transfer(H5Pcreate(H5P_DATASET_XFER));
+  H5Pset_type_conv_cb(
+      transfer.get(),
+      [](H5T_conv_except_t what, hid_t, hid_t to, void*, void*, void*) -> H5T_conv_ret_t {
+        const bool is_special =
+            what == H5T_CONV_EXCEPT_PINF || what == H5T_CONV_EXCEPT_NINF || what == H5T_CONV_EXCEPT_NAN;
+        if (what == H5T_CONV_EXCEPT_PRECISION || (is_special && H5Tget_class(to) == H5T_FLOAT))
+          return H5T_CONV_UNHANDLED;
+        return H5T_CONV_ABORT;
+      },
+      nullptr);
+  return transfer;
 }
 
 }  // namespace
@@ -105,8 +127,10 @@ struct Hdf5Reader::State {
     const H5T_class_t kind = H5Tget_class(stored.get());
     if (kind != H5T_INTEGER && kind != H5T_FLOAT) fail(name, "holds no numbers");
     std::vector<Value> values(elements(name, dataset));
-    if (!values.empty() && H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
-      fail(name, "cannot be read: " + hdf5_reason());
+    const Hdf5Properties transfer = exact_transfer();
+    if (!values.empty() &&
+        H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, transfer.get(), values.data()) < 0) {
+      fail(name, unread());
     }
     return values;
   }
@@ -181,9 +205,10 @@ void Hdf5Reader::read_slab(const std::string& name, std::int64_t begin, std::int
   if (count == 0) return;
   const Hdf5Space place(H5Dget_space(dataset.get()));
   const Hdf5Space memory(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
+  const Hdf5Properties transfer = exact_transfer();
   if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
-      H5Dread(dataset.get(), H5T_NATIVE_UINT8, memory.get(), place.get(), H5P_DEFAULT, out.data()) < 0) {
-    state_->fail(name, "cannot be read: " + hdf5_reason());
+      H5Dread(dataset.get(), H5T_NATIVE_UINT8, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
+    state_->fail(name, unread());
   }
 }
 
@@ -205,9 +230,10 @@ void Hdf5Reader::read_rows(const std::string& name, std::int64_t begin, std::int
   if (out.empty()) return;
   const Hdf5Space place(H5Dget_space(dataset.get()));
   const Hdf5Space memory(H5Screate_simple(2, sizes.data(), nullptr));
+  const Hdf5Properties transfer = exact_transfer();
   if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
-      H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), H5P_DEFAULT, out.data()) < 0) {
-    state_->fail(name, "cannot be read: " + hdf5_reason());
+      H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
+    state_->fail(name, unread());
   }
 }
 

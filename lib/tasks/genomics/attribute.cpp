@@ -97,15 +97,9 @@ std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_
     AttributionTile tile;
     tile.begin = begin;
     tile.end = std::min(begin + step, region.end);
-    const std::int64_t target = (tile.begin + tile.end) / 2 - window.target_length / 2;
-    const auto place = [&](std::int64_t first) {
-      return place_window(first, length, tile.begin, tile.end, contig_length);
-    };
-    tile.plus_begin = place(target - window.target_offset);
-    tile.plus_end = tile.plus_begin + length;
-    // Read from its right end: the target lies as far from there.
-    tile.minus_begin = place(target + window.target_length + window.target_offset - length);
-    tile.minus_end = tile.minus_begin + length;
+    tile.window_begin = place_window(middle_base(tile.begin, tile.end) - scored_place(window), length,
+                                     tile.begin, tile.end, contig_length);
+    tile.window_end = tile.window_begin + length;
     tiles.push_back(tile);
   }
   return tiles;
@@ -125,13 +119,13 @@ Attribution attribute_region(BaseAttributor& models, Fasta& fasta, const Region&
   Progress progress("attribute", tiles.size() * (both ? 2 : 1) * models.passes(), "passes");
   models.on_pass([&progress] { progress.advance(1); });
   for (const AttributionTile& tile : tiles) {
+    const std::string forward = fasta.fetch(region.contig, tile.window_begin, tile.window_end);
+    const auto unknown = static_cast<double>(std::count(forward.begin(), forward.end(), 'N'));
+    result.n_share = std::max(result.n_share, unknown / static_cast<double>(forward.size()));
+    const auto length = static_cast<std::size_t>(tile.window_end - tile.window_begin);
+    const auto first = static_cast<std::size_t>(tile.begin - tile.window_begin);
     // Adds one strand's share to the bases of the tile.
-    const auto add = [&](std::int64_t begin, std::int64_t end, bool minus) {
-      const std::string forward = fasta.fetch(region.contig, begin, end);
-      const auto unknown = static_cast<double>(std::count(forward.begin(), forward.end(), 'N'));
-      result.n_share = std::max(result.n_share, unknown / static_cast<double>(forward.size()));
-      const auto length = static_cast<std::size_t>(end - begin);
-      const auto first = static_cast<std::size_t>(tile.begin - begin);
+    const auto add = [&](bool minus) {
       models.add(minus ? reverse_complement(forward) : forward,
                  [&result, &region, tile, first, length, minus, both](const BaseAttributions& read) {
                    const auto start = static_cast<std::size_t>(tile.begin - region.begin);
@@ -147,8 +141,8 @@ Attribution attribute_region(BaseAttributor& models, Fasta& fasta, const Region&
                      result.completeness[k].add(read.completeness[k]);
                  });
     };
-    if (strands != Strands::reverse) add(tile.plus_begin, tile.plus_end, false);
-    if (strands != Strands::forward) add(tile.minus_begin, tile.minus_end, true);
+    if (strands != Strands::reverse) add(false);
+    if (strands != Strands::forward) add(true);
   }
   models.finish();
   models.on_pass({});

@@ -59,17 +59,16 @@ class BaseAttributor {
   std::deque<std::shared_ptr<Entry>> queue_;
 };
 
-// Bases of the region that one window answers for, and the window on each strand; 0-based half-open on the
-// forward strand.
+// Bases of the region that one window answers for, and the window, which is read on either strand; 0-based
+// half-open on the forward strand.
 struct AttributionTile {
   std::int64_t begin = 0, end = 0;
-  std::int64_t plus_begin = 0, plus_end = 0;
-  std::int64_t minus_begin = 0, minus_end = 0;
+  std::int64_t window_begin = 0, window_end = 0;
   bool operator==(const AttributionTile&) const = default;
 };
 
-// A region that fits into the window is one tile; a longer one is cut into tiles of half a window. The middle
-// of the window's target lies over the middle of its tile, on either strand as the model reads it; where a
+// A region that fits into the window is one tile; a longer one is cut into tiles of half a window. The middle of
+// a tile (middle_base) stands at the window's scored_place, as a base that `ism` or `variants` scores; where a
 // part of the tile or an end of the contig would be passed, the window is moved. A contig shorter than the
 // window is one window.
 std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_t contig_length,

@@ -17,6 +17,7 @@
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
@@ -44,7 +45,7 @@ struct IsmContext {
         fasta(of.fasta),
         names(fasta.contigs()),
         scorer({of.models, of.strands, of.batch}, backend),
-        window(scorer.model().window_of(of.window_length)),
+        window(with_offset(scorer.model().window_of(of.window_length), of.offset)),
         columns(select_profiles(scorer.profiles(), of.profiles)) {
     if (of.value == IsmValue::log_fold_change && !scorer.gives_probabilities()) {
       throw_usage(of.models.front() + ": its outputs are no probabilities, which have no odds",
@@ -62,7 +63,8 @@ struct IsmContext {
 
 class Mutagenesis {
  public:
-  Mutagenesis(IsmContext& context, const Region& region)
+  // `middle`: the base of the region that stands at the window's scored_place.
+  Mutagenesis(IsmContext& context, const Region& region, std::int64_t middle)
       : options_(context.options),
         fasta_(context.fasta),
         names_(context.names),
@@ -80,8 +82,10 @@ class Mutagenesis {
     result_.values.assign(result_.selected.size() * result_.bases.size() * 4, unknown_base);
     reference_.resize(result_.selected.size() * scorer_.strands());
     alternative_.resize(scorer_.strands());
-    place();
+    place(middle);
   }
+  Mutagenesis(IsmContext& context, const Region& region)
+      : Mutagenesis(context, region, middle_base(region.begin, region.end)) {}
 
   // Sequences that will be predicted.
   std::int64_t expected() const {
@@ -115,14 +119,11 @@ class Mutagenesis {
   }
 
  private:
-  // Where a window begins whose target's centre is on `position`.
-  std::int64_t window_begin(std::int64_t position) const {
-    const std::int64_t before = window_.target_offset + window_.target_length / 2;
-    return position - (scorer_.strands_read() == Strands::reverse ? window_.length - 1 - before : before);
-  }
+  // Where a window begins that scores `position`.
+  std::int64_t window_begin(std::int64_t position) const { return position - scored_place(window_); }
 
-  void place() {
-    const std::int64_t begin = window_begin(region_.begin + (region_.end - region_.begin) / 2);
+  void place(std::int64_t middle) {
+    const std::int64_t begin = window_begin(middle);
     const bool fits = begin <= region_.begin && region_.end <= begin + window_.length;
     if (options_.window_at == IsmWindow::region && !fits) {
       throw_bad_input(fmt::format("region {}: {} bp do not fit into the model's window of {} bp",
@@ -230,6 +231,14 @@ class Mutagenesis {
   Progress* progress_ = nullptr;
 };
 
+// `where` names the region for people. Bases that are N are not known yet, and count.
+void require_few_sequences(const IsmOptions& options, const std::string& where, std::int64_t sequences) {
+  if (options.max_sequences == 0 || sequences <= options.max_sequences) return;
+  throw_usage(fmt::format("{}: {} sequences to predict, more than `max_sequences` {}", where, sequences,
+                          options.max_sequences),
+              "give a smaller region, as in chr1:20000-20059, or `max_sequences` 0 to predict them all");
+}
+
 struct NamedRegion {
   std::string name;
   Region place;
@@ -281,6 +290,7 @@ RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
   identity["window_at"] = find_name(window_names, options.window_at);
   identity["value"] = find_name(value_names, options.value);
   identity["window_length"] = std::to_string(context.window.length);
+  identity["window_place"] = std::to_string(scored_place(context.window));
   identity["max_n"] = fmt::format("{}", options.max_n);
   return identity;
 }
@@ -300,6 +310,7 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
   Mutagenesis mutagenesis(context, parse_region(options.region, context.names));
   const SequenceScorer& scorer = context.scorer;
   const std::int64_t known = mutagenesis.known(), expected = mutagenesis.expected();
+  require_few_sequences(options, "region " + options.region, expected);
   log_info(fmt::format(
       "{} substitutions of {} bases: {} sequences of {} bp, through {} model{} on {} strand{}: {} passes",
       3 * known, known, expected, context.window.length, scorer.models(), scorer.models() == 1 ? "" : "s",
@@ -307,6 +318,7 @@ IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend) {
       expected * static_cast<std::int64_t>(scorer.models() * scorer.strands())));
   Progress progress("ism", static_cast<std::uint64_t>(expected), "sequences");
   IsmResult result = mutagenesis.run(progress);
+  warn_of_replaced_letters(options.fasta, context.fasta.iupac_replaced());
   if (result.sequences == 0) {
     throw_bad_input(
         fmt::format("region {}: none of its bases can be scored: {} are N, {} have a window with more than "
@@ -339,7 +351,7 @@ IsmResult RegionMutator::around(const std::string& chrom, std::int64_t position,
   Region region = parse_region(fmt::format("{}:{}-{}", chrom, position + 1, position + 1), names);
   region.begin = std::max<std::int64_t>(0, position - reach);
   region.end = std::min(names[region.contig].length, position + reach + 1);
-  return Mutagenesis(context_->ism, region).run(progress);
+  return Mutagenesis(context_->ism, region, position).run(progress);
 }
 
 IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend) {
@@ -364,7 +376,10 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
     throw_if_cancelled();
     if (!outputs.begin(chunk.size(), digest_of(chunk, context.names))) continue;
     for (const NamedRegion& region : chunk) {
-      const IsmResult result = Mutagenesis(context, region.place).run(progress);
+      Mutagenesis mutagenesis(context, region.place);
+      require_few_sequences(options.ism, fmt::format("{}: region {}", options.regions, region.name),
+                            mutagenesis.expected());
+      const IsmResult result = mutagenesis.run(progress);
       tally.sequences += result.sequences;
       tally.n_rich += result.n_rich;
       tally.padded += result.padded;
@@ -377,6 +392,7 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   }
   if (outputs.records() == 0) throw_bad_input(options.regions + ": no regions in it", "give at least one");
   outputs.close();
+  warn_of_replaced_letters(options.ism.fasta, context.fasta.iupac_replaced());
   tally.regions = static_cast<std::int64_t>(outputs.records());
   return tally;
 }

@@ -22,9 +22,9 @@ namespace bigbird {
 
 inline constexpr std::string_view ism_letters = "ACGT";  // the order of a matrix' last axis
 
-// Where the model's window lies. region: one for all bases, its target's centre on the middle of the region,
-// which must fit into it; REF is predicted once. base: one for each base, the target's centre on that base.
-// automatic: region where it fits, else base.
+// Where the model's window lies. region: one for all bases, the middle of the region (middle_base) at the
+// window's scored_place; the region must fit into it, and REF is predicted once. base: one for each base, that
+// base at the scored_place, as `variants` places one. automatic: region where it fits, else base.
 enum class IsmWindow { automatic, region, base };
 enum class IsmValue { difference, log_fold_change };
 
@@ -37,12 +37,15 @@ struct IsmOptions {
   std::string region;    // as users type it, 1-based and closed; empty for mutate_regions
   std::string profiles;  // as select_profiles takes it; empty: all
   IsmWindow window_at = IsmWindow::automatic;
-  // reverse: the window lies and is read as on the reverse strand; both: the forward window and its reverse
-  // complement are read, and their effects averaged.
-  Strands strands = Strands::automatic;
+  // forward: the window is read as it is; reverse: its reverse complement; both: one and the other, and their
+  // effects averaged. Where the window lies does not depend on it.
+  Strands strands = Strands::both;
   IsmValue value = IsmValue::difference;
   std::int64_t window_length = 0;  // for a model that does not tell its own; its middle is the target
+  std::int64_t offset = -1;        // where a base stands in the window instead of the scored_place; -1: there
   double max_n = 0.1;              // windows with a larger fraction of N are not scored
+  // A region that needs more sequences is refused before the first one; 0: none is.
+  std::int64_t max_sequences = 1'000'000;
   BatchSize batch;
 };
 
@@ -71,8 +74,8 @@ struct IsmResult {
   }
 };
 
-// Says beforehand how many sequences will be predicted. Errors: a region outside of the genome, or (window
-// region) longer than the window; no window scored; models without a window and no window_length; {usage} a
+// Says beforehand how many sequences will be predicted. Errors: a region outside of the genome, of more than
+// max_sequences, or (window region) longer than the window; no window scored; models without a window and no window_length; {usage} a
 // log fold change of what is no probability.
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
 
@@ -86,8 +89,9 @@ class RegionMutator {
   RegionMutator& operator=(const RegionMutator&) = delete;
 
   const std::vector<std::string>& digests() const;  // of the models
-  // Bases around a 0-based position, `reach` to each side; fewer at the ends of its contig. Values are NaN
-  // where no window could be scored. Error{bad_input} for a contig or a position that the genome lacks.
+  // Bases around a 0-based position, `reach` to each side; fewer at the ends of its contig. The window of all
+  // is the one of that position, so that its own values are what `variants` gives. Values are NaN where no
+  // window could be scored. Error{bad_input} for a contig or a position that the genome lacks.
   IsmResult around(const std::string& chrom, std::int64_t position, std::int64_t reach, Progress& progress);
 
  private:

@@ -90,6 +90,7 @@ TEST_F(ReportOf, PredictionsHaveCurvesWhoseEndsAreKnown) {
   const Report other = make({predictions()}, strict);
   EXPECT_EQ(chart<MatrixChart>(other, "confusion, threshold 0.7")->counts,
             (std::vector<std::int64_t>{2, 0, 1, 1}));
+  EXPECT_EQ(page(other).fact("positives"), "2") << "labels, not what is predicted";
 }
 
 TEST_F(ReportOf, MoreClassesHaveF1ByClass) {

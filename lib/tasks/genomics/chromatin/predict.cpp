@@ -15,6 +15,7 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/progress.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/windows.h"
 
@@ -81,10 +82,13 @@ class FastaTargets : public PredictionTargets {
 class BedTargets : public PredictionTargets {
  public:
   BedTargets(const std::string& bed, const std::string& fasta, const std::optional<ModelWindow>& window)
-      : bed_(bed), reader_(bed, 6), fasta_(fasta), names_(fasta_.contigs()), window_(window) {}
+      : reader_(bed, 4), fasta_(fasta), names_(fasta_.contigs()), window_(window) {}
 
   bool next(PredictedRow& row, std::string& sequence) override {
-    if (!reader_.next(record_)) return false;
+    if (!reader_.next(record_)) {
+      if (!std::exchange(told_, true)) warn_of_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     row = {};
     row.contig = names_.require(record_.chrom, reader_.where());
     const std::int64_t contig_length = names_[row.contig].length;
@@ -100,9 +104,6 @@ class BedTargets : public PredictionTargets {
     const std::int64_t length = row.end - row.begin;
     if (length == 0) {
       throw_bad_input(reader_.where() + ": the interval is empty", "remove it, or give the bin around it");
-    }
-    if (record_.strand == '-') {
-      log_info_once(bed_ + ": the strand column is not used, for bins have none");
     }
     if (window_ && length == window_->target_length) {
       place_window(row, *window_, contig_length);
@@ -125,12 +126,12 @@ class BedTargets : public PredictionTargets {
   const std::vector<Contig>& contigs() const override { return fasta_.contigs(); }
 
  private:
-  std::string bed_;
   BedReader reader_;
   Fasta fasta_;
   ContigNames names_;
   std::optional<ModelWindow> window_;
   BedRecord record_;
+  bool told_ = false;
 };
 
 class DatasetTargets : public PredictionTargets {
@@ -139,7 +140,10 @@ class DatasetTargets : public PredictionTargets {
       : data_(data), fasta_(data.fasta().clone()), rows_(std::move(rows)) {}
 
   bool next(PredictedRow& row, std::string& sequence) override {
-    if (next_ == rows_.size()) return false;
+    if (next_ == rows_.size()) {
+      if (!std::exchange(told_, true)) warn_of_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
+      return false;
+    }
     const ChromatinBin& bin = data_.bins()[rows_[next_]];
     const Contig& contig = fasta_.contigs()[bin.contig];
     row = {};
@@ -160,6 +164,7 @@ class DatasetTargets : public PredictionTargets {
   Fasta fasta_;
   std::vector<std::uint32_t> rows_;
   std::size_t next_ = 0;
+  bool told_ = false;
 };
 
 }  // namespace

@@ -12,33 +12,12 @@ namespace {
 
 constexpr std::int64_t grch37_chr7_length = 159'138'663;
 
-bool is_group_of_digits(const std::string& text) {
-  // "508" or "508-35" of "30,508,751-35,296,850"
-  if (text.size() < 3 || text.size() > 7 || (text.size() > 3 && text[3] != '-')) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
-}
-
 bool is_protected_from(Split side, Split other) {
   if (side == Split::train) return other == Split::valid || other == Split::test;
   return side == Split::valid && other == Split::test;
 }
 
 }  // namespace
-
-std::vector<std::string> split_region_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string part = text.substr(begin, end - begin);
-    if (!parts.empty() && parts.back().find(':') != std::string::npos && is_group_of_digits(part)) {
-      parts.back() += "," + part;
-    } else {
-      parts.push_back(std::move(part));
-    }
-    begin = end + 1;
-  }
-  return parts;
-}
 
 ChromatinSplits::ChromatinSplits(const ChromatinSplitOptions& options, const ContigNames& names)
     : names_(names) {

@@ -47,10 +47,6 @@ class ChromatinSplits {
   Split rest_ = Split::train;
 };
 
-// "chr8,chr7:1,000-2,000,chr9" -> {"chr8", "chr7:1,000-2,000", "chr9"}: three digits behind a comma belong to
-// the region before it.
-std::vector<std::string> split_region_list(const std::string& text);
-
 // Turns bins into Split::none that are too near to another side: of train near valid and test, of valid near
 // test. `bins`: of one contig of `contig_length` bases, ascending. Without `gap`: those whose window, as the
 // data set cuts it, shares a base with a window of the other side. With it: those with fewer than `gap` bases

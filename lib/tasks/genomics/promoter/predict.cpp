@@ -12,6 +12,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/message_text.h"
 #include "lib/core/progress.h"
 
 namespace bigbird {
@@ -45,7 +46,8 @@ std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, do
 std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& calibrated,
                                WindowReader& windows, double max_n,
                                const std::function<void(const Window&, std::span<const double>)>& row) {
-  std::int64_t count = 0, cut = 0, left_out = 0;
+  std::int64_t count = 0, cut = 0, left_out = 0, of_other_length = 0;
+  std::string first_of_other_length;
   // All windows that have no row yet, in order; those that are scored get their scores in the same order.
   std::deque<std::pair<Window, bool>> waiting;
   Progress progress("promoter predict", 0, "windows");
@@ -78,6 +80,9 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
     for (std::size_t i = 0; i < size; ++i) {
       EncodedPromoter& one = chunk[i];
       ++count;
+      const auto length = static_cast<std::int64_t>(one.window.sequence.size());
+      if (scorer.window() && length != scorer.window()->length && of_other_length++ == 0)
+        first_of_other_length = fmt::format("{} of {} bp", text_for_message(one.window.id), length);
       left_out += one.scored ? 0 : 1;
       cut += one.scored && one.sequence.cut ? 1 : 0;
       waiting.emplace_back(std::move(one.window), one.scored);
@@ -87,6 +92,12 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
   }
   scorer.finish();
   give_unscored();
+  if (of_other_length > 0) {
+    log_warning(fmt::format(
+        "{} of {} windows are not of the {} bp that {} was trained on, such as {}: their "
+        "scores are of another kind",
+        of_other_length, count, scorer.window()->length, scorer.model().path(), first_of_other_length));
+  }
   if (left_out > 0) {
     log_warning(fmt::format("{} of {} windows have a larger share of N than {} and were not scored", left_out,
                             count, max_n));

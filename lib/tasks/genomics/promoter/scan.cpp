@@ -18,6 +18,7 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
@@ -40,7 +41,7 @@ constexpr std::int64_t scan_bases_per_piece = 1'000'000;
 std::vector<Region> regions_of(const PromoterScanOptions& options, const ContigNames& names) {
   std::vector<Region> regions;
   if (!options.region.empty()) {
-    regions.push_back(parse_region(options.region, names));
+    regions = parse_regions(options.region, names);
   } else if (!options.regions.empty()) {
     BedReader bed(options.regions, 3);
     BedRecord record;
@@ -185,6 +186,7 @@ class Scanner {
     }
     scorer_.finish();
     write_whole_ones();
+    warn_of_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
     run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
       if (files) counted = files->close();
     });

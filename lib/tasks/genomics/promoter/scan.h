@@ -19,7 +19,7 @@ namespace bigbird {
 struct PromoterScanOptions {
   std::vector<std::string> models;  // of promoter finetune; several: their mean
   std::string fasta;
-  std::string region;   // as users type them, 1-based; empty: see regions
+  std::string region;   // a list as users type it, 1-based; empty: see regions
   std::string regions;  // BED; empty: the whole genome
   std::int64_t step = 100;
   std::int64_t left = -1;  // of the window, where the model does not tell; negative: not given

@@ -1,8 +1,6 @@
 // Keys of alleles; see allele_key.h.
 #include "lib/tasks/genomics/variants/allele_key.h"
 
-#include <algorithm>
-
 #include "lib/tasks/genomics/variants/alleles_letters.h"
 
 namespace bigbird {
@@ -32,7 +30,11 @@ std::optional<AlleleKey> AlleleKeys::of(std::string_view chrom, std::int64_t pos
   std::int64_t begin = position;
   if (is_acgt(from) && is_acgt(to) && from != to) {
     trim_alleles(from, to, begin);
-    if (fasta_ && from.empty() != to.empty()) left_align(*contig, from.empty() ? to : from, begin);
+    const bool inside = !fasta_ || begin <= (*contigs_)[*contig].length;
+    if (fasta_ && inside && from.empty() != to.empty()) {
+      left_align(from.empty() ? to : from, begin,
+                 [&](std::int64_t place) { return base_at(*contig, place); });
+    }
   }
   // POS 0 is -1 here.
   const auto place = (std::uint64_t{*contig} << place_bits) | static_cast<std::uint64_t>(begin + 1);
@@ -56,19 +58,6 @@ char AlleleKeys::base_at(std::size_t contig, std::int64_t position) {
     held_contig_ = contig;
   }
   return held_[static_cast<std::size_t>(position - held_begin_)];
-}
-
-// Moving the change a base to the left turns its letters round, and is the same change while the base before
-// it is the letter that stands last (Tan et al. 2015, doi:10.1093/bioinformatics/btv112).
-void AlleleKeys::left_align(std::size_t contig, std::string& bases, std::int64_t& begin) {
-  if (begin > (*contigs_)[contig].length) return;
-  const std::size_t size = bases.size();
-  std::size_t steps = 0;
-  while (begin > 0 && base_at(contig, begin - 1) == bases[size - 1 - steps % size]) {
-    --begin;
-    ++steps;
-  }
-  std::rotate(bases.begin(), bases.end() - static_cast<std::ptrdiff_t>(steps % size), bases.end());
 }
 
 }  // namespace bigbird

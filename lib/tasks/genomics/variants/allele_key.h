@@ -44,7 +44,6 @@ class AlleleKeys {
  private:
   std::optional<std::size_t> contig_of(std::string_view chrom);
   char base_at(std::size_t contig, std::int64_t position);
-  void left_align(std::size_t contig, std::string& bases, std::int64_t& begin);
 
   std::optional<Fasta> fasta_;
   const ContigNames* contigs_ = nullptr;

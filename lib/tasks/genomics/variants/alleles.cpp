@@ -78,12 +78,13 @@ EdgeRule parse_edge_rule(std::string_view word) {
 }
 
 std::string flags_text(unsigned flags) {
-  constexpr std::array<std::pair<unsigned, std::string_view>, 6> names = {
+  constexpr std::array<std::pair<unsigned, std::string_view>, 7> names = {
       {{flag_ref_mismatch, "ref_mismatch"},
        {flag_swapped, "swapped"},
        {flag_edge_padded, "edge_padded"},
        {flag_edge_shifted, "edge_shifted"},
        {flag_trimmed, "trimmed"},
+       {flag_aligned, "aligned"},
        {flag_cut, "tokens_cut"}}};
   std::string text;
   for (const auto& [flag, name] : names) {
@@ -138,21 +139,37 @@ std::optional<std::size_t> AlleleJudge::find_contig(const VcfRecord& record) {
   return named_;
 }
 
+// Bases of the contig into cached_.
+void AlleleJudge::hold(std::size_t contig, std::int64_t begin, std::int64_t end) {
+  const bool held =
+      contig == cached_contig_ && begin >= cached_begin_ && end <= cached_begin_ + length_of(cached_);
+  if (held) return;
+  cached_begin_ = std::max<std::int64_t>(0, begin - cached_bases / 8);
+  cached_ = fasta_.fetch(contig, cached_begin_,
+                         std::min(contigs_[contig].length, std::max(end, cached_begin_ + cached_bases)));
+  cached_contig_ = contig;
+}
+
 std::string AlleleJudge::bases(std::size_t contig, std::int64_t begin, std::int64_t end) {
   const std::int64_t length = contigs_[contig].length;
   const std::int64_t first = std::clamp<std::int64_t>(begin, 0, length);
   const std::int64_t last = std::clamp<std::int64_t>(end, first, length);
-  const bool held =
-      contig == cached_contig_ && first >= cached_begin_ && last <= cached_begin_ + length_of(cached_);
-  if (!held) {
-    cached_begin_ = std::max<std::int64_t>(0, first - cached_bases / 8);
-    cached_ =
-        fasta_.fetch(contig, cached_begin_, std::min(length, std::max(last, cached_begin_ + cached_bases)));
-    cached_contig_ = contig;
-  }
+  hold(contig, first, last);
   return std::string(static_cast<std::size_t>(first - std::min(begin, first)), 'N') +
          piece(cached_, first - cached_begin_, last - first) +
          std::string(static_cast<std::size_t>(std::max(end, last) - last), 'N');
+}
+
+// An insertion or deletion stands where left alignment puts it, so that a change has one window however a file
+// writes it.
+bool AlleleJudge::align(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin) {
+  if (allele.ref.empty() == allele.alt.empty()) return false;
+  return left_align(allele.ref.empty() ? allele.alt : allele.ref, allele.begin, [&](std::int64_t place) {
+    const std::int64_t inside = place - overlay_begin;
+    if (inside >= 0 && inside < length_of(overlay)) return overlay[static_cast<std::size_t>(inside)];
+    hold(allele.contig, place, place + 1);
+    return cached_[static_cast<std::size_t>(place - cached_begin_)];
+  });
 }
 
 PlacedAllele AlleleJudge::judge_allele(const VcfRecord& record, const std::string& ref,
@@ -208,6 +225,7 @@ PlacedAllele AlleleJudge::judge_allele(const VcfRecord& record, const std::strin
   }
   if (allele.ref == allele.alt) return skipped(SkipReason::alt_is_ref);  // through n_matches
   if (trim_alleles(allele.ref, allele.alt, allele.begin)) allele.flags |= flag_trimmed;
+  if (align(allele, overlay, begin)) allele.flags |= flag_aligned;
   place(allele, overlay, begin, shift);
   return allele;
 }

@@ -70,14 +70,16 @@ inline constexpr unsigned flag_edge_padded = 4;   // edge_padded
 inline constexpr unsigned flag_edge_shifted = 8;  // edge_shifted
 inline constexpr unsigned flag_trimmed = 16;      // trimmed: (pos, ref, alt) had common ends
 inline constexpr unsigned flag_cut = 32;          // tokens_cut: a window had more tokens than the model takes
+inline constexpr unsigned flag_aligned = 64;      // aligned: an insertion or deletion was moved to the left
 std::string flags_text(unsigned flags);
 
 // One ALT of a record, judged and placed.
 struct PlacedAllele {
   SkipReason reason = SkipReason::none;  // none: it is scored
   std::size_t contig = 0;                // of the FASTA
-  std::int64_t begin = 0;                // trimmed: first base that changes; an insertion stands before it
-  std::string ref;                       // trimmed, upper case; may be empty
+  // Trimmed and left-aligned: first base that changes; an insertion stands before it.
+  std::int64_t begin = 0;
+  std::string ref;  // trimmed, upper case; may be empty
   std::string alt;
   unsigned flags = 0;
   std::int64_t window_begin = 0;  // may be negative or pass the contig's end where padded
@@ -107,6 +109,8 @@ class AlleleJudge {
   void place(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin,
              std::int64_t shift);
   std::optional<std::size_t> find_contig(const VcfRecord& record);
+  bool align(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin);
+  void hold(std::size_t contig, std::int64_t begin, std::int64_t end);
   std::string bases(std::size_t contig, std::int64_t begin, std::int64_t end);
 
   Fasta fasta_;

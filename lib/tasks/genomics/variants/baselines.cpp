@@ -85,15 +85,21 @@ void AlleleBaselines::open(const std::string& text, const std::vector<std::strin
   }
 }
 
-std::vector<VariantTable::TableRegion> AlleleBaselines::regions_of(
-    const File& file, const std::vector<VcfRecord>& records) const {
+std::vector<VariantTable::TableRegion> AlleleBaselines::regions_of(const File& file,
+                                                                   const std::vector<VcfRecord>& records) {
   std::vector<VariantTable::TableRegion> wanted;
   for (const VcfRecord& record : records) {
     const auto contig = contig_of(record, contigs_);
     if (!contig || file.index_contigs[*contig] == absent || record.position < 0) continue;
     const std::int64_t reach = is_snv(record) ? 0 : index_reach;
     const std::int64_t end = record.position + static_cast<std::int64_t>(record.ref.size());
-    wanted.push_back({file.index_contigs[*contig], std::max<std::int64_t>(0, record.position - reach),
+    std::int64_t begin = record.position;
+    // Tables have most insertions and deletions where left alignment puts them.
+    for (const std::string& alt : record.alts) {
+      const auto key = reach > 0 ? keys_.of(record.chrom, record.position, record.ref, alt) : std::nullopt;
+      if (key) begin = std::min(begin, static_cast<std::int64_t>(key->place & position_of_place) - 1);
+    }
+    wanted.push_back({file.index_contigs[*contig], std::max<std::int64_t>(0, begin - reach),
                       std::min(end + reach, contigs_[*contig].length)});
   }
   std::sort(wanted.begin(), wanted.end(), [](const auto& one, const auto& other) {

@@ -48,8 +48,7 @@ class AlleleBaselines {
   static constexpr std::size_t absent = static_cast<std::size_t>(-1);
 
   void open(const std::string& text, const std::vector<std::string>& columns, const Fasta& fasta);
-  std::vector<VariantTable::TableRegion> regions_of(const File& file,
-                                                    const std::vector<VcfRecord>& records) const;
+  std::vector<VariantTable::TableRegion> regions_of(const File& file, const std::vector<VcfRecord>& records);
 
   const ContigNames& contigs_;
   AlleleKeys keys_;

@@ -58,7 +58,7 @@ void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optio
     rules.target_offset = model->target_offset;
   }
   if (windows.offset < 0) {
-    windows.offset = own ? model->target_offset + (model->target_length - 1) / 2 : (windows.window - 1) / 2;
+    windows.offset = scored_place(own ? *model : centred_window(windows.window));
   }
   const std::int64_t reach = windows.shifts / 2 * windows.shift_step;
   const std::int64_t first = windows.anchor_bin ? rules.target_offset : windows.offset;

@@ -89,6 +89,8 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["shifts"] = context.windows.shifts;
   json["shift_step"] = context.windows.shift_step;
   json["windows"] = context.origin.windows;
+  json["left_aligned"] =
+      true;  // runs of earlier versions scored insertions and deletions where a file had them
   json["ref_mismatch"] = mismatch_rule_name(context.rules.ref_mismatch);
   json["max_n"] = context.rules.max_n;
   json["n_matches"] = context.rules.n_matches;

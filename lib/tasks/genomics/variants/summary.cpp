@@ -17,8 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Every flag by itself, for the names under which they are counted.
-constexpr std::array<unsigned, 6> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
-                                               flag_edge_shifted, flag_trimmed, flag_cut};
+constexpr std::array<unsigned, 7> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,
+                                               flag_edge_shifted, flag_trimmed, flag_cut,
+                                               flag_aligned};
 
 // Chunks as the summary holds them: [[rows, skipped rows], ...].
 Json chunks_json(const VariantShard& shard) {

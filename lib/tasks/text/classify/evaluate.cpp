@@ -13,6 +13,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/text/metrics/glue.h"
 
@@ -154,6 +155,20 @@ PredictedTable read_predicted_table(const std::string& path) {
   return table;
 }
 
+// Labels of which none is written as the predictions have them say nothing: "1.0" and "1", "positive" and
+// "LABEL_1".
+void require_common_labels(const std::string& gold, const std::set<std::string>& gold_labels,
+                           const std::string& predictions, const std::set<std::string>& predicted) {
+  if (gold_labels.empty() || predicted.empty()) return;
+  if (std::any_of(gold_labels.begin(), gold_labels.end(),
+                  [&](const std::string& label) { return predicted.count(label) > 0; }))
+    return;
+  throw_bad_input(
+      fmt::format("{}: none of its labels is one of {}: '{}' and others here, '{}' and others there", gold,
+                  predictions, text_for_message(*gold_labels.begin()), text_for_message(*predicted.begin())),
+      "write the labels as the model's classes are written");
+}
+
 // Gold labels that the table has no column for are classes of their own, behind its own.
 void append_label_sets(ScoredTexts& scored, const PredictedTable& table,
                        const std::vector<std::pair<std::vector<std::string>, const PredictedText*>>& pairs) {
@@ -251,10 +266,18 @@ ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictio
                       "give the table that `bigbird text classify predict` wrote");
     }
     scored.problem = ProblemType::multi_label;
+    for (const auto& [labels, predicted] : pairs) names.insert(labels.begin(), labels.end());
+    require_common_labels(gold.name, names, predictions, {table.classes.begin(), table.classes.end()});
     append_label_sets(scored, table, pairs);
   } else {
     scored.problem = ProblemType::single_label;
-    for (const auto& [labels, predicted] : pairs) names.insert({labels.front(), predicted->label});
+    std::set<std::string> predicted_names(table.classes.begin(), table.classes.end());
+    for (const auto& [labels, predicted] : pairs) {
+      names.insert(labels.front());
+      predicted_names.insert(predicted->label);
+    }
+    require_common_labels(gold.name, names, predictions, predicted_names);
+    for (const auto& [labels, predicted] : pairs) names.insert(predicted->label);
     scored.classes = ClassNames({names.begin(), names.end()});
     for (const auto& [labels, predicted] : pairs) {
       scored.labels.push_back(*scored.classes.number(labels.front()));

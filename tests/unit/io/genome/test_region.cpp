@@ -56,6 +56,29 @@ TEST(Region, MalformedTextIsAnError) {
   EXPECT_TRUE(error_of([&] { parse_region("", contigs_of_regions); }).has_value());
 }
 
+TEST(Region, ListsAreToldFromGroupsOfThreeDigits) {
+  const std::vector<Region> two = {{0, 0, 100}, {1, 4, 9}};
+  EXPECT_EQ(parse_regions("chr1:1-100,HLA-A*01:01:5-9", contigs_of_regions), two);
+  EXPECT_EQ(parse_regions("chr1:1,001-2,000", contigs_of_regions), (std::vector<Region>{{0, 1000, 2000}}));
+  EXPECT_EQ(parse_regions("chr1:1,001-2,000,chr1,chr1:3", contigs_of_regions),
+            (std::vector<Region>{{0, 1000, 2000}, {0, 0, 5000}, {0, 2, 5000}}));
+  const ContigNames numbers({{"1", 300'000}, {"2", 500}, {"100", 900}, {"101", 900}});
+  EXPECT_EQ(parse_regions("1,100,2", numbers),
+            (std::vector<Region>{{0, 0, 300'000}, {2, 0, 900}, {1, 0, 500}}))
+      << "no position, no groups of digits";
+  EXPECT_EQ(parse_regions("1:5-9,101:5-9", numbers), (std::vector<Region>{{0, 4, 9}, {3, 4, 9}}));
+  EXPECT_EQ(parse_regions("1:100,001-200,000", numbers), (std::vector<Region>{{0, 100'000, 200'000}}));
+  EXPECT_EQ(parse_region("1:100,001-200000", numbers), (Region{0, 100'000, 200'000}));
+  EXPECT_EQ(parse_regions("1:100001-200,000,2", numbers),
+            (std::vector<Region>{{0, 100'000, 200'000}, {1, 0, 500}}));
+  EXPECT_EQ(parse_regions("1:5-9,2", numbers), (std::vector<Region>{{0, 4, 9}, {1, 0, 500}}));
+  for (const char* text :
+       {"chr1:1-100,HLA-A*01:5-9", "chr1,chr1", "chr1:1-100,5", "chr1:1-100,chr1:1,000-2,000"})
+    expect_bad_input(error_of([&] { parse_region(text, contigs_of_regions); }), text, "2 regions, where one");
+  expect_bad_input(error_of([&] { parse_regions("chr1,,chr1", contigs_of_regions); }), "region ",
+                   "unknown contig");
+}
+
 TEST(Region, FormatIsTheInverse) {
   EXPECT_EQ(format_region("chr1", 2, 6), "chr1:3-6");
   const Region region = parse_region(format_region("chr1", 999, 2000), contigs_of_regions);

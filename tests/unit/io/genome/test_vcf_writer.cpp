@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/parallel.h"
+#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf.h"
 #include "tests/support/support.h"
@@ -201,6 +202,89 @@ TEST(VcfOutReal, RealFilesSurviveEveryType) {
       }
     }
   }
+}
+
+// A record of two samples with these columns, and a header that declares a field of every type.
+std::string typed_record(const std::string& quality, const std::string& info, const std::string& format,
+                         const std::string& first, const std::string& second,
+                         const std::string& type_of_gt = "String") {
+  return "##fileformat=VCFv4.2\n##contig=<ID=1,length=1000>\n##FILTER=<ID=q10,Description=\"x\">\n"
+         "##INFO=<ID=DP,Number=1,Type=Integer,Description=\"x\">\n"
+         "##INFO=<ID=AF,Number=A,Type=Float,Description=\"x\">\n"
+         "##INFO=<ID=DB,Number=0,Type=Flag,Description=\"x\">\n"
+         "##INFO=<ID=ST,Number=1,Type=String,Description=\"x\">\n"
+         "##FORMAT=<ID=GT,Number=1,Type=" +
+         type_of_gt +
+         ",Description=\"x\">\n##FORMAT=<ID=AD,Number=R,Type=Integer,Description=\"x\">\n"
+         "##FORMAT=<ID=FF,Number=1,Type=Float,Description=\"x\">\n"
+         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\tS2\n1\t7\t.\tA\tG\t" +
+         quality + "\tPASS\t" + info + "\t" + format + "\t" + first + "\t" + second + "\n";
+}
+
+TEST_F(VcfOut, ValuesThatBcfWouldChangeAreRefusedByLine) {
+  struct Case {
+    std::string text;
+    std::string says;
+  };
+  const std::vector<Case> refused = {
+      {typed_record(".", "DP=1.22e+06", "GT", "0/1", "0/0"), "INFO DP=1.22e+06 would become DP=1"},
+      {typed_record(".", "DP=1e2", "GT", "0/1", "0/0"), "DP=1e2"},
+      {typed_record(".", "DP=3000000000", "GT", "0/1", "0/0"), "DP=3000000000"},
+      {typed_record(".", "DP=1000000.4", "GT", "0/1", "0/0"), "DP=1000000.4"},
+      {typed_record(".", "AF=0.5;DP=x", "GT", "0/1", "0/0"), "DP=x"},
+      {typed_record(".", "DP=1,x,3", "GT", "0/1", "0/0"), "DP=1,x,3"},
+      {typed_record(".", "AF=1e-300", "GT", "0/1", "0/0"), "AF=1e-300"},
+      {typed_record(".", "AF=1e60", "GT", "0/1", "0/0"), "AF=1e60"},
+      {typed_record(".", "AF=1e400", "GT", "0/1", "0/0"), "AF=1e400"},
+      {typed_record(".", "AF=0.5x", "GT", "0/1", "0/0"), "AF=0.5x"},
+      {typed_record("abc", "DP=1", "GT", "0/1", "0/0"), "QUAL abc"},
+      {typed_record("1e60", "DP=1", "GT", "0/1", "0/0"), "QUAL 1e60"},
+      {typed_record(".", "DP=1", "GT", ".", ".", "Integer"), "FORMAT/GT of sample 1: . would become"},
+      {typed_record(".", "DP=1", "GT", "0", "1", "Integer"), "FORMAT/GT of sample 1"},
+      {typed_record(".", "DP=1", "GT:AD", "0/1:1,2", "0/0:3000000000,1"), "FORMAT/AD of sample 2"},
+      {typed_record(".", "DP=1", "GT:FF", "0/1:1e-300", "0/0:1"), "FORMAT/FF of sample 1"},
+      {typed_record(".", "DP=1", "GT:AD", "0/1:1.5,2", "0/0:1,2"), "BCF"},
+      {typed_record(".", "DP=1", "GT", "0/1:5", "0/0"), "BCF"},
+      {typed_record(".", "XX=1", "GT", "0/1", "0/0"), "not declared"},
+  };
+  for (const Case& bad : refused) {
+    const std::string input = write(bad.text);
+    expect_bad_input(error_of([&] { copy(input, path("out.bcf"), VcfType::bcf, true); }), "in.vcf:12",
+                     bad.says);
+    EXPECT_FALSE(file_exists(path("out.bcf"))) << bad.says;
+    copy(input, path("out.vcf"), VcfType::text, false);
+    EXPECT_EQ(records_of(read_text(path("out.vcf"))), records_of(bad.text)) << "text keeps what it is given";
+  }
+}
+
+TEST_F(VcfOut, ValuesThatBcfWritesInAnotherWayAreKept) {
+  for (const std::string& text : {
+           typed_record("30.0", "DP=+5;AF=0.10,1e-7", "GT", "0|1", "./."),
+           typed_record("29.123456789", "DP=0012;AF=16777217", "GT:AD:FF", "0/1", ".:1,2"),
+           typed_record(".", "DP=3.0;AF=nan", "GT:AD", "0/1/1:.", "0:1,2,3"),
+           typed_record("5", "DP=.;DB=;AF=inf", "AD:GT", "1,.:0/1", ".,.:1/0"),
+           typed_record("1e-5", ";DB;;ST=a=b,c;", "GT:FF", "0/1:123456.74", "0/1:-0"),
+           typed_record("1", "AF=1e-40;DP=", "GT", ".", "."),
+           typed_record("1", ".", "GT", "1|0", "0|0"),
+       }) {
+    copy(write(text), path("out.bcf"), VcfType::bcf, true);
+    EXPECT_NE(text_of(path("out.bcf")).find("1\t7\t.\tA\tG"), std::string::npos) << text;
+  }
+}
+
+TEST_F(VcfOut, LinesOfAHeaderThatBcfDropsAreTold) {
+  const std::string text = typed_record(".", "DP=1", "GT", "0/1", "0/0");
+  const auto warnings = [&](const std::string& more) {
+    std::string told;
+    set_log_sink([&](LogLevel, const std::string& message) { told += message; });
+    copy(write(std::string(text).insert(text.find("##contig"), more)), path("out.bcf"), VcfType::bcf, true);
+    set_log_sink({});
+    return told;
+  };
+  EXPECT_EQ(warnings("##source=x\n##INFO=<ID=QQ,Number=1,Type=Float,Description=\"a, \\\"b\\\" =c\">\n"), "");
+  EXPECT_NE(
+      warnings("##INFO=<ID=DP,Number=2,Type=Float,Description=\"again\">\n").find("1 line of its header"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -233,5 +233,26 @@ TEST(Hdf5, ANameWithALineBreakLeavesAMessageOneLine) {
                    "holds no strings");
 }
 
+TEST(Hdf5, AValueThatTheReadersTypeDoesNotHoldIsNotMadeAnother) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "n.h5").string();
+  Hdf5Writer writer(path);
+  writer.write_int64("bytes", std::vector<std::int64_t>{0, 1, 255});
+  writer.write_int64("large", std::vector<std::int64_t>{0, 256});
+  writer.write_int64("negative", std::vector<std::int64_t>{0, -1});
+  writer.write_int64("long", std::vector<std::int64_t>{16'777'217});
+  writer.commit();
+  const Hdf5Reader reader(path);
+  std::vector<std::uint8_t> slab;
+  reader.read_slab("bytes", 0, 3, slab);
+  EXPECT_EQ(slab, (std::vector<std::uint8_t>{0, 1, 255}));
+  for (const char* name : {"large", "negative"}) {
+    expect_bad_input(error_of([&] { reader.read_slab(name, 0, 2, slab); }), std::string("n.h5: ") + name,
+                     "does not");
+  }
+  EXPECT_EQ(reader.read_floats("long"), (std::vector<float>{16'777'216.0F}))
+      << "rounding is what a float does";
+}
+
 }  // namespace
 }  // namespace bigbird

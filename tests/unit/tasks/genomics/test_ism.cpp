@@ -85,17 +85,17 @@ class Ism : public ::testing::Test {
   std::map<std::pair<std::vector<std::string>, bool>, std::unique_ptr<SequenceScorer>> scorers_;
 };
 
-// The tiny model reads 100 bp with its target at 40-60: its middle is base 50.
+// The tiny model reads 100 bp with its target at 40-60: its middle is base 49, as for variants.
 TEST_F(Ism, OneWindowForARegionThatFits) {
   IsmOptions asked = options("chr1:201-207");
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.window, IsmWindow::region);
   EXPECT_EQ(result.strands, Strands::both);
-  EXPECT_EQ(result.window_begin, 153) << "base 203, the middle of 200-207, is base 50 of the window";
+  EXPECT_EQ(result.window_begin, 154) << "base 203, the middle of 200-207, is base 49 of the window";
   EXPECT_EQ(result.bases, genome_.substr(200, 7));
   EXPECT_EQ(result.sequences, 1 + 3 * 6) << "the N has no substitutions";
   ASSERT_EQ(result.values.size(), 3u * 7u * 4u);
-  const std::string window = genome_.substr(153, 100);
+  const std::string window = genome_.substr(154, 100);
   std::set<float> different;
   for (std::size_t base = 0; base < 7; ++base) {
     for (std::size_t letter = 0; letter < 4; ++letter) {
@@ -107,7 +107,7 @@ TEST_F(Ism, OneWindowForARegionThatFits) {
       } else {
         different.insert(value);
         if (base % 2 == 0) {
-          EXPECT_NEAR(value, direct(asked, true, window, 47 + base, ism_letters[letter], 1), 1e-7);
+          EXPECT_NEAR(value, direct(asked, true, window, 46 + base, ism_letters[letter], 1), 1e-7);
         }
       }
     }
@@ -125,12 +125,12 @@ TEST_F(Ism, AWindowForEachBase) {
   EXPECT_EQ(result.selected.size(), 2u);
   EXPECT_EQ(result.sequences, 12);
   for (std::size_t base = 0; base < 3; ++base) {
-    const std::string window = genome_.substr(150 + base, 100);
+    const std::string window = genome_.substr(151 + base, 100);
     for (std::size_t row = 0; row < 2; ++row) {
       for (std::size_t letter = 0; letter < 4; ++letter) {
         if (ism_letters[letter] == result.bases[base]) continue;
         EXPECT_NEAR(result.at(row, base)[letter],
-                    direct(asked, true, window, 50, ism_letters[letter], result.selected[row]), 1e-6);
+                    direct(asked, true, window, 49, ism_letters[letter], result.selected[row]), 1e-6);
       }
     }
   }
@@ -150,11 +150,10 @@ TEST_F(Ism, ARegionLongerThanTheWindowTakesAWindowForEachBase) {
   expect_message(error_of([&] { mutate_region(asked, *backend_); }), "chr1:3-105", "do not fit");
 }
 
-TEST_F(Ism, TheReverseStrandIsReadFromItsOwnWindow) {
+TEST_F(Ism, TheReverseStrandIsAReadingOfTheSameWindow) {
   IsmOptions asked = options("chr1:201-203");
   asked.strands = Strands::reverse;
   const IsmResult result = mutate_region(asked, *backend_);
-  // The middle base, 201, is base 50 of the window as it is read on the reverse strand.
   EXPECT_EQ(result.window_begin, 201 - 49);
   const std::string window = reverse_complement(genome_.substr(152, 100));
   for (std::size_t letter = 0; letter < 4; ++letter) {
@@ -164,7 +163,7 @@ TEST_F(Ism, TheReverseStrandIsReadFromItsOwnWindow) {
   }
 }
 
-TEST_F(Ism, PromoterModelsReadTheForwardStrandAlone) {
+TEST_F(Ism, PromoterModelsReadTheForwardStrandAloneWhereThatIsAskedFor) {
   TinyClassifier shape;
   shape.problem = ProblemType::single_label;
   shape.profiles = {{"promoter", "."}};
@@ -173,6 +172,8 @@ TEST_F(Ism, PromoterModelsReadTheForwardStrandAlone) {
   write_tiny_classifier(folder_ / "promoter", shape);
   IsmOptions asked = options("chr1:201-203");
   asked.models = {(folder_ / "promoter").string()};
+  EXPECT_EQ(mutate_region(asked, *backend_).strands, Strands::both) << "the default of every verb";
+  asked.strands = Strands::automatic;
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.strands, Strands::forward);
   EXPECT_EQ(result.window_begin, 201 - 60);
@@ -186,11 +187,50 @@ TEST_F(Ism, ModelsAreAveragedAndBatchesDoNotMatter) {
   IsmOptions asked = options("chr1:201-203");
   asked.models.push_back((folder_ / "other").string());
   const IsmResult result = mutate_region(asked, *backend_);
-  const std::string window = genome_.substr(151, 100);
+  const std::string window = genome_.substr(152, 100);
   const std::size_t letter = result.bases[0] == 'A' ? 1 : 0;
-  EXPECT_NEAR(result.at(0, 0)[letter], direct(asked, true, window, 49, ism_letters[letter], 0), 1e-7);
+  EXPECT_NEAR(result.at(0, 0)[letter], direct(asked, true, window, 48, ism_letters[letter], 0), 1e-7);
   asked.batch.tokens = 1;
   EXPECT_EQ(mutate_region(asked, *backend_).values, result.values);
+}
+
+TEST_F(Ism, OffsetPutsTheBaseElsewhere) {
+  IsmOptions asked = options("chr1:201-203");
+  asked.offset = 10;
+  EXPECT_EQ(mutate_region(asked, *backend_).window_begin, 201 - 10);
+  asked.offset = 100;
+  expect_message(error_of([&] { mutate_region(asked, *backend_); }), "`offset` 100", "window of 100 bp");
+}
+
+TEST_F(Ism, ARegionOfTooManySequencesIsRefused) {
+  IsmOptions asked = options("chr1:201-203");
+  asked.max_sequences = 9;
+  const auto refused = error_of([&] { mutate_region(asked, *backend_); });
+  expect_message(refused, "chr1:201-203", "10 sequences");
+  EXPECT_EQ(refused->kind(), ErrorKind::usage);
+  asked.max_sequences = 10;
+  EXPECT_EQ(mutate_region(asked, *backend_).sequences, 10);
+  asked.max_sequences = 0;
+  EXPECT_EQ(mutate_region(asked, *backend_).sequences, 10);
+  EXPECT_EQ(IsmOptions().max_sequences, 1'000'000) << "a slip such as -r chr1 is hours of work";
+}
+
+// At the end of a contig the base is not the middle of what is drawn around it.
+TEST_F(Ism, AroundAPlaceTheWindowIsThatOfThePlace) {
+  IsmOptions asked = options("");
+  asked.max_n = 1;
+  RegionMutator mutator(asked, *backend_);
+  Progress progress("test", 0, "sequences");
+  for (const std::int64_t position : {std::int64_t{3}, std::int64_t{201}, std::int64_t{398}}) {
+    const IsmResult around = mutator.around("chr1", position, 10, progress);
+    EXPECT_EQ(around.window_begin, position - 49);
+    IsmOptions alone = options("chr1:" + std::to_string(position + 1) + "-" + std::to_string(position + 1));
+    alone.max_n = 1;
+    const IsmResult base = mutate_region(alone, *backend_);
+    for (std::size_t letter = 0; letter < 4; ++letter)
+      EXPECT_EQ(around.at(0, static_cast<std::size_t>(position - around.begin))[letter],
+                base.at(0, 0)[letter]);
+  }
 }
 
 TEST_F(Ism, WindowsOfManyNHaveNoValues) {
@@ -198,13 +238,13 @@ TEST_F(Ism, WindowsOfManyNHaveNoValues) {
   IsmOptions asked = options("chr1:51-60");
   asked.fasta = (folder_ / "n.fa").string();
   expect_message(error_of([&] { mutate_region(asked, *backend_); }), "chr1:51-60", "10 have a window");
-  asked.max_n = 0.4;
-  asked.window_at = IsmWindow::base;  // base 50 + i has 40 + i bases of N in its window
+  asked.max_n = 0.41;
+  asked.window_at = IsmWindow::base;  // base 50 + i has 41 + i bases of N in its window
   const IsmResult result = mutate_region(asked, *backend_);
   EXPECT_EQ(result.n_rich, 9);
   EXPECT_FALSE(std::isnan(result.at(0, 0)[0]));
   EXPECT_TRUE(std::isnan(result.at(0, 1)[0]));
-  asked.region = "chr1:11-12";  // 39 and 40 bases before the contig
+  asked.region = "chr1:11-12";  // 39 and 38 bases before the contig
   EXPECT_EQ(mutate_region(asked, *backend_).padded, 2);
 }
 

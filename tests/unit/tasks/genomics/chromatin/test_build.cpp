@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/core/rng.h"
+#include "lib/io/genome/region.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/chromatin/bins.h"
 #include "tests/support/support.h"

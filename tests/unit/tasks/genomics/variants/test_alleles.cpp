@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "lib/core/error.h"
 #include "lib/core/rng.h"
@@ -99,6 +100,121 @@ TEST_F(Alleles, CommonEndsAreTrimmedAtTheEndFirst) {
   allele = one(12, "ACGG", "TCGT");  // two changes in one allele: what lies between stays
   EXPECT_EQ(allele.ref, "ACGG");
   EXPECT_EQ(allele.flags, 0u);
+}
+
+// One change has one window, wherever in a repeat a file writes it and with however many bases around it.
+TEST_F(Alleles, InsertionsAndDeletionsAreLeftAligned) {
+  // TT at 7..8 of ACGTACGTTGCAACGGTTCA.
+  const PlacedAllele left = one(6, "GT", "G");
+  EXPECT_EQ(left.begin, 7);
+  EXPECT_EQ(flags_text(left.flags), "trimmed");
+  const PlacedAllele right = one(7, "TT", "T");
+  const PlacedAllele padded = one(4, "ACGTTG", "ACGTG");
+  const PlacedAllele behind = one(8, "TGC", "GC");
+  EXPECT_EQ(flags_text(padded.flags), "trimmed") << "the common end is taken off first";
+  EXPECT_EQ(flags_text(behind.flags), "trimmed|aligned");
+  for (const PlacedAllele& other : {right, padded, behind}) {
+    EXPECT_EQ(other.begin, left.begin);
+    EXPECT_EQ(other.window_begin, left.window_begin);
+    EXPECT_EQ(other.reference, left.reference);
+    EXPECT_EQ(other.alternative, left.alternative);
+  }
+  // ACGT ACGT at the beginning of the contig: a unit of four bases, up to base 0.
+  const PlacedAllele unit = one(7, "T", "TACGT");
+  EXPECT_EQ(unit.begin, 0);
+  EXPECT_EQ(unit.alt, "ACGT");
+  const PlacedAllele turned = one(5, "C", "CGTAC");
+  EXPECT_EQ(turned.begin, 0);
+  EXPECT_EQ(turned.alt, "ACGT") << "its letters are turned round";
+  EXPECT_EQ(turned.alternative, unit.alternative);
+  EXPECT_EQ(one(8, "T", "G").flags, 0u) << "a substitution stays";
+}
+
+TEST_F(Alleles, NothingIsAlignedThroughNOrIntoAnotherContig) {
+  // 19 A, ten N, ACGT from 30.
+  const PlacedAllele after_n = one(30, "A", "AA");
+  EXPECT_EQ(after_n.begin, 30);
+  EXPECT_EQ(flags_text(after_n.flags), "trimmed");
+  // `use`: what the file has for REF is what an insertion is aligned over.
+  rules_.ref_mismatch = RefMismatch::use;
+  const PlacedAllele used = one(16, "GG", "GGG");
+  EXPECT_EQ(used.begin, 14) << "GG before it in the genome, GG of the file";
+}
+
+// Many bases to the left: more than a stretch that is read at once.
+TEST(AllelesOfLongRepeats, AreOneWhereverTheyStand) {
+  const testing::TemporaryFolder folder;
+  std::string bases = "ACGTGCATCA";
+  while (bases.size() < 300'000) bases += "CA";
+  bases += "TTGACCAGTAC";
+  testing::write_text(folder / "genome.fa", ">chr1\n" + bases + "\n");
+  const Fasta fasta((folder / "genome.fa").string());
+  const ContigNames names(fasta.contigs());
+  AlleleRules rules;
+  rules.window = 40;
+  rules.offset = 19;
+  AlleleJudge judge(fasta, names, rules);
+  const auto last = static_cast<std::int64_t>(bases.size()) - 14;
+  for (const std::int64_t at : {std::int64_t{7}, std::int64_t{9}, std::int64_t{150'001}, last}) {
+    const std::string anchor = bases.substr(static_cast<std::size_t>(at), 1);
+    const std::string unit = bases.substr(static_cast<std::size_t>(at + 1), 2);
+    const PlacedAllele deleted = judge.judge(record_of("chr1", at, anchor + unit, {anchor})).at(0);
+    EXPECT_EQ(deleted.begin, 8) << at;
+    EXPECT_EQ(deleted.ref, "CA") << at;
+    const PlacedAllele inserted = judge.judge(record_of("chr1", at, anchor, {anchor + unit})).at(0);
+    EXPECT_EQ(inserted.begin, 8) << at;
+    EXPECT_EQ(inserted.alt, "CA") << at;
+  }
+}
+
+// Every way to write a random insertion or deletion gives the same two windows.
+TEST(AllelesWrittenInEveryWay, AreOneAllele) {
+  const testing::TemporaryFolder folder;
+  CounterRng random(11, Purpose::test, 0);
+  std::string bases;
+  for (int i = 0; i < 400; ++i) bases += "ACA"[random.below(3)];
+  testing::write_text(folder / "genome.fa", ">chr1\n" + bases + "\n");
+  const Fasta fasta((folder / "genome.fa").string());
+  const ContigNames names(fasta.contigs());
+  AlleleRules rules;
+  rules.window = 30;
+  rules.offset = 14;
+  AlleleJudge judge(fasta, names, rules);
+  int moved = 0;
+  for (int turn = 0; turn < 200; ++turn) {
+    const std::int64_t begin = random.between(60, 300), size = random.between(1, 4);
+    const bool deletion = turn % 2 == 0;
+    std::string inserted;
+    for (std::int64_t i = 0; i < size; ++i) inserted += "AC"[random.below(2)];
+    std::string changed = bases;
+    if (deletion) {
+      changed.erase(static_cast<std::size_t>(begin), static_cast<std::size_t>(size));
+    } else {
+      changed.insert(static_cast<std::size_t>(begin), inserted);
+    }
+    std::optional<PlacedAllele> first;
+    // All records [from, to) whose ALT makes the same haplotype.
+    for (std::int64_t from = begin - 20; from < begin + 20; ++from) {
+      const std::int64_t ref_size = 1 + random.between(deletion ? size : 0, 12);
+      const std::int64_t alt_size = ref_size + (deletion ? -size : size);
+      const std::string ref =
+          bases.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(ref_size));
+      const std::string alt =
+          changed.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(alt_size));
+      std::string whole = bases;
+      whole.replace(static_cast<std::size_t>(from), ref.size(), alt);
+      if (whole != changed || alt.empty()) continue;
+      const PlacedAllele allele = judge.judge(record_of("chr1", from, ref, {alt})).at(0);
+      ASSERT_EQ(allele.reason, SkipReason::none);
+      if (!first) first = allele;
+      moved += (allele.flags & flag_aligned) != 0 ? 1 : 0;
+      EXPECT_EQ(allele.window_begin, first->window_begin) << ref << ">" << alt << " at " << from;
+      EXPECT_EQ(allele.reference, first->reference);
+      EXPECT_EQ(allele.alternative, first->alternative);
+      EXPECT_EQ(allele.begin, first->begin);
+    }
+  }
+  EXPECT_GT(moved, 300);
 }
 
 TEST_F(Alleles, KindsOfAltThatAreNotScored) {
