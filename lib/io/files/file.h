@@ -91,7 +91,8 @@ class LineReader {
 // A file written beside its place (temporary_names.h), synced and renamed on commit(); removed when destroyed
 // without it, and by the next process that writes the path when this one is killed. An existing path that is
 // no regular file (/dev/full, a pipe) is written directly, and so is "-", the standard output. Of a path that
-// an open OutputSet names, commit() leaves the renaming to that (output_set.h). Unbuffered: write large pieces.
+// an open OutputSet names, commit() leaves the renaming to the set (output_set.h). Unbuffered: write large
+// pieces.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
