@@ -13,6 +13,7 @@
 #include "apps/verbs.h"
 #include "kernels/devices.h"
 #include "kernels/errors.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -25,7 +26,7 @@
 namespace bigbird::apps {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // What the processor computes, and what --precision bf16 would be on it: how it multiplies and why, and how
 // fast a layer of BigBird-base's feed-forward part is.

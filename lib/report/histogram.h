@@ -12,6 +12,7 @@ namespace bigbird {
 struct HistogramValues {
   std::string name;
   std::vector<double> values;  // those that are not finite are left out
+  std::vector<double> counts = {};  // how often each of them stands; empty: once
 };
 
 // One chart of several kinds over the same `bins` bins of equal width from the lowest to the highest value of

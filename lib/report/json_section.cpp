@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_sections.h"
@@ -15,7 +16,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::size_t most_bars = 60;
 constexpr std::size_t most_classes = 60;  // of a confusion that is drawn

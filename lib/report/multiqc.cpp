@@ -10,12 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/core/ordered_map.h"
 #include "lib/report/report.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Letters, digits and single "_": of files and ids.
 std::string identifier(const std::string& text) {

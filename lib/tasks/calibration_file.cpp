@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
@@ -14,7 +15,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr const char* format_name = "bigbird calibration 1";
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
@@ -22,7 +23,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 struct EmbeddedChunk {
   std::vector<EmbeddingRow> rows;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
@@ -16,7 +17,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::array<std::pair<ChunkForm, const char*>, 4> form_names{
     {{ChunkForm::lines, "lines"},

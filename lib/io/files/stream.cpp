@@ -10,6 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/bgzf_writer.h"
+#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 
@@ -24,6 +25,8 @@ constexpr int bgzf_level = 6;
 
 struct InputStream::Handle {
   BgzfHandle bgzf;
+  std::string begin;  // read to know what the file is, and not handed out yet
+  bool begun = false;
 };
 
 InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
@@ -37,11 +40,40 @@ InputStream::~InputStream() = default;
 InputStream::InputStream(InputStream&&) noexcept = default;
 InputStream& InputStream::operator=(InputStream&&) noexcept = default;
 
-std::size_t InputStream::read(char* buffer, std::size_t size) {
+std::size_t InputStream::read_bytes(char* buffer, std::size_t size) {
   const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
+  if (count == 0 && size > 0) require_bgzf_end(handle_->bgzf.get(), path_);
   return static_cast<std::size_t>(count);
+}
+
+void InputStream::look_at_begin() {
+  std::string& begin = handle_->begin;
+  begin.resize(format_bytes);
+  std::size_t size = 0;
+  while (size < format_bytes) {
+    const std::size_t count = read_bytes(begin.data() + size, format_bytes - size);
+    if (count == 0) break;
+    size += count;
+  }
+  begin.resize(size);
+  handle_->begun = true;
+  // What is too short for a gzip header reaches us as it is.
+  const bool stored = bgzf_compression(handle_->bgzf.get()) == no_compression;
+  if (stored && begin.starts_with("\x1F\x8B")) throw_damaged_compression(path_);
+  refuse_other_formats(begin, path_);
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (begin.starts_with(byte_order_mark)) begin.erase(0, byte_order_mark.size());
+}
+
+std::size_t InputStream::read(char* buffer, std::size_t size) {
+  if (!handle_->begun) look_at_begin();
+  std::string& begin = handle_->begin;
+  if (begin.empty()) return read_bytes(buffer, size);
+  const std::size_t count = begin.copy(buffer, size);
+  begin.erase(0, count);
+  return count;
 }
 
 std::string InputStream::read_all() {
@@ -51,7 +83,12 @@ std::string InputStream::read_all() {
   return content;
 }
 
-LineReader::LineReader(const std::string& path) : input_(path) {}
+LineReader::LineReader(const std::string& path, std::size_t longest) : input_(path), longest_(longest) {}
+
+void throw_line_too_long(const std::string& path, std::uint64_t line_number, std::size_t longest) {
+  throw_bad_input(fmt::format("{}:{}: a line of more than {} bytes", path, line_number + 1, longest),
+                  "check that the file is text and has its line ends: head -c 200 FILE");
+}
 
 std::string LineReader::where() const {
   return fmt::format("{}:{}", input_.path(), line_number_);
@@ -81,6 +118,7 @@ bool LineReader::next(std::string_view& line) {
     }
     if (newline != nullptr) break;
     searched = end_ - begin_;
+    if (searched > longest_) throw_line_too_long(path(), line_number_, longest_);
     if (!fill()) break;
   }
   const char* start = buffer_.data() + begin_;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/summary_sources.h"
@@ -13,7 +14,7 @@
 namespace bigbird {
 namespace {
 
-using SummaryJson = nlohmann::ordered_json;
+using SummaryJson = nlohmann::basic_json<OrderedMap>;
 
 JsonRecordsOptions summary_record_options(const SummaryPairOptions& options) {
   JsonRecordsOptions records;

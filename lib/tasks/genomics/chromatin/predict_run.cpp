@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
@@ -25,7 +26,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // One matrix beside the main one: fewer models, or fewer strands. The main one is the last.
 struct Ensemble {

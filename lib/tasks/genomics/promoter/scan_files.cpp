@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/chunk_bytes.h"
@@ -15,7 +16,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 Json evaluation_json(const CallEvaluation& evaluation) {
   const auto defined = [](double value) { return std::isnan(value) ? Json() : Json(value); };

@@ -8,13 +8,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Every flag by itself, for the names under which they are counted.
 constexpr std::array<unsigned, 6> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/core/names.h"
@@ -16,7 +17,7 @@
 namespace bigbird {
 namespace {
 
-using PredictionJson = nlohmann::ordered_json;
+using PredictionJson = nlohmann::basic_json<OrderedMap>;
 
 // The one object of a file, with its place for messages. Python keeps the last of equal keys and says
 // nothing; here that is an error, at every depth.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/parallel.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
@@ -20,7 +21,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Scored together, over all threads.
 constexpr std::size_t documents_at_a_time = 256;
