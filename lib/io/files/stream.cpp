@@ -25,7 +25,8 @@ constexpr int bgzf_level = 6;
 
 struct InputStream::Handle {
   BgzfHandle bgzf;
-  std::string begin;  // read to know what the file is, and not handed out yet
+  bool is_bgzf = false;  // as it begins
+  std::string begin;     // read to know what the file is, and not handed out yet
   bool begun = false;
 };
 
@@ -34,6 +35,7 @@ InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Han
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   handle_->bgzf = open_bgzf(path);
+  handle_->is_bgzf = bgzf_compression(handle_->bgzf.get()) == bgzf;
 }
 
 InputStream::~InputStream() = default;
@@ -44,7 +46,7 @@ std::size_t InputStream::read_bytes(char* buffer, std::size_t size) {
   const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
-  if (count == 0 && size > 0) require_bgzf_end(handle_->bgzf.get(), path_);
+  if (count == 0 && size > 0 && handle_->is_bgzf) require_bgzf_end(handle_->bgzf.get(), path_);
   return static_cast<std::size_t>(count);
 }
 
