@@ -16,8 +16,8 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/tasks/genomics/variants/cost.h"
 
 namespace bigbird::apps {

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/report/describe.h"
@@ -14,7 +14,8 @@ namespace bigbird::apps {
 namespace {
 
 // "memory_bytes.inference.total<TAB>123", a line for every value; lists of plain values in one line.
-void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap>& value, std::string& lines) {
+void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap>& value,
+                  std::string& lines) {
   const bool holds_objects = value.is_array() && !value.empty() && value[0].is_structured();
   if (value.is_object() || holds_objects) {
     for (const auto& [key, entry] : value.items())

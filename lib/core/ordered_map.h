@@ -55,8 +55,12 @@ class OrderedMap : public std::vector<std::pair<const Key, Value>, Allocator> {
     remember(place);
     return {at_place(place), true};
   }
-  std::pair<iterator, bool> insert(value_type&& member) { return emplace(member.first, std::move(member.second)); }
-  std::pair<iterator, bool> insert(const value_type& member) { return emplace(member.first, Value(member.second)); }
+  std::pair<iterator, bool> insert(value_type&& member) {
+    return emplace(member.first, std::move(member.second));
+  }
+  std::pair<iterator, bool> insert(const value_type& member) {
+    return emplace(member.first, Value(member.second));
+  }
   template <class Iterator, typename = typename std::iterator_traits<Iterator>::iterator_category>
   void insert(Iterator first, Iterator last) {
     for (; first != last; ++first) insert(value_type(*first));

@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
 #include "lib/tasks/shard_file.h"
@@ -161,9 +161,9 @@ std::string describe(const std::string& path, const DescribeOptions& options,
     if (!has_suffix(path, index) || !file_exists(path)) continue;
     const std::string file = path.substr(0, path.size() - 4);
     return Json{{"kind", "index"},
-                                  {"path", path},
-                                  {"of", file_exists(file) ? Json(file) : nullptr},
-                                  {"next", "bigbird info " + file}}
+                {"path", path},
+                {"of", file_exists(file) ? Json(file) : nullptr},
+                {"next", "bigbird info " + file}}
         .dump();
   }
   const bool exists = file_exists(path);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/npy_matrix.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/describe_parts.h"

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/describe_parts.h"

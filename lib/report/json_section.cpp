@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_sections.h"
 
@@ -206,7 +206,7 @@ ReportSection json_section(const std::string& path) {
   ReportSection section{path, "evaluation", {}};
   Json json;
   try {
-    json = Json::parse(read_file(path));
+    json = Json::parse(InputStream(path).read_all());
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: no JSON: {}", path, error.what()),
                     "give the JSON that a verb has written");

@@ -8,8 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/track_reader.h"
@@ -99,8 +99,7 @@ ReportSection scan_section(const std::string& path) {
     const bool whole = json.at("step").is_number_integer();
     const std::int64_t step = whole ? json.at("step").get<std::int64_t>() : 0;
     if (step < 1) throw_bad_input(summary_path + ": `step` is no number from 1", "write it anew");
-    ReportCharts charts = {
-        histogram("scores of positions", "score", {track_scores(path, step)}, false)};
+    ReportCharts charts = {histogram("scores of positions", "score", {track_scores(path, step)}, false)};
     std::get<LineChart>(charts.back()).y_label = "positions";
     BarChart left_out{"windows left out", "windows", {}, {}};
     for (const auto& [key, name] : {std::pair{"windows_beyond_contig", "beyond their contig"},

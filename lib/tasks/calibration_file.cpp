@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {

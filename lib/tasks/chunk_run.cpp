@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {

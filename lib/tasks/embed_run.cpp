@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"

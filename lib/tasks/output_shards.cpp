@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/tasks/merge_shards.h"
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
+#include "lib/core/ordered_map.h"
 #include "lib/tasks/merge_shards.h"
 
 namespace bigbird {

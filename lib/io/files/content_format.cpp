@@ -62,7 +62,8 @@ void refuse_other_formats(std::string_view begin, const std::string& path) {
   for (const ForeignFormat& format : foreign_formats) {
     if (begin.starts_with(format.magic)) {
       const bool text = format.name.starts_with("UTF");
-      if (text) throw_bad_input(fmt::format("{}: is {}, not UTF-8", path, format.name), std::string(format.hint));
+      if (text)
+        throw_bad_input(fmt::format("{}: is {}, not UTF-8", path, format.name), std::string(format.hint));
       refuse_format(path, format.name, format.hint);
     }
   }

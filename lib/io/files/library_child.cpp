@@ -92,7 +92,8 @@ void limit_cpu(unsigned seconds) {
       answer = std::string(error.what()) + "\n";
     }
     message.size = answer.size();
-    if (!send_all(socket, &message, sizeof message) || !send_all(socket, answer.data(), answer.size())) _exit(0);
+    if (!send_all(socket, &message, sizeof message) || !send_all(socket, answer.data(), answer.size()))
+      _exit(0);
   }
 }
 
@@ -133,12 +134,13 @@ void LibraryChild::throw_ended() {
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
   child_ = -1;
-  const std::string how = !WIFSIGNALED(status) ? fmt::format("with status {}", WEXITSTATUS(status))
-                          : WTERMSIG(status) == SIGXCPU
-                              ? "after too long a time"
-                              : fmt::format("with signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  throw_bad_input(fmt::format("{}: the {} library ended over it {}: the file is damaged", path_, library_, how),
-                  "copy or make the file again");
+  const std::string how = !WIFSIGNALED(status)          ? fmt::format("with status {}", WEXITSTATUS(status))
+                          : WTERMSIG(status) == SIGXCPU ? "after too long a time"
+                                                        : fmt::format("with signal {} ({})", WTERMSIG(status),
+                                                                      strsignal(WTERMSIG(status)));
+  throw_bad_input(
+      fmt::format("{}: the {} library ended over it {}: the file is damaged", path_, library_, how),
+      "copy or make the file again");
 }
 
 void LibraryChild::take(void* to, std::size_t size) {

@@ -44,8 +44,10 @@ struct IndexRange {
   std::uint32_t first_contig, first_base, last_contig, last_base;
 
   bool overlaps(std::uint32_t contig, std::int64_t begin, std::int64_t end) const {
-    const bool after = std::pair<std::uint32_t, std::int64_t>(first_contig, first_base) >= std::pair(contig, end);
-    const bool before = std::pair<std::uint32_t, std::int64_t>(last_contig, last_base) <= std::pair(contig, begin);
+    const bool after =
+        std::pair<std::uint32_t, std::int64_t>(first_contig, first_base) >= std::pair(contig, end);
+    const bool before =
+        std::pair<std::uint32_t, std::int64_t>(last_contig, last_base) <= std::pair(contig, begin);
     return !after && !before;
   }
 };
@@ -144,7 +146,8 @@ class BigWigReader : public TrackReader {
 
   void read_contigs(std::uint64_t tree) {
     need(tree, contig_tree_header_bytes, "list of contigs");
-    if (at<std::uint32_t>(tree, "contigs") != contig_tree_magic) refuse(tree, "no list of contigs begins here");
+    if (at<std::uint32_t>(tree, "contigs") != contig_tree_magic)
+      refuse(tree, "no list of contigs begins here");
     const auto name_bytes = at<std::uint32_t>(tree + 8, "contigs");
     const auto value_bytes = at<std::uint32_t>(tree + 12, "contigs");
     const auto count = at<std::uint64_t>(tree + 16, "contigs");

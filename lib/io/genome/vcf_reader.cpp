@@ -52,7 +52,8 @@ namespace {
 // hts_open(), which ends the process over files of xz and bzip2, with the look at the first bytes that all
 // readers take. Null with errno.
 htsFile* open_known_format(const std::string& path) {
-  std::unique_ptr<hFILE, void (*)(hFILE*)> stored(hopen(path.c_str(), "r"), [](hFILE* raw) { hclose_abruptly(raw); });
+  std::unique_ptr<hFILE, void (*)(hFILE*)> stored(hopen(path.c_str(), "r"),
+                                                  [](hFILE* raw) { hclose_abruptly(raw); });
   if (!stored) return nullptr;
   std::array<char, 18> begin{};  // what htslib looks at itself: no more is waited for
   const ssize_t size = hpeek(stored.get(), begin.data(), begin.size());

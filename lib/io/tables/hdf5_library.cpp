@@ -8,8 +8,8 @@
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
-#include "lib/io/tables/hdf5_library.h"
 #include "lib/io/tables/hdf5_handles.h"
+#include "lib/io/tables/hdf5_library.h"
 
 namespace bigbird {
 namespace {
@@ -164,7 +164,7 @@ std::int64_t Hdf5Library::chunk_of_last_axis(const std::string& name) const {
 }
 
 void Hdf5Library::read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
-                           std::vector<std::uint8_t>& out) const {
+                            std::vector<std::uint8_t>& out) const {
   const Hdf5Dataset dataset = state_->open(name);
   const Hdf5Type stored(H5Dget_type(dataset.get()));
   if (H5Tget_class(stored.get()) != H5T_INTEGER) state_->fail(name, "holds no integers");
@@ -192,7 +192,7 @@ std::vector<float> Hdf5Library::read_floats(const std::string& name) const {
 }
 
 void Hdf5Library::read_rows(const std::string& name, std::int64_t begin, std::int64_t end,
-                           std::vector<float>& out) const {
+                            std::vector<float>& out) const {
   const Hdf5Dataset dataset = state_->open(name);
   const Hdf5Type stored(H5Dget_type(dataset.get()));
   if (H5Tget_class(stored.get()) != H5T_FLOAT) state_->fail(name, "holds no floating-point numbers");

@@ -13,7 +13,18 @@ namespace bigbird {
 namespace {
 
 // What is asked: followed by `begin`, `end` and the name.
-enum class Hdf5Request : std::uint8_t { open, names, shape, chunk, slab, floats, rows, integers, strings, attribute };
+enum class Hdf5Request : std::uint8_t {
+  open,
+  names,
+  shape,
+  chunk,
+  slab,
+  floats,
+  rows,
+  integers,
+  strings,
+  attribute
+};
 
 struct Hdf5RequestHead {
   Hdf5Request what = Hdf5Request::open;
@@ -97,7 +108,8 @@ LibraryChild::Serve server_of(const std::string& path) {
 struct Hdf5Reader::State {
   explicit State(const std::string& path) : child(path, "HDF5", server_of(path)) {}
 
-  static std::string request(Hdf5Request what, const std::string& name, std::int64_t begin, std::int64_t end) {
+  static std::string request(Hdf5Request what, const std::string& name, std::int64_t begin,
+                             std::int64_t end) {
     const Hdf5RequestHead head{what, begin, end};
     return std::string(reinterpret_cast<const char*>(&head), sizeof head) + name;
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/labelled_sources.h"
 

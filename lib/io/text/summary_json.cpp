@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/summary_sources.h"
 #include "lib/io/text/text_lines.h"

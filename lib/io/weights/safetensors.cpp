@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 
 namespace bigbird {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/pegasus.h"
 

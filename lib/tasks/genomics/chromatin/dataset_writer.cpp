@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 

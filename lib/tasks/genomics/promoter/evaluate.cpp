@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/class_metrics.h"
 #include "lib/tasks/metrics.h"

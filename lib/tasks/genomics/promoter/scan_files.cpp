@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/chunk_bytes.h"
 #include "lib/tasks/shard_file.h"

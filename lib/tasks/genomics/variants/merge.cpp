@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/outputs.h"

@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "lib/core/ordered_map.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 
 namespace bigbird {

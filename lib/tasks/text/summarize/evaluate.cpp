@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "kernels/parallel.h"
-#include "lib/core/ordered_map.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/tasks/text/summarize/line_marks.h"
 
