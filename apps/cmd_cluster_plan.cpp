@@ -17,12 +17,13 @@
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/tasks/genomics/variants/cost.h"
 
 namespace bigbird::apps {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr double seconds_of_an_hour = 3600;
 // Of one array: Slurm's MaxArraySize is 1001 where nobody changed it.

@@ -17,6 +17,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/model/folder/model_folder.h"
@@ -25,7 +26,7 @@
 namespace bigbird::apps {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // What the processor computes, and what --precision bf16 would be on it: how it multiplies and why, and how
 // fast a layer of BigBird-base's feed-forward part is.

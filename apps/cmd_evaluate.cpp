@@ -14,6 +14,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/file_digest.h"
@@ -27,7 +28,7 @@
 namespace bigbird::apps {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 struct EvaluateCommand {
   std::string model;

@@ -5,6 +5,7 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/report/describe.h"
@@ -13,7 +14,8 @@ namespace bigbird::apps {
 namespace {
 
 // "memory_bytes.inference.total<TAB>123", a line for every value; lists of plain values in one line.
-void append_lines(const std::string& name, const nlohmann::ordered_json& value, std::string& lines) {
+void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap>& value,
+                  std::string& lines) {
   const bool holds_objects = value.is_array() && !value.empty() && value[0].is_structured();
   if (value.is_object() || holds_objects) {
     for (const auto& [key, entry] : value.items())
@@ -62,7 +64,7 @@ int cmd_info(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   const auto backend = kernels::make_cpu_backend();
-  auto json = nlohmann::ordered_json::parse(describe(path, options, *backend));
+  auto json = nlohmann::basic_json<OrderedMap>::parse(describe(path, options, *backend));
   OutputStream out("-");
   if (as_json) {
     out.write(json.dump(2) + "\n");

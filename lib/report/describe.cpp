@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
 #include "lib/tasks/shard_file.h"
@@ -16,6 +17,8 @@
 
 namespace bigbird {
 namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // "P" for P, P.bin, P.idx, P.json and P.00000.idx; empty when there are no shards.
 std::string shard_prefix(const std::string& path) {
@@ -126,7 +129,9 @@ std::string describe_file(const std::string& path) {
   if (const Describer describer = by_first_bytes(stored)) return describer(path);
   if (name_in_folder(path) == "spiece.model") return describe_tokenizer(parent_folder(path));
   Describer describer = by_name(path);
-  if (describer == nullptr) describer = by_text(first_bytes(path, true));
+  // PyTorch's weights are a zip archive, and told through their folder.
+  const bool weights = has_any_suffix(path, {".bin", ".pt", ".pth", ".ckpt"}) && stored.starts_with("PK");
+  if (describer == nullptr && !weights) describer = by_text(first_bytes(path, true));
   if (describer != nullptr) {
     std::string described = describer(path);
     const bool lines = describer == describe_table || describer == describe_bed ||
@@ -155,10 +160,10 @@ std::string describe(const std::string& path, const DescribeOptions& options,
   for (const char* index : {".gzi", ".tbi", ".csi"}) {
     if (!has_suffix(path, index) || !file_exists(path)) continue;
     const std::string file = path.substr(0, path.size() - 4);
-    return nlohmann::ordered_json{{"kind", "index"},
-                                  {"path", path},
-                                  {"of", file_exists(file) ? nlohmann::ordered_json(file) : nullptr},
-                                  {"next", "bigbird info " + file}}
+    return Json{{"kind", "index"},
+                {"path", path},
+                {"of", file_exists(file) ? Json(file) : nullptr},
+                {"next", "bigbird info " + file}}
         .dump();
   }
   const bool exists = file_exists(path);

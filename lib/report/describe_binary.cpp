@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
 #include "lib/io/tables/npy_matrix.h"
@@ -18,7 +19,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // The table that says what the rows of a matrix are: OUT.rows.tsv of OUT.npy, and of OUT.diff.npy. Empty
 // where there is none.

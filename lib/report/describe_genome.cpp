@@ -9,6 +9,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
@@ -21,7 +22,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // The "##" lines of a VCF, without the signs. A BCF has the same text behind its magic number and a length.
 std::vector<std::string> header_of_variants(const std::string& path) {
@@ -134,6 +135,9 @@ std::string describe_bed(const std::string& path) {
   return json.dump();
 }
 
+// Far above any genome, so that no sum of lengths overflows.
+constexpr std::int64_t longest_contig = std::int64_t{1} << 40;
+
 std::string describe_bedgraph(const std::string& path) {
   std::vector<std::string> comments;
   const std::string provenance = provenance_of_text(path, &comments);
@@ -153,6 +157,10 @@ std::string describe_bedgraph(const std::string& path) {
     }
     const std::int64_t begin = parse_integer(fields[1], lines.where(), "the start");
     const std::int64_t end = parse_integer(fields[2], lines.where(), "the end");
+    if (begin < 0 || end < begin || end > longest_contig) {
+      throw_bad_input(fmt::format("{}: from {} to {} is no interval", lines.where(), begin, end),
+                      "a bedGraph is 0-based and half-open: 0 <= start <= end");
+    }
     const double value = parse_number(fields[3], lines.where(), "the value");
     lowest = intervals == 0 ? value : std::min(lowest, value);
     highest = intervals == 0 ? value : std::max(highest, value);

@@ -6,6 +6,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/describe_parts.h"
@@ -13,7 +14,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // A table that some verb writes, known by columns that it has. The first row whose columns are all there is
 // taken: the more particular ones stand first.

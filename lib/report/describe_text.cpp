@@ -8,6 +8,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/describe_parts.h"
@@ -15,7 +16,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // What stands between `open` and `close`, the first time; empty for none.
 std::string between(const std::string& text, std::string_view open, std::string_view close) {

@@ -32,10 +32,12 @@ LineChart histogram(const std::string& title, const std::string& x_label,
   for (const HistogramValues& kind : kinds) {
     std::vector<double> counts(bins, 0);
     double all = 0;
-    for (const double value : kind.values) {
+    for (std::size_t i = 0; i < kind.values.size(); ++i) {
+      const double value = kind.values[i];
       if (!std::isfinite(value)) continue;
-      counts[std::min(bins - 1, static_cast<std::size_t>((value - low) / width))] += 1;
-      all += 1;
+      const double count = kind.counts.empty() ? 1 : kind.counts[i];
+      counts[std::min(bins - 1, static_cast<std::size_t>((value - low) / width))] += count;
+      all += count;
     }
     ChartLine line{kind.name, {{low, 0}}, false, true};
     for (std::size_t bin = 0; bin < bins; ++bin)

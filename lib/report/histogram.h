@@ -11,7 +11,8 @@ namespace bigbird {
 // Values of one kind: "promoters", "others".
 struct HistogramValues {
   std::string name;
-  std::vector<double> values;  // those that are not finite are left out
+  std::vector<double> values;       // those that are not finite are left out
+  std::vector<double> counts = {};  // how often each of them stands; empty: once
 };
 
 // One chart of several kinds over the same `bins` bins of equal width from the lowest to the highest value of

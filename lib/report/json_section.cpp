@@ -9,13 +9,14 @@
 #include <optional>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_sections.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::size_t most_bars = 60;
 constexpr std::size_t most_classes = 60;  // of a confusion that is drawn
@@ -205,7 +206,7 @@ ReportSection json_section(const std::string& path) {
   ReportSection section{path, "evaluation", {}};
   Json json;
   try {
-    json = Json::parse(read_file(path));
+    json = Json::parse(InputStream(path).read_all());
   } catch (const nlohmann::json::exception& error) {
     throw_bad_input(fmt::format("{}: no JSON: {}", path, error.what()),
                     "give the JSON that a verb has written");

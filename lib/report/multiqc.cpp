@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report.h"
 #include "lib/report/sample_names.h"
@@ -18,7 +19,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Letters, digits and single "_": of files and ids.
 std::string identifier(const std::string& text) {

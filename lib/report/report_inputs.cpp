@@ -40,7 +40,7 @@ ReportSection section_of(const std::string& path, const ReportOptions& options,
   if (!fs::exists(path)) throw_bad_input(path + ": no such file or folder", "check the path");
   if (fs::is_directory(path)) return shards_section(path);
   if (has_suffix(path, ".svg")) return picture_section(path);
-  if (has_suffix(path, ".json")) return json_section(path);
+  if (has_suffix(path, ".json") || has_suffix(path, ".json.gz")) return json_section(path);
   const bool is_track =
       has_suffix(path, ".bw") || has_suffix(path, ".bedgraph") || has_suffix(path, ".bedgraph.gz");
   const bool told = fs::exists(path + ".summary.json");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/track_reader.h"
@@ -19,24 +20,25 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
-constexpr std::int64_t track_piece = 1 << 20;  // bases of a bigWig that are read at once
-
-// The score of every `step`th base, which is where scores were computed.
-std::vector<double> track_scores(const std::string& path, std::int64_t step) {
-  std::vector<double> scores;
+// The scores of every `step`th base, which is where scores were computed: of each interval of the track, its
+// score and how many such bases it has.
+HistogramValues track_scores(const std::string& path, std::int64_t step) {
+  HistogramValues scores{"positions", {}, {}};
+  const auto add = [&scores](double score, std::int64_t count) {
+    if (count == 0 || !std::isfinite(score)) return;
+    scores.values.push_back(score);
+    scores.counts.push_back(static_cast<double>(count));
+  };
   if (has_suffix(path, ".bw")) {
     const std::unique_ptr<TrackReader> reader = open_bigwig(path);
     for (std::size_t contig = 0; contig < reader->contigs().size(); ++contig) {
-      const std::int64_t length = reader->contigs()[contig].length;
-      for (std::int64_t begin = 0; begin < length; begin += track_piece / step * step) {
-        const std::int64_t end = std::min(length, begin + track_piece / step * step);
-        const std::vector<float> values = reader->values(contig, begin, end);
-        for (std::size_t i = 0; i < values.size(); i += static_cast<std::size_t>(step)) {
-          if (std::isfinite(values[i])) scores.push_back(static_cast<double>(values[i]));
-        }
-      }
+      reader->for_each(contig, 0, reader->contigs()[contig].length,
+                       [&](std::int64_t first, std::int64_t last, float value) {
+                         const std::int64_t first_scored = first / step + (first % step != 0 ? 1 : 0);
+                         add(value, (last - 1) / step + 1 - first_scored);
+                       });
     }
     return scores;
   }
@@ -51,9 +53,10 @@ std::vector<double> track_scores(const std::string& path, std::int64_t step) {
                       "give a track of `promoter scan`");
     const std::int64_t begin = parse_integer(fields[1], lines.where(), "start"),
                        end = parse_integer(fields[2], lines.where(), "end");
-    const double score = parse_number(fields[3], lines.where(), "score");
-    const std::int64_t count = std::max<std::int64_t>(1, (end - begin) / step);
-    scores.insert(scores.end(), static_cast<std::size_t>(count), score);
+    if (begin < 0 || end <= begin)
+      throw_bad_input(fmt::format("{}: from {} to {} is no interval", lines.where(), begin, end),
+                      "give a track of `promoter scan`");
+    add(parse_number(fields[3], lines.where(), "score"), std::max<std::int64_t>(1, (end - begin) / step));
   }
   return scores;
 }
@@ -93,10 +96,10 @@ ReportSection scan_section(const std::string& path) {
       if (value.is_primitive()) facts.emplace_back(name, text_of(value));
     }
     section.add(std::move(facts));
-    const auto step = json.at("step").get<std::int64_t>();
-    if (step < 1) throw_bad_input(summary_path + ": a step below 1", "write it anew");
-    ReportCharts charts = {
-        histogram("scores of positions", "score", {{"positions", track_scores(path, step)}}, false)};
+    const bool whole = json.at("step").is_number_integer();
+    const std::int64_t step = whole ? json.at("step").get<std::int64_t>() : 0;
+    if (step < 1) throw_bad_input(summary_path + ": `step` is no number from 1", "write it anew");
+    ReportCharts charts = {histogram("scores of positions", "score", {track_scores(path, step)}, false)};
     std::get<LineChart>(charts.back()).y_label = "positions";
     BarChart left_out{"windows left out", "windows", {}, {}};
     for (const auto& [key, name] : {std::pair{"windows_beyond_contig", "beyond their contig"},

@@ -9,12 +9,13 @@
 
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr const char* format_name = "bigbird calibration 1";
 

@@ -9,13 +9,14 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // All that the chunks depend on.
 Json identity_json(const ShardHeader& header) {

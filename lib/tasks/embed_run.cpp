@@ -10,6 +10,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
@@ -23,7 +24,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 struct EmbeddedChunk {
   std::vector<EmbeddingRow> rows;

@@ -10,13 +10,14 @@
 
 #include "lib/core/error.h"
 #include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/tasks/merge_shards.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::array<std::pair<ChunkForm, const char*>, 4> form_names{
     {{ChunkForm::lines, "lines"},

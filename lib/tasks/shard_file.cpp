@@ -10,12 +10,13 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
+#include "lib/core/ordered_map.h"
 #include "lib/tasks/merge_shards.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::string_view shard_first_line = "bigbird shard 1\n";
 constexpr const char* run_again = "run this shard again";

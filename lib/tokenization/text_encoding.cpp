@@ -161,14 +161,69 @@ std::vector<NormalizerStep> fold_steps(const TextEncodingOptions& options) {
   return steps;
 }
 
-EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
-                        const TextEncodingOptions& options) {
+namespace {
+
+// No piece goes over the border of two words, and a blank can be a piece of its own: then nothing behind the
+// blank before a word changes what the text before it becomes.
+bool pieces_keep_to_words(const Tokenizer& tokenizer) {
+  const std::string_view sign = tokenizer.word_start();
+  bool blank_is_known = false;
+  for (std::uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string& piece = tokenizer.piece(id);
+    if (piece.find(' ') != std::string::npos) return false;
+    std::size_t begin = 0;
+    while (piece.compare(begin, sign.size(), sign) == 0) begin += sign.size();
+    if (piece.find(sign, begin) != std::string::npos) return false;
+    blank_is_known = blank_is_known || (piece == sign && !tokenizer.is_special(id));
+  }
+  return blank_is_known && !tokenizer.is_dna();
+}
+
+// Neither white space nor a mark that joins with what stands before it.
+bool is_of_word(char32_t c) {
+  return (c > 0x20 && c < 0x7f) || (c >= 0x80 && (is_letter(c) || is_number(c)));
+}
+
+// The first byte from `at` on where a blank stands between two words; the text's size where there is none.
+std::size_t next_border(std::string_view text, std::size_t at, WhiteSpace white_space) {
+  const std::string_view blanks = white_space == WhiteSpace::fold ? " \n\t\r" : " ";
+  for (at = text.find_first_of(blanks, std::max<std::size_t>(at, 1)); at < text.size();
+       at = text.find_first_of(blanks, at + 1)) {
+    const std::size_t behind = at + 1;
+    if (behind < text.size() && is_of_word(code_point_before(text, at).value) &&
+        is_of_word(code_point_at(text, behind).value)) {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+// Calls encode(prefix), which returns a number of ids, with longer and longer beginnings of the text, until
+// there are `least` ids or it was the whole text. Returns the size of the last one.
+template <typename Encode>
+std::size_t encode_beginnings(const Tokenizer& tokenizer, std::string_view text, WhiteSpace white_space,
+                              std::size_t least, const Encode& encode) {
+  constexpr std::size_t bytes_of_a_piece = 8;  // more than pieces have on average
+  constexpr std::size_t too_short_to_cut = 1 << 12;
+  std::size_t size = std::max(bytes_of_a_piece * least, too_short_to_cut);
+  if (size < text.size() && !pieces_keep_to_words(tokenizer)) size = text.size();
+  for (;; size *= 4) {
+    size = size < text.size() ? next_border(text, size, white_space) : text.size();
+    if (encode(text.substr(0, size)) >= least || size == text.size()) return size;
+  }
+}
+
+void check_encodable(std::string_view text) {
   if (text.size() >= std::numeric_limits<std::uint32_t>::max()) {
     throw_bad_input("a text of 4 GB or more cannot be encoded at once", "cut it into documents");
   }
   if (const std::size_t invalid = find_invalid_utf8(text); invalid < text.size()) {
     throw_bad_input(fmt::format("byte {} of a text is no UTF-8", invalid + 1), "convert the text to UTF-8");
   }
+}
+
+EncodedText encode_checked(const Tokenizer& tokenizer, std::string_view text,
+                           const TextEncodingOptions& options) {
   const FoldedText folded = fold_text(text, options);
   EncodedText result;
   std::vector<TextRange> ranges;
@@ -201,6 +256,39 @@ EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
   result.code_points = CharacterCounter(folded).before(folded.text.size());
   result.unknown_characters.assign(unknown.begin(), unknown.end());
   return result;
+}
+
+}  // namespace
+
+EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
+                        const TextEncodingOptions& options) {
+  check_encodable(text);
+  return encode_checked(tokenizer, text, options);
+}
+
+EncodedText encode_text_begin(const Tokenizer& tokenizer, std::string_view text,
+                              const TextEncodingOptions& options, std::size_t least) {
+  check_encodable(text);
+  EncodedText result;
+  const std::size_t size =
+      encode_beginnings(tokenizer, text, options.white_space, least, [&](std::string_view begin) {
+        result = encode_checked(tokenizer, begin, options);
+        return result.ids.size();
+      });
+  result.whole = size == text.size();
+  return result;
+}
+
+bool encode_begin(const Tokenizer& tokenizer, std::string_view text, std::size_t least,
+                  std::vector<std::uint32_t>& ids) {
+  const std::size_t before = ids.size();
+  const std::size_t size =
+      encode_beginnings(tokenizer, text, WhiteSpace::keep, least, [&](std::string_view begin) {
+        ids.resize(before);
+        tokenizer.encode(begin, ids);
+        return ids.size() - before;
+      });
+  return size == text.size();
 }
 
 void UnknownTally::add(const EncodedText& text) {

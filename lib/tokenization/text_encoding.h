@@ -40,7 +40,8 @@ struct EncodedText {
   std::vector<std::uint32_t> end;
   std::vector<std::uint32_t> byte_begin;
   std::vector<std::uint32_t> byte_end;
-  std::uint32_t code_points = 0;     // of the text
+  bool whole = true;                 // false: encode_text_begin() left the rest of the text
+  std::uint32_t code_points = 0;     // of the text, of which the rest is left out
   std::uint32_t unknown_pieces = 0;  // ids that are the unknown piece
   // The characters under unknown pieces, each with its occurrences, ascending.
   std::vector<std::pair<char32_t, std::uint32_t>> unknown_characters;
@@ -49,6 +50,16 @@ struct EncodedText {
 // Error{bad_input}: bytes that are no UTF-8, a text of 2^32 bytes or more.
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text,
                         const TextEncodingOptions& options = {});
+
+// The first ids of encode_text(), `least` of them at least, or all of a text that has fewer: the same ids at
+// the same places, for a long text of which a model reads the begin. Takes memory for about what is asked
+// where the text has blanks between words and no piece of the vocabulary goes over two words; else the text
+// is encoded as a whole. Errors as encode_text().
+EncodedText encode_text_begin(const Tokenizer& tokenizer, std::string_view text,
+                              const TextEncodingOptions& options, std::size_t least);
+// The same of Tokenizer::encode(): appends ids. False when the rest of the text was left.
+bool encode_begin(const Tokenizer& tokenizer, std::string_view text, std::size_t least,
+                  std::vector<std::uint32_t>& ids);
 
 // What encode_text() encodes, and where in it bytes were added: positions ascending of bytes that belong to
 // the same character of the text as the byte before them (the second and third dot of an ellipsis).

@@ -36,8 +36,14 @@ std::string read_file(const std::string& path);
 // Writes `text` under a temporary name, syncs it and renames it.
 void write_text_atomic(const std::string& path, std::string_view text);
 
-// Bytes of a file or of the standard input ("-"); BGZF and gzip are recognised by content and decompressed.
-// Error when the file cannot be opened, is damaged, or is BGZF without its end-of-file block (cut short).
+// No line of a file that people have is longer (256 MiB): what is, is no text, or lost its line ends.
+constexpr std::size_t longest_line = std::size_t{1} << 28;
+
+// Bytes of a file or of the standard input ("-"); BGZF and gzip are recognised by content and decompressed,
+// and a byte order mark of UTF-8 in front is dropped. Error when the file cannot be opened, is damaged, is
+// BGZF without its end-of-file block or gzip without its trailer (cut short: said at once where the input can
+// seek, else at its end, by read()), or is of a form that is recognised and not read (xz, zip, UTF-16, ...:
+// content_format.h).
 class InputStream {
  public:
   explicit InputStream(const std::string& path);
@@ -55,16 +61,19 @@ class InputStream {
 
  private:
   struct Handle;
+  std::size_t read_bytes(char* buffer, std::size_t size);
+  void look_at_begin();
   std::unique_ptr<Handle> handle_;
   std::string path_;
 };
 
-// Lines of an InputStream, without their \n or \r\n.
+// Lines of an InputStream, without their \n or \r\n. Error for one of more than `longest` bytes.
 class LineReader {
  public:
   enum class Descriptor { keep, rest };  // rest: as InputStream::rest() after every read
 
-  explicit LineReader(const std::string& path, Descriptor descriptor = Descriptor::keep);
+  explicit LineReader(const std::string& path, std::size_t longest = longest_line);
+  LineReader(const std::string& path, Descriptor descriptor);
 
   // False at the end. The view is valid until the next call.
   bool next(std::string_view& line);
@@ -79,7 +88,8 @@ class LineReader {
   bool fill();
 
   InputStream input_;
-  Descriptor descriptor_;
+  std::size_t longest_ = longest_line;
+  Descriptor descriptor_ = Descriptor::keep;
   std::string buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
@@ -87,6 +97,10 @@ class LineReader {
   bool saw_crlf_ = false;
   std::uint64_t line_number_ = 0;
 };
+
+// The Error for a line after `line_number` that is longer than `longest` bytes.
+[[noreturn]] void throw_line_too_long(const std::string& path, std::uint64_t line_number,
+                                      std::size_t longest);
 
 // A file written beside its place (temporary_names.h), synced and renamed on commit(); removed when destroyed
 // without it, and by the next process that writes the path when this one is killed. An existing path that is

@@ -10,6 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/bgzf_writer.h"
+#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 
@@ -24,6 +25,9 @@ constexpr int bgzf_level = 6;
 
 struct InputStream::Handle {
   BgzfHandle bgzf;
+  bool is_bgzf = false;  // as it begins
+  std::string begin;     // read to know what the file is, and not handed out yet
+  bool begun = false;
   std::int64_t resting_at = -1;  // where to go on: the file is closed meanwhile
 };
 
@@ -32,6 +36,7 @@ InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Han
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   handle_->bgzf = open_bgzf(path);
+  handle_->is_bgzf = bgzf_compression(handle_->bgzf.get()) == bgzf;
 }
 
 InputStream::~InputStream() = default;
@@ -45,7 +50,7 @@ void InputStream::rest() {
   handle_->bgzf.reset();
 }
 
-std::size_t InputStream::read(char* buffer, std::size_t size) {
+std::size_t InputStream::read_bytes(char* buffer, std::size_t size) {
   if (handle_->resting_at >= 0) {
     handle_->bgzf = open_bgzf(path_);
     if (bgzf_seek(handle_->bgzf.get(), std::exchange(handle_->resting_at, -1), SEEK_SET) != 0)
@@ -54,7 +59,36 @@ std::size_t InputStream::read(char* buffer, std::size_t size) {
   const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
+  if (count == 0 && size > 0 && handle_->is_bgzf) require_bgzf_end(handle_->bgzf.get(), path_);
   return static_cast<std::size_t>(count);
+}
+
+void InputStream::look_at_begin() {
+  std::string& begin = handle_->begin;
+  begin.resize(format_bytes);
+  std::size_t size = 0;
+  while (size < format_bytes) {
+    const std::size_t count = read_bytes(begin.data() + size, format_bytes - size);
+    if (count == 0) break;
+    size += count;
+  }
+  begin.resize(size);
+  handle_->begun = true;
+  // What is too short for a gzip header reaches us as it is.
+  const bool stored = bgzf_compression(handle_->bgzf.get()) == no_compression;
+  if (stored && begin.starts_with("\x1F\x8B")) throw_damaged_compression(path_);
+  refuse_other_formats(begin, path_);
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (begin.starts_with(byte_order_mark)) begin.erase(0, byte_order_mark.size());
+}
+
+std::size_t InputStream::read(char* buffer, std::size_t size) {
+  if (!handle_->begun) look_at_begin();
+  std::string& begin = handle_->begin;
+  if (begin.empty()) return read_bytes(buffer, size);
+  const std::size_t count = begin.copy(buffer, size);
+  begin.erase(0, count);
+  return count;
 }
 
 std::string InputStream::read_all() {
@@ -64,9 +98,16 @@ std::string InputStream::read_all() {
   return content;
 }
 
+LineReader::LineReader(const std::string& path, std::size_t longest) : input_(path), longest_(longest) {}
+
 LineReader::LineReader(const std::string& path, Descriptor descriptor)
     : input_(path), descriptor_(descriptor) {
   if (descriptor_ == Descriptor::rest) input_.rest();
+}
+
+void throw_line_too_long(const std::string& path, std::uint64_t line_number, std::size_t longest) {
+  throw_bad_input(fmt::format("{}:{}: a line of more than {} bytes", path, line_number + 1, longest),
+                  "check that the file is text and has its line ends: head -c 200 FILE");
 }
 
 std::string LineReader::where() const {
@@ -98,6 +139,7 @@ bool LineReader::next(std::string_view& line) {
     }
     if (newline != nullptr) break;
     searched = end_ - begin_;
+    if (searched > longest_) throw_line_too_long(path(), line_number_, longest_);
     if (!fill()) break;
   }
   const char* start = buffer_.data() + begin_;

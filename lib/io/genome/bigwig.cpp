@@ -1,6 +1,6 @@
-// bigWig through libBigWig; see bigwig.h and track_reader.h.
+// bigWig written through libBigWig; see bigwig.h. bigwig_reader.cpp reads.
 //
-// Writing: libBigWig reads its file back to build the zoom levels, does not notice every failed write, and
+// libBigWig reads its file back to build the zoom levels, does not notice every failed write, and
 // then crashes or never ends. So it writes to a stream that cannot fail (FailSafeStore), which remembers that
 // the disk did. And the finished file is opened again and read through: what comes back must be what was
 // added.
@@ -22,7 +22,6 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
-#include "lib/io/genome/track_reader.h"
 
 extern "C" {
 #include <bwCommon.h>  // says nothing about C++ by itself
@@ -274,59 +273,6 @@ class BigWigWriter : public TrackWriter {
   IntervalDigest added_;
 };
 
-// What the file begins with, so that the library, which complains on stderr, is given bigWig only.
-enum class Magic { bigwig, bigbed, other };
-Magic magic_of(const std::string& path) {
-  const MappedFile file(path);
-  std::uint32_t word = 0;
-  if (file.size() < sizeof word) return Magic::other;
-  std::memcpy(&word, file.data(), sizeof word);
-  if (word == BIGWIG_MAGIC) return Magic::bigwig;
-  return word == BIGBED_MAGIC ? Magic::bigbed : Magic::other;
-}
-
-class BigWigReader : public TrackReader {
- public:
-  explicit BigWigReader(const std::string& path) : path_(path) {
-    const Magic magic = magic_of(path);
-    if (magic != Magic::bigwig) {
-      throw_bad_input(fmt::format("{}: is no bigWig{}", path, magic == Magic::bigbed ? ", but a bigBed" : ""),
-                      "tracks are bigWig files; UCSC's wigToBigWig and bedGraphToBigWig make them");
-    }
-    handle_.reset(bwOpen(path.c_str(), nullptr, "r"));
-    if (!handle_ || handle_->cl == nullptr) refuse_damaged();
-    for (std::int64_t i = 0; i < handle_->cl->nKeys; ++i)
-      contigs_.push_back({handle_->cl->chrom[i], handle_->cl->len[i]});
-  }
-
-  const std::vector<Contig>& contigs() const override { return contigs_; }
-
-  std::vector<float> values(std::size_t contig, std::int64_t begin, std::int64_t end) override {
-    std::vector<float> values(static_cast<std::size_t>(end - begin), std::numeric_limits<float>::quiet_NaN());
-    const std::unique_ptr<bwOverlappingIntervals_t, void (*)(bwOverlappingIntervals_t*)> found(
-        bwGetOverlappingIntervals(handle_.get(), contigs_[contig].name.c_str(),
-                                  static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)),
-        bwDestroyOverlappingIntervals);
-    if (!found) refuse_damaged();
-    for (std::uint32_t i = 0; i < found->l; ++i) {
-      const std::int64_t first = std::max<std::int64_t>(found->start[i], begin);
-      const std::int64_t last = std::min<std::int64_t>(found->end[i], end);
-      for (std::int64_t at = first; at < last; ++at)
-        values[static_cast<std::size_t>(at - begin)] = found->value[i];
-    }
-    return values;
-  }
-
- private:
-  [[noreturn]] void refuse_damaged() const {
-    throw_bad_input(path_ + ": the bigWig is damaged or cut short", "copy or download the file again");
-  }
-
-  std::string path_;
-  BigWigHandle handle_;
-  std::vector<Contig> contigs_;
-};
-
 }  // namespace
 
 std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const std::vector<Contig>& contigs) {
@@ -335,10 +281,6 @@ std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const s
                 "give its file name with `output`, or write bedGraph");
   }
   return std::make_unique<BigWigWriter>(path, contigs);
-}
-
-std::unique_ptr<TrackReader> open_bigwig(const std::string& path) {
-  return std::make_unique<BigWigReader>(path);
 }
 
 }  // namespace bigbird

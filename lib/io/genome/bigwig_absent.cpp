@@ -1,7 +1,6 @@
-// bigWig where the program was built without libBigWig; see bigwig.h and track_reader.h.
+// bigWig where the program was built without libBigWig; see bigwig.h.
 #include "lib/core/error.h"
 #include "lib/io/genome/bigwig.h"
-#include "lib/io/genome/track_reader.h"
 
 namespace bigbird {
 
@@ -9,11 +8,6 @@ std::unique_ptr<TrackWriter> make_bigwig_writer(const std::string& path, const s
   throw_environment(
       path + ": this program was built without libBigWig",
       "write bedGraph, or build it where libBigWig is (on Debian: apt-get install libbigwig-dev)");
-}
-
-std::unique_ptr<TrackReader> open_bigwig(const std::string& path) {
-  throw_environment(path + ": this program was built without libBigWig",
-                    "build it where libBigWig is (on Debian: apt-get install libbigwig-dev)");
 }
 
 }  // namespace bigbird

@@ -4,12 +4,17 @@
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/files/placing.h"
@@ -43,13 +48,32 @@ VcfRecord& VcfRecord::operator=(const VcfRecord& other) {
   return *this;
 }
 
+namespace {
+
+// hts_open(), which ends the process over files of xz and bzip2, with the look at the first bytes that all
+// readers take. Null with errno.
+htsFile* open_known_format(const std::string& path) {
+  std::unique_ptr<hFILE, void (*)(hFILE*)> stored(hopen(path.c_str(), "r"),
+                                                  [](hFILE* raw) { hclose_abruptly(raw); });
+  if (!stored) return nullptr;
+  std::array<char, 18> begin{};  // what htslib looks at itself: no more is waited for
+  const ssize_t size = hpeek(stored.get(), begin.data(), begin.size());
+  const std::string_view bytes(begin.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (!bytes.starts_with("\x1F\x8B")) refuse_other_formats(bytes, path);
+  htsFile* opened = hts_hopen(stored.get(), path.c_str(), "r");
+  if (opened != nullptr) (void)stored.release();
+  return opened;
+}
+
+}  // namespace
+
 void VcfReader::State::open() {
   if (path != "-" && folder_exists(path)) {
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   silence_htslib();
   errno = 0;
-  file.reset(hts_open(path.c_str(), "r"));
+  file.reset(open_known_format(path));
   stop_if_asked();
   if (!file) {
     const int error = errno;

@@ -146,6 +146,7 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
         }
         field += '\n';
         at = 0;
+        if (field.size() > longest_line) throw_line_too_long(path(), opening - 1, longest_line);
       } else if (quote + 1 < line.size() && line[quote + 1] == '"') {
         field += '"';
         at = quote + 2;

@@ -26,8 +26,8 @@ struct JsonRecordsOptions {
   // stands in the file with a list as its value counts. Empty: a top-level object is a record.
   std::vector<std::string> list_keys;
   JsonLayout layout = JsonLayout::automatic;
-  bool replace_invalid = false;             // bytes that are not UTF-8, and lone surrogates (\ud800)
-  std::size_t max_record_bytes = 1u << 30;  // of a record as it stands in the file
+  bool replace_invalid = false;                 // bytes that are not UTF-8, and lone surrogates (\ud800)
+  std::size_t max_record_bytes = longest_line;  // of a record as it stands in the file
 };
 
 struct JsonRecord {

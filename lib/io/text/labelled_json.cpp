@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/labelled_sources.h"
 
 namespace bigbird {
 namespace {
 
-using LabelledJson = nlohmann::ordered_json;  // the order of the keys is that of the columns
+using LabelledJson = nlohmann::basic_json<OrderedMap>;  // the order of the keys is that of the columns
 
 JsonRecordsOptions labelled_record_options(const LabelledTextOptions& options) {
   JsonRecordsOptions records;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/summary_sources.h"
 #include "lib/io/text/text_lines.h"
@@ -13,7 +14,7 @@
 namespace bigbird {
 namespace {
 
-using SummaryJson = nlohmann::ordered_json;
+using SummaryJson = nlohmann::basic_json<OrderedMap>;
 
 JsonRecordsOptions summary_record_options(const SummaryPairOptions& options) {
   JsonRecordsOptions records;

@@ -10,8 +10,7 @@
 
 namespace bigbird {
 
-// The bytes of a file, `.gz` or "-" without a byte-order mark of UTF-8. Error{bad_input}: as InputStream; a
-// byte-order mark of UTF-16 or UTF-32. Movable.
+// The bytes of a file, `.gz` or "-". Errors: as InputStream. Movable.
 class TextInput {
  public:
   explicit TextInput(const std::string& path);

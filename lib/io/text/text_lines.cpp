@@ -107,6 +107,7 @@ bool TextLines::next(std::string_view& line) {
     newline = input_.window().find('\n', searched);
     if (newline != std::string_view::npos) break;
     searched = input_.window().size();
+    if (searched > longest_line) throw_line_too_long(path(), line_number_, longest_line);
     if (!input_.fill()) break;
   }
   const std::string_view window = input_.window();

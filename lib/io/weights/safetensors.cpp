@@ -11,6 +11,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 
 namespace bigbird {
 namespace {
@@ -202,7 +203,7 @@ std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) con
 
 void write_safetensors(const std::string& path, const std::vector<TensorToWrite>& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  using OrderedJson = nlohmann::ordered_json;
+  using OrderedJson = nlohmann::basic_json<OrderedMap>;
   OrderedJson::object_t header;  // a list of pairs: looking a name up in it would take ever longer
   if (!metadata.empty()) header.push_back({"__metadata__", metadata});
   std::uint64_t offset = 0;

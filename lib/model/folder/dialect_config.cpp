@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
 #include "lib/model/folder/pegasus.h"
@@ -13,7 +14,7 @@
 namespace bigbird {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::int64_t position_repeats = 8;  // 512 to 4096, as the published warm start
 constexpr std::int64_t roberta_offset = 2;    // position rows that RoBERTa never uses

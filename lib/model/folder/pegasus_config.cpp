@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/pegasus.h"
 
 namespace bigbird {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
 constexpr double torch_epsilon = 1e-5;  // PyTorch's, which the published class does not set
 constexpr const char* architecture = "BigBirdPegasusForConditionalGeneration";

@@ -9,12 +9,13 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/model/network/linear_layers.h"
 
 namespace bigbird {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
 [[noreturn]] void reject_quantization(std::string message) {
   throw_bad_input(std::move(message), "take the folder as `bigbird quantize` wrote it");

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/network/batch.h"
@@ -20,7 +21,7 @@
 namespace bigbird {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::basic_json<OrderedMap>;
 
 constexpr const char* file_name = "self_test.json";
 // Files that may change while the model stays the same: its description, and what is fitted to its scores.

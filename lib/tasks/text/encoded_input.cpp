@@ -18,15 +18,21 @@ EncodedInput encode_input(const Tokenizer& tokenizer, std::string_view text,
     throw_usage(fmt::format("`length` {}: no room for a token beside [CLS] and [SEP]", length),
                 "the usual values are 128 to 4096");
   }
-  EncodedText first = encode_text(tokenizer, text, settings.encoding);
-  EncodedText second = pair ? encode_text(tokenizer, *pair, settings.encoding) : EncodedText{};
+  const auto room = static_cast<std::size_t>(length - special);
+  EncodedText first, second;
+  // One more than there is room for tells that a text is cut.
+  for (std::size_t least = room + 1;; least *= 4) {
+    first = encode_text_begin(tokenizer, text, settings.encoding, least);
+    if (pair) second = encode_text_begin(tokenizer, *pair, settings.encoding, least);
+    // Which of two long texts is the longer one is known once one of them has been read to its end.
+    if (!pair || first.whole || second.whole) break;
+  }
   if (unknown != nullptr) {
     unknown->add(first);
     if (pair) unknown->add(second);
   }
   EncodedInput input;
   input.blank = first.ids.empty() && second.ids.empty();
-  const auto room = static_cast<std::size_t>(length - special);
   std::size_t a = first.ids.size(), b = second.ids.size();
   if (a + b > room) {
     input.cut = true;

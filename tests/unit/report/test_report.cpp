@@ -207,6 +207,25 @@ TEST_F(ReportOf, AScanOfABedGraph) {
   EXPECT_EQ(read.headings.size(), 3u);
 }
 
+// One damaged number of a track was a place in memory for every step to it.
+TEST_F(ReportOf, ATrackTakesNoMemoryForTheBasesOfItsIntervals) {
+  file("s.bedgraph.summary.json", R"({"positions": 6, "step": 1})");
+  const Report report =
+      make({file("s.bedgraph", "chr1\t0\t100\t0.25\nchr1\t100\t4611686018427387904\t0.75\n")});
+  const auto* scores = chart<LineChart>(report, "scores of positions");
+  ASSERT_NE(scores, nullptr);
+  EXPECT_EQ(scores->lines[0].points[1].second, 100);
+  for (const char* row : {"chr1\t9\t9\t1\n", "chr1\t9\t5\t1\n", "chr1\t-9\t5\t1\n"}) {
+    testing::expect_bad_input(testing::error_of([&] { make({file("s.bedgraph", row)}); }), "s.bedgraph:1",
+                              "is no interval");
+  }
+  for (const char* step : {"0", "-5", "1e300", "\"9\"", "18446744073709551615"}) {
+    file("s.bedgraph.summary.json", std::string(R"({"positions": 6, "step": )") + step + "}");
+    testing::expect_bad_input(testing::error_of([&] { make({file("s.bedgraph", "chr1\t0\t100\t0.25\n")}); }),
+                              "s.bedgraph.summary.json", "`step` is no number from 1");
+  }
+}
+
 TEST_F(ReportOf, AJobInShardsSumsItsLogs) {
   file("o.shards/1.log",
        "[variants] bigbird 0.1.0: 10.00 s wall, 19.00 s CPU, 300 MB peak memory\n"
@@ -269,6 +288,12 @@ TEST_F(ReportOf, WhatItDoesNotKnowIsNamed) {
                           "h.bedgraph.summary.json", "step");
   file("i.bedgraph.summary.json", "{\"step\": 50}");
   refused(file("i.bedgraph", "chr1\t0\t50\n"), "not the four columns");
+}
+
+TEST(Histogram, CountsAValueAsOftenAsItStands) {
+  const LineChart chart = histogram("", "", {{"a", {0, 1}, {3, 5e9}}}, false, 2);
+  EXPECT_EQ(chart.lines[0].points[1].second, 3);
+  EXPECT_EQ(chart.lines[0].points[2].second, 5e9);
 }
 
 TEST(Histogram, CountsEveryValueOnce) {

@@ -383,6 +383,57 @@ TEST(EncodeText, KeepsOffsetsOfRandomTextsInOrder) {
   }
 }
 
+// The begin of a long text: the ids of the whole, and no more of it than that takes.
+TEST(EncodeTextBegin, GivesTheFirstIdsOfTheWholeText) {
+  const std::vector<std::string> words = {
+      "The",      "cat",        "sat.",         "caf\xC3\xA9",     "\xE4\xBD\xA0\xE5\xA5\xBD",
+      "a",        "-",          "\xE2\x96\x81", "don't",           "e\xCC\x81",
+      "\xCC\x81", "x\xC2\xA0y", "12,5",         "\xF0\x9F\x98\x80"};
+  const std::vector<std::string> gaps = {" ", " ", " ", "  ", "\n", " \n\n", "\t", "\xC2\xA0", ""};
+  for (const Tokenizer* tokenizer : {&slow_view(), &fast_view()}) {
+    for (const WhiteSpace white_space : {WhiteSpace::keep, WhiteSpace::fold}) {
+      for (std::uint64_t run = 0; run < 8; ++run) {
+        CounterRng rng(36, Purpose::test, run);
+        std::string text;
+        while (text.size() < 60000) text += words[rng.below(words.size())] + gaps[rng.below(gaps.size())];
+        const TextEncodingOptions options{white_space, run % 2 == 1};
+        const EncodedText whole = encode_text(*tokenizer, text, options);
+        for (const std::size_t least :
+             {std::size_t{1}, std::size_t{64}, std::size_t{3000}, whole.ids.size(), whole.ids.size() + 1}) {
+          const EncodedText begin = encode_text_begin(*tokenizer, text, options, least);
+          ASSERT_GE(begin.ids.size(), std::min(least, whole.ids.size()));
+          ASSERT_EQ(begin.whole, begin.ids.size() == whole.ids.size());
+          for (std::size_t i = 0; i < begin.ids.size(); ++i) {
+            ASSERT_EQ(begin.ids[i], whole.ids[i]) << run << " " << i;
+            ASSERT_EQ(begin.byte_begin[i], whole.byte_begin[i]);
+            ASSERT_EQ(begin.byte_end[i], whole.byte_end[i]);
+          }
+          if (least == 64) {
+            EXPECT_LT(begin.code_points, whole.code_points / 4) << "more was encoded than is asked for";
+          }
+        }
+        Ids ids, all;
+        EXPECT_FALSE(encode_begin(*tokenizer, text, 100, ids));
+        tokenizer->encode(text, all);
+        ASSERT_TRUE(ids.size() >= 100 && std::equal(ids.begin(), ids.end(), all.begin()));
+      }
+    }
+  }
+  // Long words of one piece: the first try, by the bytes that pieces have, gives too few.
+  std::string rare;
+  for (int word = 0; word < 600; ++word) {
+    for (int i = 0; i < 100; ++i) rare += "\xE4\xBD\xA0";
+    rare += ' ';
+  }
+  const EncodedText whole = encode_text(slow_view(), rare, as_given);
+  const EncodedText begin = encode_text_begin(slow_view(), rare, as_given, 300);
+  EXPECT_FALSE(begin.whole);
+  ASSERT_GE(begin.ids.size(), 300u);
+  EXPECT_TRUE(std::equal(begin.ids.begin(), begin.ids.end(), whole.ids.begin()));
+  EXPECT_TRUE(encode_text_begin(slow_view(), "", as_given, 5).whole);
+  EXPECT_TRUE(encode_text_begin(slow_view(), std::string(100000, 'a'), as_given, 5).whole) << "no word ends";
+}
+
 TEST(EncodeText, AnEmptyTextHasNoPieces) {
   const EncodedText found = encode_text(slow_view(), "");
   EXPECT_TRUE(found.ids.empty());

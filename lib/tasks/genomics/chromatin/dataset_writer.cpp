@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 
@@ -75,7 +76,7 @@ void ChromatinDatasetWriter::write_profiles() const {
 
 std::string ChromatinDatasetWriter::manifest(const std::string& reference,
                                              const std::string& facts_json) const {
-  nlohmann::ordered_json json;
+  nlohmann::basic_json<OrderedMap> json;
   json["kind"] = "chromatin data set";
   json["reference"] = reference;
   json["window"] = {{"length", window_.length},
@@ -88,8 +89,8 @@ std::string ChromatinDatasetWriter::manifest(const std::string& reference,
   for (const Split split : {Split::train, Split::valid, Split::test, Split::none}) {
     json["bins_by_split"][split_side_name(split)] = bins_[static_cast<std::size_t>(split)];
   }
-  json.update(nlohmann::ordered_json::parse(facts_json));
-  json["contigs"] = nlohmann::ordered_json::object();
+  json.update(nlohmann::basic_json<OrderedMap>::parse(facts_json));
+  json["contigs"] = nlohmann::basic_json<OrderedMap>::object();
   for (std::size_t i = 0; i < contigs_.size(); ++i) {
     if (contig_used_[i]) json["contigs"][contigs_[i].name] = contigs_[i].length;
   }

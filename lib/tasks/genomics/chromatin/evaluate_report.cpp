@@ -6,13 +6,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 Json defined(double value) {
   return std::isnan(value) ? Json() : Json(value);

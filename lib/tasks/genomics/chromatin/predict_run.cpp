@@ -15,6 +15,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
@@ -26,7 +27,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // One matrix beside the main one: fewer models, or fewer strands. The main one is the last.
 struct Ensemble {

@@ -5,12 +5,13 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/tasks/genomics/promoter/build.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 Json negatives_json(const PromoterBuildOptions& options, const PromoterBuildSummary& summary) {
   const auto any = [&](std::initializer_list<NegativeKind> kinds) {

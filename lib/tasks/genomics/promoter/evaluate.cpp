@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/class_metrics.h"
 #include "lib/tasks/metrics.h"
@@ -78,10 +79,10 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
     }
     text = class_metrics_json(class_metrics(predictions.labels, predicted, predictions.classes), "");
   }
-  auto json = nlohmann::ordered_json::parse(text);
+  auto json = nlohmann::basic_json<OrderedMap>::parse(text);
   if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
-  if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
+  if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
   return json.dump(2) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/chunk_bytes.h"
@@ -16,7 +17,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 Json evaluation_json(const CallEvaluation& evaluation) {
   const auto defined = [](double value) { return std::isnan(value) ? Json() : Json(value); };

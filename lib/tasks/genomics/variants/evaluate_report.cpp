@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/variants/evaluate.h"
@@ -11,7 +12,7 @@
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 std::string number_text(double value) {
   return std::isnan(value) ? "." : fmt::format("{:.6g}", value);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/vcf.h"
@@ -56,7 +57,7 @@ ShardOutput open_shard(const std::string& path) {
 
 // What the scores of all shards depend on, and what to say of two that differ in it.
 std::vector<std::pair<std::string, std::string>> same_settings(const std::string& run) {
-  const auto json = nlohmann::ordered_json::parse(run);
+  const auto json = nlohmann::basic_json<OrderedMap>::parse(run);
   std::vector<std::pair<std::string, std::string>> same;
   for (const auto& [name, value] : json.items()) {
     same.emplace_back(name == "version"               ? "versions of bigbird differ"

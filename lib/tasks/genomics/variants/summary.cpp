@@ -9,12 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Every flag by itself, for the names under which they are counted.
 constexpr std::array<unsigned, 7> all_flags = {flag_ref_mismatch, flag_swapped, flag_edge_padded,

@@ -11,12 +11,13 @@
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/core/names.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 
 namespace bigbird {
 namespace {
 
-using PredictionJson = nlohmann::ordered_json;
+using PredictionJson = nlohmann::basic_json<OrderedMap>;
 
 // The one object of a file, with its place for messages. Python keeps the last of equal keys and says
 // nothing; here that is an error, at every depth.

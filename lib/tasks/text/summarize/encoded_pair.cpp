@@ -4,13 +4,16 @@
 #include <string>
 
 #include "lib/tasks/text/summarize/line_marks.h"
+#include "lib/tokenization/text_encoding.h"
 
 namespace bigbird {
 namespace {
 
-std::vector<std::int32_t> pieces_of(const Tokenizer& tokenizer, std::string_view text, bool line_marks) {
+// At least `least` pieces, or all.
+std::vector<std::int32_t> pieces_of(const Tokenizer& tokenizer, std::string_view text, bool line_marks,
+                                    std::size_t least) {
   std::vector<std::uint32_t> ids;
-  tokenizer.encode(line_marks ? with_line_marks(text) : std::string(text), ids);
+  encode_begin(tokenizer, line_marks ? with_line_marks(text) : std::string(text), least, ids);
   return {ids.begin(), ids.end()};
 }
 
@@ -28,9 +31,9 @@ PairEncoding pair_encoding(const ModelConfig& config, std::int64_t length, bool 
 EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view text,
                                 const PairEncoding& encoding) {
   EncodedDocument document;
-  document.ids = pieces_of(tokenizer, text, encoding.line_marks);
-  document.blank = document.ids.empty();
   const auto room = static_cast<std::size_t>(encoding.length - (encoding.document_end ? 1 : 0));
+  document.ids = pieces_of(tokenizer, text, encoding.line_marks, room + 1);
+  document.blank = document.ids.empty();
   document.cut = document.ids.size() > room;
   if (document.cut) document.ids.resize(room);
   if (encoding.document_end) document.ids.push_back(encoding.end);
@@ -40,10 +43,10 @@ EncodedDocument encode_document(const Tokenizer& tokenizer, std::string_view tex
 EncodedDocument encode_summary(const Tokenizer& tokenizer, std::string_view text,
                                const PairEncoding& encoding) {
   EncodedDocument summary;
-  summary.ids = pieces_of(tokenizer, text, encoding.line_marks);
+  const auto room = static_cast<std::size_t>(encoding.target_length);
+  summary.ids = pieces_of(tokenizer, text, encoding.line_marks, room + 1);
   summary.blank = summary.ids.empty();
   summary.ids.push_back(encoding.end);
-  const auto room = static_cast<std::size_t>(encoding.target_length);
   summary.cut = summary.ids.size() > room;
   if (summary.cut) summary.ids.resize(room);
   return summary;

@@ -14,13 +14,14 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/tasks/text/summarize/line_marks.h"
 
 namespace bigbird {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedMap>;
 
 // Scored together, over all threads.
 constexpr std::size_t documents_at_a_time = 256;

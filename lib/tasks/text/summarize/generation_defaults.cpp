@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
+#include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
@@ -96,8 +97,9 @@ std::string own_file(const std::string& folder) {
 
 std::string generation_config_text(const std::string& folder) {
   if (file_exists(own_file(folder))) return read_file(own_file(folder));
-  const auto json = nlohmann::ordered_json::parse(read_file(folder + "/config.json"), nullptr, false);
-  nlohmann::ordered_json found;
+  const auto json =
+      nlohmann::basic_json<OrderedMap>::parse(read_file(folder + "/config.json"), nullptr, false);
+  nlohmann::basic_json<OrderedMap> found;
   for (const char* field : searched_fields) {
     if (json.contains(field) && !json.at(field).is_null()) found[field] = json.at(field);
   }

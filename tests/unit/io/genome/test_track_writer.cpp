@@ -1,15 +1,19 @@
-// Tracks read back: bedGraph as text, bigWig through libBigWig.
+// Tracks read back: bedGraph as text, bigWig through libBigWig and by the reader.
 #include <gtest/gtest.h>
 
 #define NOCURL
 #include <bigWig.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 
 #include "lib/io/files/file.h"
+#include "lib/io/genome/track_reader.h"
 #include "lib/io/genome/track_writer.h"
+#include "tests/fuzz/mutations.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
@@ -163,6 +167,105 @@ TEST(TrackWriter, BigWigThatCannotBeWrittenLeavesNothing) {
     writer->close();
   };
   testing::expect_nothing_left_on_a_full_disk(path, write);
+}
+
+// Three contigs, blocks of several intervals, gaps between them.
+void write_small_track(const std::string& path) {
+  const auto writer = make_track_writer(path, TrackFormat::bigwig, contigs, {});
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    writer->add(0, i * 14 + i % 3, i * 14 + 9, static_cast<float>(i % 1000) / 7);
+  }
+  for (std::uint32_t i = 0; i < 100; ++i) writer->add(1, i * 5, i * 5 + 5, static_cast<float>(i));
+  writer->add(2, 2999, 3000, -2);
+  writer->close();
+}
+
+TEST(TrackReader, GivesTheValuesThatLibBigWigGives) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a.bw").string();
+  write_small_track(path);
+  const std::unique_ptr<TrackReader> reader = open_bigwig(path);
+  ASSERT_EQ(reader->contigs().size(), contigs.size());
+  for (std::size_t contig = 0; contig < contigs.size(); ++contig) {
+    EXPECT_EQ(reader->contigs()[contig].name, contigs[contig].name);
+    EXPECT_EQ(reader->contigs()[contig].length, contigs[contig].length);
+    std::vector<Interval> walked;
+    reader->for_each(
+        contig, 0, contigs[contig].length, [&](std::int64_t first, std::int64_t last, float value) {
+          walked.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), value});
+        });
+    const auto stored =
+        read_back(path, contigs[contig].name.c_str(), static_cast<std::uint32_t>(contigs[contig].length));
+    EXPECT_EQ(walked, stored);
+    const std::int64_t begin = contigs[contig].length / 3,
+                       end = std::min<std::int64_t>(begin + 900, contigs[contig].length);
+    std::vector<float> expected(static_cast<std::size_t>(end - begin),
+                                std::numeric_limits<float>::quiet_NaN());
+    for (const Interval& interval : stored) {
+      for (std::int64_t at = std::max<std::int64_t>(begin, interval.begin);
+           at < std::min<std::int64_t>(end, interval.end); ++at)
+        expected[static_cast<std::size_t>(at - begin)] = interval.value;
+    }
+    const std::vector<float> values = reader->values(contig, begin, end);
+    ASSERT_EQ(values.size(), expected.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_TRUE(values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]))) << i;
+    }
+  }
+}
+
+// Opened, and its values asked for: an Error, or none. True: read.
+bool reads_track(const std::string& path) {
+  const auto error = error_of([&] {
+    const std::unique_ptr<TrackReader> reader = open_bigwig(path);
+    for (std::size_t contig = 0; contig < std::min<std::size_t>(reader->contigs().size(), 4); ++contig) {
+      reader->values(contig, 0, std::min<std::int64_t>(reader->contigs()[contig].length, 2000));
+    }
+  });
+  if (error) {
+    EXPECT_EQ(error->kind(), ErrorKind::bad_input) << error->message();
+  }
+  return !error;
+}
+
+TEST(TrackReader, DamagedFilesAreReadOrRefused) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a.bw").string();
+  write_small_track(path);
+  const std::string whole = testing::read_text(path);
+  ASSERT_TRUE(reads_track(path));
+  int read = 0, refused = 0;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    testing::write_text(path, fuzz::mutated(whole, index));
+    ++(reads_track(path) ? read : refused);
+  }
+  // Every number of the head and of the trees, made extreme.
+  for (std::size_t at = 0; at + 8 <= std::min<std::size_t>(whole.size(), 600); at += 4) {
+    for (const std::uint64_t value :
+         {std::uint64_t{0}, std::uint64_t{0xffff}, ~std::uint64_t{0}, std::uint64_t{1} << 63,
+          std::uint64_t{whole.size() - 1}, std::uint64_t{at}}) {
+      std::string bytes = whole;
+      std::memcpy(bytes.data() + at, &value, sizeof value);
+      testing::write_text(path, bytes);
+      ++(reads_track(path) ? read : refused);
+    }
+  }
+  EXPECT_GT(read, 10);
+  EXPECT_GT(refused, 300);
+}
+
+TEST(TrackReader, AnIndexThatLeadsBackIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a.bw").string();
+  write_small_track(path);
+  std::string bytes = testing::read_text(path);
+  std::uint64_t index = 0;
+  std::memcpy(&index, bytes.data() + 24, sizeof index);
+  const std::uint64_t root = index + 48;
+  bytes[root] = 0;  // no leaf: its first item leads to itself
+  std::memcpy(bytes.data() + root + 4 + 16, &root, sizeof root);
+  testing::write_text(path, bytes);
+  expect_bad_input(error_of([&] { open_bigwig(path)->values(0, 0, 100); }), "a.bw", "stands in it twice");
 }
 
 }  // namespace
