@@ -10,6 +10,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/io/files/pipe_open.h"
 
 namespace bigbird {
 
@@ -20,8 +21,9 @@ void silence_htslib() {
 
 BgzfHandle open_bgzf(const std::string& path) {
   silence_htslib();
+  const int pipe = open_pipe(path);
   errno = 0;
-  BgzfHandle handle(bgzf_open(path.c_str(), "r"));
+  BgzfHandle handle(pipe < 0 ? bgzf_open(path.c_str(), "r") : bgzf_dopen(pipe, "r"));
   if (path == "-") throw_if_cancelled();
   if (!handle) {
     const int error = errno;

@@ -5,6 +5,7 @@
 #include <htslib/hfile.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "lib/core/cancel.h"
@@ -12,6 +13,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/pipe_open.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {
@@ -47,8 +49,10 @@ void VcfReader::State::open() {
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   silence_htslib();
+  const int pipe = open_pipe(path);
   errno = 0;
-  file.reset(hts_open(path.c_str(), "r"));
+  hFILE* const stream = pipe < 0 ? nullptr : hdopen(pipe, "r");
+  file.reset(stream == nullptr ? hts_open(path.c_str(), "r") : hts_hopen(stream, path.c_str(), "r"));
   stop_if_asked();
   if (!file) {
     const int error = errno;
@@ -132,6 +136,7 @@ bool VcfReader::State::next_line() {
       return false;
     }
     ++line_number;
+    if (line_number == 1) drop_byte_order_mark();
     if (line.text.l == 0) {  // a few empty lines at the end are common
       if (blank_line == 0) blank_line = line_number;
       continue;
@@ -142,6 +147,14 @@ bool VcfReader::State::next_line() {
     }
     return true;
   }
+}
+
+// Editors of other systems put one before the first line; htslib leaves it there.
+void VcfReader::State::drop_byte_order_mark() {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (!std::string_view(line.text.s, line.text.l).starts_with(mark)) return;
+  line.text.l -= mark.size();
+  std::memmove(line.text.s, line.text.s + mark.size(), line.text.l + 1);
 }
 
 void VcfReader::State::read_text_header() {
@@ -189,7 +202,7 @@ bool VcfReader::State::next_text(VcfRecord& record) {
   for (;;) {
     if (regions) {
       const int code = regions->next_line(&line.text);
-      if (code < -1) throw_damaged_compression(path);
+      if (code < -1) regions->throw_damaged(path);
       if (code == -1) return false;
     } else if (!next_line()) {
       return false;
@@ -216,6 +229,7 @@ bool VcfReader::State::next_bcf(VcfRecord& record) {
   if (code < 0) stop_if_asked();
   if (code == -1 && !regions) check_end();
   if (code == -1) return false;
+  if (code < -1 && regions) regions->throw_damaged(path);
   if (code < -1 || bcf_record->errcode != 0 || bcf_unpack(bcf_record.get(), BCF_UN_FLT) != 0) {
     throw_bad_input(
         fmt::format("{}: record {}: damaged or cut short", path, bcf_records + (code < 0 ? 1U : 0U)),
