@@ -173,6 +173,13 @@ class TableFit {
   bool anything_from(std::uint64_t place) {
     if (static_cast<std::int64_t>(place >> 16) == stored_.size()) return false;
     if (!in_a_block(place)) misfit(fmt::format("no block is at byte {}", place >> 16));
+    // More may have been put behind the empty block at the end.
+    for (auto block = bgzf_block_at(stored_, static_cast<std::int64_t>(place >> 16));
+         block && static_cast<std::int64_t>(place & in_block) == block->content;
+         block = bgzf_block_at(stored_, static_cast<std::int64_t>(place >> 16))) {
+      place = ((place >> 16) + static_cast<std::uint64_t>(block->stored)) << 16;
+    }
+    if (static_cast<std::int64_t>(place >> 16) == stored_.size()) return false;
     const std::string bytes = bytes_from(place, most_of_a_line);
     if (is_bcf()) return !bytes.empty();
     return !first_record_of(bytes).empty();

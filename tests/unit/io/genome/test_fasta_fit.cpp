@@ -210,6 +210,22 @@ TEST(FastaFit, BlocksOfAnotherFileAreNotTaken) {
   expect_bad_input(error, "x.fa.gz.gzi: does not fit", "block");
 }
 
+TEST(FastaFit, ABlockWhoseContentIsListedABaseOffIsNotTaken) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.fa.gz";
+  write_fasta(path, fasta_text({{"a", bases_of(2'000'000, 9)}}, 60));
+  build_fasta_index(path);
+  const std::string whole = read_text(path + ".gzi");
+  ASSERT_GT(whole.size(), 8U + 20 * 16);
+  for (const std::size_t block : {1U, 4U, 9U}) {
+    std::string bytes = whole;
+    ++bytes[8 + block * 16 + 8];  // the lowest byte of where the content of the block begins
+    write_text(path + ".gzi", bytes);
+    expect_bad_input(error_of([&] { Fasta(path).fetch(0, 0, 2'000'000); }), "x.fa.gz.gzi: does not fit",
+                     "block");
+  }
+}
+
 // Every mutant is refused, or gives the bytes of the file: a flag of what is read out of a damaged index.
 void expect_same_or_refused(const std::string& path, const std::string& index, const FitGenome& genome) {
   const std::string whole = read_text(index);

@@ -84,7 +84,13 @@ TEST_F(TableIndexes, MadeBeforeRecordsWereAdded) {
   expect_misfit("");
   write(header_of_three() + one_ + two_);
   expect_misfit("");
-  // In one block, the places before stay as they are.
+  // Behind the empty block that was the end, all places before stay as they are.
+  write(records_of("chr2", 20, 100, 100));
+  const std::string more = read_text(path_);
+  write(header_of_three() + one_);
+  build_vcf_index(path_);
+  write_text(path_, read_text(path_) + more);
+  expect_misfit("records behind its end");
   write(header_of_three() + records_of("chr1", 20, 100, 100));
   build_vcf_index(path_);
   write(header_of_three() + records_of("chr1", 20, 100, 100) + records_of("chr2", 20, 100, 100));
