@@ -1,4 +1,5 @@
-// Fuzzes the reader of .tbi and .csi (decompressed, as htslib takes them too), and htslib with what it lets pass.
+// Fuzzes the reader of .tbi and .csi (decompressed, as htslib takes them too), and htslib with what it lets
+// pass.
 #include <string>
 
 #include "lib/io/files/file.h"

@@ -30,8 +30,8 @@ constexpr std::array<std::uint8_t, 256> make_base_letters() {
 }
 inline constexpr auto base_letters = make_base_letters();
 
-// The Error for a byte of a sequence that is no base: "WHERE: '-' in RECORD is no base", with what such a letter
-// is of, and how to write the file without it.
+// The Error for a byte of a sequence that is no base: "WHERE: '-' in RECORD is no base", with what such a
+// letter is of, and how to write the file without it.
 [[noreturn]] void throw_no_base(const std::string& where, std::uint8_t byte, std::string_view record);
 
 }  // namespace bigbird

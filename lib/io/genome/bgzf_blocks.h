@@ -1,6 +1,6 @@
-// Private to lib/io: where the blocks of a BGZF file lie, in the file and in its content. Read here and not by
-// htslib, which ends the process over a damaged .gzi and believes one that belongs to another file. Formats:
-// SAM specification 4.1 (BGZF), bgzip(1) (.gzi).
+// Private to lib/io: where the blocks of a BGZF file lie, in the file and in its content. Read here and not
+// by htslib, which ends the process over a damaged .gzi and believes one that belongs to another file.
+// Formats: the section on BGZF of the SAM specification, bgzip(1) (.gzi).
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ std::optional<BgzfBlock> bgzf_block_at(const RandomFile& file, std::int64_t offs
 
 class BgzfBlocks {
  public:
-  // FILE.gzi, held against the file: its size, the order of what it lists, the blocks at 256 of the places that
-  // it names, and all from the last one to the end. Error{bad_input} naming the index, and the command that
-  // makes it.
+  // FILE.gzi, held against the file: its size, the order of what it lists, the blocks at 256 of the places
+  // that it names, and all from the last one to the end. Error{bad_input} naming the index, and the command
+  // that makes it.
   static BgzfBlocks of_index(const std::string& path);
   // Without an index: from block to block through the whole file. Error{bad_input} for a damaged file.
   static BgzfBlocks of_file(const std::string& path);

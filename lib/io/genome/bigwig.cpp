@@ -238,9 +238,9 @@ class BigWigWriter : public TrackWriter {
     values_.clear();
   }
 
-  // For its zoom levels the library asks for the intervals of every contig by name, and looks a name up from the
-  // first one on: the square of their number. Those without intervals, which have no zoom levels either, take
-  // the name of the first of them while it does.
+  // For its zoom levels the library asks for the intervals of every contig by name, and looks a name up from
+  // the first one on: the square of their number. Those without intervals, which have no zoom levels either,
+  // take the name of the first of them while it does.
   int finalize() {
     char** const names = handle_->cl->chrom;
     const std::vector<char*> kept(names, names + contigs_.size());

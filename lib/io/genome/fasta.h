@@ -14,9 +14,9 @@
 namespace bigbird {
 
 // The contigs that a FASTA's index lists, in file order. `path` is the FASTA or its .fai; the FASTA itself
-// need not exist when its index does (else it is held against it, as Fasta does), and an index that is missing
-// is built when the FASTA exists. Errors: neither is there; malformed lines; duplicate names; empty records; an
-// index that does not fit the FASTA.
+// need not exist when its index does (else it is held against it, as Fasta does), and an index that is
+// missing is built when the FASTA exists. Errors: neither is there; malformed lines; duplicate names; empty
+// records; an index that does not fit the FASTA.
 std::vector<Contig> load_fai(const std::string& path);
 
 // Writes FASTA.fai (and FASTA.gzi for BGZF), each whole or not at all. CRLF line ends are indexed as samtools

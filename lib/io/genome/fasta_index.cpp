@@ -1,6 +1,6 @@
 // The .fai and .gzi indexes of a FASTA file: reading and building them (whether they fit: fasta_fit.cpp,
-// bgzf_blocks.cpp). See fasta.h; format: samtools faidx(5). Built here and not by htslib's fai_build, which drops duplicate names and accepts empty records
-// without an error.
+// bgzf_blocks.cpp). See fasta.h; format: samtools faidx(5). Built here and not by htslib's fai_build, which
+// drops duplicate names and accepts empty records without an error.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <htslib/hts.h>

@@ -208,8 +208,8 @@ class IndexParser {
     counted_records_ += placed + unplaced;
   }
 
-  // Bins of level l begin at ((1 << 3 l) - 1) / 7, eight to one of the level above. One base more at either end:
-  // conventions of position 0 differ.
+  // Bins of level l begin at ((1 << 3 l) - 1) / 7, eight to one of the level above. One base more at either
+  // end: conventions of position 0 differ.
   std::pair<std::int64_t, std::int64_t> bounds_of(std::uint32_t bin) const {
     std::int64_t first = 0;
     int level = 0;

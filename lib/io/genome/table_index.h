@@ -1,5 +1,5 @@
-// Private to lib/io: what a .tbi or .csi says, read and held against its file before htslib, which a damaged one
-// crashes and one of another file misleads, loads it. Formats: SAM specification (tabix.pdf, CSIv1.pdf).
+// Private to lib/io: what a .tbi or .csi says, read and held against its file before htslib, which a damaged
+// one crashes and one of another file misleads, loads it. Formats: SAM specification (tabix.pdf, CSIv1.pdf).
 #pragma once
 
 #include <cstdint>
@@ -46,13 +46,13 @@ struct TableIndex {
 // FILE.csi, else FILE.tbi, else nothing.
 std::optional<std::string> table_index_beside(const std::string& data);
 
-// Reads an index to its end: its counts, bins, order and offsets against the size of `data`; at most 96 MiB of
-// it, decompressed. Error{bad_input} naming the index, and the command that makes it.
+// Reads an index to its end: its counts, bins, order and offsets against the size of `data`; at most 96 MiB
+// of it, decompressed. Error{bad_input} naming the index, and the command that makes it.
 TableIndex read_table_index(const std::string& path, const std::string& data);
 
-// Holds an index against the records of its file: the first one of the file and of up to 256 contigs lie where
-// it says and are of those contigs and bins, so do those at `places`, and none lies behind its end. `header_contigs`: of a BCF's header;
-// null for text. Errors as above; a warning when it fits, but is older.
+// Holds an index against the records of its file: the first one of the file and of up to 256 contigs lie
+// where it says and are of those contigs and bins, so do those at `places`, and none lies behind its end.
+// `header_contigs`: of a BCF's header; null for text. Errors as above; a warning when it fits, but is older.
 void check_table_index(const TableIndex& index, const std::vector<std::string>* header_contigs);
 
 // "make the index again: tabix -p vcf -f FILE".
