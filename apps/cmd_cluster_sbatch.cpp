@@ -183,7 +183,8 @@ std::string script(const SlurmOptions& options, const ShardedVerb& verb, std::ve
       options.shards, typed, shell_word(folder));
   if (const auto genome = value_of(words, "--fasta-ref", "-f")) {
     text += fmt::format(
-        "# Once, before all tasks want it: the genome's index.\n[ -e {0}.fai ] || {1} info {0} > /dev/null\n\n",
+        "# Once, before all tasks want it: the genome's index is made, or held against the genome.\n"
+        "{1} info {0} > /dev/null\n\n",
         shell_word(*genome), program);
   }
   text += fmt::format(

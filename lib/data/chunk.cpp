@@ -187,9 +187,6 @@ ChunkSummary chunk_genome(const ChunkOptions& options) {
   std::unique_ptr<Fasta> fasta;
   if (limits_n || options.format == ChunkFormat::text) {
     fasta = std::make_unique<Fasta>(options.fasta);
-  } else if (file_exists(options.fasta) && !has_suffix(options.fasta, ".fai") &&
-             !file_exists(options.fasta + ".fai")) {
-    build_fasta_index(options.fasta);
   }
   const ContigNames names(fasta ? fasta->contigs() : load_fai(options.fasta));
   const std::vector<std::size_t> chosen = choose_chromosomes(options.chromosomes, names, options.fasta);

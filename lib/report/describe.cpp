@@ -103,6 +103,7 @@ Describer by_name(const std::string& path) {
 // By how its text begins.
 Describer by_text(const std::string& text) {
   if (text.starts_with("BCF") || text.starts_with("##fileformat=VCF")) return describe_variants;
+  if (text.starts_with(">")) return describe_genome;
   if (text.starts_with("{")) return describe_json;
   if (text.starts_with("<svg")) return describe_picture;
   if (text.starts_with("<!DOCTYPE html")) return describe_page;

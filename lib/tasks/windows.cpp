@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/random_file.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/contig_names.h"
@@ -148,7 +149,7 @@ class BedWindows : public WindowReader {
 }  // namespace
 
 std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path) {
-  if (path == "-") return std::make_unique<FastaStreamWindows>(path);
+  if (path == "-" || is_stream_only(path)) return std::make_unique<FastaStreamWindows>(path);
   return std::make_unique<FastaWindows>(path);
 }
 

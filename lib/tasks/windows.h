@@ -31,7 +31,8 @@ class WindowReader {
   virtual bool next(Window& window) = 0;
 };
 
-// Every record of a FASTA, as one window on the forward strand; - is the standard input.
+// Every record of a FASTA, as one window on the forward strand; - is the standard input. That and other pipes
+// are read record after record, a file through its index.
 std::unique_ptr<WindowReader> read_fasta_windows(const std::string& path);
 // Windows of a BED over a genome; strand - is reverse-complemented. Errors name file and line: an unknown
 // contig, a window beyond its contig, an empty window.

@@ -15,6 +15,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/io/files/content_format.h"
+#include "lib/io/files/pipe_open.h"
 
 namespace bigbird {
 
@@ -25,8 +26,9 @@ void silence_htslib() {
 
 BgzfHandle open_bgzf(const std::string& path) {
   silence_htslib();
+  const int pipe = open_pipe(path);
   errno = 0;
-  BgzfHandle handle(bgzf_open(path.c_str(), "r"));
+  BgzfHandle handle(pipe < 0 ? bgzf_open(path.c_str(), "r") : bgzf_dopen(pipe, "r"));
   if (path == "-") throw_if_cancelled();
   if (!handle) {
     const int error = errno;

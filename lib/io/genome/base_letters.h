@@ -42,4 +42,8 @@ BasesRead read_bases(std::string& letters);
 // One warning of IUPAC letters that were read as N, "WHERE: ..."; none of none.
 void warn_of_replaced_letters(const std::string& where, std::uint64_t count);
 
+// The Error for a byte of a sequence that is no base: "WHERE: '-' in RECORD is no base", with what such a
+// letter is of, and how to write the file without it.
+[[noreturn]] void throw_no_base(const std::string& where, std::uint8_t byte, std::string_view record);
+
 }  // namespace bigbird

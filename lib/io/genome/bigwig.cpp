@@ -200,7 +200,7 @@ class BigWigWriter : public TrackWriter {
     flush();
     FILE* stream = handle_->URL->x.fp;
     finalized_ = true;
-    const int failed = bwFinalize(handle_.get());
+    const int failed = finalize();
     const bool unwritten = std::fflush(stream) != 0 || std::ferror(stream) != 0;
     if (failed != 0 || unwritten || store_.error() != 0) fail("cannot write the index");
     handle_.reset();
@@ -235,6 +235,23 @@ class BigWigWriter : public TrackWriter {
     begins_.clear();
     ends_.clear();
     values_.clear();
+  }
+
+  // For its zoom levels the library asks for the intervals of every contig by name, and looks a name up from
+  // the first one on: the square of their number. Those without intervals, which have no zoom levels either,
+  // take the name of the first of them while it does.
+  int finalize() {
+    char** const names = handle_->cl->chrom;
+    const std::vector<char*> kept(names, names + contigs_.size());
+    char* empty = nullptr;
+    for (std::size_t i = 0; i < contigs_.size(); ++i) {
+      if (order_.seen(i)) continue;
+      if (empty == nullptr) empty = names[i];
+      names[i] = empty;
+    }
+    const int failed = bwFinalize(handle_.get());
+    std::copy(kept.begin(), kept.end(), names);
+    return failed;
   }
 
   // Reads the file back, contig by contig.

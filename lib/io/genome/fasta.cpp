@@ -1,21 +1,17 @@
-// Random access to FASTA; see fasta.h. The bytes come through htslib's BGZF layer; the arithmetic of lines
-// and the bounds are ours, because faidx clamps ranges without a word.
+// Random access to FASTA; see fasta.h. The arithmetic of lines and the bounds are ours, because faidx clamps
+// ranges without a word.
 #include "lib/io/genome/fasta.h"
 
 #include <fmt/format.h>
-#include <htslib/bgzf.h>
-#include <htslib/hts.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/log.h"
-#include "lib/io/files/file.h"
-#include "lib/io/files/htslib_handles.h"
+#include "lib/core/message_text.h"
 #include "lib/io/genome/base_letters.h"
+#include "lib/io/genome/fasta_bytes.h"
 #include "lib/io/genome/fasta_index.h"
 #include "lib/io/genome/region.h"
 
@@ -41,41 +37,26 @@ constexpr std::size_t piece_size = 1 << 18;
 
 struct Fasta::Shared {
   std::string path;
-  FastaIndex index;
+  IndexedFasta indexed;
   std::atomic<std::uint64_t> iupac_replaced{0};
 };
 
 struct Fasta::Handle {
-  BgzfHandle bgzf;
+  explicit Handle(const Shared& shared)
+      : bytes(shared.path, shared.indexed.blocks), piece(piece_size, '\0') {}
+
+  FastaBytes bytes;
   std::string piece;  // raw bytes of the file, reused
 };
 
-Fasta::Fasta(const std::string& path)
-    : shared_(std::make_shared<Shared>()), handle_(std::make_unique<Handle>()) {
+Fasta::Fasta(const std::string& path) : shared_(std::make_shared<Shared>()) {
   shared_->path = path;
-  handle_->bgzf = open_bgzf(path);
-  const int compression = bgzf_compression(handle_->bgzf.get());
-  if (compression == gzip) refuse_plain_gzip(path);
-  const bool is_bgzf = compression == bgzf;
-  const std::string fai_path = path + ".fai";
-  if (!file_exists(fai_path) || (is_bgzf && !file_exists(path + ".gzi"))) build_fasta_index(path);
-  shared_->index = read_fasta_index(fai_path);
-  if (is_bgzf && bgzf_index_load(handle_->bgzf.get(), path.c_str(), ".gzi") != 0) {
-    throw_bad_input(fmt::format("{}.gzi: cannot be read as an index of {}", path, path),
-                    fmt::format("remove it and make it again: samtools faidx {}", path));
-  }
-  handle_->piece.resize(piece_size);
+  shared_->indexed = open_fasta_index(path);
+  handle_ = std::make_unique<Handle>(*shared_);
 }
 
 Fasta::Fasta(std::shared_ptr<Shared> shared)
-    : shared_(std::move(shared)), handle_(std::make_unique<Handle>()) {
-  handle_->bgzf = open_bgzf(shared_->path);
-  if (bgzf_compression(handle_->bgzf.get()) == bgzf &&
-      bgzf_index_load(handle_->bgzf.get(), shared_->path.c_str(), ".gzi") != 0) {
-    throw_bad_input(fmt::format("{}.gzi: cannot be read", shared_->path));
-  }
-  handle_->piece.resize(piece_size);
-}
+    : shared_(std::move(shared)), handle_(std::make_unique<Handle>(*shared_)) {}
 
 Fasta::~Fasta() = default;
 Fasta::Fasta(Fasta&&) noexcept = default;
@@ -85,7 +66,7 @@ const std::string& Fasta::path() const {
   return shared_->path;
 }
 const std::vector<Contig>& Fasta::contigs() const {
-  return shared_->index.contigs;
+  return shared_->indexed.index.contigs;
 }
 std::uint64_t Fasta::iupac_replaced() const {
   return shared_->iupac_replaced.load();
@@ -102,20 +83,24 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
                                 format_region(target.name, begin, end), target.name, target.length),
                     "check that the coordinates and the FASTA are of the same assembly");
   }
-  const auto stale = [&] {
-    throw_bad_input(
-        fmt::format("{}: {} holds bytes that are no bases", path(), format_region(target.name, begin, end)),
-        fmt::format("the index may belong to another version of the file; make it again: samtools faidx {}",
-                    path()));
-  };
   std::string sequence(static_cast<std::size_t>(end - begin), '\0');
   if (begin == end) return sequence;
-  const FastaIndexEntry& entry = shared_->index.entries[contig];
-  const auto offset_of = [&](std::int64_t base) {
-    return entry.offset + base / entry.line_bases * entry.line_width + base % entry.line_bases;
+  const FastaIndexEntry& entry = shared_->indexed.index.entries[contig];
+  const auto refuse = [&](const char* at, std::uint8_t byte) {
+    const std::int64_t base = begin + (at - sequence.data());
+    // The first and last lines were held against the file: what ends earlier is a line between them.
+    if (byte == '\n' || byte == '\r' || byte == '>') {
+      throw_bad_input(
+          fmt::format("{0}.fai: does not fit {0}: base {1} of {2} would be a line end or a header", path(),
+                      base + 1, text_for_message(target.name, 40)),
+          fmt::format("make the index again: samtools faidx {0} (or remove it: it is made anew)", path()));
+    }
+    throw_no_base(
+        fmt::format("{}: base {}, line {} of its record", path(), base + 1, base / entry.line_bases + 1),
+        byte, target.name);
   };
-  std::int64_t raw_left = offset_of(end - 1) + 1 - offset_of(begin);
-  if (bgzf_useek(handle_->bgzf.get(), offset_of(begin), SEEK_SET) != 0) throw_damaged_compression(path());
+  std::int64_t raw_left = entry.place_of(end - 1) + 1 - entry.place_of(begin);
+  handle_->bytes.seek(entry.place_of(begin));
 
   char* out = sequence.data();
   // bytes into the current line; line ends are columns >= line_bases
@@ -123,10 +108,12 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
   std::uint64_t replaced = 0;
   while (raw_left > 0) {
     const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(raw_left, piece_size));
-    const ssize_t count = bgzf_read(handle_->bgzf.get(), handle_->piece.data(), wanted);
-    if (count < 0) throw_damaged_compression(path());
-    if (static_cast<std::size_t>(count) != wanted) stale();
-    raw_left -= count;
+    const std::size_t count = handle_->bytes.read(handle_->piece.data(), wanted);
+    if (count != wanted) {
+      throw_bad_input(fmt::format("{}: ends within {}", path(), text_for_message(target.name, 40)),
+                      "it was cut meanwhile; copy or download the file again");
+    }
+    raw_left -= static_cast<std::int64_t>(count);
     const auto* raw = reinterpret_cast<const std::uint8_t*>(handle_->piece.data());
     const std::uint8_t* const raw_end = raw + count;
     while (raw < raw_end) {
@@ -147,7 +134,7 @@ std::string Fasta::fetch(std::size_t contig, std::int64_t begin, std::int64_t en
       if ((flags & base_flag) != 0) {
         for (std::int64_t i = 0; i < bases; ++i) {
           const std::uint8_t letter = base_letters[raw[i]];
-          if (letter == not_a_base) stale();
+          if (letter == not_a_base) refuse(out + i, raw[i]);
           if ((letter & base_flag) != 0) ++replaced;
         }
       }

@@ -14,19 +14,21 @@
 namespace bigbird {
 
 // The contigs that a FASTA's index lists, in file order. `path` is the FASTA or its .fai; the FASTA itself
-// need not exist when its index does, and an index that is missing is built when the FASTA exists. Errors:
-// neither is there; malformed lines; duplicate names; empty records.
+// need not exist when its index does (else it is held against it, as Fasta does), and an index that is
+// missing is built when the FASTA exists. Errors: neither is there; malformed lines; duplicate names; empty
+// records; an index that does not fit the FASTA.
 std::vector<Contig> load_fai(const std::string& path);
 
 // Writes FASTA.fai (and FASTA.gzi for BGZF), each whole or not at all. CRLF line ends are indexed as samtools
-// does. Errors: plain gzip, BGZF cut short, duplicate or empty records, lines of unequal length, an index
-// that cannot be written.
+// does; a byte order mark is passed over. Errors: a pipe, plain gzip, BGZF cut short, duplicate or empty
+// records, lines of unequal length, letters that are no bases, an index that cannot be written.
 void build_fasta_index(const std::string& path);
 
 class Fasta {
  public:
-  // Opens the FASTA; an index that is missing is built (build_fasta_index).
-  // Errors: as build_fasta_index; an index that does not fit the file.
+  // Opens the FASTA; an index that is missing is built (build_fasta_index), one that is there is held against
+  // the file (fasta_index.h, bgzf_blocks.h), and never written over: it may be another's.
+  // Errors: as build_fasta_index; an index that does not fit the file, with the command that makes it.
   explicit Fasta(const std::string& path);
   ~Fasta();
   Fasta(Fasta&&) noexcept;

@@ -1,6 +1,6 @@
-// The .fai and .gzi indexes of a FASTA file: reading and building them. See fasta.h; format: samtools
-// faidx(5). Built here and not by htslib's fai_build, which drops duplicate names and accepts empty records
-// without an error.
+// The .fai and .gzi indexes of a FASTA file: reading and building them (whether they fit: fasta_fit.cpp,
+// bgzf_blocks.cpp). See fasta.h; format: samtools faidx(5). Built here and not by htslib's fai_build, which
+// drops duplicate names and accepts empty records without an error.
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 #include <htslib/hts.h>
@@ -8,15 +8,19 @@
 #include <unordered_set>
 
 #include "lib/core/error.h"
+#include "lib/core/message_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
 #include "lib/io/files/output_set.h"
+#include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/fasta_index.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 // Fed the decompressed bytes of a FASTA in pieces of any size; lines may be as long as a chromosome.
 class IndexBuilder {
@@ -44,12 +48,38 @@ class IndexBuilder {
  private:
   void extend_line(std::string_view piece) {
     if (line_length_ == 0) {
+      if (offset_ == 0 && piece.starts_with(byte_order_mark)) {
+        offset_ += static_cast<std::int64_t>(byte_order_mark.size());
+        piece.remove_prefix(byte_order_mark.size());
+        if (piece.empty()) return;
+      }
       is_header_ = piece.front() == '>';
       header_.clear();
     }
-    if (is_header_) header_ += piece;
+    if (is_header_) {
+      header_ += piece;
+    } else if (!names_.empty()) {
+      check_bases(piece);
+    }
     line_length_ += static_cast<std::int64_t>(piece.size());
     last_letter_ = piece.back();
+  }
+
+  // \r may end a line, and nothing else may follow it there.
+  void check_bases(std::string_view piece) const {
+    const auto fail_at = [&](std::uint8_t byte) {
+      throw_no_base(fmt::format("{}:{}", path_, line_number_ + 1), byte, name_);
+    };
+    if (line_length_ > 0 && last_letter_ == '\r') fail_at('\r');
+    const std::string_view bases = piece.substr(0, piece.size() - (piece.back() == '\r' ? 1 : 0));
+    // A byte that is no base is the flag alone; of letters that are replaced, others are set as well.
+    bool all_bases = true;
+    for (const char byte : bases) all_bases &= base_letters[static_cast<std::uint8_t>(byte)] != not_a_base;
+    if (all_bases) return;
+    for (const char byte : bases) {
+      if (base_letters[static_cast<std::uint8_t>(byte)] == not_a_base)
+        fail_at(static_cast<std::uint8_t>(byte));
+    }
   }
 
   void finish_line() {
@@ -130,6 +160,18 @@ std::string faidx_hint(const std::string& path) {
   return fmt::format("make it where you may write, and put it beside the FASTA: samtools faidx {}", path);
 }
 
+// bgzf or no_compression. Errors: a pipe, a folder, plain gzip.
+int compression_of_fasta(const std::string& path) {
+  if (is_stream_only(path)) {
+    throw_bad_input(path + ": is a pipe, and places of a FASTA are read through an index, which needs a file",
+                    "write the sequence to a file first, and give its name");
+  }
+  const BgzfHandle handle = open_bgzf(path);
+  const int compression = bgzf_compression(handle.get());
+  if (compression == gzip) refuse_plain_gzip(path);
+  return compression;
+}
+
 }  // namespace
 
 void refuse_plain_gzip(const std::string& path) {
@@ -138,10 +180,8 @@ void refuse_plain_gzip(const std::string& path) {
 }
 
 void build_fasta_index(const std::string& path) {
-  BgzfHandle handle = open_bgzf(path);
-  const int compression = bgzf_compression(handle.get());
-  if (compression == gzip) refuse_plain_gzip(path);
-  const bool is_bgzf = compression == bgzf;
+  const bool is_bgzf = compression_of_fasta(path) == bgzf;
+  const BgzfHandle handle = open_bgzf(path);
   if (is_bgzf && bgzf_index_build_init(handle.get()) != 0) throw_runtime(path + ": cannot start an index");
   IndexBuilder builder(path);
   std::string buffer(1 << 20, '\0');
@@ -175,7 +215,9 @@ FastaIndex read_fasta_index(const std::string& fai_path) {
   std::string_view line;
   std::vector<std::string_view> fields;
   std::unordered_set<std::string> names;
-  const std::string hint = "remove the index and make it again: samtools faidx FASTA";
+  const std::string fasta = has_suffix(fai_path, ".fai") ? fai_path.substr(0, fai_path.size() - 4) : "FASTA";
+  const std::string hint =
+      fmt::format("make the index again: samtools faidx {} (or remove it: it is made anew)", fasta);
   while (lines.next(line)) {
     if (line.empty()) continue;
     split_tabs(line, fields);
@@ -187,7 +229,7 @@ FastaIndex read_fasta_index(const std::string& fai_path) {
                                 parse_integer(fields[3], lines.where(), "bases per line"),
                                 parse_integer(fields[4], lines.where(), "bytes per line")};
     if (contig.length == 0) {
-      throw_bad_input(fmt::format("{}: record {} is empty", lines.where(), contig.name),
+      throw_bad_input(fmt::format("{}: record {} is empty", lines.where(), text_for_message(contig.name)),
                       "remove the record from the FASTA, and index it again");
     }
     // Bounds far above any genome, so that offsets computed from them cannot overflow.
@@ -195,9 +237,11 @@ FastaIndex read_fasta_index(const std::string& fai_path) {
     const bool sane = contig.length > 0 && contig.length < limit && entry.offset >= 0 &&
                       entry.offset < limit && entry.line_bases > 0 && entry.line_bases <= limit &&
                       entry.line_width > entry.line_bases && entry.line_width <= entry.line_bases + 2;
-    if (!sane) throw_bad_input(fmt::format("{}: impossible values for {}", lines.where(), contig.name), hint);
+    if (!sane)
+      throw_bad_input(
+          fmt::format("{}: impossible values for {}", lines.where(), text_for_message(contig.name)), hint);
     if (!names.insert(contig.name).second) {
-      throw_bad_input(fmt::format("{}: duplicate record {}", lines.where(), contig.name),
+      throw_bad_input(fmt::format("{}: duplicate record {}", lines.where(), text_for_message(contig.name)),
                       "rename or remove one of the records of that name");
     }
     index.contigs.push_back(std::move(contig));
@@ -207,17 +251,43 @@ FastaIndex read_fasta_index(const std::string& fai_path) {
   return index;
 }
 
+IndexedFasta open_fasta_index(const std::string& path) {
+  const bool is_bgzf = compression_of_fasta(path) == bgzf;
+  const bool missing = !file_exists(path + ".fai") || (is_bgzf && !file_exists(path + ".gzi"));
+  if (missing) build_fasta_index(path);
+  IndexedFasta indexed;
+  indexed.index = read_fasta_index(path + ".fai");
+  if (is_bgzf) indexed.blocks = std::make_shared<BgzfBlocks>(BgzfBlocks::of_index(path));
+  FastaBytes bytes(path, indexed.blocks);
+  if (!missing) check_fasta_index(indexed.index, bytes, is_bgzf);
+  return indexed;
+}
+
 std::vector<Contig> load_fai(const std::string& path) {
-  if (has_suffix(path, ".fai")) return read_fasta_index(path).contigs;
-  const std::string fai_path = path + ".fai";
+  const bool is_index = has_suffix(path, ".fai");
+  const std::string fasta = is_index ? path.substr(0, path.size() - 4) : path;
+  const std::string fai_path = fasta + ".fai";
+  const bool has_fasta = file_exists(fasta);
   if (!file_exists(fai_path)) {
-    if (!file_exists(path)) {
-      throw_bad_input(fmt::format("{}: neither the FASTA nor its index {} exists", path, fai_path),
+    if (!has_fasta) {
+      throw_bad_input(fmt::format("{}: neither the FASTA nor its index {} exists", fasta, fai_path),
                       "check the path");
     }
-    build_fasta_index(path);
+    build_fasta_index(fasta);
+    return read_fasta_index(fai_path).contigs;
   }
-  return read_fasta_index(fai_path).contigs;
+  FastaIndex index = read_fasta_index(fai_path);
+  if (has_fasta) {
+    // Places are not needed here: a .gzi may be missing.
+    std::shared_ptr<const BgzfBlocks> blocks;
+    if (compression_of_fasta(fasta) == bgzf) {
+      blocks = std::make_shared<BgzfBlocks>(file_exists(fasta + ".gzi") ? BgzfBlocks::of_index(fasta)
+                                                                        : BgzfBlocks::of_file(fasta));
+    }
+    FastaBytes bytes(fasta, blocks);
+    check_fasta_index(index, bytes, blocks != nullptr);
+  }
+  return std::move(index.contigs);
 }
 
 }  // namespace bigbird

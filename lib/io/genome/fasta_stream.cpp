@@ -44,9 +44,7 @@ bool FastaStream::next(FastaRecord& record) {
     }
     for (const char byte : line) {
       const std::uint8_t letter = base_letters[static_cast<std::uint8_t>(byte)];
-      if (letter == not_a_base) {
-        throw_bad_input(lines_.where() + ": holds bytes that are no bases", fasta_hint);
-      }
+      if (letter == not_a_base) throw_no_base(lines_.where(), static_cast<std::uint8_t>(byte), record.name);
       if ((letter & base_flag) != 0) ++iupac_replaced_;
       record.sequence += static_cast<char>(letter & ~base_flag);
     }

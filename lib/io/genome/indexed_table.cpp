@@ -1,20 +1,19 @@
 // Lines through a tabix index; see indexed_table.h.
 #include "lib/io/genome/indexed_table.h"
 
+#include <fmt/format.h>
 #include <htslib/hts.h>
 #include <htslib/tbx.h>
 
-#include <cstdlib>
-
 #include "lib/core/error.h"
-#include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/genome/table_index.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {
 
 bool has_table_index(const std::string& path) {
-  return file_exists(path + ".tbi") || file_exists(path + ".csi");
+  return table_index_beside(path).has_value();
 }
 
 struct IndexedTable::Handles {
@@ -22,20 +21,26 @@ struct IndexedTable::Handles {
   std::unique_ptr<tbx_t, TabixDeleter> index;
   std::unique_ptr<hts_itr_t, IteratorDeleter> lines;
   TextBuffer line;
+  std::string hint;  // how the index is made
 };
 
 IndexedTable::IndexedTable(const std::string& path) : path_(path), handles_(std::make_unique<Handles>()) {
   silence_htslib();
+  const std::string index = table_index_beside(path).value_or(path + ".tbi");
   handles_->file.reset(hts_open(path.c_str(), "r"));
-  if (handles_->file) handles_->index.reset(tbx_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL));
-  if (!handles_->index || handles_->file->format.compression != bgzf) {
-    throw_bad_input(path + ": its index cannot be read, or is not of this file",
-                    "make it again: bgzip FILE && tabix -s 1 -b 2 -e 2 FILE.gz, or remove it");
+  if (!handles_->file || handles_->file->format.compression != bgzf) {
+    throw_bad_input(fmt::format("{}: has an index, {}, but is no BGZF file", path, index),
+                    "make both again: bgzip FILE && tabix -s 1 -b 2 -e 2 FILE.gz, or remove the index");
   }
-  int count = 0;
-  const char** names = tbx_seqnames(handles_->index.get(), &count);
-  for (int i = 0; i < count; ++i) contigs_.emplace_back(names[i]);
-  std::free(names);
+  const TableIndex checked = read_table_index(index, path);
+  check_table_index(checked, nullptr);
+  handles_->hint = table_index_hint(checked);
+  handles_->index.reset(tbx_index_load3(path.c_str(), index.c_str(), HTS_IDX_SILENT_FAIL));
+  if (!handles_->index) {
+    throw_bad_input(fmt::format("{}: cannot be read as an index of {}", index, path),
+                    table_index_hint(checked));
+  }
+  contigs_ = checked.names;
 }
 
 IndexedTable::~IndexedTable() = default;
@@ -49,7 +54,12 @@ bool IndexedTable::next(std::string_view& line) {
   if (!handles_->lines) return false;
   const int code =
       tbx_itr_next(handles_->file.get(), handles_->index.get(), handles_->lines.get(), &handles_->line.text);
-  if (code < -1) throw_damaged_compression(path_);
+  if (code < -1) {
+    throw_bad_input(
+        path_ +
+            ": what its index points to is no line of a table: the data are damaged, or the index is of another file",
+        handles_->hint);
+  }
   line = {handles_->line.text.s, code < 0 ? 0 : handles_->line.text.l};
   return code >= 0;
 }

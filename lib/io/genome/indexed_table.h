@@ -14,7 +14,7 @@ bool has_table_index(const std::string& path);
 
 class IndexedTable {
  public:
-  // Error{bad_input} when the index cannot be read.
+  // Error{bad_input} when the index cannot be read, or is not of this file (table_index.h).
   explicit IndexedTable(const std::string& path);
   ~IndexedTable();
   IndexedTable(const IndexedTable&) = delete;

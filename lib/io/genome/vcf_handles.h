@@ -61,8 +61,8 @@ struct IteratorDeleter {
 // The records that overlap regions, through an index: each once, in file order.
 class VcfRegions {
  public:
-  // Errors: no index, or one that cannot be read; regions beyond their contig, or of unknown contigs; a
-  // region beyond what a .tbi can hold.
+  // Errors: no index, one that cannot be read, or one that does not fit the file (table_index.h); regions
+  // beyond their contig, or of unknown contigs; a region beyond what a .tbi can hold.
   VcfRegions(htsFile* file, const std::string& path, const VcfHeader& header, const bcf_hdr_t* bcf_header,
              const std::vector<std::string>& regions);
 
@@ -71,6 +71,8 @@ class VcfRegions {
   int next_record(bcf1_t* record);
   // True for a record at this place that an earlier region held already.
   bool seen_before(std::int64_t position) const { return position < previous_end_; }
+  // The Error of data that cannot be read where the index points.
+  [[noreturn]] void throw_damaged(const std::string& path) const;
 
  private:
   struct Query {
@@ -83,6 +85,7 @@ class VcfRegions {
   bool open_next();
 
   htsFile* file_;
+  std::string index_name_, hint_;
   std::unique_ptr<tbx_t, TabixDeleter> tabix_;      // of text
   std::unique_ptr<hts_idx_t, IndexDeleter> index_;  // of BCF
   std::unique_ptr<hts_itr_t, IteratorDeleter> iterator_;
@@ -110,6 +113,7 @@ struct VcfReader::State {
   void open();
   void rest();
   void wake();
+  void drop_byte_order_mark();  // of `line`
   void read_text_header();
   void read_bcf_header();
   bool next_line();  // into `line`, numbered

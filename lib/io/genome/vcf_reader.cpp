@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/pipe_open.h"
 #include "lib/io/files/placing.h"
 #include "lib/io/genome/vcf_handles.h"
 
@@ -51,9 +53,9 @@ VcfRecord& VcfRecord::operator=(const VcfRecord& other) {
 namespace {
 
 // hts_open(), which ends the process over files of xz and bzip2, with the look at the first bytes that all
-// readers take. Null with errno.
-htsFile* open_known_format(const std::string& path) {
-  std::unique_ptr<hFILE, void (*)(hFILE*)> stored(hopen(path.c_str(), "r"),
+// readers take. `pipe` is open_pipe()'s descriptor of the path. Null with errno.
+htsFile* open_known_format(const std::string& path, int pipe) {
+  std::unique_ptr<hFILE, void (*)(hFILE*)> stored(pipe < 0 ? hopen(path.c_str(), "r") : hdopen(pipe, "r"),
                                                   [](hFILE* raw) { hclose_abruptly(raw); });
   if (!stored) return nullptr;
   std::array<char, 18> begin{};  // what htslib looks at itself: no more is waited for
@@ -72,8 +74,9 @@ void VcfReader::State::open() {
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   silence_htslib();
+  const int pipe = open_pipe(path);
   errno = 0;
-  file.reset(open_known_format(path));
+  file.reset(open_known_format(path, pipe));
   stop_if_asked();
   if (!file) {
     const int error = errno;
@@ -173,6 +176,7 @@ bool VcfReader::State::next_line() {
       return false;
     }
     ++line_number;
+    if (line_number == 1) drop_byte_order_mark();
     if (line.text.l == 0) {  // a few empty lines at the end are common
       if (blank_line == 0) blank_line = line_number;
       continue;
@@ -183,6 +187,14 @@ bool VcfReader::State::next_line() {
     }
     return true;
   }
+}
+
+// Editors of other systems put one before the first line; htslib leaves it there.
+void VcfReader::State::drop_byte_order_mark() {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (!std::string_view(line.text.s, line.text.l).starts_with(mark)) return;
+  line.text.l -= mark.size();
+  std::memmove(line.text.s, line.text.s + mark.size(), line.text.l + 1);
 }
 
 void VcfReader::State::read_text_header() {
@@ -230,7 +242,7 @@ bool VcfReader::State::next_text(VcfRecord& record) {
   for (;;) {
     if (regions) {
       const int code = regions->next_line(&line.text);
-      if (code < -1) throw_damaged_compression(path);
+      if (code < -1) regions->throw_damaged(path);
       if (code == -1) return false;
     } else if (!next_line()) {
       return false;
@@ -257,6 +269,7 @@ bool VcfReader::State::next_bcf(VcfRecord& record) {
   if (code < 0) stop_if_asked();
   if (code == -1 && !regions) check_end();
   if (code == -1) return false;
+  if (code < -1 && regions) regions->throw_damaged(path);
   if (code < -1 || bcf_record->errcode != 0 || bcf_unpack(bcf_record.get(), BCF_UN_FLT) != 0) {
     throw_bad_input(
         fmt::format("{}: record {}: damaged or cut short", path, bcf_records + (code < 0 ? 1U : 0U)),

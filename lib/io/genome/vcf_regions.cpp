@@ -1,15 +1,14 @@
 // Records of regions through .tbi and .csi; see vcf_handles.h. The bounds are checked here, because htslib
 // clamps them without a word.
 #include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "lib/core/error.h"
-#include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/region.h"
+#include "lib/io/genome/table_index.h"
 #include "lib/io/genome/vcf_handles.h"
 
 namespace bigbird {
@@ -19,24 +18,13 @@ constexpr std::int64_t tbi_end = std::int64_t{1} << 29;
 // Where the header gives no length, a region is not checked against one.
 constexpr std::int64_t unknown_length = std::numeric_limits<std::int32_t>::max();
 
-void warn_if_older(const std::string& index, const std::string& path) {
-  struct stat of_index {};
-  struct stat of_file {};
-  if (stat(index.c_str(), &of_index) != 0 || stat(path.c_str(), &of_file) != 0) return;
-  if (of_index.st_mtime < of_file.st_mtime) {
-    log_warning_once(fmt::format("{} is older than {}: make it again if the file changed", index, path));
+std::vector<std::string> contigs_of(const bcf_hdr_t* header) {
+  std::vector<std::string> names;
+  for (int i = 0; header != nullptr && i < header->n[BCF_DT_CTG]; ++i) {
+    const char* name = header->id[BCF_DT_CTG][i].key;
+    names.emplace_back(name == nullptr ? "" : name);
   }
-}
-
-[[noreturn]] void throw_no_index(const std::string& path) {
-  for (const char* suffix : {".csi", ".tbi"}) {
-    if (file_exists(path + suffix)) {
-      throw_bad_input(fmt::format("{}{}: cannot be read as an index of {}", path, suffix, path),
-                      fmt::format("make it again: bcftools index -f {}", path));
-    }
-  }
-  throw_bad_input(fmt::format("{}: regions need an index (.tbi or .csi), and there is none", path),
-                  fmt::format("make it: bcftools index {}", path));
+  return names;
 }
 
 }  // namespace
@@ -49,22 +37,31 @@ VcfRegions::VcfRegions(htsFile* file, const std::string& path, const VcfHeader& 
         fmt::format("{}: regions need a BGZF file with an index", path),
         fmt::format("make both: bcftools view -O z -o {0}.gz {0} && bcftools index {0}.gz", path));
   }
-  std::vector<Contig> contigs = header.contigs;
-  if (bcf_header == nullptr) {
-    tabix_.reset(tbx_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL));
-    if (tabix_ == nullptr) throw_no_index(path);
-    int count = 0;
-    const char** names = tbx_seqnames(tabix_.get(), &count);
-    for (int i = 0; i < count; ++i) {
-      if (!header.lengths.contains(names[i])) contigs.push_back({names[i], 0});
-    }
-    free(names);
-  } else {
-    index_.reset(bcf_index_load3(path.c_str(), nullptr, HTS_IDX_SILENT_FAIL));
-    if (index_ == nullptr) throw_no_index(path);
+  const auto index_path = table_index_beside(path);
+  const bool is_bcf = bcf_header != nullptr;
+  if (!index_path || (is_bcf && has_suffix(*index_path, ".tbi"))) {
+    throw_bad_input(fmt::format("{}: regions need an index ({}), and there is none", path,
+                                is_bcf ? ".csi" : ".tbi or .csi"),
+                    fmt::format("make it: bcftools index {}", path));
   }
-  const bool is_tbi = tabix_ != nullptr && hts_idx_fmt(tabix_->idx) == HTS_FMT_TBI;
-  warn_if_older(path + (is_tbi ? ".tbi" : ".csi"), path);
+  index_name_ = *index_path;
+  const TableIndex index = read_table_index(index_name_, path);
+  const std::vector<std::string> bcf_contigs = contigs_of(bcf_header);
+  check_table_index(index, is_bcf ? &bcf_contigs : nullptr);
+  if (is_bcf) {
+    index_.reset(bcf_index_load3(path.c_str(), index_name_.c_str(), HTS_IDX_SILENT_FAIL));
+  } else {
+    tabix_.reset(tbx_index_load3(path.c_str(), index_name_.c_str(), HTS_IDX_SILENT_FAIL));
+  }
+  hint_ = table_index_hint(index);
+  if (index_ == nullptr && tabix_ == nullptr) {
+    throw_bad_input(fmt::format("{}: cannot be read as an index of {}", index_name_, path), hint_);
+  }
+  std::vector<Contig> contigs = header.contigs;
+  for (const std::string& name : index.names) {
+    if (!header.lengths.contains(name)) contigs.push_back({name, 0});
+  }
+  const bool is_tbi = !index.is_csi;
   for (Contig& contig : contigs) {
     if (contig.length <= 0) contig.length = unknown_length;
   }
@@ -123,6 +120,13 @@ int VcfRegions::next(const Step& step) {
     if (code != -1) return code;
     if (!open_next()) return -1;
   }
+}
+
+void VcfRegions::throw_damaged(const std::string& path) const {
+  throw_bad_input(
+      fmt::format("{}: what {} points to is no record: the data are damaged, or the index is of another file",
+                  path, index_name_),
+      hint_);
 }
 
 int VcfRegions::next_line(kstring_t* line) {

@@ -18,6 +18,7 @@
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
+#include "lib/io/files/random_file.h"
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta_stream.h"
 #include "lib/io/tables/tsv.h"
@@ -209,9 +210,9 @@ class FastaPair : public WindowReader {
   FastaRecord record_;
 };
 
-// The standard input is taken for a table: it cannot be looked at twice.
+// The standard input and other pipes are taken for tables: they cannot be looked at twice.
 bool is_fasta(const std::string& path) {
-  if (path == "-") return false;
+  if (path == "-" || is_stream_only(path)) return false;
   char first = 0;
   return InputStream(path).read(&first, 1) == 1 && first == '>';
 }

@@ -242,23 +242,37 @@ TEST(FastaBadInput, LinesOfDifferentLength) {
   }
 }
 
-TEST(FastaBadInput, BytesThatAreNoBases) {
+TEST(FastaBadInput, LettersThatAreNoBasesAreNamedByTheBuilder) {
   const TemporaryFolder folder;
-  write_text(folder / "x.fa", ">a\nACGT\nAC-T\nACGT\n");
-  Fasta fasta(folder / "x.fa");
-  EXPECT_EQ(fasta.fetch(0, 0, 6), "ACGTAC");
-  expect_bad_input(error_of([&] { fasta.fetch(0, 0, 12); }), "x.fa: a:1-12", "no bases");
+  const std::string path = folder / "x.fa";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"AC-T", "'-'"},         {"ACGT*", "'*'"},          {"ACG.", "'.'"},
+      {"ACG ", "a blank"},     {"ACG\t", "a tab"},        {"ACGE", "'E'"},
+      {"A>GT", "'>'"},         {"AC1T", "'1'"},           {" ", "a blank"},
+      {"AC\rT", "a line end"}, {"\xC3\xA4", "byte 0xc3"}, {std::string("A\0C", 3), "a NUL byte"}};
+  for (const auto& [line, letter] : cases) {
+    write_text(path, ">b\nAC\n>a words\nACGT\n" + line + "\nACGT\n");
+    const auto error = error_of([&] { Fasta{path}; });
+    expect_bad_input(error, "x.fa:5: ", letter + " in record a is no base");
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->hint().find("index"), std::string::npos) << error->hint();
+    EXPECT_FALSE(file_exists(path + ".fai"));
+  }
+  // A long line comes in pieces.
+  write_text(path, ">a\n" + bases(3'000'000, 1) + "-\n");
+  expect_bad_input(error_of([&] { Fasta{path}; }), "x.fa:2: ", "'-' in record a");
 }
 
-TEST(FastaBadInput, IndexOfAnotherFile) {
+TEST(FastaBadInput, LettersThatAreNoBasesBesideAnIndexOfSamtools) {
   const TemporaryFolder folder;
-  write_text(folder / "x.fa", ">a\nACGT\n>b\nACGT\n");
+  write_text(folder / "x.fa", ">a\nACGT\nAC-T\nACGT\n");
   write_text(folder / "x.fa.fai", "a\t12\t3\t4\t5\n");
-  Fasta shifted(folder / "x.fa");
-  expect_bad_input(error_of([&] { shifted.fetch(0, 0, 12); }), "x.fa", "no bases");
-  write_text(folder / "x.fa.fai", "a\t400\t3\t40\t41\n");
-  Fasta beyond(folder / "x.fa");
-  expect_bad_input(error_of([&] { beyond.fetch(0, 380, 400); }), "x.fa", "a:381-400");
+  Fasta fasta(folder / "x.fa");
+  EXPECT_EQ(fasta.fetch(0, 0, 6), "ACGTAC");
+  const auto error = error_of([&] { fasta.fetch(0, 1, 12); });
+  expect_bad_input(error, "x.fa: base 7, line 2 of its record", "'-' in record a is no base");
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->hint().find("index"), std::string::npos) << error->hint();
 }
 
 TEST(FastaBadInput, IndexLinesThatLie) {
@@ -278,7 +292,7 @@ TEST(FastaBadInput, DamagedGzi) {
   write_bgzf(folder / "x.fa.gz", Genome().text("\n"));
   build_fasta_index(folder / "x.fa.gz");
   write_text(folder / "x.fa.gz.gzi", "abc");
-  expect_bad_input(error_of([&] { Fasta{folder / "x.fa.gz"}; }), "x.fa.gz.gzi", "cannot be read");
+  expect_bad_input(error_of([&] { Fasta{folder / "x.fa.gz"}; }), "x.fa.gz.gzi", "does not fit");
 }
 
 TEST(LoadFai, NeedsNoFasta) {
