@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/config_file.h"
 #include "apps/console.h"
 #include "apps/help.h"
 #include "apps/job_limits.h"
@@ -89,20 +90,6 @@ std::string environment_variable(const std::string& long_name) {
   for (const char c : long_name)
     name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
-}
-
-std::string toml_value(const std::string& value, bool bare) {
-  if (bare) return value;
-  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
-  return quote + value + quote;
-}
-
-// Numbers and booleans stand without quotes in TOML.
-bool is_bare(const std::string& value) {
-  if (value == "true" || value == "false") return true;
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  return error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
 }
 
 // "1.23 CPU ms": three digits, whatever the size.
@@ -216,6 +203,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
   app_.add_option("--log", log_file_, "Append the messages to this file, with times")
       ->group("General")
       ->type_name("FILE");
+  app_.config_formatter(std::make_shared<ConfigFile>(app_));
   app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
   app_.allow_config_extras(CLI::config_extras_mode::error);
   app_.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
@@ -383,26 +371,20 @@ std::string Verb::resolved_toml() const {
     const std::string& key = option->get_lnames()[0];
     const bool is_flag = option->get_expected_min() == 0;
     if (const auto found = resolved_.find(key); found != resolved_.end()) {
-      text += key + " = " + toml_value(found->second, is_bare(found->second)) + "\n";
+      text += key + " = " + toml_value(found->second) + "\n";
       continue;
     }
     if (option->count() == 0) {
       const std::string& value = option->get_default_str();
       if (is_flag) {
-        text += key + " = false\n";
+        // Of a flag that can be given either way, nothing is a third choice.
+        if (option->get_fnames().empty()) text += key + " = false\n";
       } else if (!value.empty() && value.front() != '[') {
-        text += key + " = " + toml_value(value, is_bare(value)) + "\n";
+        text += key + " = " + toml_value(value) + "\n";
       }
       continue;
     }
-    const std::vector<std::string> values = option->reduced_results();
-    if (values.size() == 1) {
-      text += key + " = " + toml_value(values[0], is_bare(values[0])) + "\n";
-    } else {
-      std::vector<std::string> items;
-      for (const std::string& value : values) items.push_back(toml_value(value, is_bare(value)));
-      text += fmt::format("{} = [{}]\n", key, fmt::join(items, ", "));
-    }
+    text += key + " = " + toml_values(option->reduced_results()) + "\n";
   }
   return text;
 }

@@ -23,6 +23,7 @@ constexpr OptionName option_names[] = {
     {"fasta", "-f"},
     {"files", "--mat"},
     {"final_state", "--final"},
+    {"format", "--format"},
     {"format", "-O"},
     {"format", "--print"},
     {"learning_rate", "--lr"},

@@ -53,10 +53,24 @@ std::uint64_t lines_of(ChunkForm form, std::string_view text) {
 }  // namespace
 
 struct ChunkedOutputs::Output {
-  explicit Output(ChunkedOutput given) : facts(std::move(given)), out(facts.path) {
+  explicit Output(ChunkedOutput given) : facts(std::move(given)) {
+    if (facts.path == "-") {
+      direct = std::make_unique<AtomicFile>(facts.path);
+    } else {
+      file = std::make_unique<OutputStream>(facts.path);
+    }
     if (facts.form != ChunkForm::lines)
-      joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { out.write(piece); });
-    out.write(facts.head);
+      joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { put(piece); });
+    put(facts.head);
+  }
+
+  void put(std::string_view piece) {
+    if (file) file->write(piece);
+    if (direct && !piece.empty()) direct->write(piece.data(), piece.size());
+  }
+  void close() {
+    if (file) file->close();
+    if (direct) direct->commit();
   }
 
   // The chunk at hand, whole.
@@ -66,14 +80,15 @@ struct ChunkedOutputs::Output {
       for (const std::string_view entries : json_entries(text, entries_layout(facts.form)))
         joiner->add(section++, entries);
     } else {
-      out.write(text);
+      put(text);
     }
     lines.push_back(lines_of(facts.form, text));
     text.clear();
   }
 
   ChunkedOutput facts;
-  OutputStream out;
+  std::unique_ptr<OutputStream> file;
+  std::unique_ptr<AtomicFile> direct;  // the standard output, unbuffered: who reads it sees each chunk
   std::optional<JsonEntriesJoiner> joiner;  // of JSON
   std::string text;                         // of the chunk at hand
   std::vector<std::uint64_t> lines;         // of each chunk so far
@@ -81,7 +96,7 @@ struct ChunkedOutputs::Output {
 
 ChunkedOutputs::ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity,
                                const std::string& input, const ChunkedWork& work)
-    : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)) {
+    : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)), input_(input) {
   if (!work_.shard.is_whole_run()) work_.tell = true;
   work_.tell = work_.tell && finished_.keeps();
   if (work_.tell) input_file_ = digest_of_file(input);
@@ -118,6 +133,7 @@ bool ChunkedOutputs::begin(std::uint64_t records, std::string_view digest) {
   chunk_digest_ = digest;
   input_digest_.update(digest.data(), digest.size());
   if (!work_.shard.takes(chunk)) return false;
+  made_records_ += records;
   const auto stored = finished_.load(chunk, digest);
   if (!stored) return true;
   ChunkBytesReader bytes(*stored, finished_.path(chunk));
@@ -148,7 +164,7 @@ void ChunkedOutputs::close() {
   const std::string digest = input_digest_.finish();
   for (const auto& output : outputs_) {
     if (output->joiner) output->joiner->finish();
-    output->out.close();
+    output->close();
     if (!work_.tell) continue;
     OutputShard facts = facts_of(output->facts);
     facts.lines = output->lines;
@@ -158,6 +174,15 @@ void ChunkedOutputs::close() {
     write_output_shard(output->facts.path, facts);
   }
   finished_.remove();
+  say_records();
+}
+
+void ChunkedOutputs::say_records() const {
+  std::string outputs;
+  for (const auto& output : outputs_)
+    outputs += (outputs.empty() ? "" : ", ") + (output->facts.path == "-" ? "stdout" : output->facts.path);
+  log_info(fmt::format("{}: {} records read, {} of them written to {}", input_ == "-" ? "stdin" : input_, records_,
+                       made_records_, outputs));
 }
 
 }  // namespace bigbird

@@ -12,6 +12,7 @@
 #include "lib/io/files/bgzf_writer.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/plain_input.h"
 
 namespace bigbird {
 namespace {
@@ -24,6 +25,7 @@ constexpr int bgzf_level = 6;
 
 struct InputStream::Handle {
   BgzfHandle bgzf;
+  bool by_lines = false;  // who writes a pipe may pause
 };
 
 InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
@@ -31,6 +33,7 @@ InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Han
     throw_bad_input(fmt::format("{}: is a folder, not a file", path), "give the path of a file");
   }
   handle_->bgzf = open_bgzf(path);
+  handle_->by_lines = comes_as_it_is_written(path);
 }
 
 InputStream::~InputStream() = default;
@@ -38,7 +41,8 @@ InputStream::InputStream(InputStream&&) noexcept = default;
 InputStream& InputStream::operator=(InputStream&&) noexcept = default;
 
 std::size_t InputStream::read(char* buffer, std::size_t size) {
-  const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
+  BGZF* const bgzf = handle_->bgzf.get();
+  const ssize_t count = handle_->by_lines ? read_next_line(bgzf, buffer, size) : bgzf_read(bgzf, buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
   return static_cast<std::size_t>(count);

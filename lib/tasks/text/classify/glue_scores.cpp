@@ -36,7 +36,7 @@ std::optional<std::vector<std::size_t>> classes_behind(const GlueTask& task,
 }
 
 double gold_score(const LabelledText& row) {
-  return static_cast<double>(*parse_regression_label(row.labels.front()));
+  return *parse_regression_label(row.labels.front());
 }
 
 std::optional<double> finite_number(const std::string& text) {

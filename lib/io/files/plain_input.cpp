@@ -1,0 +1,22 @@
+// Lines of a pipe as they are written; see plain_input.h.
+#include "lib/io/files/plain_input.h"
+
+#include <htslib/hfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bigbird {
+
+bool comes_as_it_is_written(const std::string& path) {
+  struct stat status = {};
+  const int failed = path == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(path.c_str(), &status);
+  return failed == 0 && !S_ISREG(status.st_mode);
+}
+
+ssize_t read_next_line(BGZF* file, char* buffer, std::size_t size) {
+  // hgetdelim puts a NUL behind what it has read.
+  if (file->is_compressed != 0 || size < 2) return bgzf_read(file, buffer, size);
+  return hgetdelim(buffer, size, '\n', file->fp);
+}
+
+}  // namespace bigbird
