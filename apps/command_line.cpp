@@ -111,6 +111,42 @@ std::string unknown_option(const CLI::App& app) {
   return {};
 }
 
+bool is_number_of_type(const std::string& word, const std::string& type) {
+  const char* const end = word.data() + word.size();
+  double real = 0;
+  std::int64_t whole = 0;
+  std::uint64_t positive = 0;
+  const std::from_chars_result read = type == "FLOAT"  ? std::from_chars(word.data(), end, real)
+                                      : type == "UINT" ? std::from_chars(word.data(), end, positive)
+                                                       : std::from_chars(word.data(), end, whole);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+// "Could not convert: --lr = 1e-3,abc" as "--lr 1e-3,abc: 'abc' is no number".
+[[noreturn]] void throw_conversion_error(const CLI::App& app, const std::string& name,
+                                         const CLI::ParseError& error, const std::string& see) {
+  const std::string what = first_line(error.what());
+  const std::size_t colon = what.find(": "), equal = what.find(" = ");
+  const bool known = colon != std::string::npos && equal != std::string::npos && colon < equal;
+  const std::string named = known ? what.substr(colon + 2, equal - colon - 2) : std::string();
+  const CLI::Option* const option = known ? app.get_option_no_throw(named) : nullptr;
+  if (option == nullptr) throw_usage(name + ": " + what, see);
+  std::string type = option->get_type_name();
+  type = type.substr(0, type.find_first_of(":{ "));
+  if (type != "FLOAT" && type != "UINT") type = "INT";
+  std::string bad = what.substr(equal + 3);
+  for (const std::string& word : CLI::detail::split(bad, ',')) {
+    if (is_number_of_type(word, type)) continue;
+    bad = word;
+    break;
+  }
+  throw_usage(fmt::format("{}: {} {}: '{}' is no {}", name, named, what.substr(equal + 3), bad,
+                          type == "FLOAT"  ? "number"
+                          : type == "UINT" ? "whole number from 0"
+                                           : "whole number"),
+              see);
+}
+
 // CLI11 checks required options before leftovers; a mistyped option would be reported as another one missing.
 [[noreturn]] void throw_usage_error(const CLI::App& app, const std::string& name,
                                     const CLI::ParseError& error) {
@@ -124,6 +160,8 @@ std::string unknown_option(const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !app.remaining().empty()) {
     throw_usage(name + ": '" + app.remaining().front() + "' was not expected here", see);
   }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    throw_conversion_error(app, name, error, see);
   throw_usage(name + ": " + first_line(error.what()), see);
 }
 
@@ -370,6 +408,7 @@ std::string Verb::resolved_toml() const {
     if (!configurable || option->get_lnames().empty()) continue;
     const std::string& key = option->get_lnames()[0];
     const bool is_flag = option->get_expected_min() == 0;
+    if (option->count() == 0 && not_in_toml_.count(key) > 0) continue;
     if (const auto found = resolved_.find(key); found != resolved_.end()) {
       text += key + " = " + toml_value(found->second) + "\n";
       continue;

@@ -36,7 +36,8 @@ class Reader {
   }
   // Blanks, line ends and comments: between the values of a list.
   void skip_space() {
-    for (skip_blanks(); peek() == '\n' || peek() == '#'; skip_blanks()) peek() == '#' ? skip_line() : void(++at_);
+    for (skip_blanks(); peek() == '\n' || peek() == '#'; skip_blanks())
+      peek() == '#' ? skip_line() : void(++at_);
   }
   void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
   // Up to one of `ends` or the end of the line, without the blanks at its end.
@@ -59,7 +60,8 @@ class Reader {
         escape(value);
       }
     }
-    if (at_end() || peek() == '\n') throw CLI::ConfigError("a string without its closing " + std::string(1, quote));
+    if (at_end() || peek() == '\n')
+      throw CLI::ConfigError("a string without its closing " + std::string(1, quote));
     take();
     return value;
   }

@@ -26,7 +26,8 @@ bool is_asked_for(const CLI::Option& option) {
 
 void FormatOptions::check(const std::string& verb, QuestionFormat format) const {
   for (const auto& [option, formats] : options_) {
-    if (!is_asked_for(*option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    if (!is_asked_for(*option) || std::find(formats.begin(), formats.end(), format) != formats.end())
+      continue;
     std::vector<std::string> names;
     for (const QuestionFormat one : formats) names.push_back(name_of(one));
     throw_usage(fmt::format("{}: --{} is of {}, and the format is {}", verb, option->get_lnames().front(),

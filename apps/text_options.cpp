@@ -27,9 +27,10 @@ constexpr std::array<std::pair<TableFormat, const char*>, 7> format_names{
 }  // namespace
 
 void add_quoting(CLI::App& app, std::string& quoting, const char* group) {
-  app.add_option("--quoting", quoting,
-                 "Of tables: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
-                 "is a row); auto: csv for CSV; none for TSV, unless all its names stand in quotes")
+  app.add_option(
+         "--quoting", quoting,
+         "Of tables: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
+         "is a row); auto: csv for CSV; none for TSV, unless all its names stand in quotes")
       ->check(CLI::IsMember({"auto", "csv", "none"}))
       ->group(group);
 }

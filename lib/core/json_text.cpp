@@ -3,11 +3,17 @@
 
 #include <string_view>
 
+#include "lib/core/json_problem.h"
+
 namespace bigbird {
+
+bool is_json_problem(const std::exception& error) {
+  return std::string_view(error.what()).rfind("[json.exception", 0) == 0;
+}
 
 std::string json_problem(const std::exception& error) {
   std::string_view what = error.what();
-  if (what.rfind("[json.exception", 0) != 0) return std::string(what);
+  if (!is_json_problem(error)) return std::string(what);
   if (const std::size_t end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
   constexpr std::string_view begin = "key '", end = "' not found";
   if (what.size() > begin.size() + end.size() && what.rfind(begin, 0) == 0 &&

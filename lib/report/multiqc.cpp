@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/core/json_text.h"
 #include "lib/report/report.h"
 
 namespace bigbird {
@@ -77,7 +78,7 @@ class Files {
 
   std::map<std::string, std::string> text() const {
     std::map<std::string, std::string> files;
-    for (const auto& [id, json] : files_) files[id + "_mqc.json"] = json.dump(1) + "\n";
+    for (const auto& [id, json] : files_) files[id + "_mqc.json"] = json_text(json, 1) + "\n";
     return files;
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/tasks/chunk_bytes.h"
 #include "lib/tasks/json_entries.h"
@@ -23,7 +24,7 @@ std::string identity_text(const RunIdentity& identity, const std::vector<Chunked
   for (const ChunkedOutput& output : outputs) json["outputs"].push_back(output.kind);
   json["shard"] = {work.shard.index, work.shard.count};
   json["chunk"] = work.chunk;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunIdentity& identity,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 
 namespace bigbird {
 namespace {
@@ -88,7 +89,7 @@ std::string class_metrics_json(const ClassMetrics& metrics, const std::string& p
   }
   json["examples"] = metrics.examples;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 namespace bigbird {
 
 bool comes_as_it_is_written(const std::string& path) {
@@ -14,9 +16,12 @@ bool comes_as_it_is_written(const std::string& path) {
 }
 
 ssize_t read_next_line(BGZF* file, char* buffer, std::size_t size) {
-  // hgetdelim puts a NUL behind what it has read.
-  if (file->is_compressed != 0 || size < 2) return bgzf_read(file, buffer, size);
-  return hgetdelim(buffer, size, '\n', file->fp);
+  if (file->is_compressed != 0) return bgzf_read(file, buffer, size);
+  if (size > 1) return hgetdelim(buffer, size, '\n', file->fp);  // it puts a NUL behind what it has read
+  const int letter = size == 0 ? EOF : hgetc(file->fp);
+  if (letter == EOF) return 0;
+  *buffer = static_cast<char>(letter);
+  return 1;
 }
 
 }  // namespace bigbird

@@ -165,18 +165,18 @@ void DelimitedReader::say_tally() {
   if (said_) return;
   said_ = true;
   if (odd_fields_ > 0) {
-    log_warning(fmt::format("{}: {} fields hold a tab or a line end, the first in the row of line {}{}", path(),
-                            odd_fields_, first_odd_line_,
+    log_warning(fmt::format("{}: {} field{} with a tab or a line end inside, the first in the row of line {}{}", path(),
+                            odd_fields_, odd_fields_ == 1 ? "" : "s", first_odd_line_,
                             options_.quoting == Quoting::doubled
                                 ? "; where \" is text, set `quoting` none: every line is a row then"
                                 : ""));
   }
   if (quoting_chosen_ && quoted_fields_ > 0) {
-    log_warning(fmt::format("{}: {} fields stand in quotes, the first in line {}, and the quotes are read as "
-                            "text; set `quoting` csv where they are not",
-                            path(), quoted_fields_, first_quoted_line_));
+    log_warning(fmt::format("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
+                            "`quoting` csv where they are not",
+                            path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
   }
-  if (empty_lines_ > 0) log_info(fmt::format("{}: {} empty lines are passed over", path(), empty_lines_));
+  if (empty_lines_ > 0) log_info(fmt::format("{}: {} empty line{} passed over", path(), empty_lines_, empty_lines_ == 1 ? "" : "s"));
 }
 
 void DelimitedReader::split_quoted(std::string_view line, std::vector<std::string>& row,

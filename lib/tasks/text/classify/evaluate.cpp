@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
@@ -353,7 +354,7 @@ std::string text_metrics_json(const ScoredTexts& scored, const std::string& prov
   json["examples"] = scored.rows();
   json["cut"] = scored.inputs.cut;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string class_table_tsv(const ScoredTexts& scored) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/io/text/text_lines.h"
 
@@ -257,7 +258,7 @@ std::string glue_metrics_json(const GlueTask& task, const std::vector<GlueScores
   json["unlabelled"] = unlabelled;
   json["dropped"] = dropped;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

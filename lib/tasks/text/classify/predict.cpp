@@ -9,6 +9,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/tasks/text/classify/evaluate.h"
@@ -88,7 +89,7 @@ std::string PredictionRows::row(const std::string& id, std::span<const double> v
     if (!is_number()) {
       for (std::size_t i = 0; i < values.size(); ++i) json["scores"][classifier_.names()[i]] = values[i];
     }
-    return json.dump() + "\n";
+    return json_text(json) + "\n";
   }
   std::vector<std::string> fields = {escape_controls(id)};
   if (!is_number()) fields.push_back(escape_controls(predicted_label(classifier_, values)));
