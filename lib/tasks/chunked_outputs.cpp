@@ -62,20 +62,26 @@ struct ChunkedOutputs::Output {
     }
     if (facts.form != ChunkForm::lines)
       joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { put(piece); });
-    put(facts.head);
   }
 
   void put(std::string_view piece) {
     if (file) file->write(piece);
     if (direct && !piece.empty()) direct->write(piece.data(), piece.size());
   }
+  // Once, with the first chunk: of a run that comes to nothing nothing is seen.
+  void put_head() {
+    if (!has_head) put(facts.head);
+    has_head = true;
+  }
   void close() {
+    put_head();
     if (file) file->close();
     if (direct) direct->commit();
   }
 
   // The chunk at hand, whole.
   void append() {
+    put_head();
     if (joiner) {
       std::size_t section = 0;
       for (const std::string_view entries : json_entries(text, entries_layout(facts.form)))
@@ -88,6 +94,7 @@ struct ChunkedOutputs::Output {
   }
 
   ChunkedOutput facts;
+  bool has_head = false;  // it was written
   std::unique_ptr<OutputStream> file;
   std::unique_ptr<AtomicFile> direct;  // the standard output, unbuffered: who reads it sees each chunk
   std::optional<JsonEntriesJoiner> joiner;  // of JSON

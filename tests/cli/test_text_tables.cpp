@@ -43,7 +43,7 @@ class TextTables : public TextFixture {
     return all;
   }
   static nlohmann::json evaluate(const Words& more) {
-    return nlohmann::json::parse(must(Words{"text", "classify", "evaluate"} + more).out);
+    return nlohmann::json::parse(must(Words{"text", "classify", "evaluate", "--no-provenance"} + more).out);
   }
 };
 
@@ -71,6 +71,20 @@ TEST_F(TextTables, QuotingIsAnOption) {
   EXPECT_TRUE(holds(refusal.err, "set --quoting none")) << refusal.err;
   EXPECT_EQ(ids(must(predict(csv, {"--quoting", "none"})).out), "1 2 3");
   refused(predict(csv, {"--quoting", "some"}), 2, "--quoting");
+}
+
+TEST_F(TextTables, EveryVerbThatReadsTablesTakesIt) {
+  EXPECT_EQ(evaluate({"-m", path("model"), "--data", path("t.tsv"), "--quoting", "csv"}).at("examples"), 3);
+  const RunResult trained = must({"text", "classify", "finetune", "--train", path("t.tsv"), "--init",
+                                  path("pre"), "-o", path("quoted"), "--steps", "1", "--quoting", "csv"});
+  EXPECT_TRUE(holds(trained.err, "t.tsv: 3 rows read")) << trained.err;
+  refused({"text", "classify", "evaluate", "-m", path("model"), "--data", path("t.tsv"), "--quoting", "some"},
+          2, "--quoting");
+  refused({"text", "summarize", "finetune", "--train", path("t.tsv"), "--init", path("pre"), "-o", path("s"),
+           "--quoting", "some"},
+          2, "--quoting");
+  refused({"text", "summarize", "predict", "-m", path("pre"), path("t.tsv"), "--quoting", "some"}, 2,
+          "--quoting");
 }
 
 TEST_F(TextTables, QuotedTsvIsToldByItsHeader) {
@@ -158,8 +172,7 @@ TEST_F(TextTables, AWholeNumberWithAPointIsTheSameClass) {
   must({"text", "classify", "predict", "-m", path("points/final"), train, "-o", path("points.tsv")});
   const std::string both = write("both.csv", "text,label\na,0.0\nb,1\nc,0\nd,1.0\n");
   EXPECT_EQ(evaluate({"--data", both, "--predictions", path("points.tsv")}),
-            evaluate({"--data", train, "--predictions", path("points.tsv")}))
-      << "but for provenance";
+            evaluate({"--data", train, "--predictions", path("points.tsv")}));
   const RunResult single = must({"text", "classify", "finetune", "--train", both, "--init", path("pre"), "-o",
                                  path("single"), "--steps", "1", "--problem", "single"});
   EXPECT_TRUE(holds(single.err, "0 2, 1 2")) << single.err;
@@ -173,7 +186,7 @@ TEST_F(TextTables, LabelsNameTheOutputs) {
   const RunResult refusal = refused({"text", "classify", "evaluate", "-m", path("unnamed"), "--data", data},
                                     1, "label '0' is none of the model's classes");
   EXPECT_TRUE(holds(refusal.err, "give --labels")) << refusal.err;
-  const auto direct = evaluate({"-m", path("unnamed"), "--data", data, "--labels", "0,1", "--no-provenance"});
+  const auto direct = evaluate({"-m", path("unnamed"), "--data", data, "--labels", "0,1"});
   must({"text", "classify", "predict", "-m", path("unnamed"), data, "-o", path("unnamed.tsv")});
   const Words from_table = {"--data", data, "--predictions", path("unnamed.tsv"), "--no-provenance"};
   EXPECT_EQ(evaluate(from_table + Words{"--labels", "0,1"}).at("accuracy"), direct.at("accuracy"));

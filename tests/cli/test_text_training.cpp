@@ -158,7 +158,8 @@ TEST_F(TextTraining, ConfigTomlHoldsAnyPath) {
 
 TEST_F(TextTraining, WhatIsNoNumberIsSaidPlainly) {
   refused(of(cases().front(), "words", {"--lr", "1e-3,abc"}), 2, "--lr 1e-3,abc: 'abc' is no number");
-  refused(of(cases().front(), "words", {"--seed", "-1"}), 2, "is no whole number from 0");
+  refused(of(cases().front(), "words", {"--keep-last", "two"}), 2,
+          "--keep-last two: 'two' is no whole number from 0");
 }
 
 }  // namespace

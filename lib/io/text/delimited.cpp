@@ -147,7 +147,7 @@ bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& lin
 
 void DelimitedReader::tally_fields(const std::vector<std::string>& row, std::uint64_t line) {
   // Of one column any text may be the name of it.
-  if (row.size() > 1 && row == header_) {
+  if (row.size() > 1 && &row != &header_ && row == header_) {
     throw_bad_input(fmt::format("{}:{}: the header stands here again", path(), line),
                     "take the line out: files that were put one behind another have one each");
   }

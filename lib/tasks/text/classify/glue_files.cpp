@@ -195,6 +195,7 @@ TextRows glue_rows(const std::string& path, const GlueTask& task, bool replace_i
 
 void say_glue_tally(const GlueFile& file) {
   const GlueTally& tally = file.tally();
+  log_info(fmt::format("{}: {} rows read", file.path(), tally.rows));
   if (tally.unlabelled > 0) {
     log_info(fmt::format("{}: {} rows have no label ('{}') and are skipped", file.path(), tally.unlabelled,
                          no_label));
