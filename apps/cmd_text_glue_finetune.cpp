@@ -99,8 +99,9 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   // Rows are read to their end: of several learning rates each begins anew.
   training.run([&] {
-    return text_finetune(options, glue_rows(train, task, replace_invalid),
-                         glue_rows(dev, task, replace_invalid), *backend);
+    const TextRows train_rows = glue_rows(train, task, replace_invalid);
+    const TextRows dev_rows = glue_rows(dev, task, replace_invalid);
+    return text_finetune(options, train_rows, dev_rows, *backend);
   });
   return 0;
 }

@@ -95,7 +95,7 @@ TEST_F(TextTables, QuotedTsvIsToldByItsHeader) {
 }
 
 TEST_F(TextTables, SummariesAreAllScored) {
-  const std::string gold = write("gold.tsv", "id\tsummary\n1\ta b\n2\t\"c d\n3\te f\n4\tg\" h\n5\ti j\n");
+  const std::string gold = write("gold.tsv", "id\tsummary\n1\ta b\n2\t\"c d\n3\te f\n4\tg\"\n5\ti j\n");
   const auto json = nlohmann::json::parse(
       must({"text", "summarize", "evaluate", "--data", gold, "--predictions", gold}).out);
   EXPECT_EQ(json.at("documents"), 5);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "apps/option_names.h"
+#include "tests/policy/lines.h"
 
 namespace bigbird::policy {
 namespace {
@@ -57,10 +58,13 @@ std::vector<std::string> typed_options(const OptionsOfVerbs& options, const std:
 
 // String literals, of which those that stand behind one another are one; without comments.
 std::vector<std::string> texts_of(std::string code) {
-  static const std::regex comment("(^|\\n)\\s*//[^\\n]*"), joint("\"\\s*\\n\\s*\""),
-      literal("\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
-  code = std::regex_replace(code, comment, "$1");
-  code = std::regex_replace(code, joint, "");
+  static const std::regex joint("\"\\s*\\n\\s*\""), literal("\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
+  std::string without;
+  for (const std::string& line : lines_of(code)) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (line.compare(begin, 2, "//") != 0) without += line + "\n";
+  }
+  code = std::regex_replace(without, joint, "");
   std::vector<std::string> texts;
   for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at)
     texts.push_back((*at)[1].str());
@@ -94,6 +98,7 @@ class Judge {
   std::vector<std::string> found() { return std::move(found_); }
 
   void settings(const std::string& text) {
+    if (text.find('`') == std::string::npos) return;
     static const std::regex ticks("`([^`]+)`"), setting("[a-z][a-z0-9_]*"), word("[a-z]+ [a-z]+");
     for (std::sregex_iterator at(text.begin(), text.end(), ticks), end; at != end; ++at) {
       const std::string name = (*at)[1].str();
@@ -109,6 +114,7 @@ class Judge {
 
   // "bigbird VERB", in backticks or not.
   void commands(const std::string& text) {
+    if (text.find("bigbird ") == std::string::npos) return;
     static const std::regex command("(^|[^a-zA-Z_/-])bigbird ([a-z][a-z0-9 -]*)");
     for (std::sregex_iterator at(text.begin(), text.end(), command), end; at != end; ++at) {
       const std::string rest = (*at)[2].str(), first = rest.substr(0, rest.find(' '));
@@ -136,6 +142,7 @@ class Judge {
   }
 
   static std::vector<std::string> written_options(const std::string& text) {
+    if (text.find("--") == std::string::npos) return {};
     static const std::regex option("(^|[^a-zA-Z0-9_-])(--[a-z][a-z0-9-]*)");
     std::vector<std::string> all;
     for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at)

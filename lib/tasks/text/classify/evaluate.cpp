@@ -189,7 +189,10 @@ void rename_classes(PredictedTable& table, const std::vector<std::string>& label
 void warn_of_foreign_labels(const std::string& data, const std::string& predictions, const PredictedTable& table,
                             const GoldAndPredicted& pairs) {
   std::set<std::string> names(table.classes.begin(), table.classes.end());
-  for (const auto& [labels, row] : pairs) names.emplace(row->label);
+  const bool all_known = !names.empty();  // else a class that is not there was perhaps never predicted
+  if (!all_known) {
+    for (const auto& [labels, row] : pairs) names.emplace(row->label);
+  }
   const ClassNames classes = ClassNames::in_order({names.begin(), names.end()});
   std::set<std::string> foreign;
   std::size_t rows = 0;
@@ -202,7 +205,7 @@ void warn_of_foreign_labels(const std::string& data, const std::string& predicti
     }
     rows += known ? 0 : 1;
   }
-  if (rows == 0) return;
+  if (rows == 0 || (!all_known && rows < pairs.size())) return;
   const auto listed = [](const std::set<std::string>& all) {
     return text_for_message(fmt::format("{}", fmt::join(all, ", ")), 120);
   };
