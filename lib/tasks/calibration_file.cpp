@@ -180,12 +180,10 @@ void write_calibration(const std::string& model_folder, const Calibration& calib
   head["provenance"] = calibration.provenance.empty() ? Json() : Json::parse(calibration.provenance);
   // Paths may hold any bytes; what is no UTF-8 is replaced rather than refused.
   std::string text = "{\n";
-  for (const auto& [key, value] : head.items())
-    text += fmt::format("  \"{}\": {},\n", key, json_text(value));
+  for (const auto& [key, value] : head.items()) text += fmt::format("  \"{}\": {},\n", key, json_text(value));
   text += "  \"outputs\": [\n";
   for (std::size_t i = 0; i < calibration.outputs.size(); ++i) {
-    text += fmt::format("    {}{}\n",
-                        json_text(json_of(calibration.names[i], calibration.outputs[i])),
+    text += fmt::format("    {}{}\n", json_text(json_of(calibration.names[i], calibration.outputs[i])),
                         i + 1 < calibration.outputs.size() ? "," : "");
   }
   write_text_atomic(calibration_path(model_folder), text + "  ]\n}\n");

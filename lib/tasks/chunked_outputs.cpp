@@ -96,7 +96,7 @@ struct ChunkedOutputs::Output {
   ChunkedOutput facts;
   bool has_head = false;  // it was written
   std::unique_ptr<OutputStream> file;
-  std::unique_ptr<AtomicFile> direct;  // the standard output, unbuffered: who reads it sees each chunk
+  std::unique_ptr<AtomicFile> direct;       // the standard output, unbuffered: who reads it sees each chunk
   std::optional<JsonEntriesJoiner> joiner;  // of JSON
   std::string text;                         // of the chunk at hand
   std::vector<std::uint64_t> lines;         // of each chunk so far
@@ -189,8 +189,8 @@ void ChunkedOutputs::say_records() const {
   std::string outputs;
   for (const auto& output : outputs_)
     outputs += (outputs.empty() ? "" : ", ") + (output->facts.path == "-" ? "stdout" : output->facts.path);
-  log_info(fmt::format("{}: {} records read, {} of them written to {}", input_ == "-" ? "stdin" : input_, records_,
-                       made_records_, outputs));
+  log_info(fmt::format("{}: {} records read, {} of them written to {}", input_ == "-" ? "stdin" : input_,
+                       records_, made_records_, outputs));
 }
 
 }  // namespace bigbird

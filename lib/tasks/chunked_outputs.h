@@ -1,7 +1,7 @@
 // Outputs of text that are made chunk by chunk: shards take chunks in turn, finished ones are kept until the
-// outputs are whole (chunks.h); what goes to the standard output goes there chunk by chunk. And beside each output of a shard, OUT.shard.json says what is needed to put
-// them together (output_shards.h). For verbs whose every output is one file of rows, or JSON with entries in
-// lines of their own.
+// outputs are whole (chunks.h); what goes to the standard output goes there chunk by chunk. Beside each
+// output of a shard, OUT.shard.json says what is needed to put them together (output_shards.h). For verbs
+// whose every output is one file of rows, or JSON with entries in lines of their own.
 //
 //   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
 //   if (outputs.are_whole()) return;

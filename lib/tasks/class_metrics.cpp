@@ -22,7 +22,8 @@ std::string_view class_of_label(std::string_view label) {
   const std::size_t begin = !label.empty() && label.front() == '-' ? 1 : 0;
   const std::size_t point = label.find('.');
   if (point == std::string_view::npos || point == begin) return label;
-  const bool digits = label.substr(begin, point - begin).find_first_not_of("0123456789") == std::string_view::npos;
+  const bool digits =
+      label.substr(begin, point - begin).find_first_not_of("0123456789") == std::string_view::npos;
   const bool zeros = label.find_first_not_of('0', point + 1) == std::string_view::npos;
   return digits && zeros ? label.substr(0, point) : label;
 }

@@ -158,7 +158,9 @@ TEST_F(TextTables, RowsAppearAsTheyAreMade) {
   Running run(predict("-", {"--chunk", "1", "-O", "jsonl", "--format", "jsonl"}), path("stream.err"));
   for (const char* id : {"first-of-them", "second-of-them", "third-of-them"}) {
     run.give(std::string("{\"id\": \"") + id + "\", \"text\": \"a b\"}\n");
-    ASSERT_TRUE(run.wait_until([&] { return run.unread_output() > 0; })) << id << run.error();
+    int tries = 0;  // of a millisecond and more
+    ASSERT_TRUE(run.wait_until([&] { return run.unread_output() > 0 || ++tries > 10'000; })) << run.error();
+    ASSERT_GT(run.unread_output(), 0) << id;
     EXPECT_TRUE(holds(run.take_output(), id));
   }
 }

@@ -48,12 +48,15 @@ bool is_of(const std::string& verb, const std::string& begin) {
   return begin.empty() || verb == begin || verb.rfind(begin + " ", 0) == 0;
 }
 
-std::vector<std::string> typed_options(const OptionsOfVerbs& options, const std::string& verb) {
-  std::vector<std::string> words;
-  if (const auto found = options.find(verb); found != options.end()) {
-    for (const OptionNames& names : found->second) words.insert(words.end(), names.begin(), names.end());
+// All names of a verb's options, as they are typed.
+const std::vector<std::string>& typed_options(const OptionsOfVerbs& options, const std::string& verb) {
+  static std::map<std::pair<const OptionsOfVerbs*, std::string>, std::vector<std::string>> known;
+  const auto [found, is_new] = known.try_emplace({&options, verb});
+  if (is_new && options.count(verb) > 0) {
+    for (const OptionNames& names : options.at(verb))
+      found->second.insert(found->second.end(), names.begin(), names.end());
   }
-  return words;
+  return found->second;
 }
 
 // String literals, of which those that stand behind one another are one; without comments.
@@ -133,7 +136,7 @@ class Judge {
       bool known = declared.count(option) > 0;
       for (const auto& [name, names] : options_) {
         const bool counts = verb.empty() || name == verb || text.find(name) != std::string::npos;
-        const std::vector<std::string> typed = typed_options(options_, name);
+        const std::vector<std::string>& typed = typed_options(options_, name);
         known = known || (counts && std::find(typed.begin(), typed.end(), option) != typed.end());
       }
       if (!known)

@@ -13,8 +13,8 @@ namespace bigbird {
 // Whether the path is a pipe, a terminal or a device, the standard input ("-") too.
 bool comes_as_it_is_written(const std::string& path);
 
-// As bgzf_read; of input that is not compressed no more than the next line, with its end. Calls of one file are
-// all of this function.
+// As bgzf_read; of input that is not compressed no more than the next line, with its end. Calls of one file
+// are all of this function.
 ssize_t read_next_line(BGZF* file, char* buffer, std::size_t size);
 
 }  // namespace bigbird

@@ -42,7 +42,8 @@ InputStream& InputStream::operator=(InputStream&&) noexcept = default;
 
 std::size_t InputStream::read(char* buffer, std::size_t size) {
   BGZF* const bgzf = handle_->bgzf.get();
-  const ssize_t count = handle_->by_lines ? read_next_line(bgzf, buffer, size) : bgzf_read(bgzf, buffer, size);
+  const ssize_t count =
+      handle_->by_lines ? read_next_line(bgzf, buffer, size) : bgzf_read(bgzf, buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
   return static_cast<std::size_t>(count);

@@ -124,7 +124,8 @@ bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& lin
     std::size_t quoted = 0, all = 0;
     for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1, ++all) {
       end = line.find(options_.separator, begin);
-      quoted += stands_in_quotes(line.substr(begin, end == std::string_view::npos ? end : end - begin)) ? 1u : 0u;
+      quoted +=
+          stands_in_quotes(line.substr(begin, end == std::string_view::npos ? end : end - begin)) ? 1u : 0u;
     }
     options_.quoting =
         options_.separator != '\t' || (all > 1 && quoted == all) ? Quoting::doubled : Quoting::none;
@@ -165,18 +166,22 @@ void DelimitedReader::say_tally() {
   if (said_) return;
   said_ = true;
   if (odd_fields_ > 0) {
-    log_warning(fmt::format("{}: {} field{} with a tab or a line end inside, the first in the row of line {}{}", path(),
-                            odd_fields_, odd_fields_ == 1 ? "" : "s", first_odd_line_,
-                            options_.quoting == Quoting::doubled
-                                ? "; where \" is text, set `quoting` none: every line is a row then"
-                                : ""));
+    log_warning(
+        fmt::format("{}: {} field{} with a tab or a line end inside, the first in the row of line {}{}",
+                    path(), odd_fields_, odd_fields_ == 1 ? "" : "s", first_odd_line_,
+                    options_.quoting == Quoting::doubled
+                        ? "; where \" is text, set `quoting` none: every line is a row then"
+                        : ""));
   }
   if (quoting_chosen_ && quoted_fields_ > 0) {
-    log_warning(fmt::format("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
-                            "`quoting` csv where they are not",
-                            path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
+    log_warning(
+        fmt::format("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
+                    "`quoting` csv where they are not",
+                    path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
   }
-  if (empty_lines_ > 0) log_info(fmt::format("{}: {} empty line{} passed over", path(), empty_lines_, empty_lines_ == 1 ? "" : "s"));
+  if (empty_lines_ > 0)
+    log_info(
+        fmt::format("{}: {} empty line{} passed over", path(), empty_lines_, empty_lines_ == 1 ? "" : "s"));
 }
 
 void DelimitedReader::split_quoted(std::string_view line, std::vector<std::string>& row,

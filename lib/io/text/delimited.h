@@ -1,5 +1,5 @@
-// Rows of CSV and TSV files, streamed. CSV: RFC 4180. TSV: a row is a line and " is text, as everywhere in the
-// field (IANA's text/tab-separated-values).
+// Rows of CSV and TSV files, streamed. CSV: RFC 4180. TSV: a row is a line and " is text, as everywhere in
+// the field (IANA's text/tab-separated-values).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace bigbird {
 
 enum class Quoting {
-  automatic,  // doubled; with tabs none, unless every field of the first row stands in quotes (R, csv.QUOTE_ALL)
+  automatic,  // doubled; with tabs none, unless all fields of the first row stand in quotes (R's write.table)
   doubled,    // a field that begins with " ends at the next single "; "" inside of it is one "
   none        // " is text and a row is a line, as in GLUE's files
 };
@@ -87,11 +87,11 @@ class DelimitedReader {
   std::vector<std::string> ahead_;  // the row that peek() has read
   std::uint64_t ahead_line_ = 0;
   bool has_ahead_ = false;
-  std::size_t width_ = 0;  // 0: not known yet
-  bool quoting_chosen_ = false;        // what automatic came to is in options_
-  std::uint64_t odd_fields_ = 0;       // with a tab or a line end
-  std::uint64_t first_odd_line_ = 0;   // of the first of them
-  std::uint64_t quoted_fields_ = 0;    // in quotes that are read as text
+  std::size_t width_ = 0;             // 0: not known yet
+  bool quoting_chosen_ = false;       // what automatic came to is in options_
+  std::uint64_t odd_fields_ = 0;      // with a tab or a line end
+  std::uint64_t first_odd_line_ = 0;  // of the first of them
+  std::uint64_t quoted_fields_ = 0;   // in quotes that are read as text
   std::uint64_t first_quoted_line_ = 0;
   std::uint64_t empty_lines_ = 0;
   bool said_ = false;
@@ -107,7 +107,6 @@ std::vector<std::string> fields_of_line(std::string_view line, char separator);
 // What separates the fields of a table whose format says `usual`: another one of comma, tab and semicolon
 // (Excel where the comma is for decimals) where the first line has one field by `usual`, and by the other
 // several, one of which `is_name` knows. Said as a warning.
-char separator_of_table(TextInput& input, char usual,
-                        const std::function<bool(const std::string&)>& is_name);
+char separator_of_table(TextInput& input, char usual, const std::function<bool(const std::string&)>& is_name);
 
 }  // namespace bigbird

@@ -103,9 +103,10 @@ class TableSource : public LabelledTexts::Source {
     if (by_number) return false;
     // A name that is asked for and not there will be missed; without one, nobody would notice.
     if (!by_name && std::any_of(first->begin(), first->end(), looks_like_data)) {
-      log_warning(fmt::format("{}: the first row is taken for the names of the columns, though '{}' looks like "
-                              "data; set `no_header` where it is a row",
-                              path(), text_for_message(fmt::format("{}", fmt::join(*first, " | ")))));
+      log_warning(
+          fmt::format("{}: the first row is taken for the names of the columns, though '{}' looks like "
+                      "data; set `no_header` where it is a row",
+                      path(), text_for_message(fmt::format("{}", fmt::join(*first, " | ")))));
     }
     return true;
   }

@@ -74,9 +74,9 @@ TableFormat format_of_content(TextInput& input, LabelledTextOptions& options) {
     if (std::any_of(fields.begin(), fields.end(), known)) return TableFormat::csv;
   }
   const std::vector<std::string> by_comma = fields_of_line(line, ',');
-  const bool words = by_comma.size() > 1 && std::none_of(by_comma.begin(), by_comma.end(), [&](const auto& cell) {
-    return cell.empty() || has_blank(cell);
-  });
+  const bool words =
+      by_comma.size() > 1 && std::none_of(by_comma.begin(), by_comma.end(),
+                                          [&](const auto& cell) { return cell.empty() || has_blank(cell); });
   return words ? TableFormat::csv : TableFormat::lines;
 }
 

@@ -1,6 +1,6 @@
 // Texts with labels in the forms users have them: JSON Lines, CSV, TSV, a folder for each class, articles in
-// XML; and texts without, a line each. What classification trains on and predicts from. Streamed; defaults as Hugging Face's run_glue.py has
-// for own files.
+// XML; and texts without, a line each. What classification trains on and predicts from. Streamed; defaults as
+// Hugging Face's run_glue.py has for own files.
 #pragma once
 
 #include <cstdint>
@@ -64,10 +64,10 @@ struct LabelledText {
 };
 
 // JSON: a record for each line, or an element of the one list of the file (json_records.h). CSV and TSV:
-// delimited.h. Lines: the id is the number of the line from 0, and there are no labels (Error{usage} where they
-// are required). Folder: FOLDER/CLASS/*.txt (and .txt.gz), classes and files by name (bytes compared), id
-// CLASS/NAME; also FOLDER/*.txt, id NAME, where labels are ignored, or are optional and no folder is there. A
-// text of a file is without its last line end.
+// delimited.h. Lines: the id is the number of the line from 0, and there are no labels (Error{usage} where
+// they are required). Folder: FOLDER/CLASS/*.txt (and .txt.gz), classes and files by name (bytes compared),
+// id CLASS/NAME; also FOLDER/*.txt, id NAME, where labels are ignored, or are optional and no folder is
+// there. A text of a file is without its last line end.
 //
 // Articles: the XML of SemEval-2019 task 4, <articles><article id="..." title="...">text</article>. Its
 // columns are `text` (the default), without tags, and the attributes; `id` is the id, always. Labels come

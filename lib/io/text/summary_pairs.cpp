@@ -42,8 +42,8 @@ bool is_summary_column(const SummaryPairOptions& options, const std::string& cel
     return std::find(names.begin(), names.end(), cell) != names.end();
   };
   return among(document_names) || among(summary_names) || among(id_names) ||
-         (!cell.empty() && (cell == options.document_field || cell == options.summary_field ||
-                            cell == options.id_field));
+         (!cell.empty() &&
+          (cell == options.document_field || cell == options.summary_field || cell == options.id_field));
 }
 
 // No more is read than tells it: a stream may go on slowly.
@@ -56,7 +56,8 @@ SummaryFormat summary_format_of_content(TextInput& input, const SummaryPairOptio
     return SummaryFormat::jsonl;
   const std::string line = first_line_of(input);
   for (const auto& [separator, format] :
-       {std::pair('\t', SummaryFormat::tsv), std::pair(',', SummaryFormat::csv), std::pair(';', SummaryFormat::csv)}) {
+       {std::pair('\t', SummaryFormat::tsv), std::pair(',', SummaryFormat::csv),
+        std::pair(';', SummaryFormat::csv)}) {
     const std::vector<std::string> fields = fields_of_line(line, separator);
     if (fields.size() > 1 && std::any_of(fields.begin(), fields.end(), [&](const std::string& cell) {
           return is_summary_column(options, cell);

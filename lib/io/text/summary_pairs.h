@@ -12,8 +12,8 @@
 namespace bigbird {
 
 enum class SummaryFormat {
-  automatic,  // by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; .txt; each also with .gz.
-              // "-" and .txt by what they begin with: JSON; a table where the first line has several fields, one
+  automatic,  // by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; each also with .gz. "-"
+              // and .txt by what they begin with: JSON; a table where the first line has several fields, one
               // of which names a field below; else lines
   jsonl,
   csv,

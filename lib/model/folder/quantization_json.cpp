@@ -38,7 +38,8 @@ Value field_of(const OrderedJson& json, const char* name, const std::string& whe
   try {
     return member(json, name, where).get<Value>();
   } catch (const OrderedJson::exception&) {
-    reject_quantization(fmt::format("{}: field {} is of another type: {}", where, name, json_text(json[name])));
+    reject_quantization(
+        fmt::format("{}: field {} is of another type: {}", where, name, json_text(json[name])));
   }
 }
 

@@ -96,8 +96,8 @@ PackedMemory WeightCache::make(const std::function<void(std::byte*)>& fill) cons
 }
 
 bool WeightCache::write(const std::byte* packed) const {
-  std::string first =
-      json_text(nlohmann::json{{"weights", weights_digest_}, {"layout", layout_}, {"sha256", digest_of(packed, bytes_)}});
+  std::string first = json_text(nlohmann::json{
+      {"weights", weights_digest_}, {"layout", layout_}, {"sha256", digest_of(packed, bytes_)}});
   first.resize(page, '\0');
   try {
     make_folders(folder_);

@@ -31,10 +31,11 @@ nlohmann::ordered_json finite_or_null(double value) {
 
 std::int32_t known_class(const ClassNames& classes, const std::string& label, const std::string& place) {
   if (const auto number = classes.number(label)) return *number;
-  throw_bad_input(fmt::format("{}: label '{}' is none of the model's classes", place, text_for_message(label)),
-                  fmt::format("they are: {}; where the data call them otherwise, give `labels`: their names in "
-                              "the order of the model's outputs",
-                              text_for_message(fmt::format("{}", fmt::join(classes.names(), ", ")), 300)));
+  throw_bad_input(
+      fmt::format("{}: label '{}' is none of the model's classes", place, text_for_message(label)),
+      fmt::format("they are: {}; where the data call them otherwise, give `labels`: their names in "
+                  "the order of the model's outputs",
+                  text_for_message(fmt::format("{}", fmt::join(classes.names(), ", ")), 300)));
 }
 
 double gold_value(const LabelledText& row) {
@@ -166,10 +167,10 @@ std::vector<std::string> renamed_classes(const std::vector<std::string>& classes
   if (labels.empty()) return classes;
   const bool distinct = std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
   if (labels.size() == classes.size() && distinct) return labels;
-  throw_usage(fmt::format("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
-                          distinct ? fmt::format("{} names", labels.size()) : "a name stands twice",
-                          classes.size()),
-              fmt::format("one for each of {}, in that order", fmt::join(classes, ",")));
+  throw_usage(
+      fmt::format("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
+                  distinct ? fmt::format("{} names", labels.size()) : "a name stands twice", classes.size()),
+      fmt::format("one for each of {}, in that order", fmt::join(classes, ",")));
 }
 
 void rename_classes(PredictedTable& table, const std::vector<std::string>& labels, const std::string& path) {
@@ -180,14 +181,15 @@ void rename_classes(PredictedTable& table, const std::vector<std::string>& label
   const ClassNames before = ClassNames::in_order(table.classes);
   table.classes = renamed_classes(table.classes, labels);
   for (auto& [id, row] : table.rows) {
-    if (const auto number = before.number(row.label)) row.label = table.classes[static_cast<std::size_t>(*number)];
+    if (const auto number = before.number(row.label))
+      row.label = table.classes[static_cast<std::size_t>(*number)];
   }
 }
 
 // A label that no class of the predictions has can only be wrong: of other names for the same classes every
 // score would be 0 without a word.
-void warn_of_foreign_labels(const std::string& data, const std::string& predictions, const PredictedTable& table,
-                            const GoldAndPredicted& pairs) {
+void warn_of_foreign_labels(const std::string& data, const std::string& predictions,
+                            const PredictedTable& table, const GoldAndPredicted& pairs) {
   std::set<std::string> names(table.classes.begin(), table.classes.end());
   const bool all_known = !names.empty();  // else a class that is not there was perhaps never predicted
   if (!all_known) {
@@ -209,14 +211,14 @@ void warn_of_foreign_labels(const std::string& data, const std::string& predicti
   const auto listed = [](const std::set<std::string>& all) {
     return text_for_message(fmt::format("{}", fmt::join(all, ", ")), 120);
   };
-  log_warning(fmt::format("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
-                          "they are other names of its classes, give `labels`",
-                          data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
+  log_warning(
+      fmt::format("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
+                  "they are other names of its classes, give `labels`",
+                  data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
 }
 
 // Gold labels that the table has no column for are classes of their own, behind its own.
-void append_label_sets(ScoredTexts& scored, const PredictedTable& table,
-                       const GoldAndPredicted& pairs) {
+void append_label_sets(ScoredTexts& scored, const PredictedTable& table, const GoldAndPredicted& pairs) {
   std::vector<std::string> names = table.classes;
   std::set<std::string> known(names.begin(), names.end());
   for (const auto& [labels, row] : pairs) {

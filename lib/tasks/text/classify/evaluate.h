@@ -27,8 +27,8 @@ struct ScoredTexts {
 inline constexpr double label_threshold = 0.5;
 
 // Gold rows through the model. `labels`: what the data call the classes, in the order of the model's outputs;
-// empty: as the model does. Error{bad_input} for a label that is none of them; Error{usage} for another number
-// of labels than the model has classes, or for any where it gives numbers.
+// empty: as the model does. Error{bad_input} for a label that is none of them; Error{usage} for another
+// number of labels than the model has classes, or for any where it gives numbers.
 ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
                         const std::vector<std::string>& labels = {});
 

@@ -93,12 +93,14 @@ ProblemType guess_problem(const EncodedRows& rows, const std::string& name) {
   for (const RowLabels& row : rows.labels) {
     numbers = numbers && row.labels.size() == 1 && parse_regression_label(row.labels.front());
     fractions = fractions || (row.labels.size() == 1 && has_point(row.labels.front()));
-    whole = whole && row.labels.size() == 1 && number_of_name(std::string(class_of_label(row.labels.front())));
+    whole =
+        whole && row.labels.size() == 1 && number_of_name(std::string(class_of_label(row.labels.front())));
   }
   if (!numbers || !fractions) return ProblemType::single_label;
   if (whole) {
-    log_warning(name + ": labels are whole numbers, some with a point ('1.0'), and are learned as numbers; set "
-                       "`problem` single where they are classes");
+    log_warning(name +
+                ": labels are whole numbers, some with a point ('1.0'), and are learned as numbers; set "
+                "`problem` single where they are classes");
   }
   return ProblemType::regression;
 }

@@ -49,8 +49,8 @@ struct TextRows {
   NextText next;
 };
 // The rows of a file or folder in one of the generic forms; opened now, so that what is wrong at its begin is
-// said before work begins, and read once. Which columns are read, and how many rows there were, is said in the
-// log. Errors as LabelledTexts.
+// said before work begins, and read once. Which columns are read, and how many rows there were, is said in
+// the log. Errors as LabelledTexts.
 TextRows labelled_rows(const std::string& path, const LabelledTextOptions& columns);
 
 // What the inputs of a side were like, for the log and the model card.
@@ -91,8 +91,9 @@ struct WantedLabels {
 
 // Reads and encodes the training side, on all threads, and finds its scheme: with `problem` not given,
 // several labels where some row has a list, regression where all labels are numbers and one has a point or an
-// exponent (Hugging Face's float labels; whole numbers all of them, that is warned of), else one class. Error{bad_input}: what the source refuses, no rows,
-// a single class, a label that is none of `wanted.classes`, or is no number where `problem` is regression.
+// exponent (Hugging Face's float labels; where all are whole numbers, that is warned of), else one class.
+// Error{bad_input}: what the source refuses, no rows, a single class, a label that is none of
+// `wanted.classes`, or is no number where `problem` is regression.
 TrainingTexts read_training_texts(const TextRows& rows, const Tokenizer& tokenizer,
                                   const TextSettings& settings, std::int64_t length,
                                   const WantedLabels& wanted, LabelScheme& scheme);

@@ -73,8 +73,9 @@ void score(std::vector<ScoredDocument>& documents, SummaryEvaluation& evaluation
 void warn_of_wordless(const std::string& path, const std::vector<std::size_t>& words) {
   const auto none = std::count(words.begin(), words.end(), std::size_t{0});
   if (none == 0) return;
-  log_warning(fmt::format("{}: {} of {} texts have no word that ROUGE counts (letters a to z and digits), and score 0",
-                          path, none, words.size()));
+  log_warning(fmt::format(
+      "{}: {} of {} texts have no word that ROUGE counts (letters a to z and digits), and score 0", path,
+      none, words.size()));
 }
 
 Json score_json(const RougeScore& score) {

@@ -25,8 +25,9 @@ class GenerationFields {
 
   bool has(const char* field) const { return json_.contains(field) && !json_.at(field).is_null(); }
   [[noreturn]] void refuse(const char* field, const char* wanted) const {
-    throw_bad_input(fmt::format("{}: field {} is {}, not {}", file_, field, json_text(json_.at(field)), wanted),
-                    "correct the value, or take the file as transformers wrote it");
+    throw_bad_input(
+        fmt::format("{}: field {} is {}, not {}", file_, field, json_text(json_.at(field)), wanted),
+        "correct the value, or take the file as transformers wrote it");
   }
   void whole(const char* field, std::int64_t least, std::int64_t& value) const {
     if (!has(field)) return;
