@@ -13,10 +13,10 @@ namespace bigbird::policy {
 using OptionsOfVerbs = std::map<std::string, std::vector<OptionNames>>;
 
 // What the literals of a source name and the program does not have, as "path: what". `path` is relative to
-// the repository. Of lib: a word in backticks that is an option of none of the verbs which its room works for,
-// a command of bigbird that there is not, and any option written out, as lib knows no command line. Of apps:
-// an option that is none of the verb's own (apps/cmd_VERB.cpp) nor of one that the same text names, elsewhere
-// of no verb.
+// the repository. Of lib: a word in backticks that is an option of none of the verbs which its room works
+// for, a command of bigbird that there is not, and any option written out, as lib knows no command line. Of
+// apps: an option that is none of the verb's own (apps/cmd_VERB.cpp) nor of one that the same text names,
+// elsewhere of no verb.
 std::vector<std::string> unknown_names(const std::string& path, const std::string& source,
                                        const OptionsOfVerbs& options);
 
