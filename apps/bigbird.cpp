@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -25,6 +26,8 @@
 #include "kernels/ranks/ranks.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_problem.h"
+#include "lib/core/json_text.h"
 
 namespace bigbird::apps {
 namespace {
@@ -239,7 +242,15 @@ int run_verb(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return end_with(Error(ErrorKind::environment, "out of memory",
                           "use a smaller batch or model, or a machine with more"));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return end_with(Error(ErrorKind::runtime,
+                          fmt::format("{}: {}", error.path1().string(), error.code().message()),
+                          "check the path, and that another process does not change it"));
   } catch (const std::exception& error) {
+    if (is_json_problem(error)) {
+      return end_with(Error(ErrorKind::bad_input, "a file of JSON that was read: " + json_problem(error),
+                            "give files as verbs and transformers write them"));
+    }
     return end_with(Error(ErrorKind::runtime, std::string("unexpected: ") + error.what(),
                           "this is a defect of bigbird; please report it with the command line"));
   }

@@ -10,6 +10,7 @@
 #include "apps/random_mode_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
@@ -121,7 +122,7 @@ std::string plan_json(const AttentionRequest& request, const Rows& rows, const V
     if (!request.plan.empty()) provenance.inputs.push_back({"plan", request.plan, sha256_file(request.plan)});
     json["provenance"] = nlohmann::ordered_json::parse(provenance_json(provenance));
   }
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 void check(const AttentionRequest& request) {

@@ -9,6 +9,7 @@
 #include "apps/verbs.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
@@ -229,7 +230,7 @@ int cmd_check(int argc, char** argv) {
       json["provenance"] =
           nlohmann::ordered_json::parse(provenance_json({bigbird_version(), verb.command(), {}, {}, {}}));
     }
-    out.write(json.dump(2) + "\n");
+    out.write(json_text(json, 2) + "\n");
   } else {
     out.write(report.text());
   }

@@ -40,7 +40,7 @@ void say_left_out(const std::string& split, const LabelledScores& side) {
 int cmd_chromatin_calibrate(int argc, char** argv) {
   Verb verb("chromatin calibrate",
             "Fit each profile of a chromatin model to the share of positives among labelled bins, for "
-            "--calibrated.",
+            "chromatin predict --calibrated.",
             {"bigbird chromatin calibrate -m run/final --data chromatin",
              "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "
              "--per-profile profiles.tsv",

@@ -17,6 +17,7 @@
 #include "kernels/backend.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/tasks/genomics/variants/cost.h"
 
@@ -201,7 +202,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   // No content, but memory and speed are those with it.
   if (const CLI::Option* batch = app.get_option("--batch-tokens"); batch->count() > 0)
     plan.command += " --batch-tokens " + batch->as<std::string>();
-  std::cout << (as_json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
+  std::cout << (as_json ? json_text(plan_json(plan), 2) + "\n" : plan_text(plan));
   verb.set_throughput(static_cast<double>(plan.cost.whole_sample().passes), "passes");
   return 0;
 }

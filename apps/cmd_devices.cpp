@@ -15,6 +15,7 @@
 #include "kernels/errors.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
@@ -213,7 +214,7 @@ int cmd_devices(int argc, char** argv) {
   const kernels::CudaStatus cuda = kernels::cuda_status(kernels::FreeMemory::ask);
   const Cpu cpu = look_at_cpu();
   OutputStream out("-");
-  out.write(json ? as_json(cuda, cpu).dump(2) + "\n" : as_table(cuda, cpu));
+  out.write(json ? json_text(as_json(cuda, cpu), 2) + "\n" : as_table(cuda, cpu));
   out.close();
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
@@ -189,7 +190,7 @@ int cmd_evaluate(int argc, char** argv) {
     json["provenance"] = Json::parse(provenance_json(provenance));
   }
   OutputStream out("-");
-  out.write(json.dump(2) + "\n");
+  out.write(json_text(json, 2) + "\n");
   out.close();
   team.finish();
   verb.set_throughput(static_cast<double>(result.tokens), "tokens");

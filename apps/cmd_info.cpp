@@ -5,6 +5,7 @@
 
 #include "apps/command_line.h"
 #include "apps/verbs.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
@@ -25,10 +26,10 @@ void append_lines(const std::string& name, const nlohmann::basic_json<OrderedMap
   std::string text;
   if (value.is_array()) {
     for (const auto& entry : value) {
-      text += (text.empty() ? "" : ", ") + (entry.is_string() ? entry.get<std::string>() : entry.dump());
+      text += (text.empty() ? "" : ", ") + (entry.is_string() ? entry.get<std::string>() : json_text(entry));
     }
   } else {
-    text = value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : value.dump();
+    text = value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : json_text(value);
   }
   for (std::size_t begin = 0;
        begin <= text.size();) {  // a text of several lines keeps its name in front of each
@@ -67,7 +68,7 @@ int cmd_info(int argc, char** argv) {
   auto json = nlohmann::basic_json<OrderedMap>::parse(describe(path, options, *backend));
   OutputStream out("-");
   if (as_json) {
-    out.write(json.dump(2) + "\n");
+    out.write(json_text(json, 2) + "\n");
   } else {
     std::string lines;
     append_lines("", json, lines);

@@ -158,6 +158,12 @@ int cmd_pretrain(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.config = options.init.empty() ? fresh_config(typed) : config_on_top_of(options.init, app, typed);
+  // The model that is begun from has them; the parser's defaults would be another one's.
+  if (!options.init.empty()) {
+    verb.leave_out_of_toml({"--layers", "--width", "--heads", "--intermediate", "--max-positions", "--norm",
+                            "--positions", "--block-size", "--random-blocks", "--attention", "--random-mode",
+                            "--attention-dropout"});
+  }
   options.objective.mlm = !typed.no_mlm;
   options.objective.nsp = !typed.no_nsp;
   training.finish();

@@ -46,7 +46,8 @@ void say_left_out(const LabelledSource& source, const LabelledScores& side) {
 int cmd_promoter_calibrate(int argc, char** argv) {
   Verb verb(
       "promoter calibrate",
-      "Fit a promoter model's scores to the share of promoters among labelled windows, for --calibrated.",
+      "Fit a promoter model's scores to the share of promoters among labelled windows, for promoter predict "
+      "--calibrated.",
       {"bigbird promoter calibrate -m run/final --data promoters",
        "bigbird promoter calibrate -m run/final --data promoters --prior 0.01 --curve curve.tsv --svg "
        "curve.svg",

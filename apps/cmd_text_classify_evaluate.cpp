@@ -2,6 +2,7 @@
 // correlation of numbers.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/scoring_options.h"
@@ -26,6 +27,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
        "bigbird text classify evaluate -m run/final --data test.csv --table classes.tsv --svg confusion.svg"});
   TextClassifierOptions options;
   std::string data, predictions, output = "-", table, svg;
+  std::vector<std::string> labels;
   TextColumnOptions columns;
   ScoringOptions scoring;
   CLI::App& app = verb.app();
@@ -39,6 +41,11 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
   app.add_option("--table", table, "Precision, recall, F1 and confusions of every class, as TSV")
       ->type_name("FILE");
   app.add_option("--svg", svg, "The confusion table as a picture")->type_name("FILE");
+  app.add_option("--labels", labels,
+                 "What the data call the classes, in the order of the model's outputs, as for a model that "
+                 "names them LABEL_0, LABEL_1 ...")
+      ->delimiter(',')
+      ->type_name("A,B");
   app.add_option("--length", options.length,
                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   columns.add(verb, true);
@@ -56,13 +63,13 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
   ScoredTexts scored;
   Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {{"data", data, ""}}};
   if (options.model.empty()) {
-    scored = read_scored_texts(gold, predictions);
+    scored = read_scored_texts(gold, predictions, labels);
     provenance.inputs.push_back({"predictions", predictions, ""});
   } else {
     options.batch = scoring.batch();
     const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
     TextClassifier classifier(options, *backend);
-    scored = score_texts(gold, classifier);
+    scored = score_texts(gold, classifier, labels);
     say_inputs(data, scored.inputs, classifier.length());
     if (verb.provenance())
       provenance.inputs.push_back(model_input(options.model, classifier.folder().weights_digest()));

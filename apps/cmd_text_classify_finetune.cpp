@@ -64,10 +64,15 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   training.finish();
   const LabelledTextOptions read = columns.columns(Labels::required);
   const std::unique_ptr<kernels::Backend> backend = training.make_backend();
-  const TextRows train_rows = labelled_rows(train, read);
-  std::optional<TextRows> valid_rows;
-  if (!valid.empty()) valid_rows = labelled_rows(valid, read);
-  training.run([&] { return text_finetune(options, train_rows, valid_rows, *backend); });
+  training.reads(train);
+  training.reads(valid);
+  // Rows are read to their end: of several learning rates each begins anew.
+  training.run([&] {
+    const TextRows train_rows = labelled_rows(train, read);
+    std::optional<TextRows> valid_rows;
+    if (!valid.empty()) valid_rows = labelled_rows(valid, read);
+    return text_finetune(options, train_rows, valid_rows, *backend);
+  });
   return 0;
 }
 

@@ -89,15 +89,20 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   options.glue_task = task.name;
   options.labels.problem = task.classes.empty() ? ProblemType::regression : ProblemType::single_label;
   options.labels.classes = task.class_names();
-  training.finish();
   take_settings_of(task, app, options);
+  training.finish();
   const std::string train = glue_split_files(task, data, GlueSplit::train).front().path;
-  const TextRows train_rows = glue_rows(train, task, replace_invalid);
   // Of MNLI the matched side, as the published runs choose by it.
   const std::string dev = glue_split_files(task, data, GlueSplit::dev).front().path;
-  const TextRows dev_rows = glue_rows(dev, task, replace_invalid);
+  training.reads(train);
+  training.reads(dev);
   const std::unique_ptr<kernels::Backend> backend = training.make_backend();
-  training.run([&] { return text_finetune(options, train_rows, dev_rows, *backend); });
+  // Rows are read to their end: of several learning rates each begins anew.
+  training.run([&] {
+    const TextRows train_rows = glue_rows(train, task, replace_invalid);
+    const TextRows dev_rows = glue_rows(dev, task, replace_invalid);
+    return text_finetune(options, train_rows, dev_rows, *backend);
+  });
   return 0;
 }
 

@@ -109,9 +109,11 @@ int cmd_text_qa_finetune(int argc, char** argv) {
   options.encoding = encoding.encoding();
   if (options.train == "-" || options.valid == "-")
     throw_usage("text qa finetune: questions are read from files", "write them to a file first");
+  take_settings_of(options.format, app, options);
   training.finish();
   random_mode.apply(options.random_mode, options.plan);
-  take_settings_of(options.format, app, options);
+  training.reads(options.train);
+  training.reads(options.valid);
   const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return question_finetune(options, *backend); });
   return 0;

@@ -16,6 +16,7 @@
 #include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
@@ -62,7 +63,7 @@ void answer_at_once(const std::string& question, const std::string& context, boo
   example.where = "the question";
   OutputStream out(output);
   answerer.add(std::move(example), [&](const AnsweredQuestion& answer) {
-    out.write(json ? answer_json(answer).dump() + "\n" : answer_line(answer));
+    out.write(json ? json_text(answer_json(answer)) + "\n" : answer_line(answer));
   });
   answerer.finish();
   out.close();
@@ -73,7 +74,7 @@ struct PredictChoice {
   std::string input, format, question, context, context_text;
   std::string decoding = "run_qa";
   bool json = false, replace_invalid = false, version_2 = false;
-  double support_threshold = 0;
+  double support_threshold = 0.5;
   FormatOptions formats;
   TriviaChoice trivia;
   QuestionPredictionOptions files;
@@ -132,7 +133,7 @@ void add_answer_options(CLI::App& app, QuestionAnswererOptions& options, Predict
                          ->group(group),
                      {QuestionFormat::squad, QuestionFormat::hotpotqa});
   choice.support = app.add_option("--support-threshold", choice.support_threshold,
-                                  "Of hotpotqa: sentences of this probability are supporting; default 0.5")
+                                  "Of hotpotqa: sentences of this probability are supporting")
                        ->check(CLI::Range(0.0, 1.0))
                        ->group(group);
   choice.formats.add(choice.support, {QuestionFormat::hotpotqa});

@@ -54,6 +54,8 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
   if (options.train == "-" || options.valid == "-")
     throw_usage("text summarize finetune: training pairs are read from files", "write them to a file first");
   training.finish();
+  training.reads(options.train);
+  training.reads(options.valid);
   const std::unique_ptr<kernels::Backend> backend = training.make_backend();
   training.run([&] { return summary_finetune(options, *backend); });
   return 0;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/config_file.h"
 #include "apps/console.h"
 #include "apps/help.h"
 #include "apps/job_limits.h"
@@ -91,20 +92,6 @@ std::string environment_variable(const std::string& long_name) {
   return name;
 }
 
-std::string toml_value(const std::string& value, bool bare) {
-  if (bare) return value;
-  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
-  return quote + value + quote;
-}
-
-// Numbers and booleans stand without quotes in TOML.
-bool is_bare(const std::string& value) {
-  if (value == "true" || value == "false") return true;
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  return error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
-}
-
 // "1.23 CPU ms": three digits, whatever the size.
 std::string cpu_time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.3g} CPU s", seconds);
@@ -124,6 +111,42 @@ std::string unknown_option(const CLI::App& app) {
   return {};
 }
 
+bool is_number_of_type(const std::string& word, const std::string& type) {
+  const char* const end = word.data() + word.size();
+  double real = 0;
+  std::int64_t whole = 0;
+  std::uint64_t positive = 0;
+  const std::from_chars_result read = type == "FLOAT"  ? std::from_chars(word.data(), end, real)
+                                      : type == "UINT" ? std::from_chars(word.data(), end, positive)
+                                                       : std::from_chars(word.data(), end, whole);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+// "Could not convert: --lr = 1e-3,abc" as "--lr 1e-3,abc: 'abc' is no number".
+[[noreturn]] void throw_conversion_error(const CLI::App& app, const std::string& name,
+                                         const CLI::ParseError& error, const std::string& see) {
+  const std::string what = first_line(error.what());
+  const std::size_t colon = what.find(": "), equal = what.find(" = ");
+  const bool known = colon != std::string::npos && equal != std::string::npos && colon < equal;
+  const std::string named = known ? what.substr(colon + 2, equal - colon - 2) : std::string();
+  const CLI::Option* const option = known ? app.get_option_no_throw(named) : nullptr;
+  if (option == nullptr) throw_usage(name + ": " + what, see);
+  std::string type = option->get_type_name();
+  type = type.substr(0, type.find_first_of(":{ "));
+  if (type != "FLOAT" && type != "UINT") type = "INT";
+  std::string bad = what.substr(equal + 3);
+  for (const std::string& word : CLI::detail::split(bad, ',')) {
+    if (is_number_of_type(word, type)) continue;
+    bad = word;
+    break;
+  }
+  throw_usage(fmt::format("{}: {} {}: '{}' is no {}", name, named, what.substr(equal + 3), bad,
+                          type == "FLOAT"  ? "number"
+                          : type == "UINT" ? "whole number from 0"
+                                           : "whole number"),
+              see);
+}
+
 // CLI11 checks required options before leftovers; a mistyped option would be reported as another one missing.
 [[noreturn]] void throw_usage_error(const CLI::App& app, const std::string& name,
                                     const CLI::ParseError& error) {
@@ -137,6 +160,8 @@ std::string unknown_option(const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !app.remaining().empty()) {
     throw_usage(name + ": '" + app.remaining().front() + "' was not expected here", see);
   }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    throw_conversion_error(app, name, error, see);
   throw_usage(name + ": " + first_line(error.what()), see);
 }
 
@@ -216,6 +241,7 @@ Verb::Verb(std::string name, const std::string& sentence, const std::vector<std:
   app_.add_option("--log", log_file_, "Append the messages to this file, with times")
       ->group("General")
       ->type_name("FILE");
+  app_.config_formatter(std::make_shared<ConfigFile>(app_));
   app_.set_config("--config", "", "Read options from this TOML file")->group("General")->type_name("FILE");
   app_.allow_config_extras(CLI::config_extras_mode::error);
   app_.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
@@ -382,27 +408,22 @@ std::string Verb::resolved_toml() const {
     if (!configurable || option->get_lnames().empty()) continue;
     const std::string& key = option->get_lnames()[0];
     const bool is_flag = option->get_expected_min() == 0;
+    if (option->count() == 0 && not_in_toml_.count(key) > 0) continue;
     if (const auto found = resolved_.find(key); found != resolved_.end()) {
-      text += key + " = " + toml_value(found->second, is_bare(found->second)) + "\n";
+      text += key + " = " + toml_value(found->second) + "\n";
       continue;
     }
     if (option->count() == 0) {
       const std::string& value = option->get_default_str();
       if (is_flag) {
-        text += key + " = false\n";
+        // Of a flag that can be given either way, nothing is a third choice.
+        if (option->get_fnames().empty()) text += key + " = false\n";
       } else if (!value.empty() && value.front() != '[') {
-        text += key + " = " + toml_value(value, is_bare(value)) + "\n";
+        text += key + " = " + toml_value(value) + "\n";
       }
       continue;
     }
-    const std::vector<std::string> values = option->reduced_results();
-    if (values.size() == 1) {
-      text += key + " = " + toml_value(values[0], is_bare(values[0])) + "\n";
-    } else {
-      std::vector<std::string> items;
-      for (const std::string& value : values) items.push_back(toml_value(value, is_bare(value)));
-      text += fmt::format("{} = [{}]\n", key, fmt::join(items, ", "));
-    }
+    text += key + " = " + toml_values(option->reduced_results()) + "\n";
   }
   return text;
 }

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +89,10 @@ class Verb {
   void set_in_toml(const std::string& option, const std::string& value) {
     resolved_[option.substr(2)] = value;
   }
+  // Options that resolved_toml() has only where they were given: their default is not what is used.
+  void leave_out_of_toml(const std::vector<std::string>& options) {
+    for (const std::string& option : options) not_in_toml_.insert(option.substr(2));
+  }
   // The options as resolved, as TOML, to be saved beside the output.
   std::string resolved_toml() const;
 
@@ -108,6 +113,7 @@ class Verb {
   std::vector<std::pair<std::string, std::string>> flag_words_;
   std::string command_;
   std::map<std::string, std::string> resolved_;
+  std::set<std::string> not_in_toml_;
   std::string log_file_;
   std::string device_ = "auto";
   std::string precision_ = "fp32";

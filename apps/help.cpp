@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <sstream>
+#include <string_view>
 
 namespace bigbird::apps {
 namespace {
@@ -15,11 +16,28 @@ HelpForm& chosen_form() {
   return form;
 }
 
+// CLI11 marks a name that turns a flag off with what it sets: "--no-join{false}".
+std::string plain_name(std::string name) {
+  constexpr std::string_view mark = "{false}";
+  for (std::size_t at = name.find(mark); at != std::string::npos; at = name.find(mark))
+    name.erase(at, mark.size());
+  return name;
+}
+
+// In one go, or given again and again.
+bool takes_several(const CLI::Option* option) {
+  return option->get_expected_max() > 1 ||
+         option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
 // CLI11's layout with plainer marks: "--threads INT=0", "-O {bed12,text}=bed12". Ranges and the environment
 // variable are left out; a wrong value is told its range, and all variables follow one rule, stated once
 // below the options.
 class HelpFormatter : public CLI::Formatter {
  public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return plain_name(option->get_name(is_positional, true));
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";  // a flag
     std::string type = option->get_type_name();
@@ -29,12 +47,12 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = " " + type;
     const std::string& value = option->get_default_str();
     if (!value.empty() && value != "[]") text += "=" + value;
-    if (option->get_expected_max() > 1) text += " ...";
+    if (takes_several(option)) text += " ...";
     if (option->get_required()) text += " (required)";
     return text;
   }
   std::string make_option_usage(const CLI::Option* option) const override {
-    const std::string name = option->get_name(true, false) + (option->get_expected_max() > 1 ? "..." : "");
+    const std::string name = plain_name(option->get_name(true, false)) + (takes_several(option) ? "..." : "");
     return option->get_required() ? name : "[" + name + "]";
   }
 };
@@ -95,7 +113,7 @@ std::string man_page(const CLI::App& app, const std::string& verb, const std::ve
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     const std::string name =
-        option->get_name(option->get_positional(), true) + formatter.make_option_opts(option);
+        plain_name(option->get_name(option->get_positional(), true)) + formatter.make_option_opts(option);
     page += ".TP\n.B " + troff(name) + "\n" + troff(option->get_description()) + "\n";
   }
   page += ".SH EXAMPLES\n.nf\n";

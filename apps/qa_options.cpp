@@ -13,9 +13,21 @@ void FormatOptions::add(CLI::Option* option, std::vector<QuestionFormat> formats
   options_.emplace_back(option, std::move(formats));
 }
 
+namespace {
+
+// The value counts, not who wrote it: RUN/config.toml, which repeats a run, has every option.
+bool is_asked_for(const CLI::Option& option) {
+  if (option.count() == 0) return false;
+  const std::vector<std::string> values = option.reduced_results();
+  return values.size() != 1 || values.front() != option.get_default_str();
+}
+
+}  // namespace
+
 void FormatOptions::check(const std::string& verb, QuestionFormat format) const {
   for (const auto& [option, formats] : options_) {
-    if (option->count() == 0 || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    if (!is_asked_for(*option) || std::find(formats.begin(), formats.end(), format) != formats.end())
+      continue;
     std::vector<std::string> names;
     for (const QuestionFormat one : formats) names.push_back(name_of(one));
     throw_usage(fmt::format("{}: --{} is of {}, and the format is {}", verb, option->get_lnames().front(),

@@ -17,9 +17,10 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
     app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
   }
   if (defaults.calibrated) {
-    app.add_option("--calibrated", calibrated_,
-                   "Scores as calibrated probabilities, by the model folder's calibration.json (see the verb "
-                   "calibrate): prior, platt or isotonic; none: as the model gives them")
+    app.add_option(
+           "--calibrated", calibrated_,
+           "Scores as calibrated probabilities, by the model folder's calibration.json (of promoter or "
+           "chromatin calibrate): prior, platt or isotonic; none: as the model gives them")
         ->type_name("METHOD");
   }
   if (!defaults.profiles.empty()) {

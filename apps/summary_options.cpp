@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "apps/text_options.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 
@@ -47,6 +48,7 @@ void SummaryDataOptions::add(Verb& verb, SummaryParts parts) {
       ->group(summary_data_group);
   app.add_option("--format", format_, "jsonl, csv, tsv, lines (a text a line) or folder; auto: by name")
       ->group(summary_data_group);
+  add_quoting(app, quoting_, summary_data_group);
   app.add_flag("--skip-bad", pairs_.skip_bad, "Count records without a field, or of another type, and go on")
       ->group(summary_data_group);
   app.add_flag("--replace-invalid", pairs_.replace_invalid,
@@ -57,6 +59,7 @@ void SummaryDataOptions::add(Verb& verb, SummaryParts parts) {
 SummaryPairOptions SummaryDataOptions::pairs() const {
   SummaryPairOptions result = pairs_;
   result.format = parse_name(summary_format_names, format_, "format");
+  result.quoting = parse_quoting(quoting_);
   return result;
 }
 

@@ -9,7 +9,7 @@
 
 namespace bigbird::apps {
 
-// --format, --document-field, --summary-field, --id-field, --list-of-summaries, --skip-bad,
+// --format, --quoting, --document-field, --summary-field, --id-field, --list-of-summaries, --skip-bad,
 // --replace-invalid: those that the parts need. Bound by add(); read after parsing.
 class SummaryDataOptions {
  public:
@@ -20,6 +20,7 @@ class SummaryDataOptions {
  private:
   SummaryPairOptions pairs_;
   std::string format_ = "auto";
+  std::string quoting_ = "auto";
 };
 
 // A warning where records were passed over.

@@ -12,15 +12,32 @@ namespace {
 
 constexpr const char* data_group = "Columns and format of the data";
 
-constexpr std::array<std::pair<TableFormat, const char*>, 6> format_names{
+constexpr std::array<std::pair<Quoting, const char*>, 3> quoting_names{
+    {{Quoting::automatic, "auto"}, {Quoting::doubled, "csv"}, {Quoting::none, "none"}}};
+
+constexpr std::array<std::pair<TableFormat, const char*>, 7> format_names{
     {{TableFormat::automatic, "auto"},
      {TableFormat::csv, "csv"},
      {TableFormat::tsv, "tsv"},
      {TableFormat::jsonl, "jsonl"},
+     {TableFormat::lines, "lines"},
      {TableFormat::folder, "folder"},
      {TableFormat::articles, "articles"}}};
 
 }  // namespace
+
+void add_quoting(CLI::App& app, std::string& quoting, const char* group) {
+  app.add_option(
+         "--quoting", quoting,
+         "Of tables: csv (a field in \" may hold separators and line ends) or none (\" is text, a line "
+         "is a row); auto: csv for CSV; none for TSV, unless all its names stand in quotes")
+      ->check(CLI::IsMember({"auto", "csv", "none"}))
+      ->group(group);
+}
+
+Quoting parse_quoting(const std::string& name) {
+  return parse_name(quoting_names, name, "quoting");
+}
 
 void TextColumnOptions::add(Verb& verb, bool with_labels) {
   CLI::App& app = verb.app();
@@ -44,9 +61,10 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
       ->group(data_group);
   app.add_option(
          "--format", format_,
-         "csv, tsv, jsonl, folder (of a folder for each class) or articles (XML of SemEval-2019 task 4); "
-         "auto: by name")
+         "csv, tsv, jsonl, lines (a text each), folder (of a folder for each class) or articles (XML of "
+         "SemEval-2019 task 4); auto: by name, of stdin and .txt by what they begin with")
       ->group(data_group);
+  add_quoting(app, quoting_, data_group);
   app.add_flag("--header", header_, "The first row of a table names the columns, whatever it looks like")
       ->group(data_group);
   app.add_flag("--no-header", no_header_, "The first row is data; columns are given by number")
@@ -63,6 +81,7 @@ void TextColumnOptions::add(Verb& verb, bool with_labels) {
 LabelledTextOptions TextColumnOptions::columns(Labels labels) const {
   LabelledTextOptions result = columns_;
   result.format = parse_name(format_names, format_, "format");
+  result.quoting = parse_quoting(quoting_);
   if (header_) result.header = HeaderRow::yes;
   if (no_header_) result.header = HeaderRow::no;
   result.labels = labels;

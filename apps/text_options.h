@@ -15,8 +15,12 @@
 
 namespace bigbird::apps {
 
-// --text-column, --pair-column, --label-column, --label-files, --id-column, --format, --header, --no-header,
-// --newline-escapes, --replace-invalid. Bound by add(); read after parsing.
+// --quoting auto|csv|none, of verbs that read tables.
+void add_quoting(CLI::App& app, std::string& quoting, const char* group);
+Quoting parse_quoting(const std::string& name);
+
+// --text-column, --pair-column, --label-column, --label-files, --id-column, --format, --quoting, --header,
+// --no-header, --newline-escapes, --replace-invalid. Bound by add(); read after parsing.
 class TextColumnOptions {
  public:
   // `with_labels`: whether the verb reads labels, and so takes --label-column and --label-files.
@@ -27,6 +31,7 @@ class TextColumnOptions {
  private:
   LabelledTextOptions columns_;
   std::string format_ = "auto";
+  std::string quoting_ = "auto";
   bool header_ = false;
   bool no_header_ = false;
 };

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 
 #include "lib/core/error.h"
@@ -229,6 +231,7 @@ void TrainingOptions::finish(const std::string& fasta) {
   if (rates_.size() > 1) options_.rate_choices = rates_;
   if (verb_.app().count("--warmup") > 0) options_.warmup = warmup_;
   options_.seed = verb_.seed();
+  tell_defaults();
   open_ranks();
   tell(fasta);
   options_.batch_chosen = [this, fasta](RunOptions& chosen) {
@@ -248,6 +251,30 @@ void TrainingOptions::finish(const std::string& fasta) {
     chosen.comments = options_.comments;
     chosen.command = options_.command;
   };
+}
+
+// What was not typed may be another default than the parser's: that of a task or a data set.
+void TrainingOptions::tell_defaults() {
+  const CLI::App& app = verb_.app();
+  const auto tell_one = [&](const char* option, double value) {
+    if (app.get_option_no_throw(option) != nullptr && app.count(option) == 0)
+      verb_.set_in_toml(option, fmt::format("{}", value));
+  };
+  tell_one("--lr", options_.learning_rate);
+  tell_one("--epochs", options_.epochs);
+  if (options_.batch != chosen_by_memory) tell_one("--batch", static_cast<double>(options_.batch));
+}
+
+void TrainingOptions::reads(const std::string& path) const {
+  if (rates_.size() < 2 || path.empty()) return;
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
+      std::filesystem::is_directory(status)) {
+    return;
+  }
+  throw_usage(fmt::format("{}: can be read only once, and --lr has {} rates", path, rates_.size()),
+              "write it to a file first");
 }
 
 // What files of the run tell of its options.

@@ -34,13 +34,17 @@ class TrainingOptions {
   TrainingOptions(const TrainingOptions&) = delete;
   TrainingOptions& operator=(const TrainingOptions&) = delete;
 
-  // After parsing: the fields that are not bound as they are typed, provenance, with `fasta` where there is
-  // one, and the ranks of the run. Error{usage} for names that do not exist, for --resume with --force, and
-  // for options of AdamW with another optimizer.
+  // After parsing, and after the verb has put in what a task decides: the fields that are not bound as they
+  // are typed, provenance, with `fasta` where there is one, and the ranks of the run. Error{usage} for names
+  // that do not exist, for --resume with --force, and for options of AdamW with another optimizer.
   void finish(const std::string& fasta = "");
 
   // What all ranks compute on, each on its own.
   std::unique_ptr<kernels::Backend> make_backend() const { return ranks_.make_backend(verb_); }
+
+  // A path of the data that `train` opens each time it runs: Error{usage} where --lr has several rates and
+  // the path can be read only once (a pipe).
+  void reads(const std::string& path) const;
 
   // Runs `train`, once or, where --lr has several rates, for each of them; then the closing lines of the
   // verb.
@@ -54,6 +58,7 @@ class TrainingOptions {
   void require_adamw() const;
 
   void open_ranks();
+  void tell_defaults();
   void tell(const std::string& fasta);
 
   Verb& verb_;

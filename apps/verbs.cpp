@@ -20,7 +20,8 @@ const std::vector<VerbRow>& verb_table() {
       {"convert", "write a model folder anew: weights format, number type, dialect, plan", cmd_convert},
       {"quantize", "write a model with int8 layers, measured against the one it is made of", cmd_quantize},
       {"info", "say what a path holds: model, data, run, scores, and any other output", cmd_info},
-      {"report", "make a page of training runs: curves, checkpoints, options", cmd_report},
+      {"report", "make a page of runs, scores, variants, tracks, plans, answers and other outputs",
+       cmd_report},
       {"check", "check a model folder: tensors, numbers, tokenizer, files, self-test", cmd_check},
       {"Genomics", nullptr, nullptr},
       {"promoter build", "cut windows around transcription start sites, with a negative for each",
@@ -83,7 +84,7 @@ const std::vector<VerbRow>& verb_table() {
       {"Machine and shell", nullptr, nullptr},
       {"devices", "list what can be computed on, or say why there is no CUDA device", cmd_devices},
       {"bench", "measure what this machine does in a second, for planning work on it", cmd_bench},
-      {"completion", "print a completion script for bash", cmd_completion},
+      {"completion", "print a completion script for bash, zsh or fish", cmd_completion},
       {"man", "print the manual page of a verb", cmd_man},
   };
   return table;

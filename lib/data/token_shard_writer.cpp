@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/data/token_shard_format.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/output_set.h"
@@ -178,7 +179,7 @@ void TokenShardWriter::finish(const std::string& tokenizer_digest, const Provena
     shard->ids.commit();
     shard->index.commit();
   }
-  write_text_atomic(prefix_ + ".json", description.dump(2) + "\n");
+  write_text_atomic(prefix_ + ".json", json_text(description, 2) + "\n");
   outputs.commit();
 }
 

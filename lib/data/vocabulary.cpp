@@ -8,6 +8,7 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
@@ -81,7 +82,7 @@ std::string tokenizer_config_json(const VocabularyOptions& options, const std::s
                        {"upper_case_input", true},
                        {"trainer", trainer},
                        {"max_piece_length", options.max_piece_length}};
-  return config.dump(2) + "\n";
+  return json_text(config, 2) + "\n";
 }
 
 std::string vocabulary_lines(const SentencePieceModel& model) {
@@ -162,7 +163,7 @@ std::string report_json(const VocabularyOptions& options, const VocabularySummar
   if (options.provenance) {
     report["provenance"] = nlohmann::ordered_json::parse(provenance_json(*options.provenance));
   }
-  return report.dump(2) + "\n";
+  return json_text(report, 2) + "\n";
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_problem.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
@@ -146,10 +148,8 @@ std::string describe_file(const std::string& path) {
       "a folder of a model, run or tokenizer, the prefix of token shards, or a file that bigbird wrote");
 }
 
-}  // namespace
-
-std::string describe(const std::string& path, const DescribeOptions& options,
-                     const kernels::Backend& backend) {
+std::string describe_path(const std::string& path, const DescribeOptions& options,
+                          const kernels::Backend& backend) {
   if (folder_exists(path)) {
     const auto has = [&path](const char* name) { return file_exists(path + "/" + name); };
     if (has("config.json")) return describe_model(path, options, backend);
@@ -161,11 +161,10 @@ std::string describe(const std::string& path, const DescribeOptions& options,
   for (const char* index : {".gzi", ".tbi", ".csi"}) {
     if (!has_suffix(path, index) || !file_exists(path)) continue;
     const std::string file = path.substr(0, path.size() - 4);
-    return Json{{"kind", "index"},
-                {"path", path},
-                {"of", file_exists(file) ? Json(file) : nullptr},
-                {"next", "bigbird info " + file}}
-        .dump();
+    return json_text(Json{{"kind", "index"},
+                          {"path", path},
+                          {"of", file_exists(file) ? Json(file) : nullptr},
+                          {"next", "bigbird info " + file}});
   }
   const bool exists = file_exists(path);
   if (const std::string prefix = shard_prefix(path); !prefix.empty()) return describe_shards(prefix);
@@ -173,6 +172,19 @@ std::string describe(const std::string& path, const DescribeOptions& options,
   throw_bad_input(
       path + ": no such file or folder",
       "a folder of a model, run or tokenizer, the prefix of token shards, or a file that bigbird wrote");
+}
+
+}  // namespace
+
+std::string describe(const std::string& path, const DescribeOptions& options,
+                     const kernels::Backend& backend) {
+  try {
+    return describe_path(path, options, backend);
+  } catch (const std::exception& error) {
+    if (!is_json_problem(error)) throw;
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
+                    "give the file as a verb has written it");
+  }
 }
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/hdf5.h"
@@ -82,13 +83,13 @@ std::string describe_npy(const std::string& path) {
     json["kind"] = "labels of a chromatin data set";
     json["note"] = "a row of bits for each bin, eight profiles a byte";
     json["next"] = "bigbird info " + folder;
-    return json.dump();
+    return json_text(json);
   } else {
     json["note"] = "no table of rows lies beside it";
   }
   if (const std::string next = next_of_matrix(json["kind"].get<std::string>()); !next.empty())
     json["next"] = next;
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_hdf5(const std::string& path) {
@@ -109,7 +110,7 @@ std::string describe_hdf5(const std::string& path) {
   const Json object = Json::parse(stored, nullptr, false);
   json["provenance"] = object.is_object() ? object : Json::parse(provenance_of_lines(lines_of(stored)));
   if (const std::string next = next_of_matrix(kind); !next.empty()) json["next"] = next;
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_safetensors(const std::string& path) {
@@ -150,7 +151,7 @@ std::string describe_safetensors(const std::string& path) {
   if (const std::string rows = rows_table_of(path); !rows.empty()) json["rows_are_in"] = rows;
   json["provenance"] = parsed(file.metadata(), "provenance");
   if (!next.empty()) json["next"] = next;
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_shard_file(const std::string& path) {
@@ -161,28 +162,27 @@ std::string describe_shard_file(const std::string& path) {
     for (const Json& line : output["comments"])
       if (line.is_string()) comments.push_back(line.get<std::string>());
   }
-  return Json{{"kind", "shard"},
-              {"path", path},
-              {"of", contents.header.kind},
-              {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
-              {"chunks", contents.chunks},
-              {"records_of_a_chunk", contents.header.chunk},
-              {"records_of_the_run", contents.records},
-              {"provenance", Json::parse(provenance_of_lines(comments))},
-              {"next", "bigbird merge, with the other shards"}}
-      .dump();
+  return json_text(
+      Json{{"kind", "shard"},
+           {"path", path},
+           {"of", contents.header.kind},
+           {"shard", fmt::format("{}/{}", contents.header.shard.index, contents.header.shard.count)},
+           {"chunks", contents.chunks},
+           {"records_of_a_chunk", contents.header.chunk},
+           {"records_of_the_run", contents.records},
+           {"provenance", Json::parse(provenance_of_lines(comments))},
+           {"next", "bigbird merge, with the other shards"}});
 }
 
 std::string describe_events(const std::string& path) {
   const EventSummary events = read_event_file(path);
-  return Json{{"kind", "event file of TensorBoard"},
-              {"path", path},
-              {"events", events.events},
-              {"last_step", events.last_step},
-              {"tags", events.tags},
-              {"provenance", nullptr},
-              {"next", "tensorboard shows its folder; bigbird report needs none"}}
-      .dump();
+  return json_text(Json{{"kind", "event file of TensorBoard"},
+                        {"path", path},
+                        {"events", events.events},
+                        {"last_step", events.last_step},
+                        {"tags", events.tags},
+                        {"provenance", nullptr},
+                        {"next", "tensorboard shows its folder; bigbird report needs none"}});
 }
 
 }  // namespace bigbird

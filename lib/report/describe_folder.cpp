@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
@@ -33,7 +34,7 @@ std::string describe_chromatin(const std::string& folder) {
     count = count.is_null() ? 1 : count.get<std::int64_t>() + 1;
   }
   json["next"] = "bigbird chromatin finetune";
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_promoters(const std::string& folder) {
@@ -48,7 +49,7 @@ std::string describe_promoters(const std::string& folder) {
   }
   json.update(manifest_of(folder + "/manifest.json"));
   json["next"] = "bigbird promoter finetune";
-  return json.dump();
+  return json_text(json);
 }
 
 bool is_event_file(const std::string& name) {
@@ -58,11 +59,10 @@ bool is_event_file(const std::string& name) {
 std::string describe_parts_folder(const std::string& folder, const std::vector<std::string>& names) {
   const auto chunks = std::count_if(names.begin(), names.end(),
                                     [](const std::string& name) { return name.starts_with("chunk-"); });
-  return Json{{"kind", "unfinished work in parts"},
-              {"path", folder},
-              {"finished_chunks", chunks},
-              {"next", "the same command with resume goes on from them"}}
-      .dump();
+  return json_text(Json{{"kind", "unfinished work in parts"},
+                        {"path", folder},
+                        {"finished_chunks", chunks},
+                        {"next", "the same command with resume goes on from them"}});
 }
 
 }  // namespace
@@ -76,31 +76,29 @@ std::string describe_folder(const std::string& folder) {
     Json json = {{"kind", "simulated genome"}, {"path", folder}};
     json.update(manifest_of(folder + "/simulate.json"));
     json["next"] = "bigbird chunk, promoter build, chromatin build and variants take its files";
-    return json.dump();
+    return json_text(json);
   }
   if (has("tracks.tsv")) {
     Json json = Json::parse(describe_table(folder + "/tracks.tsv"));
     const std::uint64_t tracks = json["rows"].get<std::uint64_t>();
-    return Json{{"kind", "tracks"},
-                {"path", folder},
-                {"tracks", tracks},
-                {"provenance", json["provenance"]},
-                {"next", "a genome browser shows each file"}}
-        .dump();
+    return json_text(Json{{"kind", "tracks"},
+                          {"path", folder},
+                          {"tracks", tracks},
+                          {"provenance", json["provenance"]},
+                          {"next", "a genome browser shows each file"}});
   }
   if (has("peaks.tsv")) {
     const Json json = Json::parse(describe_table(folder + "/peaks.tsv"));
-    return Json{{"kind", "peaks"},
-                {"path", folder},
-                {"tracks", json["rows"]},
-                {"next", "bigbird chromatin build takes its peaks.tsv"}}
-        .dump();
+    return json_text(Json{{"kind", "peaks"},
+                          {"path", folder},
+                          {"tracks", json["rows"]},
+                          {"next", "bigbird chromatin build takes its peaks.tsv"}});
   }
   const std::vector<std::string> names = names_in(folder);
   const auto count = [&names](auto&& is) {
     return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), is));
   };
-  if (names.empty()) return Json{{"kind", "empty folder"}, {"path", folder}}.dump();
+  if (names.empty()) return json_text(Json{{"kind", "empty folder"}, {"path", folder}});
   if (folder.ends_with(".parts") || folder.ends_with(".parts/")) return describe_parts_folder(folder, names);
   if (const std::size_t events = count(is_event_file); events > 0) {
     const auto last = std::find_if(names.rbegin(), names.rend(), is_event_file);
@@ -108,38 +106,35 @@ std::string describe_folder(const std::string& folder) {
     json.update(Json::parse(describe_events(folder + "/" + *last)));
     json["kind"] = "event files of TensorBoard";
     json["path"] = folder;
-    return json.dump();
+    return json_text(json);
   }
   const auto ends = [](const char* suffix) {
     return [suffix](const std::string& name) { return name.ends_with(suffix); };
   };
   if (count(ends(".svg")) == names.size())
-    return Json{{"kind", "pictures"}, {"path", folder}, {"pictures", names.size()}}.dump();
+    return json_text(Json{{"kind", "pictures"}, {"path", folder}, {"pictures", names.size()}});
   if (count(ends(".tsv")) == names.size()) {
     const Json first = Json::parse(describe_table(folder + "/" + names.front()));
     if (first["kind"] == "GLUE predictions") {
-      return Json{
-          {"kind", "GLUE predictions"},
-          {"path", folder},
-          {"files", names},
-          {"next", "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev"}}
-          .dump();
+      return json_text(
+          Json{{"kind", "GLUE predictions"},
+               {"path", folder},
+               {"files", names},
+               {"next", "the benchmark's site takes them, zipped; bigbird text glue evaluate those of dev"}});
     }
   }
   if (count(ends("_mqc.json")) == names.size()) {
-    return Json{{"kind", "custom content for MultiQC"},
-                {"path", folder},
-                {"files", names.size()},
-                {"next", "multiqc " + folder}}
-        .dump();
+    return json_text(Json{{"kind", "custom content for MultiQC"},
+                          {"path", folder},
+                          {"files", names.size()},
+                          {"next", "multiqc " + folder}});
   }
   if (const std::size_t logs = count([](const std::string& name) {
         return name.ends_with(".log") && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
       });
       logs > 0) {
-    return Json{
-        {"kind", "job in shards"}, {"path", folder}, {"logs", logs}, {"next", "bigbird report " + folder}}
-        .dump();
+    return json_text(Json{
+        {"kind", "job in shards"}, {"path", folder}, {"logs", logs}, {"next", "bigbird report " + folder}});
   }
   throw_bad_input(folder + ": a folder with nothing in it that is described",
                   "a model has config.json, a run config.toml, a tokenizer spiece.model or tokenizer.json");

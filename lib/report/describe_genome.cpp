@@ -9,6 +9,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
@@ -93,7 +94,7 @@ std::string describe_shards(const std::string& prefix) {
     json["provenance"] = sidecar.is_object() ? sidecar.value("provenance", Json()) : Json();
   }
   json["next"] = "bigbird pretrain or evaluate, with the tokenizer of this digest";
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_bed(const std::string& path) {
@@ -132,7 +133,7 @@ std::string describe_bed(const std::string& path) {
                {"chromosomes", chromosomes},
                {"provenance", Json::parse(provenance)}};
   if (const std::string next = next_of_bed(kind); !next.empty()) json["next"] = next;
-  return json.dump();
+  return json_text(json);
 }
 
 // Far above any genome, so that no sum of lengths overflows.
@@ -186,7 +187,7 @@ std::string describe_bedgraph(const std::string& path) {
   }
   json["provenance"] = Json::parse(provenance);
   json["next"] = "a genome browser shows it";
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_bigwig(const std::string& path) {
@@ -205,16 +206,15 @@ std::string describe_bigwig(const std::string& path) {
     bases += contig.length;
     lengths[contig.name] = contig.length;
   }
-  return Json{{"kind", "track"},
-              {"path", path},
-              {"format", "bigWig"},
-              {"sequences", reader->contigs().size()},
-              {"bases_of_sequences", bases},
-              {"lengths", lengths},
-              {"provenance", nullptr},
-              {"note", "a bigWig has no place for the command that made it"},
-              {"next", "a genome browser shows it; bigbird variants takes conservation from one"}}
-      .dump();
+  return json_text(Json{{"kind", "track"},
+                        {"path", path},
+                        {"format", "bigWig"},
+                        {"sequences", reader->contigs().size()},
+                        {"bases_of_sequences", bases},
+                        {"lengths", lengths},
+                        {"provenance", nullptr},
+                        {"note", "a bigWig has no place for the command that made it"},
+                        {"next", "a genome browser shows it; bigbird variants takes conservation from one"}});
 }
 
 std::string describe_variants(const std::string& path) {
@@ -237,18 +237,17 @@ std::string describe_variants(const std::string& path) {
   const std::string provenance = provenance_of_lines(header);
   const std::string command = command_of(provenance);
   const bool scored = !fields.empty();
-  return Json{{"kind", scored                                    ? "scored variants"
-                       : command.starts_with("bigbird liftover") ? "lifted variants"
-                                                                 : "variants"},
-              {"path", path},
-              {"records", records},
-              {"alleles", alleles},
-              {"chromosomes", chromosomes},
-              {"contigs_of_header", reader.contigs().size()},
-              {"score_fields", fields},
-              {"provenance", Json::parse(provenance)},
-              {"next", scored ? "bigbird variants evaluate" : "bigbird variants"}}
-      .dump();
+  return json_text(Json{{"kind", scored                                    ? "scored variants"
+                                 : command.starts_with("bigbird liftover") ? "lifted variants"
+                                                                           : "variants"},
+                        {"path", path},
+                        {"records", records},
+                        {"alleles", alleles},
+                        {"chromosomes", chromosomes},
+                        {"contigs_of_header", reader.contigs().size()},
+                        {"score_fields", fields},
+                        {"provenance", Json::parse(provenance)},
+                        {"next", scored ? "bigbird variants evaluate" : "bigbird variants"}});
 }
 
 std::string describe_genome(const std::string& path) {
@@ -262,7 +261,7 @@ std::string describe_genome(const std::string& path) {
   json["sequences"] = contigs.size();
   json["bases"] = bases;
   json["lengths"] = contigs;
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
@@ -144,7 +145,8 @@ std::string describe_json(const std::string& path) {
   if (text.empty()) return describe_empty(path);
   const Json json = parse_or_refuse(text, path, path);
   const Json provenance = json.is_object() ? json.value("provenance", Json()) : Json();
-  const JsonKind* const kind = json.is_object() ? find_kind(json, command_of(provenance.dump())) : nullptr;
+  const JsonKind* const kind =
+      json.is_object() ? find_kind(json, command_of(json_text(provenance))) : nullptr;
   Json described = {{"kind", kind == nullptr ? "JSON" : kind->kind}, {"path", path}};
   if (kind == nullptr && json.is_object()) {
     if (const char* const entries = kind_of_entries(json)) {
@@ -153,7 +155,7 @@ std::string describe_json(const std::string& path) {
       described["provenance"] = nullptr;
       described["note"] = "the data set's own form has no place for the command that made it";
       described["next"] = "bigbird text qa evaluate";
-      return described.dump();
+      return json_text(described);
     }
   }
   if (json.is_object() && !json.empty()) {
@@ -163,7 +165,7 @@ std::string describe_json(const std::string& path) {
   }
   described["provenance"] = provenance;
   if (kind != nullptr && *kind->next != '\0') described["next"] = kind->next;
-  return described.dump();
+  return json_text(described);
 }
 
 std::string describe_json_lines(const std::string& path) {
@@ -197,7 +199,7 @@ std::string describe_json_lines(const std::string& path) {
     described["next"] = "bigbird merge, with the other shards";
   else if (summaries)
     described["next"] = "bigbird text summarize evaluate";
-  return described.dump();
+  return json_text(described);
 }
 
 }  // namespace bigbird

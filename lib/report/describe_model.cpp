@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
@@ -181,7 +182,7 @@ Json training_json(const std::string& folder) {
 std::string describe_tokenizer(const std::string& folder) {
   Json json = {{"kind", "tokenizer"}, {"path", folder}};
   json.update(tokenizer_json(folder));
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_model(const std::string& folder, const DescribeOptions& options,
@@ -226,7 +227,7 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
   json["provenance"] = provenance_of(weights);
   json["next"] = next_of(config, window);
   json["memory_bytes"] = memory_json(config, options, backend);
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_run(const std::string& folder) {
@@ -282,7 +283,7 @@ std::string describe_run(const std::string& folder) {
                      ? "bigbird report " + folder + "; the model is " + folder + "/final"
                      : "bigbird report " + folder + "; the same command with resume goes on with it";
   if (file_exists(folder + "/config.toml")) json["options"] = read_file(folder + "/config.toml");
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
@@ -204,7 +205,7 @@ std::string describe_table(const std::string& path) {
   } else if (kind != nullptr && *kind->next != '\0') {
     json["next"] = kind->next;
   }
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace bigbird

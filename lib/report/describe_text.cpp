@@ -7,6 +7,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
@@ -53,13 +54,13 @@ Json provenance_of_page(const std::string& text) {
 }  // namespace
 
 std::string describe_empty(const std::string& path) {
-  return Json{{"kind", "empty file"},
-              {"path", path},
-              {"bytes", 0},
-              {"note",
-               "nothing is in it: no header, no rows. Some outputs are like this when there is nothing "
-               "to tell (what does not lift, for one)"}}
-      .dump();
+  return json_text(
+      Json{{"kind", "empty file"},
+           {"path", path},
+           {"bytes", 0},
+           {"note",
+            "nothing is in it: no header, no rows. Some outputs are like this when there is nothing "
+            "to tell (what does not lift, for one)"}});
 }
 
 std::string provenance_of_lines(const std::vector<std::string>& lines) {
@@ -83,7 +84,7 @@ std::string provenance_of_lines(const std::vector<std::string>& lines) {
       json["inputs"].push_back(input);
     }
   }
-  return json.dump();
+  return json_text(json);
 }
 
 std::string provenance_of_text(const std::string& path, std::vector<std::string>* lines) {
@@ -109,14 +110,13 @@ std::string describe_picture(const std::string& path) {
   require_end(text, "</svg>", path);
   // The title of a picture is its first text.
   const std::string title = between(text, "<text", "</text>");
-  return Json{{"kind", "picture"},
-              {"path", path},
-              {"format", "SVG"},
-              {"width", between(text, "width=\"", "\"")},
-              {"height", between(text, "height=\"", "\"")},
-              {"title", title.substr(std::min(title.find('>') + 1, title.size()))},
-              {"next", "a browser shows it"}}
-      .dump();
+  return json_text(Json{{"kind", "picture"},
+                        {"path", path},
+                        {"format", "SVG"},
+                        {"width", between(text, "width=\"", "\"")},
+                        {"height", between(text, "height=\"", "\"")},
+                        {"title", title.substr(std::min(title.find('>') + 1, title.size()))},
+                        {"next", "a browser shows it"}});
 }
 
 std::string describe_page(const std::string& path) {
@@ -133,7 +133,7 @@ std::string describe_page(const std::string& path) {
                {"bytes", text.size()}};
   json["provenance"] = provenance_of_page(text);
   json["next"] = "a browser shows it";
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_options(const std::string& path) {
@@ -148,12 +148,11 @@ std::string describe_options(const std::string& path) {
   if (lines.line_number() == 0) return describe_empty(path);
   // "bigbird pretrain" of "bigbird pretrain --config THIS_FILE".
   const std::string name = verb.substr(0, verb.find(" -"));
-  return Json{{"kind", "options"},
-              {"path", path},
-              {"of", name.empty() ? Json() : Json(name)},
-              {"options", options},
-              {"next", name.empty() ? "" : name + " takes it as config"}}
-      .dump();
+  return json_text(Json{{"kind", "options"},
+                        {"path", path},
+                        {"of", name.empty() ? Json() : Json(name)},
+                        {"options", options},
+                        {"next", name.empty() ? "" : name + " takes it as config"}});
 }
 
 std::string describe_script(const std::string& path) {
@@ -173,7 +172,7 @@ std::string describe_script(const std::string& path) {
   Json json = {{"kind", ours ? "script for Slurm" : "script"}, {"path", path}, {"lines", count}};
   if (!command.empty()) json["runs"] = command;
   if (ours) json["next"] = "bash " + path + ", where sbatch is";
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_model_card(const std::string& path) {
@@ -187,7 +186,7 @@ std::string describe_model_card(const std::string& path) {
   Json json = {
       {"kind", card ? "model card" : "Markdown"}, {"path", path}, {"title", title}, {"lines", count}};
   if (card) json["next"] = "bigbird info " + parent_folder(path);
-  return json.dump();
+  return json_text(json);
 }
 
 std::string describe_piece_list(const std::string& path) {
@@ -200,12 +199,11 @@ std::string describe_piece_list(const std::string& path) {
       throw_bad_input(lines.where() + ": no piece and its score", "spiece.model beside it is what counts");
   }
   if (pieces == 0) return describe_empty(path);
-  return Json{{"kind", "pieces of a vocabulary"},
-              {"path", path},
-              {"pieces", pieces},
-              {"note", "for people; programs read spiece.model"},
-              {"next", "bigbird info " + parent_folder(path)}}
-      .dump();
+  return json_text(Json{{"kind", "pieces of a vocabulary"},
+                        {"path", path},
+                        {"pieces", pieces},
+                        {"note", "for people; programs read spiece.model"},
+                        {"next", "bigbird info " + parent_folder(path)}});
 }
 
 std::string describe_lines(const std::string& path) {
@@ -231,7 +229,7 @@ std::string describe_lines(const std::string& path) {
                {"blank_lines", blank},
                {is_dna ? "bases" : "bytes", letters}};
   if (is_dna) json["next"] = "bigbird train-bpe and tokenize take it as text";
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace bigbird

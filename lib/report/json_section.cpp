@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report_sections.h"
@@ -46,7 +47,7 @@ std::string value_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "no value";
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  return value.dump();
+  return json_text(value);
 }
 
 bool is_flat(const Json& object) {
@@ -208,7 +209,7 @@ ReportSection json_section(const std::string& path) {
   try {
     json = Json::parse(InputStream(path).read_all());
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: no JSON: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: no JSON: {}", path, json_problem(error)),
                     "give the JSON that a verb has written");
   }
   if (!json.is_object()) throw_bad_input(path + ": no JSON object", "give the JSON that a verb has written");

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/report.h"
@@ -102,7 +103,7 @@ class Files {
         whole["data"] = others;
         whole["data"].update(json["data"]);
       }
-      files[name] = whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+      files[name] = json_text(whole, 1) + "\n";
     }
     return files;
   }

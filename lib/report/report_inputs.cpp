@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "lib/core/error.h"
+#include "lib/core/json_problem.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/report/run_report.h"
@@ -56,6 +58,18 @@ ReportSection section_of(const std::string& path, const ReportOptions& options,
   return table_of(path, options);
 }
 
+// JSON whose fields are of other types than verbs write.
+ReportSection checked_section(const std::string& path, const ReportOptions& options,
+                              const AllelePicture& picture) {
+  try {
+    return section_of(path, options, picture);
+  } catch (const std::exception& error) {
+    if (!is_json_problem(error)) throw;
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
+                    "give the file as a verb has written it");
+  }
+}
+
 }  // namespace
 
 ReportSection picture_section(const std::string& path) {
@@ -74,7 +88,7 @@ Report make_report(const std::vector<std::string>& inputs, const ReportOptions& 
     if (is_run_folder(path)) {
       runs.push_back(path);
     } else {
-      others.push_back(section_of(path, options, picture));
+      others.push_back(checked_section(path, options, picture));
     }
   }
   if (!runs.empty()) report.sections = run_sections(runs);

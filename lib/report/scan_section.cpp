@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/bed.h"
@@ -63,7 +64,7 @@ HistogramValues track_scores(const std::string& path, std::int64_t step) {
 
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  return value.is_null() ? "no value" : value.dump();
+  return value.is_null() ? "no value" : json_text(value);
 }
 
 LineChart by_threshold(const Json& rows) {
@@ -140,7 +141,8 @@ ReportSection scan_section(const std::string& path) {
       section.add(std::move(made));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: no summary of a scan: {}", summary_path, error.what()), "write it anew");
+    throw_bad_input(fmt::format("{}: no summary of a scan: {}", summary_path, json_problem(error)),
+                    "write it anew");
   }
   return section;
 }

@@ -113,7 +113,8 @@ void add_scores(ReportSection& section, const std::string& path, const ReportOpt
              profile = table.find_column("profile"), e = table.find_column("e"),
              funsig = table.find_column("funsig");
   if (!diff || !lfc) {
-    throw_bad_input(path + ": no columns diff and lfc", "give what `variants` wrote: a VCF or a table");
+    throw_bad_input(path + ": no columns diff and lfc",
+                    "give what `bigbird variants` wrote: a VCF or a table");
   }
   Strongest strongest(options.strongest);
   HistogramValues diffs{"alleles", {}}, effects{"alleles", {}}, values_e{"alleles", {}};

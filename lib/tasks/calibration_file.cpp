@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
@@ -142,7 +143,7 @@ Calibration calibration_of(const Field& file, std::size_t outputs) {
   calibration.prior = file["prior"].optional_number();
   calibration.train_prior = file["train_prior"].optional_number();
   calibration.positive_weight = file["positive_weight"].optional_number();
-  if (!file["provenance"].is_null()) calibration.provenance = file["provenance"].json().dump();
+  if (!file["provenance"].is_null()) calibration.provenance = json_text(file["provenance"].json());
   const std::vector<Field> fields = file["outputs"].entries();
   if (fields.size() != outputs) {
     file["outputs"].refuse(
@@ -179,14 +180,11 @@ void write_calibration(const std::string& model_folder, const Calibration& calib
   head["positive_weight"] = or_null(calibration.positive_weight);
   head["provenance"] = calibration.provenance.empty() ? Json() : Json::parse(calibration.provenance);
   // Paths may hold any bytes; what is no UTF-8 is replaced rather than refused.
-  const auto replace = Json::error_handler_t::replace;
   std::string text = "{\n";
-  for (const auto& [key, value] : head.items())
-    text += fmt::format("  \"{}\": {},\n", key, value.dump(-1, ' ', false, replace));
+  for (const auto& [key, value] : head.items()) text += fmt::format("  \"{}\": {},\n", key, json_text(value));
   text += "  \"outputs\": [\n";
   for (std::size_t i = 0; i < calibration.outputs.size(); ++i) {
-    text += fmt::format("    {}{}\n",
-                        json_of(calibration.names[i], calibration.outputs[i]).dump(-1, ' ', false, replace),
+    text += fmt::format("    {}{}\n", json_text(json_of(calibration.names[i], calibration.outputs[i])),
                         i + 1 < calibration.outputs.size() ? "," : "");
   }
   write_text_atomic(calibration_path(model_folder), text + "  ]\n}\n");

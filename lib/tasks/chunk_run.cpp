@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
@@ -56,7 +57,7 @@ FinishedChunks open_parts(const std::string& output, const ShardHeader& header, 
                 "give a file as output");
   }
   if (!is_kept || input == "-") return {};
-  return {output + ".parts", identity_json(header).dump(2) + "\n", work.restart};
+  return {output + ".parts", json_text(identity_json(header), 2) + "\n", work.restart};
 }
 
 // "../x/out.npy" beside "../x/out.h5" is "out.npy".
@@ -130,7 +131,7 @@ void ChunkRun::close(const std::vector<std::string>& files, const std::function<
       const FileDigest digest = digest_of_file(outputs.written_path(file));
       json["files"][name_beside(output_, file)] = {{"bytes", digest.bytes}, {"sha256", digest.sha256}};
     }
-    write_text_atomic(record_path(), json.dump(2) + "\n");
+    write_text_atomic(record_path(), json_text(json, 2) + "\n");
   }
   outputs.commit();
   finished_.remove();

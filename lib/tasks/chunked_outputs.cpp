@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/io/files/output_set.h"
 #include "lib/tasks/chunk_bytes.h"
@@ -24,7 +25,7 @@ std::string identity_text(const RunIdentity& identity, const std::vector<Chunked
   for (const ChunkedOutput& output : outputs) json["outputs"].push_back(output.kind);
   json["shard"] = {work.shard.index, work.shard.count};
   json["chunk"] = work.chunk;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 FinishedChunks open_parts(const std::vector<ChunkedOutput>& outputs, const RunIdentity& identity,
@@ -57,27 +58,49 @@ std::uint64_t lines_of(ChunkForm form, std::string_view text) {
 }  // namespace
 
 struct ChunkedOutputs::Output {
-  explicit Output(ChunkedOutput given) : facts(std::move(given)), out(facts.path) {
+  explicit Output(ChunkedOutput given) : facts(std::move(given)) {
+    if (facts.path == "-") {
+      direct = std::make_unique<AtomicFile>(facts.path);
+    } else {
+      file = std::make_unique<OutputStream>(facts.path);
+    }
     if (facts.form != ChunkForm::lines)
-      joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { out.write(piece); });
-    out.write(facts.head);
+      joiner.emplace(entries_layout(facts.form), [this](std::string_view piece) { put(piece); });
+  }
+
+  void put(std::string_view piece) {
+    if (file) file->write(piece);
+    if (direct && !piece.empty()) direct->write(piece.data(), piece.size());
+  }
+  // Once, with the first chunk: of a run that comes to nothing nothing is seen.
+  void put_head() {
+    if (!has_head) put(facts.head);
+    has_head = true;
+  }
+  void close() {
+    put_head();
+    if (file) file->close();
+    if (direct) direct->commit();
   }
 
   // The chunk at hand, whole.
   void append() {
+    put_head();
     if (joiner) {
       std::size_t section = 0;
       for (const std::string_view entries : json_entries(text, entries_layout(facts.form)))
         joiner->add(section++, entries);
     } else {
-      out.write(text);
+      put(text);
     }
     lines.push_back(lines_of(facts.form, text));
     text.clear();
   }
 
   ChunkedOutput facts;
-  OutputStream out;
+  bool has_head = false;  // it was written
+  std::unique_ptr<OutputStream> file;
+  std::unique_ptr<AtomicFile> direct;       // the standard output, unbuffered: who reads it sees each chunk
   std::optional<JsonEntriesJoiner> joiner;  // of JSON
   std::string text;                         // of the chunk at hand
   std::vector<std::uint64_t> lines;         // of each chunk so far
@@ -85,7 +108,7 @@ struct ChunkedOutputs::Output {
 
 ChunkedOutputs::ChunkedOutputs(std::vector<ChunkedOutput> outputs, const RunIdentity& identity,
                                const std::string& input, const ChunkedWork& work)
-    : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)) {
+    : work_(work), identity_(identity), finished_(open_parts(outputs, identity, input, work)), input_(input) {
   if (!work_.shard.is_whole_run()) work_.tell = true;
   work_.tell = work_.tell && finished_.keeps();
   if (work_.tell) input_file_ = digest_of_file(input);
@@ -122,6 +145,7 @@ bool ChunkedOutputs::begin(std::uint64_t records, std::string_view digest) {
   chunk_digest_ = digest;
   input_digest_.update(digest.data(), digest.size());
   if (!work_.shard.takes(chunk)) return false;
+  made_records_ += records;
   const auto stored = finished_.load(chunk, digest);
   if (!stored) return true;
   ChunkBytesReader bytes(*stored, finished_.path(chunk));
@@ -157,7 +181,7 @@ void ChunkedOutputs::close() {
   }
   for (const auto& output : outputs_) {
     if (output->joiner) output->joiner->finish();
-    output->out.close();
+    output->close();
     if (!work_.tell) continue;
     OutputShard facts = facts_of(output->facts);
     facts.lines = output->lines;
@@ -168,6 +192,15 @@ void ChunkedOutputs::close() {
   }
   together.commit();
   finished_.remove();
+  say_records();
+}
+
+void ChunkedOutputs::say_records() const {
+  std::string outputs;
+  for (const auto& output : outputs_)
+    outputs += (outputs.empty() ? "" : ", ") + (output->facts.path == "-" ? "stdout" : output->facts.path);
+  log_info(fmt::format("{}: {} records read, {} of them written to {}", input_ == "-" ? "stdin" : input_,
+                       records_, made_records_, outputs));
 }
 
 }  // namespace bigbird

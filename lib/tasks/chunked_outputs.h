@@ -1,7 +1,7 @@
 // Outputs of text that are made chunk by chunk: shards take chunks in turn, finished ones are kept until the
-// outputs are whole (chunks.h), and beside each output of a shard, OUT.shard.json says what is needed to put
-// them together (output_shards.h). For verbs whose every output is one file of rows, or JSON with entries in
-// lines of their own.
+// outputs are whole (chunks.h); what goes to the standard output goes there chunk by chunk. Beside each
+// output of a shard, OUT.shard.json says what is needed to put them together (output_shards.h). For verbs
+// whose every output is one file of rows, or JSON with entries in lines of their own.
 //
 //   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
 //   if (outputs.are_whole()) return;
@@ -66,7 +66,8 @@ class ChunkedOutputs {
   // Text of the chunk at hand for one of the outputs.
   void write(std::size_t output, std::string_view text);
   void end();
-  // Puts the outputs in their places. Without it nothing is left behind but finished chunks.
+  // Puts the outputs in their places, and says how many records were read and how many went out. Without it
+  // nothing is left behind but finished chunks.
   void close();
 
   // Of all chunks, those of other shards too.
@@ -77,6 +78,7 @@ class ChunkedOutputs {
  private:
   struct Output;
 
+  void say_records() const;
   // What is known of an output before a record is read.
   OutputShard facts_of(const ChunkedOutput& output) const;
 
@@ -86,7 +88,9 @@ class ChunkedOutputs {
   FinishedChunks finished_;
   bool whole_ = false;
   std::vector<std::unique_ptr<Output>> outputs_;
+  std::string input_;
   std::uint64_t chunks_ = 0;
+  std::uint64_t made_records_ = 0;  // of the chunks that are this run's, earlier finished ones too
   std::uint64_t records_ = 0;
   std::uint64_t resumed_records_ = 0;
   std::string chunk_digest_;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 
 namespace bigbird {
 namespace {
@@ -16,6 +17,16 @@ double class_ratio(double numerator, double denominator) {
 }
 
 }  // namespace
+
+std::string_view class_of_label(std::string_view label) {
+  const std::size_t begin = !label.empty() && label.front() == '-' ? 1 : 0;
+  const std::size_t point = label.find('.');
+  if (point == std::string_view::npos || point == begin) return label;
+  const bool digits =
+      label.substr(begin, point - begin).find_first_not_of("0123456789") == std::string_view::npos;
+  const bool zeros = label.find_first_not_of('0', point + 1) == std::string_view::npos;
+  return digits && zeros ? label.substr(0, point) : label;
+}
 
 ClassMetrics class_metrics(std::span<const int> labels, std::span<const int> predicted, std::size_t classes) {
   if (labels.size() != predicted.size()) {
@@ -79,7 +90,7 @@ std::string class_metrics_json(const ClassMetrics& metrics, const std::string& p
   }
   json["examples"] = metrics.examples;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

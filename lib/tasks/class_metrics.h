@@ -6,9 +6,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bigbird {
+
+// A class as it is known by: of a whole number without the point and the zeros that a table gives it where it
+// keeps whole numbers as fractions ("1" of "1.0", as pandas writes a column with gaps); else as it stands.
+std::string_view class_of_label(std::string_view label);
 
 struct ClassMetrics {
   std::size_t classes = 0;

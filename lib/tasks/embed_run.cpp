@@ -10,6 +10,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/output_set.h"
@@ -70,7 +71,7 @@ struct MatrixFacts {
 };
 
 std::string facts_json(const MatrixFacts& facts) {
-  return Json{{"width", facts.width}, {"comments", facts.comments}, {"metadata", facts.metadata}}.dump();
+  return json_text(Json{{"width", facts.width}, {"comments", facts.comments}, {"metadata", facts.metadata}});
 }
 
 MatrixFacts matrix_facts(const std::string& text, const std::string& path) {
@@ -79,7 +80,7 @@ MatrixFacts matrix_facts(const std::string& text, const std::string& path) {
     return {json.at("width").get<std::int64_t>(), json.at("comments").get<std::vector<std::string>>(),
             json.at("metadata").get<std::map<std::string, std::string>>()};
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
                     "run this shard again");
   }
 }

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 
 namespace bigbird {
 namespace {
@@ -192,7 +193,7 @@ std::string metrics_json(const BinaryMetrics& metrics, const std::string& proven
   json["threshold"] = metrics.threshold;
   json["examples"] = metrics.examples();
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 double percentile(std::span<const double> sorted, double share) {

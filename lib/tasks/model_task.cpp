@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 
@@ -49,7 +50,7 @@ std::string window_json(const ModelWindow& window) {
   json["length"] = window.length;
   json["target_offset"] = window.target_offset;
   json["target_length"] = window.target_length;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::optional<ModelWindow> read_model_window(const std::string& model_folder) {
@@ -63,7 +64,7 @@ std::optional<ModelWindow> read_model_window(const std::string& model_folder) {
     window.target_offset = json.at("target_offset").get<std::int64_t>();
     window.target_length = json.at("target_length").get<std::int64_t>();
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)),
                     "it is written by `bigbird promoter finetune` and `bigbird chromatin finetune`");
   }
   if (window.length < 1 || window.target_offset < 0 || window.target_length < 1 ||

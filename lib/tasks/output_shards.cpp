@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
@@ -94,7 +95,7 @@ void write_output_shard(const std::string& output, const OutputShard& shard) {
   if (!shard.input_file.sha256.empty()) json["input"]["file"] = shard_digest_json(shard.input_file);
   json["output"] = shard_digest_json(shard.output);
   json["run"] = shard.identity;
-  write_text_atomic(output_shard_path(output), json.dump(2) + "\n");
+  write_text_atomic(output_shard_path(output), json_text(json, 2) + "\n");
 }
 
 OutputShard read_output_shard(const std::string& output) {
@@ -124,7 +125,7 @@ OutputShard read_output_shard(const std::string& output) {
     shard.input_file = read_digest(json.at("input"), "file");
     shard.output = read_digest(json, "output");
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
                     "run this shard again");
   }
   return shard;

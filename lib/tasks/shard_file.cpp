@@ -10,6 +10,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/hash.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/tasks/merge_shards.h"
 
@@ -45,7 +46,7 @@ ShardHeader header_of(const Json& json) {
     header.input_file = {json.at("input").at("bytes").get<std::uint64_t>(),
                          json.at("input").at("sha256").get<std::string>()};
   }
-  header.output = json.at("output").dump();
+  header.output = json_text(json.at("output"));
   return header;
 }
 
@@ -100,7 +101,7 @@ ShardHeader header_at(Parts& parts, const std::string& path) {
   try {
     return header_of(parts.next_json());
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()), run_again);
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)), run_again);
   }
 }
 
@@ -108,7 +109,7 @@ ShardHeader header_at(Parts& parts, const std::string& path) {
 
 ShardFileWriter::ShardFileWriter(const std::string& path, const ShardHeader& header) : file_(path) {
   file_.write(shard_first_line.data(), shard_first_line.size());
-  put(header_json(header).dump());
+  put(json_text(header_json(header)));
 }
 
 void ShardFileWriter::put(std::string_view part) {
@@ -124,7 +125,7 @@ void ShardFileWriter::add(std::string_view chunk) {
 }
 
 void ShardFileWriter::close(std::uint64_t records, const std::string& input_digest) {
-  put(Json{{"chunks", chunks_}, {"records", records}, {"sha256", input_digest}}.dump());
+  put(json_text(Json{{"chunks", chunks_}, {"records", records}, {"sha256", input_digest}}));
   file_.commit();
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
@@ -152,7 +153,7 @@ class ByteLevelReader {
     if (!entry(file_, "normalizer").is_null()) {
       const BpeJson& normalizer = entry(file_, "normalizer");
       const BpeJson& type = normalizer.is_object() ? entry(normalizer, "type") : normalizer;
-      not_read("normalizer type " + (type.is_string() ? type.get<std::string>() : type.dump()) +
+      not_read("normalizer type " + (type.is_string() ? type.get<std::string>() : json_text(type)) +
                " with pre_tokenizer type ByteLevel");
     }
     read_model(object(entry(file_, "model"), "model"));
@@ -266,7 +267,7 @@ class ByteLevelReader {
       result.cls = named(processor, "cls");
       result.sep = named(processor, "sep");
     } else if (type != "ByteLevel") {
-      not_read("post_processor type " + (type.is_string() ? type.get<std::string>() : type.dump()) +
+      not_read("post_processor type " + (type.is_string() ? type.get<std::string>() : json_text(type)) +
                " with pre_tokenizer type ByteLevel");
     }
     result.trim_offsets = flag(processor, "trim_offsets", "post_processor", true);

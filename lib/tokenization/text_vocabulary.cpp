@@ -12,6 +12,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
@@ -227,7 +228,7 @@ std::string text_tokenizer_config(const TextVocabularyOptions& options) {
   if (options.provenance) {
     config["bigbird"]["provenance"] = nlohmann::ordered_json::parse(provenance_json(*options.provenance));
   }
-  return config.dump(2) + "\n";
+  return json_text(config, 2) + "\n";
 }
 
 std::string text_vocabulary_lines(const SentencePieceModel& model) {

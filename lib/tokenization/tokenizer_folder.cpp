@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
@@ -98,7 +99,7 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
     config["bigbird"].erase(repeats_key);
     if (config["bigbird"].empty()) config.erase("bigbird");
   }
-  return config.dump(2) + "\n";
+  return json_text(config, 2) + "\n";
 }
 
 }  // namespace

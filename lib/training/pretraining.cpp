@@ -26,6 +26,20 @@
 namespace bigbird {
 namespace {
 
+// The fields of config.json in a message, as what they are here: settings ("`hidden_size` 768 is not ...").
+std::string fields_in_backticks(const std::string& message) {
+  std::string text;
+  const auto is_part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (std::size_t at = 0; at < message.size();) {
+    std::size_t end = at;
+    while (end < message.size() && is_part(message[end])) ++end;
+    const std::string word = message.substr(at, std::max<std::size_t>(end - at, 1));
+    text += word.find('_') != std::string::npos ? "`" + word + "`" : word;
+    at += word.size();
+  }
+  return text;
+}
+
 class PretrainingTask : public TrainingTask {
  public:
   PretrainingTask(const PretrainOptions& options, const PretrainingBatches& train,
@@ -115,7 +129,7 @@ ModelConfig complete_config(const PretrainOptions& options, const Tokenizer& tok
     validate(config, options.init.empty() ? "the options of the model" : options.init + "/config.json");
   } catch (const Error& error) {
     if (!options.init.empty()) throw;
-    throw_usage(error.message());
+    throw_usage(fields_in_backticks(error.message()));
   }
   return config;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/ranks/nccl.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 
@@ -23,7 +24,7 @@ constexpr std::array<std::pair<BetweenDevices, const char*>, 3> way_names{
 
 // Messages hold bytes of file names, which need not be UTF-8.
 std::string text_of(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(json);
 }
 
 Error error_in(const nlohmann::json& said, const std::string& where) {

@@ -83,6 +83,7 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
       throw_usage(fmt::format("`learning_rate` {:g}: given twice", rate), "give every rate once");
   }
   const bool writes = ranks_of(options.team).rank() == 0;
+  const bool was_there = folder_exists(restore.run());
   if (writes) const RunFolder run(restore.run(), options.start);
   std::vector<SweptRate> swept;
   std::size_t best = 0;
@@ -90,7 +91,13 @@ TrainingSummary sweep_learning_rates(RunOptions& options, const std::function<Tr
     options.learning_rate = rate;
     options.run = restore.run() + "/" + rate_folder(rate);
     log_info(fmt::format("learning rate {:g}, {} of {}", rate, swept.size() + 1, rates.size()));
-    swept.push_back({rate, train()});
+    try {
+      swept.push_back({rate, train()});
+    } catch (...) {
+      // Of a run that came to nothing, as of data that cannot be read, nothing stays.
+      if (writes && !was_there && folder_is_empty(restore.run())) remove_folder(restore.run());
+      throw;
+    }
     if (!swept.back().summary.final_valid_loss) {
       throw_runtime(fmt::format("{}: no validation gave a finite loss", options.run),
                     "lower `learning_rate`");

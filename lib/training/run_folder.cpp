@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/weights/safetensors.h"
@@ -186,7 +187,7 @@ void save_checkpoint(const std::string& folder, const Model& model, Optimizer& o
   json["precision"] = state.precision;
   if (!state.product_table.empty()) json["product_table"] = state.product_table;
   json["options"] = state.options;
-  write_text_atomic(atomic.file("trainer_state.json"), json.dump(2) + "\n");
+  write_text_atomic(atomic.file("trainer_state.json"), json_text(json, 2) + "\n");
   atomic.commit();
 }
 
@@ -213,7 +214,8 @@ TrainState read_train_state(const std::string& checkpoint) {
     state.product_table = json.value("product_table", "");
     return state;
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(path + ": " + error.what(), "remove this checkpoint; `resume` then takes the one before");
+    throw_bad_input(path + ": " + json_problem(error),
+                    "remove this checkpoint; `resume` then takes the one before");
   }
 }
 

@@ -68,6 +68,12 @@ class Running {
   // Bytes that were given and not read, and written and not read.
   int unread_input() const { return waiting(in_reader_); }
   int unread_output() const { return waiting(out_); }
+  // What was written and not read.
+  std::string take_output() const {
+    std::string text(static_cast<std::size_t>(unread_output()), '\0');
+    EXPECT_EQ(read(out_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    return text;
+  }
   int output_room() const { return fcntl(out_, F_GETPIPE_SZ); }
 
   std::string proc(const char* file) const {

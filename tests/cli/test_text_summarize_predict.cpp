@@ -328,7 +328,7 @@ TEST_F(SummarizePredict, RefusesWhatItCannotDo) {
   refused(predict({"--length", "65"}), 2, "--length 65");
   refused(predict({"--beams", "0"}), 2, "beams");
   refused(predict({"--max-tokens", "100"}), 2, "64 positions");
-  refused(predict({"--max-tokens", "5", "--min-tokens", "9"}), 2, "min_length");
+  refused(predict({"--max-tokens", "5", "--min-tokens", "9"}), 2, "--min-tokens is above --max-tokens");
   refused(predict({"--decoding", "nucleus"}), 2, "nucleus");
   refused(predict({"--decoding", "sample", "--beams", "2"}), 2, "one beam");
   refused(predict({"--decoding", "sample", "--temperature", "0"}), 2, "temperature");

@@ -303,12 +303,10 @@ TEST_P(TrainingOptionsOf, AdafactorTakesItsOwnOptionsAndGoesOn) {
     factored = factored || name.starts_with("exp_avg_sq_row.");
   }
   EXPECT_TRUE(factored);
-  if (!is_pretraining()) {  // whose config.toml names the sizes of a model, which --init has already
-    must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
-    EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
-              read_text(path(run + "/final/model.safetensors")))
-        << "again, as config.toml says, which has every option";
-  }
+  must(verb() + Words{"--config", path(run + "/config.toml"), "-o", path(run + "-again")});
+  EXPECT_EQ(read_text(path(run + "-again/final/model.safetensors")),
+            read_text(path(run + "/final/model.safetensors")))
+      << "again, as config.toml says, which has every option";
   for (const char* option : {"--beta1", "--beta2", "--epsilon", "--weight-decay"}) {
     const RunResult refused = run_bigbird(train(run_name("refused-adafactor"), two + Words{option, "0.5"}));
     EXPECT_EQ(refused.status, 2) << refused.err;

@@ -109,7 +109,7 @@ def compare(name, case, theirs, ours):
             wrong.append(f"{name}, text {number}: {found['label']}, not {max(expected, key=expected.get)}")
         if case["problem"] == "multi_label_classification":
             labels = [label for label in sorted(expected) if expected[label] >= 0.5]
-            if found["label"] != (",".join(labels) or "."):
+            if found["label"] != labels:
                 wrong.append(f"{name}, text {number}: {found['label']}, not {','.join(labels)}")
     return largest, wrong
 

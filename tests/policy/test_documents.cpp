@@ -143,6 +143,14 @@ TEST(Documents, EveryVerbStandsInTheReadme) {
   }
 }
 
+// The page to know every verb by has a row for each, and the table of the program says nothing else of them.
+TEST(Documents, EveryVerbHasARowOnThePageOfVerbs) {
+  const std::string page = testing::read_text(testing::source_dir() / "docs/verbs.md");
+  for (const std::string& verb : known_verbs()) {
+    EXPECT_NE(page.find("\n| `" + verb + "` |"), std::string::npos) << "docs/verbs.md has no row of " << verb;
+  }
+}
+
 TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {
   std::istringstream readme(testing::read_text(testing::source_dir() / "README.md"));
   std::string first_screen, line;

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/core/json_text.h"
+
 namespace bigbird {
 namespace {
 
@@ -51,7 +53,7 @@ std::string provenance_json(const Provenance& provenance) {
     json["inputs"].push_back(std::move(entry));
   }
   // Paths may hold any bytes; what is no UTF-8 is replaced rather than refused.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace bigbird

@@ -13,6 +13,7 @@
 #include "lib/io/files/content_format.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/htslib_handles.h"
+#include "lib/io/files/plain_input.h"
 
 namespace bigbird {
 namespace {
@@ -29,6 +30,7 @@ struct InputStream::Handle {
   std::string begin;     // read to know what the file is, and not handed out yet
   bool begun = false;
   std::int64_t resting_at = -1;  // where to go on: the file is closed meanwhile
+  bool by_lines = false;         // who writes a pipe may pause
 };
 
 InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Handle>()), path_(path) {
@@ -37,6 +39,7 @@ InputStream::InputStream(const std::string& path) : handle_(std::make_unique<Han
   }
   handle_->bgzf = open_bgzf(path);
   handle_->is_bgzf = bgzf_compression(handle_->bgzf.get()) == bgzf;
+  handle_->by_lines = comes_as_it_is_written(path);
 }
 
 InputStream::~InputStream() = default;
@@ -56,7 +59,9 @@ std::size_t InputStream::read_bytes(char* buffer, std::size_t size) {
     if (bgzf_seek(handle_->bgzf.get(), std::exchange(handle_->resting_at, -1), SEEK_SET) != 0)
       throw_bad_input(path_ + ": was changed while it was read", "let nothing write it meanwhile");
   }
-  const ssize_t count = bgzf_read(handle_->bgzf.get(), buffer, size);
+  BGZF* const file = handle_->bgzf.get();
+  const ssize_t count =
+      handle_->by_lines ? read_next_line(file, buffer, size) : bgzf_read(file, buffer, size);
   if (path_ == "-") throw_if_cancelled();
   if (count < 0) throw_damaged_compression(path_);
   if (count == 0 && size > 0 && handle_->is_bgzf) require_bgzf_end(handle_->bgzf.get(), path_);
@@ -69,8 +74,9 @@ void InputStream::look_at_begin() {
   std::size_t size = 0;
   while (size < format_bytes) {
     const std::size_t count = read_bytes(begin.data() + size, format_bytes - size);
-    if (count == 0) break;
     size += count;
+    // Who writes a pipe line by line is not waited for: the first line tells.
+    if (count == 0 || handle_->by_lines) break;
   }
   begin.resize(size);
   handle_->begun = true;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 
 namespace bigbird {
 namespace {
@@ -66,7 +67,7 @@ std::string FloatRowsWriter::header(std::int64_t rows) const {
   nlohmann::json json;
   json[name_] = tensor;
   if (!metadata_.empty()) json["__metadata__"] = metadata_;
-  return json.dump();
+  return json_text(json);
 }
 
 void FloatRowsWriter::commit() {

@@ -72,6 +72,8 @@ std::size_t TsvReader::column(const std::string& name) const {
     throw_bad_input(fmt::format("{}: no column named {}", path(), name),
                     fmt::format("the columns are: {}", fmt::join(columns_, ", ")));
   }
+  if (std::find(found + 1, columns_.end(), name) != columns_.end())
+    throw_bad_input(fmt::format("{}: two columns are named {}", path(), name), "rename one of them");
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

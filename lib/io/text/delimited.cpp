@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 
 namespace bigbird {
 namespace {
 
 const char* separator_name(char separator) {
-  return separator == '\t' ? "a tab" : separator == ',' ? "a comma" : "the separator";
+  return separator == '\t' ? "a tab" : separator == ',' ? "a comma" : "a semicolon";
 }
 
 // A number from 1 to `width` as its 0-based column; npos for anything else.
@@ -22,6 +23,10 @@ std::size_t column_by_number(std::string_view text, std::size_t width) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   return whole && number >= 1 && number <= width ? number - 1 : std::string_view::npos;
+}
+
+bool stands_in_quotes(std::string_view field) {
+  return field.size() >= 2 && field.front() == '"' && field.back() == '"';
 }
 
 std::string known_columns(const std::vector<std::string>& header, std::size_t width) {
@@ -49,6 +54,11 @@ void DelimitedReader::use_first_row_as_header() {
   if (!next(header_)) {
     throw_bad_input(fmt::format("{}: no header: the file is empty", path()),
                     "the first row must name the columns");
+  }
+  for (const std::string& name : header_) {
+    if (name.find('\r') == std::string::npos) continue;
+    throw_bad_input(fmt::format("{}: the header holds a carriage return (CR)", where()),
+                    "lines end with LF or CR LF; convert the file first: tr '\\r' '\\n'");
   }
 }
 
@@ -99,11 +109,27 @@ bool DelimitedReader::next(std::vector<std::string>& row) {
 
 bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& line_number) {
   std::string_view line;
-  do {
-    if (!lines_.next(line)) return false;
-  } while (line.empty() && width_ != 1);
+  for (;;) {
+    if (!lines_.next(line)) {
+      say_tally();
+      return false;
+    }
+    if (!line.empty() || width_ == 1) break;
+    ++empty_lines_;
+  }
   line_number = lines_.line_number();
   std::size_t fields = 0;
+  if (options_.quoting == Quoting::automatic) {
+    quoting_chosen_ = true;
+    std::size_t quoted = 0, all = 0;
+    for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1, ++all) {
+      end = line.find(options_.separator, begin);
+      quoted +=
+          stands_in_quotes(line.substr(begin, end == std::string_view::npos ? end : end - begin)) ? 1u : 0u;
+    }
+    options_.quoting =
+        options_.separator != '\t' || (all > 1 && quoted == all) ? Quoting::doubled : Quoting::none;
+  }
   if (options_.quoting == Quoting::none) {
     for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
       end = line.find(options_.separator, begin);
@@ -116,7 +142,46 @@ bool DelimitedReader::read_row(std::vector<std::string>& row, std::uint64_t& lin
   row.resize(fields);
   if (width_ == 0) width_ = fields;
   check_width(row, line_number);
+  tally_fields(row, line_number);
   return true;
+}
+
+void DelimitedReader::tally_fields(const std::vector<std::string>& row, std::uint64_t line) {
+  // Of one column any text may be the name of it.
+  if (row.size() > 1 && &row != &header_ && row == header_) {
+    throw_bad_input(fmt::format("{}:{}: the header stands here again", path(), line),
+                    "take the line out: files that were put one behind another have one each");
+  }
+  for (const std::string& field : row) {
+    if (field.find_first_of("\t\n\r") != std::string::npos) {
+      if (odd_fields_++ == 0) first_odd_line_ = line;
+    }
+    if (options_.quoting == Quoting::none && stands_in_quotes(field)) {
+      if (quoted_fields_++ == 0) first_quoted_line_ = line;
+    }
+  }
+}
+
+void DelimitedReader::say_tally() {
+  if (said_) return;
+  said_ = true;
+  if (odd_fields_ > 0) {
+    log_warning(
+        fmt::format("{}: {} field{} with a tab or a line end inside, the first in the row of line {}{}",
+                    path(), odd_fields_, odd_fields_ == 1 ? "" : "s", first_odd_line_,
+                    options_.quoting == Quoting::doubled
+                        ? "; where \" is text, set `quoting` none: every line is a row then"
+                        : ""));
+  }
+  if (quoting_chosen_ && quoted_fields_ > 0) {
+    log_warning(
+        fmt::format("{}: {} field{} in quotes, the first in line {}: the quotes are read as text; set "
+                    "`quoting` csv where they are not",
+                    path(), quoted_fields_, quoted_fields_ == 1 ? "" : "s", first_quoted_line_));
+  }
+  if (empty_lines_ > 0)
+    log_info(
+        fmt::format("{}: {} empty line{} passed over", path(), empty_lines_, empty_lines_ == 1 ? "" : "s"));
 }
 
 void DelimitedReader::split_quoted(std::string_view line, std::vector<std::string>& row,
@@ -169,11 +234,55 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
 
 void DelimitedReader::check_width(const std::vector<std::string>& row, std::uint64_t line) const {
   if (row.size() == width_ || options_.ragged == RaggedRows::kept) return;
+  const char* hint = "a field that holds the separator or a newline stands in quotes";
+  if (options_.separator == '\t') {
+    const bool quotes = options_.quoting == Quoting::none && quoting_chosen_ &&
+                        std::any_of(row.begin(), row.end(), [](const std::string& field) {
+                          return !field.empty() && (field.front() == '"' || field.back() == '"');
+                        });
+    hint = quotes ? "fields are separated by single tabs; where quotes keep tabs and line ends together, set "
+                    "`quoting` csv"
+                  : "fields are separated by single tabs";
+  }
   throw_bad_input(fmt::format("{}:{}: {} field{} where the {} has {}", path(), line, row.size(),
                               row.size() == 1 ? "" : "s", header_.empty() ? "first row" : "header", width_),
-                  options_.separator == '\t'
-                      ? "fields are separated by single tabs"
-                      : "a field that holds the separator or a newline stands in quotes");
+                  hint);
+}
+
+std::string first_line_of(TextInput& input) {
+  constexpr std::size_t most = 1 << 16;
+  std::size_t end = 0;
+  while ((end = input.window().find('\n')) == std::string_view::npos && input.window().size() < most) {
+    if (!input.fill()) break;
+  }
+  std::string line(input.window().substr(0, std::min(end, most)));
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+std::vector<std::string> fields_of_line(std::string_view line, char separator) {
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = line.find(separator, begin);
+    std::string_view field = line.substr(begin, end == std::string_view::npos ? end : end - begin);
+    if (stands_in_quotes(field)) field = field.substr(1, field.size() - 2);
+    fields.emplace_back(field);
+  }
+  return fields;
+}
+
+char separator_of_table(TextInput& input, char usual,
+                        const std::function<bool(const std::string&)>& is_name) {
+  const std::string line = first_line_of(input);
+  if (line.find(usual) != std::string::npos) return usual;
+  for (const char other : {';', '\t', ','}) {
+    const std::vector<std::string> fields = fields_of_line(line, other);
+    if (other == usual || fields.size() < 2 || std::none_of(fields.begin(), fields.end(), is_name)) continue;
+    log_warning(fmt::format("{}: fields are separated by {}, not by {}", input.path(), separator_name(other),
+                            separator_name(usual)));
+    return other;
+  }
+  return usual;
 }
 
 }  // namespace bigbird

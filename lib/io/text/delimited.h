@@ -1,8 +1,10 @@
-// Rows of CSV and TSV files, streamed. CSV: RFC 4180.
+// Rows of CSV and TSV files, streamed. CSV: RFC 4180. TSV: a row is a line and " is text, as everywhere in
+// the field (IANA's text/tab-separated-values).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +14,9 @@
 namespace bigbird {
 
 enum class Quoting {
-  doubled,  // a field that begins with " ends at the next single "; "" inside of it is one "
-  none      // " is text and a row is a line, as in GLUE's files
+  automatic,  // doubled; with tabs none, unless all fields of the first row stand in quotes (R's write.table)
+  doubled,    // a field that begins with " ends at the next single "; "" inside of it is one "
+  none        // " is text and a row is a line, as in GLUE's files
 };
 
 enum class RaggedRows {
@@ -23,7 +26,7 @@ enum class RaggedRows {
 
 struct DelimitedOptions {
   char separator = ',';
-  Quoting quoting = Quoting::doubled;
+  Quoting quoting = Quoting::automatic;
   bool header = true;  // the first row names the columns
   RaggedRows ragged = RaggedRows::refused;
   bool replace_invalid = false;
@@ -39,7 +42,11 @@ struct DelimitedOptions {
 // Error{bad_input} "FILE:LINE: ...": all of TextLines; no header; a row with another number of fields than
 // the header, or than the first row (LINE is where the row begins); a quote that is never closed, or followed
 // by anything but a separator (LINE is that of the opening quote); a name twice in the header once it is
-// asked for.
+// asked for; a header that stands again in a later row (files put one behind another), or that holds a
+// carriage return (lines that end without \n).
+//
+// At the end the log says what may have been misread: fields that hold a tab or a line end, fields in quotes
+// where automatic quoting reads quotes as text, empty lines that were passed over.
 class DelimitedReader {
  public:
   explicit DelimitedReader(const std::string& path, const DelimitedOptions& options = {});
@@ -69,6 +76,8 @@ class DelimitedReader {
 
  private:
   bool read_row(std::vector<std::string>& row, std::uint64_t& line);
+  void tally_fields(const std::vector<std::string>& row, std::uint64_t line);
+  void say_tally();
   void split_quoted(std::string_view line, std::vector<std::string>& row, std::size_t& fields);
   void check_width(const std::vector<std::string>& row, std::uint64_t line) const;
 
@@ -78,8 +87,26 @@ class DelimitedReader {
   std::vector<std::string> ahead_;  // the row that peek() has read
   std::uint64_t ahead_line_ = 0;
   bool has_ahead_ = false;
-  std::size_t width_ = 0;  // 0: not known yet
+  std::size_t width_ = 0;             // 0: not known yet
+  bool quoting_chosen_ = false;       // what automatic came to is in options_
+  std::uint64_t odd_fields_ = 0;      // with a tab or a line end
+  std::uint64_t first_odd_line_ = 0;  // of the first of them
+  std::uint64_t quoted_fields_ = 0;   // in quotes that are read as text
+  std::uint64_t first_quoted_line_ = 0;
+  std::uint64_t empty_lines_ = 0;
+  bool said_ = false;
   std::uint64_t row_line_ = 0;
 };
+
+// The first line of an input, without taking it: as much of it as the first 64 KiB hold. Reads no further
+// than that line's end needs.
+std::string first_line_of(TextInput& input);
+// Its fields, without the quotes around them: enough to see whether they are names of columns.
+std::vector<std::string> fields_of_line(std::string_view line, char separator);
+
+// What separates the fields of a table whose format says `usual`: another one of comma, tab and semicolon
+// (Excel where the comma is for decimals) where the first line has one field by `usual`, and by the other
+// several, one of which `is_name` knows. Said as a warning.
+char separator_of_table(TextInput& input, char usual, const std::function<bool(const std::string&)>& is_name);
 
 }  // namespace bigbird

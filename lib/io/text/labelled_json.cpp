@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/labelled_sources.h"
@@ -47,7 +48,7 @@ class JsonSource : public LabelledTexts::Source {
     if (chosen_.id) {
       const LabelledJson& id = field(object, *chosen_.id, where);
       if (!id.is_string() && !id.is_number()) wrong_type(id, *chosen_.id, where, "a string or a number");
-      row.id = id.is_string() ? id.get<std::string>() : id.dump();
+      row.id = id.is_string() ? id.get<std::string>() : json_text(id);
       check_id(row.id, record_.line, records_.is_list() ? record_.column : 0);
       where += fmt::format(": id '{}'", text_for_message(row.id));
     }
@@ -111,7 +112,7 @@ class JsonSource : public LabelledTexts::Source {
   void add_label(const LabelledJson& value, LabelledText& row, const std::string& where) const {
     const bool right = value.is_string() || value.is_number() || value.is_boolean();
     if (!right) wrong_type(value, *chosen_.label, where, "a label");
-    std::string label = value.is_string() ? value.get<std::string>() : value.dump();
+    std::string label = value.is_string() ? value.get<std::string>() : json_text(value);
     if (is_blank(label)) {
       throw_bad_input(
           fmt::format("{}: the label is empty (field '{}')", where, text_for_message(names_[*chosen_.label])),

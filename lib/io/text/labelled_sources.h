@@ -53,14 +53,21 @@ class LabelledTexts::Source {
 };
 
 std::unique_ptr<LabelledTexts::Source> open_labelled_source(const std::string& path,
-                                                            const LabelledTextOptions& options);
+                                                            const LabelledTextOptions& given);
 std::unique_ptr<LabelledTexts::Source> open_table_source(TextInput input, const LabelledTextOptions& options,
                                                          char separator);
+std::unique_ptr<LabelledTexts::Source> open_line_source(TextInput input, const LabelledTextOptions& options);
 std::unique_ptr<LabelledTexts::Source> open_json_source(TextInput input, const LabelledTextOptions& options);
 std::unique_ptr<LabelledTexts::Source> open_folder_source(const std::string& path,
                                                           const LabelledTextOptions& options);
 std::unique_ptr<LabelledTexts::Source> open_article_source(TextInput input,
                                                            const LabelledTextOptions& options);
+
+// Whether a cell of the first row names a column: one that is looked for where nothing is given, or that the
+// options name.
+bool is_known_column(const LabelledTextOptions& options, const std::string& cell);
+// Whether the options say that there are columns or a header.
+bool speaks_of_columns(const LabelledTextOptions& options);
 
 // Numbers of columns, from 0.
 struct ChosenColumns {

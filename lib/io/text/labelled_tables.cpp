@@ -1,4 +1,4 @@
-// Labelled texts in CSV and TSV files; see labelled_texts.h.
+// Labelled texts in CSV and TSV files, and texts a line each; see labelled_texts.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/io/text/labelled_sources.h"
 
 namespace bigbird {
@@ -27,6 +28,22 @@ std::string with_newlines(std::string text) {
   }
   text.resize(out);
   return text;
+}
+
+// What the options name columns by; lists as their parts.
+std::vector<std::string> named_columns(const LabelledTextOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string* given :
+       {&options.text_column, &options.pair_column, &options.label_column, &options.id_column}) {
+    if (given->empty()) continue;
+    for (std::string& name : split_column_list(*given)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// Names of columns are words: a sentence, a number or nothing at all is none.
+bool looks_like_data(const std::string& cell) {
+  return cell.empty() || cell.find_first_of(" .!?") != std::string::npos || is_column_number(cell);
 }
 
 class TableSource : public LabelledTexts::Source {
@@ -76,22 +93,22 @@ class TableSource : public LabelledTexts::Source {
     if (options().header != HeaderRow::automatic) return options().header == HeaderRow::yes;
     const std::vector<std::string>* first = reader_.peek();
     if (first == nullptr) return false;
-    const auto in_first = [&](const std::string& name) {
-      return std::find(first->begin(), first->end(), name) != first->end();
-    };
-    bool by_number = false;
-    for (const std::string* given :
-         {&options().text_column, &options().pair_column, &options().label_column, &options().id_column}) {
-      if (given->empty()) continue;
-      for (const std::string& name : split_column_list(*given)) {
-        if (is_column_number(name)) {
-          by_number = true;
-        } else if (in_first(name)) {
-          return true;
-        }
-      }
+    if (std::any_of(first->begin(), first->end(),
+                    [&](const std::string& cell) { return is_known_column(options(), cell); })) {
+      return true;
     }
-    return !by_number || std::any_of(usual_names.begin(), usual_names.end(), in_first);
+    bool by_number = false, by_name = false;
+    for (const std::string& name : named_columns(options()))
+      (is_column_number(name) ? by_number : by_name) = true;
+    if (by_number) return false;
+    // A name that is asked for and not there will be missed; without one, nobody would notice.
+    if (!by_name && std::any_of(first->begin(), first->end(), looks_like_data)) {
+      log_warning(
+          fmt::format("{}: the first row is taken for the names of the columns, though '{}' looks like "
+                      "data; set `no_header` where it is a row",
+                      path(), text_for_message(fmt::format("{}", fmt::join(*first, " | ")))));
+    }
+    return true;
   }
 
   std::string joined(const std::vector<std::size_t>& columns) const {
@@ -109,7 +126,53 @@ class TableSource : public LabelledTexts::Source {
   std::vector<std::string> fields_;
 };
 
+class LineSource : public LabelledTexts::Source {
+ public:
+  LineSource(TextInput input, const LabelledTextOptions& options)
+      : Source(input.path(), options), lines_(std::move(input), options.replace_invalid) {
+    if (options.labels == Labels::required) {
+      throw_usage(fmt::format("{}: lines of text have no labels", path()),
+                  "set `format` to csv, tsv or jsonl where it is a table");
+    }
+    if (speaks_of_columns(options)) {
+      throw_usage(fmt::format("{}: lines of text have no columns", path()),
+                  "set `format` to csv or tsv where it is a table");
+    }
+  }
+
+  bool read(LabelledText& row) override {
+    std::string_view line;
+    if (!lines_.next(line)) return false;
+    row = {};
+    row.text = line;
+    if (options().backslash_newline) row.text = with_newlines(std::move(row.text));
+    row.id = std::to_string(rows());
+    row.place = lines_.where();
+    return true;
+  }
+
+  std::uint64_t replaced() const override { return lines_.replaced(); }
+  std::string columns() const override { return "text: every line; id: its number from 0"; }
+
+ private:
+  TextLines lines_;
+};
+
 }  // namespace
+
+bool is_known_column(const LabelledTextOptions& options, const std::string& cell) {
+  if (std::find(usual_names.begin(), usual_names.end(), cell) != usual_names.end()) return true;
+  const std::vector<std::string> names = named_columns(options);
+  return !is_column_number(cell) && std::find(names.begin(), names.end(), cell) != names.end();
+}
+
+bool speaks_of_columns(const LabelledTextOptions& options) {
+  return options.header != HeaderRow::automatic || !named_columns(options).empty();
+}
+
+std::unique_ptr<LabelledTexts::Source> open_line_source(TextInput input, const LabelledTextOptions& options) {
+  return std::make_unique<LineSource>(std::move(input), options);
+}
 
 std::unique_ptr<LabelledTexts::Source> open_table_source(TextInput input, const LabelledTextOptions& options,
                                                          char separator) {

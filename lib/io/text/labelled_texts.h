@@ -1,6 +1,6 @@
 // Texts with labels in the forms users have them: JSON Lines, CSV, TSV, a folder for each class, articles in
-// XML. What classification trains on and predicts from. Streamed; defaults as Hugging Face's run_glue.py has
-// for own files.
+// XML; and texts without, a line each. What classification trains on and predicts from. Streamed; defaults as
+// Hugging Face's run_glue.py has for own files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bigbird {
 
-enum class TableFormat { automatic, csv, tsv, jsonl, folder, articles };
+enum class TableFormat { automatic, csv, tsv, jsonl, lines, folder, articles };
 enum class HeaderRow { automatic, yes, no };
 enum class Labels {
   required,  // every row has one; null, an empty cell or no such column is an Error
@@ -22,7 +22,11 @@ enum class Labels {
 };
 
 // `automatic` format goes by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; .xml; each
-// also with .gz. "-" is told by its first bytes: JSON, XML, else a tab in the first line, else CSV.
+// also with .gz. "-" and .txt are told by what they begin with: JSON; XML; a table where the first line has a
+// tab, or a field that is one of the names below or that the options name, or nothing but words with commas
+// between them, or where the options name columns or a header; else lines: every line is a text, the first
+// too. A table of .csv or .tsv whose header has but one field, and several with a known name by another
+// separator (semicolons), is read by that.
 //
 // Columns are named, or given by number from 1 (CSV and TSV); several texts "2,3" are joined by one blank.
 // What is empty is looked for: the label in `label`; the id in `id`, else `idx`, else it is the number of the
@@ -31,7 +35,8 @@ enum class Labels {
 // given, or where there is but one).
 //
 // `automatic` header: the first row is one if it has a cell that is one of these names or a column that the
-// options name, or if no column is given by number.
+// options name, or if no column is given by number; a table that is told by its first line alone, with blanks
+// inside of its fields and no known name, has none. A header that looks like a row of data is warned of.
 struct LabelledTextOptions {
   std::string text_column;
   std::string pair_column;
@@ -40,7 +45,7 @@ struct LabelledTextOptions {
   std::vector<std::string> label_files;  // of articles: where their labels are
   TableFormat format = TableFormat::automatic;
   HeaderRow header = HeaderRow::automatic;
-  Quoting quoting = Quoting::doubled;
+  Quoting quoting = Quoting::automatic;
   Labels labels = Labels::required;
   bool backslash_newline = false;  // a backslash and an n are a newline, as Yelp's CSV has it
   bool replace_invalid = false;
@@ -59,9 +64,10 @@ struct LabelledText {
 };
 
 // JSON: a record for each line, or an element of the one list of the file (json_records.h). CSV and TSV:
-// delimited.h. Folder: FOLDER/CLASS/*.txt (and .txt.gz), classes and files by name (bytes compared), id
-// CLASS/NAME; also FOLDER/*.txt, id NAME, where labels are ignored, or are optional and no folder is there. A
-// text of a file is without its last line end.
+// delimited.h. Lines: the id is the number of the line from 0, and there are no labels (Error{usage} where
+// they are required). Folder: FOLDER/CLASS/*.txt (and .txt.gz), classes and files by name (bytes compared),
+// id CLASS/NAME; also FOLDER/*.txt, id NAME, where labels are ignored, or are optional and no folder is
+// there. A text of a file is without its last line end.
 //
 // Articles: the XML of SemEval-2019 task 4, <articles><article id="..." title="...">text</article>. Its
 // columns are `text` (the default), without tags, and the attributes; `id` is the id, always. Labels come

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/json_records.h"
 #include "lib/io/text/summary_sources.h"
@@ -69,7 +70,7 @@ class SummaryJsonSource : public SummaryPairs::Source {
  private:
   static std::string id_of(const SummaryJson& id, const std::string& place) {
     if (id.is_string()) return id.get<std::string>();
-    if (id.is_number()) return id.dump();
+    if (id.is_number()) return json_text(id);
     throw BadRow(fmt::format("{}: the id is {}, not a string or a number", place, id.type_name()),
                  "mend the record, or set `id_field`");
   }

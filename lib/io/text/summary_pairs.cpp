@@ -37,11 +37,35 @@ SummaryFormat summary_format_of_path(const std::string& path) {
               "set `format` to jsonl, csv, tsv, lines or folder");
 }
 
-SummaryFormat summary_format_of_content(TextInput& input) {
-  const std::string_view window = input.peek(1 << 16);
-  const std::size_t begin = window.find_first_not_of(" \t\r\n");
-  const bool json = begin != std::string_view::npos && (window[begin] == '{' || window[begin] == '[');
-  return json ? SummaryFormat::jsonl : SummaryFormat::lines;
+bool is_summary_column(const SummaryPairOptions& options, const std::string& cell) {
+  const auto among = [&](std::span<const char* const> names) {
+    return std::find(names.begin(), names.end(), cell) != names.end();
+  };
+  return among(document_names) || among(summary_names) || among(id_names) ||
+         (!cell.empty() &&
+          (cell == options.document_field || cell == options.summary_field || cell == options.id_field));
+}
+
+// No more is read than tells it: a stream may go on slowly.
+SummaryFormat summary_format_of_content(TextInput& input, const SummaryPairOptions& options) {
+  std::size_t begin = std::string_view::npos;
+  while ((begin = input.window().find_first_not_of(" \t\r\n")) == std::string_view::npos) {
+    if (!input.fill()) break;
+  }
+  if (begin != std::string_view::npos && (input.window()[begin] == '{' || input.window()[begin] == '['))
+    return SummaryFormat::jsonl;
+  const std::string line = first_line_of(input);
+  for (const auto& [separator, format] :
+       {std::pair('\t', SummaryFormat::tsv), std::pair(',', SummaryFormat::csv),
+        std::pair(';', SummaryFormat::csv)}) {
+    const std::vector<std::string> fields = fields_of_line(line, separator);
+    if (fields.size() > 1 && std::any_of(fields.begin(), fields.end(), [&](const std::string& cell) {
+          return is_summary_column(options, cell);
+        })) {
+      return format;
+    }
+  }
+  return SummaryFormat::lines;
 }
 
 std::unique_ptr<SummaryPairs::Source> open_summary_source(const std::string& path,
@@ -53,14 +77,16 @@ std::unique_ptr<SummaryPairs::Source> open_summary_source(const std::string& pat
   TextInput input(path);
   // Cohan's records lie in files called .txt as well.
   const bool by_content = format == SummaryFormat::automatic || (!told && format == SummaryFormat::lines);
-  if (by_content) format = summary_format_of_content(input);
+  if (by_content) format = summary_format_of_content(input, options);
+  if (format == SummaryFormat::csv || format == SummaryFormat::tsv) {
+    const char separator =
+        separator_of_table(input, format == SummaryFormat::tsv ? '\t' : ',',
+                           [&](const std::string& cell) { return is_summary_column(options, cell); });
+    return open_summary_table(std::move(input), options, separator);
+  }
   switch (format) {
     case SummaryFormat::jsonl:
       return open_summary_json(std::move(input), options);
-    case SummaryFormat::csv:
-      return open_summary_table(std::move(input), options, ',');
-    case SummaryFormat::tsv:
-      return open_summary_table(std::move(input), options, '\t');
     default:
       return open_summary_lines(std::move(input), options);
   }

@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/text/delimited.h"
+
 namespace bigbird {
 
 enum class SummaryFormat {
-  automatic,  // by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; .txt; each also with .gz.
-              // "-" by its first bytes: JSON, else lines
+  automatic,  // by the path: a folder; .csv; .tsv or .tab; .jsonl, .ndjson or .json; each also with .gz. "-"
+              // and .txt by what they begin with: JSON; a table where the first line has several fields, one
+              // of which names a field below; else lines
   jsonl,
   csv,
   tsv,
@@ -34,6 +37,7 @@ struct SummaryPairOptions {
   std::string id_field;
   // A list in the field of the summary holds several summaries (SciTLDR), not the sentences of one.
   bool list_of_summaries = false;
+  Quoting quoting = Quoting::automatic;  // of tables
   bool skip_bad = false;  // a record without a field, or of another type, is counted and passed over
   bool replace_invalid = false;
 };

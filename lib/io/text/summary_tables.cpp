@@ -16,7 +16,7 @@ class SummaryTableSource : public SummaryPairs::Source {
   SummaryTableSource(TextInput input, const SummaryPairOptions& options, char separator)
       : Source(input.path(), options),
         reader_(std::move(input),
-                {separator, Quoting::doubled, true, RaggedRows::refused, options.replace_invalid}) {
+                {separator, options.quoting, true, RaggedRows::refused, options.replace_invalid}) {
     try {
       fields_ = choose_summary_fields(options, reader_.header(), path());
     } catch (const BadRow& bad) {  // of the header: there is no other row to go on with

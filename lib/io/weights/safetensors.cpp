@@ -11,6 +11,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 
 namespace bigbird {
@@ -221,7 +222,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorToWrite>
     offset += bytes;
     sizes.push_back(bytes);
   }
-  std::string text = OrderedJson(std::move(header)).dump();
+  std::string text = json_text(OrderedJson(std::move(header)));
   text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');
   const std::uint64_t header_size = text.size();
   if (header_size > most_header_bytes) throw_runtime(fmt::format("{}: too many tensors for one file", path));

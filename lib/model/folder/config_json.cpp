@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
@@ -195,7 +196,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    reject_json(fmt::format("{}: not valid JSON ({})", file, error.what()));
+    reject_json(fmt::format("{}: not valid JSON ({})", file, json_problem(error)));
   }
   if (!json.is_object()) reject_json(file + ": not a JSON object");
   const Fields fields(json, file);
@@ -370,7 +371,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   own["tokenizer_sha256"] = config.tokenizer_digest;
   if (config.quantization != nullptr)
     own["quantization"] = nlohmann::ordered_json::parse(quantization_json(*config.quantization));
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::map<std::string, std::string> config_fields(const ModelConfig& config) {
@@ -380,7 +381,7 @@ std::map<std::string, std::string> config_fields(const ModelConfig& config) {
       if (value.is_object()) {
         self(self, prefix + key + ".", value);
       } else {
-        fields[prefix + key] = value.dump();
+        fields[prefix + key] = json_text(value);
       }
     }
   };

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
@@ -35,7 +36,7 @@ OrderedJson parse_object(const std::string& text, const std::string& file) {
   try {
     json = OrderedJson::parse(text);
   } catch (const OrderedJson::exception& error) {
-    throw_bad_input(fmt::format("{}: not valid JSON ({})", file, error.what()),
+    throw_bad_input(fmt::format("{}: not valid JSON ({})", file, json_problem(error)),
                     "copy or download the file again");
   }
   if (!json.is_object()) throw_bad_input(file + ": not a JSON object", "copy or download the file again");
@@ -93,7 +94,7 @@ std::string translated_original_pegasus(OrderedJson json, const std::string& fil
   json["attention_type"] = "block_sparse";
   json["block_size"] = warm_block_size;
   json["num_random_blocks"] = 3;
-  return translated_pegasus_config(json.dump(), file);
+  return translated_pegasus_config(json_text(json), file);
 }
 
 // Heads that are not ours (a linear classifier, token classes) leave the encoder.
@@ -199,7 +200,7 @@ std::string translated_config(const std::string& config_text, const std::string&
   } else {
     translate_warm_start(json, dialect == Dialect::roberta, file);
   }
-  return json.dump();
+  return json_text(json);
 }
 
 std::string gena_config_json(const ModelConfig& config, const std::string& torch_dtype,
@@ -235,7 +236,7 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
     json["rotary_dim"] = config.rotary_dim;
   }
   json["torch_dtype"] = torch_dtype;
-  if (config.attention == AttentionPattern::full) return json.dump(2) + "\n";
+  if (config.attention == AttentionPattern::full) return json_text(json, 2) + "\n";
   if (config.random_mode != RandomMode::file || config.attention != AttentionPattern::bigbird) {
     refuse("a plan that is drawn for every length",
            "write it down for one length: bigbird attention writes a plan as JSON, and `plan_file` takes it");
@@ -252,7 +253,7 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
                               {"num_sliding_window_blocks", 3},
                               {"num_global_blocks", 2},
                               {"num_random_blocks", config.num_random_blocks}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/pegasus.h"
@@ -56,7 +57,7 @@ OrderedJson value_of(const OrderedJson& json, const Field& field, const std::str
     const OrderedJson& value = json.at(name);
     if (field.whole ? !value.is_number_integer() : !value.is_number()) {
       throw_bad_input(fmt::format("{}: field {} is not a{} number: {}", file, name,
-                                  field.whole ? " whole" : "", value.dump()),
+                                  field.whole ? " whole" : "", json_text(value)),
                       "correct the value, or take a folder as bigbird or Hugging Face wrote it");
     }
     return value;
@@ -100,7 +101,7 @@ std::string translated_pegasus_config(const std::string& config_text, const std:
   for (const Field& field : decoder_fields) decoder[field.ours] = value_of(json, field, file);
   own["decoder"] = decoder;
   ours["bigbird"] = own;
-  return ours.dump();
+  return json_text(ours);
 }
 
 std::string pegasus_config_json(const ModelConfig& config, const std::string& torch_dtype) {
@@ -143,7 +144,7 @@ std::string pegasus_config_json(const ModelConfig& config, const std::string& to
   own["layer_norm_eps"] = config.layer_norm_eps;
   own["input_length"] = config.input_length;
   own["tokenizer_sha256"] = config.tokenizer_digest;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/model/network/linear_layers.h"
 
@@ -38,7 +39,8 @@ Value field_of(const OrderedJson& json, const char* name, const std::string& whe
   try {
     return member(json, name, where).get<Value>();
   } catch (const OrderedJson::exception&) {
-    reject_quantization(fmt::format("{}: field {} is of another type: {}", where, name, json[name].dump()));
+    reject_quantization(
+        fmt::format("{}: field {} is of another type: {}", where, name, json_text(json[name])));
   }
 }
 
@@ -113,7 +115,7 @@ std::string quantization_json(const Quantization& quantization) {
                       {"examples", loss.examples},       {"seed", loss.seed}};
   if (loss.effects) json["measured"]["effects_spearman"] = *loss.effects;
   json["from_sha256"] = quantization.from_sha256;
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace bigbird

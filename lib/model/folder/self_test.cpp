@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
@@ -131,7 +132,7 @@ void write_self_test(const std::string& folder, SelfTest test) {
   json["channels"] = test.channels;
   json["last_hidden_state"] = test.values;
   json["sha256"] = test.files;
-  write_text_atomic(folder + "/" + file_name, json.dump() + "\n");
+  write_text_atomic(folder + "/" + file_name, json_text(json) + "\n");
 }
 
 std::optional<SelfTest> read_self_test(const std::string& folder) {
@@ -146,7 +147,7 @@ std::optional<SelfTest> read_self_test(const std::string& folder) {
     json.at("last_hidden_state").get_to(test.values);
     json.at("sha256").get_to(test.files);
   } catch (const OrderedJson::exception& error) {
-    refuse_test(fmt::format("{}: damaged ({})", path, error.what()));
+    refuse_test(fmt::format("{}: damaged ({})", path, json_problem(error)));
   }
   if (static_cast<std::int64_t>(test.input_ids.size()) > most_tokens)
     refuse_test(path + ": an input of over a million tokens");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/user_cache.h"
 #include "lib/io/files/file.h"
@@ -106,9 +107,8 @@ PackedMemory WeightCache::make(const std::function<void(std::byte*)>& fill) cons
 }
 
 bool WeightCache::write(const std::byte* packed) const {
-  std::string first =
-      nlohmann::json{{"weights", weights_digest_}, {"layout", layout_}, {"sha256", digest_of(packed, bytes_)}}
-          .dump();
+  std::string first = json_text(nlohmann::json{
+      {"weights", weights_digest_}, {"layout", layout_}, {"sha256", digest_of(packed, bytes_)}});
   first.resize(page, '\0');
   try {
     make_folders(folder_);

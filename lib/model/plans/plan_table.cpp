@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/file.h"
 
 namespace bigbird {
@@ -45,7 +46,7 @@ PlanTable::Heads read_heads(const Json& layer, const std::string& where) {
         if (!block.is_number_integer() || block.get<std::int64_t>() < 0 ||
             block.get<std::int64_t>() > 0x7fffffff) {
           reject_table(fmt::format("{}: head {} row {} holds {}, not a block number", where, heads.size(),
-                                   rows.size(), block.dump()));
+                                   rows.size(), json_text(block)));
         }
         blocks.push_back(block.get<std::int32_t>());
       }
@@ -96,7 +97,7 @@ PlanTable PlanTable::read(const std::string& file) {
   try {
     json = Json::parse(read_file(file));
   } catch (const Json::exception& error) {
-    reject_table(fmt::format("{}: not valid JSON ({})", file, error.what()));
+    reject_table(fmt::format("{}: not valid JSON ({})", file, json_problem(error)));
   }
   if (!json.is_object()) reject_table(file + ": not a JSON object");
   const auto size = json.find("block_size");
@@ -156,7 +157,7 @@ std::string PlanTable::json() const {
   } else {
     for (const Heads& heads : layers_) json["layers"].push_back({{"heads", heads_json(heads)}});
   }
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 PlanTable::Heads PlanTable::rows(std::int64_t layer, std::int64_t blocks) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
 
@@ -64,7 +65,7 @@ TextSettings read_text_settings(const std::string& model_folder) {
     read_optional(json, "version_2", settings.version_2);
     read_optional(json, "line_marks", settings.line_marks);
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: is damaged ({})", path, error.what()),
+    throw_bad_input(fmt::format("{}: is damaged ({})", path, json_problem(error)),
                     "copy it again from the folder that finetune wrote");
   }
   if (settings.length < 0) throw_bad_input(path + ": a negative length", "copy the model folder again");
@@ -95,7 +96,7 @@ std::map<std::string, std::string> text_settings_files(const TextSettings& setti
   write_optional(json, "max_question", settings.max_question);
   write_optional(json, "version_2", settings.version_2);
   write_optional(json, "line_marks", settings.line_marks);
-  return {{text_settings_file, json.dump(2) + "\n"}};
+  return {{text_settings_file, json_text(json, 2) + "\n"}};
 }
 
 }  // namespace bigbird

@@ -10,6 +10,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/data/chunk.h"
@@ -276,7 +277,7 @@ class ChromatinBuilder {
                           {"on_unknown_contigs", summary_.peaks.unknown_contigs}};
     if (options_.with_provenance)
       json["provenance"] = nlohmann::ordered_json::parse(provenance_json(options_.provenance));
-    return json.dump();
+    return json_text(json);
   }
 
   const ChromatinBuildOptions& options_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 #include "lib/io/genome/bed.h"
 #include "lib/tasks/find_file.h"
@@ -52,7 +53,7 @@ Manifest read_manifest(const std::string& folder) {
       manifest.contigs[name] = length.get<std::int64_t>();
     }
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: {}", path, error.what()), folder_hint);
+    throw_bad_input(fmt::format("{}: {}", path, json_problem(error)), folder_hint);
   }
   const ModelWindow& window = manifest.window;
   if (window.length < 1 || window.target_length < 1 || window.target_offset < 0 ||

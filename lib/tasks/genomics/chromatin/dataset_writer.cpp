@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
@@ -94,7 +95,7 @@ std::string ChromatinDatasetWriter::manifest(const std::string& reference,
   for (std::size_t i = 0; i < contigs_.size(); ++i) {
     if (contig_used_[i]) json["contigs"][contigs_[i].name] = contigs_[i].length;
   }
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void ChromatinDatasetWriter::commit(const std::string& reference, const std::string& facts_json) {

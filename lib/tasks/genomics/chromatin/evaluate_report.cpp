@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
@@ -58,7 +59,7 @@ std::string chromatin_scores_json(const std::vector<ChromatinScores>& evaluation
     json["evaluations"].push_back(std::move(evaluation));
   }
   if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void write_profile_scores(const std::string& path, const std::vector<ChromatinScores>& evaluations,

@@ -11,6 +11,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/progress.h"
 #include "lib/io/genome/fasta_writer.h"
@@ -241,7 +242,7 @@ class Importer {
     if (options_.with_provenance) {
       json["provenance"] = nlohmann::ordered_json::parse(provenance_json(options_.provenance));
     }
-    return json.dump();
+    return json_text(json);
   }
 
   struct Source {

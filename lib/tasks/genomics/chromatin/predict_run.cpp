@@ -15,6 +15,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/output_set.h"
@@ -121,7 +122,7 @@ std::string facts_json(const OutputFacts& facts) {
   for (const Contig& contig : facts.contigs) json["contigs"].push_back({contig.name, contig.length});
   json["variants"] = facts.variants;
   json["comments"] = facts.comments;
-  return json.dump();
+  return json_text(json);
 }
 
 OutputFacts facts_of(const std::string& text, const std::string& path) {
@@ -141,7 +142,7 @@ OutputFacts facts_of(const std::string& text, const std::string& path) {
         throw_bad_input(fmt::format("{}: there is no profile {}", path, profile), "run this shard again");
     }
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
                     "run this shard again");
   }
   return facts;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/tasks/genomics/promoter/build.h"
 
@@ -81,7 +82,7 @@ std::string promoter_manifest(const PromoterBuildOptions& options, const Promote
     json["splits"].push_back(sides);
   }
   if (options.with_provenance) json["provenance"] = Json::parse(provenance_json(options.provenance));
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/class_metrics.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::string_view negatives_key = "negatives=";
 
 int class_below(std::string_view text, const std::string& where, std::size_t classes) {
-  const std::int64_t label = parse_integer(text, where, "label");
+  const std::int64_t label = parse_integer(class_of_label(text), where, "label");
   if (label >= 0 && static_cast<std::size_t>(label) < classes) return static_cast<int>(label);
   if (classes == 2) {
     throw_bad_input(fmt::format("{}: label '{}' is neither 0 nor 1", where, text),
@@ -83,7 +84,7 @@ std::string evaluation_json(const LabelledPredictions& predictions, double thres
   if (predictions.left_out > 0) json["left_out"] = predictions.left_out;
   if (!predictions.negatives.empty()) json["negatives"] = predictions.negatives;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::basic_json<OrderedMap>::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string negatives_comment(const std::string& kind) {

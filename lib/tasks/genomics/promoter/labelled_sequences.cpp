@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
@@ -22,6 +23,7 @@
 #include "lib/io/genome/base_letters.h"
 #include "lib/io/genome/fasta_stream.h"
 #include "lib/io/tables/tsv.h"
+#include "lib/tasks/class_metrics.h"
 
 namespace bigbird {
 namespace {
@@ -84,6 +86,10 @@ class TableWindows : public WindowReader {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto found = std::find(fields_.begin(), fields_.end(), names[i]);
       columns_[i] = found == fields_.end() ? no_column : static_cast<std::size_t>(found - fields_.begin());
+      if (found != fields_.end() && std::find(found + 1, fields_.end(), names[i]) != fields_.end()) {
+        throw_bad_input(fmt::format("{}: two columns are named '{}'", lines_.where(), names[i]),
+                        "rename one of them");
+      }
     }
     count_ = fields_.size();
     for (const Column needed : {sequence, label}) {
@@ -102,6 +108,7 @@ class TableWindows : public WindowReader {
           log_warning(
               fmt::format("{}: {} letters other than A C G T N were read as N", lines_.path(), replaced_));
         }
+        log_info(fmt::format("{}: {} rows read", lines_.path(), rows_));
         return false;
       }
     } while (line.find_first_not_of(" \t") == std::string_view::npos);
@@ -148,7 +155,8 @@ class TableWindows : public WindowReader {
     return parse_integer(fields_[columns_[column]], lines_.where(), names[column]);
   }
 
-  std::int32_t read_label(std::string_view text) const {
+  std::int32_t read_label(std::string_view cell) const {
+    const std::string_view text = class_of_label(cell);
     std::int32_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || stop != text.data() + text.size() || value < 0 || value >= most_classes) {
@@ -257,7 +265,7 @@ PromoterDataFacts read_promoter_facts(const std::string& folder) {
     facts.window = ModelWindow{"promoter", window.at("length").get<std::int64_t>(),
                                window.at("tss_offset").get<std::int64_t>(), 1};
   } catch (const nlohmann::json::exception& error) {
-    throw_bad_input(fmt::format("{}: not a manifest of promoter build: {}", manifest, error.what()),
+    throw_bad_input(fmt::format("{}: not a manifest of promoter build: {}", manifest, json_problem(error)),
                     "build the examples again");
   }
   return facts;

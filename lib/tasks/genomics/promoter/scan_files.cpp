@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
@@ -69,7 +70,7 @@ std::string to_json(const ScanFacts& facts) {
   json["within"] = facts.within;
   json["comments"] = facts.comments;
   json["provenance"] = facts.provenance;
-  return json.dump();
+  return json_text(json);
 }
 
 ScanFacts scan_facts(const std::string& text, const std::string& path) {
@@ -96,7 +97,7 @@ ScanFacts scan_facts(const std::string& text, const std::string& path) {
     json.at("comments").get_to(facts.comments);
     json.at("provenance").get_to(facts.provenance);
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, error.what()),
+    throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)),
                     "run this shard again");
   }
   return facts;
@@ -225,7 +226,7 @@ void ScanFiles::write_summary() const {
     }
   }
   if (!facts_.provenance.empty()) json["provenance"] = Json::parse(facts_.provenance);
-  write_text_atomic(paths_.summary, json.dump(2) + "\n");
+  write_text_atomic(paths_.summary, json_text(json, 2) + "\n");
 }
 
 std::vector<std::string> ScanFiles::paths() const {

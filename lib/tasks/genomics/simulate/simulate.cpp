@@ -8,6 +8,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/file.h"
 #include "lib/io/genome/fasta_writer.h"
@@ -203,7 +204,7 @@ std::string summary_json(const SimulateOptions& options, const SimulateSummary& 
       {"snv", summary.snvs}, {"insertion", summary.insertions}, {"deletion", summary.deletions}};
   if (options.with_provenance)
     json["provenance"] = nlohmann::ordered_json::parse(provenance_json(options.provenance));
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace

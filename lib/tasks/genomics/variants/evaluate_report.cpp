@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
@@ -104,7 +105,7 @@ std::string variant_evaluation_json(const VariantEvaluation& evaluation, const s
   for (const ScoreComparison& one : evaluation.comparisons)
     json["comparisons"].push_back(comparison_json(one));
   if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
@@ -64,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> same_settings(const std::string
                       : name == "models"              ? "models differ"
                       : name.starts_with("reference") ? "genomes differ"
                                                       : fmt::format("options differ (`{}`)", name),
-                      name + " " + value.dump());
+                      name + " " + json_text(value));
   }
   return same;
 }

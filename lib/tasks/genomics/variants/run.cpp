@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/process_cost.h"
 #include "lib/core/progress.h"
@@ -100,7 +101,7 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["tracks"] = context.origin.tracks;
   json["baselines"] = baselines == nullptr ? std::vector<std::string>() : baselines->identities();
   json["calibrated"] = false;
-  return json.dump(2);
+  return json_text(json, 2);
 }
 
 // Where things lay: for people; machines of one run may have them in other places.
@@ -109,7 +110,7 @@ std::string files_json(const VariantScoringOptions& scoring) {
   json["input"] = scoring.input;
   json["regions"] = scoring.regions;
   json["reference"] = scoring.fasta;
-  return json.dump(2);
+  return json_text(json, 2);
 }
 
 VariantSummary empty_summary(const VariantRunOptions& options, const std::string& run) {

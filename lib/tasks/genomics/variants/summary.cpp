@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
@@ -163,7 +164,7 @@ std::string summary_json(const VariantSummary& summary) {
   }
   if (summary.cost) json["cost"] = cost_json(*summary.cost);
   if (!summary.provenance.empty()) json["provenance"] = Json::parse(summary.provenance);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 VariantSummary read_variant_summary(const std::string& path) {
@@ -189,17 +190,17 @@ VariantSummary read_variant_summary(const std::string& path) {
     summary.chunk = input.at("chunk").get<std::uint64_t>();
     summary.format = input.at("format").get<std::string>();
     if (input.contains("file")) summary.input_file = read_digest(input.at("file"));
-    summary.run = json.at("run").dump();
-    if (json.contains("files")) summary.files = json.at("files").dump();
+    summary.run = json_text(json.at("run"));
+    if (json.contains("files")) summary.files = json_text(json.at("files"));
     if (json.contains("scores")) {
       for (const auto& [name, digest] : json.at("scores").items())
         summary.scores.push_back({name.substr(std::min<std::size_t>(3, name.size())), read_digest(digest)});
     }
     if (json.contains("cost")) summary.cost = read_cost(json.at("cost"));
-    if (json.contains("provenance")) summary.provenance = json.at("provenance").dump();
+    if (json.contains("provenance")) summary.provenance = json_text(json.at("provenance"));
     if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, error.what()));
+    throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, json_problem(error)));
   }
   return summary;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
@@ -30,17 +31,20 @@ nlohmann::ordered_json finite_or_null(double value) {
 
 std::int32_t known_class(const ClassNames& classes, const std::string& label, const std::string& place) {
   if (const auto number = classes.number(label)) return *number;
-  throw_bad_input(fmt::format("{}: label '{}' is none of the model's classes", place, label),
-                  fmt::format("they are: {}", fmt::join(classes.names(), ", ")));
+  throw_bad_input(
+      fmt::format("{}: label '{}' is none of the model's classes", place, text_for_message(label)),
+      fmt::format("they are: {}; where the data call them otherwise, give `labels`: their names in "
+                  "the order of the model's outputs",
+                  text_for_message(fmt::format("{}", fmt::join(classes.names(), ", ")), 300)));
 }
 
 double gold_value(const LabelledText& row) {
   const auto value =
-      row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<float>();
+      row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
   if (!value)
     throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
                     "predictions are numbers, and so must the labels be");
-  return static_cast<double>(*value);
+  return *value;
 }
 
 void one_label(const LabelledText& row) {
@@ -155,23 +159,66 @@ PredictedTable read_predicted_table(const std::string& path) {
   return table;
 }
 
-// Labels of which none is written as the predictions have them say nothing: "1.0" and "1", "positive" and
-// "LABEL_1".
-void require_common_labels(const std::string& gold, const std::set<std::string>& gold_labels,
-                           const std::string& predictions, const std::set<std::string>& predicted) {
-  if (gold_labels.empty() || predicted.empty()) return;
-  if (std::any_of(gold_labels.begin(), gold_labels.end(),
-                  [&](const std::string& label) { return predicted.count(label) > 0; }))
-    return;
-  throw_bad_input(
-      fmt::format("{}: none of its labels is one of {}: '{}' and others here, '{}' and others there", gold,
-                  predictions, text_for_message(*gold_labels.begin()), text_for_message(*predicted.begin())),
-      "write the labels as the model's classes are written");
+using GoldAndPredicted = std::vector<std::pair<std::vector<std::string>, const PredictedText*>>;
+
+// The classes, or what the data call them.
+std::vector<std::string> renamed_classes(const std::vector<std::string>& classes,
+                                         const std::vector<std::string>& labels) {
+  if (labels.empty()) return classes;
+  const bool distinct = std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
+  if (labels.size() == classes.size() && distinct) return labels;
+  throw_usage(
+      fmt::format("`labels` {}: {} where the model has {} classes", fmt::join(labels, ","),
+                  distinct ? fmt::format("{} names", labels.size()) : "a name stands twice", classes.size()),
+      fmt::format("one for each of {}, in that order", fmt::join(classes, ",")));
+}
+
+void rename_classes(PredictedTable& table, const std::vector<std::string>& labels, const std::string& path) {
+  if (table.classes.empty()) {
+    throw_usage(fmt::format("`labels`: {} has no columns p.NAME, which say what the classes are", path),
+                "give the table that `bigbird text classify predict` wrote");
+  }
+  const ClassNames before = ClassNames::in_order(table.classes);
+  table.classes = renamed_classes(table.classes, labels);
+  for (auto& [id, row] : table.rows) {
+    if (const auto number = before.number(row.label))
+      row.label = table.classes[static_cast<std::size_t>(*number)];
+  }
+}
+
+// A label that no class of the predictions has can only be wrong: of other names for the same classes every
+// score would be 0 without a word.
+void warn_of_foreign_labels(const std::string& data, const std::string& predictions,
+                            const PredictedTable& table, const GoldAndPredicted& pairs) {
+  std::set<std::string> names(table.classes.begin(), table.classes.end());
+  const bool all_known = !names.empty();  // else a class that is not there was perhaps never predicted
+  if (!all_known) {
+    for (const auto& [labels, row] : pairs) names.emplace(row->label);
+  }
+  const ClassNames classes = ClassNames::in_order({names.begin(), names.end()});
+  std::set<std::string> foreign;
+  std::size_t rows = 0;
+  for (const auto& [labels, row] : pairs) {
+    bool known = true;
+    for (const std::string& label : labels) {
+      if (classes.number(label)) continue;
+      known = false;
+      foreign.emplace(label);
+    }
+    rows += known ? 0 : 1;
+  }
+  if (rows == 0 || (!all_known && rows < pairs.size())) return;
+  const auto listed = [](const std::set<std::string>& all) {
+    return text_for_message(fmt::format("{}", fmt::join(all, ", ")), 120);
+  };
+  log_warning(
+      fmt::format("{}: the labels of {} of {} rows ({}) are no class of {} ({}), and count as wrong; where "
+                  "they are other names of its classes, give `labels`",
+                  data, rows, pairs.size(), listed(foreign), predictions, listed(names)));
 }
 
 // Gold labels that the table has no column for are classes of their own, behind its own.
-void append_label_sets(ScoredTexts& scored, const PredictedTable& table,
-                       const std::vector<std::pair<std::vector<std::string>, const PredictedText*>>& pairs) {
+void append_label_sets(ScoredTexts& scored, const PredictedTable& table, const GoldAndPredicted& pairs) {
   std::vector<std::string> names = table.classes;
   std::set<std::string> known(names.begin(), names.end());
   for (const auto& [labels, row] : pairs) {
@@ -195,10 +242,15 @@ std::size_t ScoredTexts::rows() const {
   return std::max({labels.size(), gold_sets.size(), values.size()});
 }
 
-ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier) {
+ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
+                        const std::vector<std::string>& labels) {
   ScoredTexts scored;
   scored.problem = classifier.problem();
-  if (scored.problem != ProblemType::regression) scored.classes = ClassNames::in_order(classifier.names());
+  if (scored.problem != ProblemType::regression) {
+    scored.classes = ClassNames::in_order(renamed_classes(classifier.names(), labels));
+  } else if (!labels.empty()) {
+    throw_usage("`labels`: the model gives numbers, which have no classes");
+  }
   scored.inputs =
       classify_texts(gold.next, classifier, [&](const LabelledText& row, std::span<const double> values) {
         switch (scored.problem) {
@@ -227,11 +279,13 @@ ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier) {
   return scored;
 }
 
-ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictions) {
+ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictions,
+                              const std::vector<std::string>& labels) {
   PredictedTable table = read_predicted_table(predictions);
+  if (!labels.empty()) rename_classes(table, labels, predictions);
   ScoredTexts scored;
   // Labels as the table of predictions has them, without tabs and line ends.
-  std::vector<std::pair<std::vector<std::string>, const PredictedText*>> pairs;
+  GoldAndPredicted pairs;
   std::set<std::string> names;
   bool lists = false;
   LabelledText row;
@@ -249,14 +303,14 @@ ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictio
         throw_bad_input(fmt::format("{}: score '{}' is no number", found->second.place, found->second.label),
                         "give what `bigbird text classify predict` wrote");
       scored.values.push_back(gold_value(row));
-      scored.predicted_values.push_back(static_cast<double>(*value));
+      scored.predicted_values.push_back(*value);
       continue;
     }
     lists = lists || row.label_is_list;
     if (!lists) one_label(row);
-    std::vector<std::string> labels;
-    for (const std::string& label : row.labels) labels.push_back(escape_controls(label));
-    pairs.emplace_back(std::move(labels), &found->second);
+    std::vector<std::string> own;
+    for (const std::string& label : row.labels) own.push_back(escape_controls(label));
+    pairs.emplace_back(std::move(own), &found->second);
   }
   if (table.regression) {
     scored.problem = ProblemType::regression;
@@ -271,19 +325,17 @@ ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictio
     append_label_sets(scored, table, pairs);
   } else {
     scored.problem = ProblemType::single_label;
-    std::set<std::string> predicted_names(table.classes.begin(), table.classes.end());
-    for (const auto& [labels, predicted] : pairs) {
-      names.insert(labels.front());
-      predicted_names.insert(predicted->label);
+    for (const auto& [own, predicted] : pairs) {
+      names.emplace(class_of_label(own.front()));
+      names.emplace(class_of_label(predicted->label));
     }
-    require_common_labels(gold.name, names, predictions, predicted_names);
-    for (const auto& [labels, predicted] : pairs) names.insert(predicted->label);
     scored.classes = ClassNames({names.begin(), names.end()});
-    for (const auto& [labels, predicted] : pairs) {
-      scored.labels.push_back(*scored.classes.number(labels.front()));
+    for (const auto& [own, predicted] : pairs) {
+      scored.labels.push_back(*scored.classes.number(own.front()));
       scored.predicted.push_back(*scored.classes.number(predicted->label));
     }
   }
+  if (!table.regression) warn_of_foreign_labels(gold.name, predictions, table, pairs);
   if (scored.rows() == 0)
     throw_bad_input(gold.name + ": there are no examples to score", "give labelled texts");
   const auto unused = std::count_if(table.rows.begin(), table.rows.end(),
@@ -309,7 +361,7 @@ std::string text_metrics_json(const ScoredTexts& scored, const std::string& prov
   json["examples"] = scored.rows();
   json["cut"] = scored.inputs.cut;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string class_table_tsv(const ScoredTexts& scored) {

@@ -26,14 +26,19 @@ struct ScoredTexts {
 // A label is predicted where its value is at least this.
 inline constexpr double label_threshold = 0.5;
 
-// Gold rows through the model. Error{bad_input} for a label that is none of the model's.
-ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier);
+// Gold rows through the model. `labels`: what the data call the classes, in the order of the model's outputs;
+// empty: as the model does. Error{bad_input} for a label that is none of them; Error{usage} for another
+// number of labels than the model has classes, or for any where it gives numbers.
+ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
+                        const std::vector<std::string>& labels = {});
 
 // Gold rows beside the table that `text classify predict` wrote (columns id and label, with lists of labels
 // those of the classes, "p.NAME"; of numbers score), found by id; classes are the names that occur on either
 // side. Error{bad_input}: a gold row without a prediction, an id twice, a file without the columns;
-// predictions of unknown ids are counted in a warning.
-ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictions);
+// predictions of unknown ids are counted in a warning, and so are rows whose label is none of the classes of
+// the table. `labels` as above, in the order of the columns p.NAME.
+ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictions,
+                              const std::vector<std::string>& labels = {});
 
 // Classes: accuracy, micro_f1 (which is accuracy where every text has one class), macro_f1, mcc, the share of
 // the largest class ("majority"), for each class precision, recall, f1 and support, and the confusion table.

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/tasks/class_metrics.h"
 
 namespace bigbird {
 namespace {
@@ -44,7 +45,7 @@ bool is_whole_number(const std::string& text) {
   return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-std::optional<float> similarity_score(const std::string& text) {
+std::optional<double> similarity_score(const std::string& text) {
   const auto value = parse_regression_label(text);
   return value && *value >= 0 && *value <= 5 ? value : std::nullopt;
 }
@@ -52,7 +53,7 @@ std::optional<float> similarity_score(const std::string& text) {
 bool is_label_of(const GlueTask& task, const std::string& cell) {
   if (task.classes.empty()) return similarity_score(cell).has_value();
   return std::any_of(task.classes.begin(), task.classes.end(),
-                     [&](const GlueClass& one) { return one.word == cell; });
+                     [&](const GlueClass& one) { return one.word == class_of_label(cell); });
 }
 
 // A row in place of the header: what has to be a label or an index is one.
@@ -128,7 +129,7 @@ std::string GlueFile::label_of(const std::string& cell) const {
   }
   std::vector<std::string> words;
   for (const GlueClass& one : task_.classes) {
-    if (one.word == cell) return one.name;
+    if (one.word == class_of_label(cell)) return one.name;
     words.push_back(one.word);
   }
   throw_bad_input(
@@ -194,6 +195,7 @@ TextRows glue_rows(const std::string& path, const GlueTask& task, bool replace_i
 
 void say_glue_tally(const GlueFile& file) {
   const GlueTally& tally = file.tally();
+  log_info(fmt::format("{}: {} rows read", file.path(), tally.rows));
   if (tally.unlabelled > 0) {
     log_info(fmt::format("{}: {} rows have no label ('{}') and are skipped", file.path(), tally.unlabelled,
                          no_label));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/io/text/text_lines.h"
 
@@ -36,7 +37,7 @@ std::optional<std::vector<std::size_t>> classes_behind(const GlueTask& task,
 }
 
 double gold_score(const LabelledText& row) {
-  return static_cast<double>(*parse_regression_label(row.labels.front()));
+  return *parse_regression_label(row.labels.front());
 }
 
 std::optional<double> finite_number(const std::string& text) {
@@ -257,7 +258,7 @@ std::string glue_metrics_json(const GlueTask& task, const std::vector<GlueScores
   json["unlabelled"] = unlabelled;
   json["dropped"] = dropped;
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

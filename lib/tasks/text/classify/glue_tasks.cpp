@@ -126,7 +126,8 @@ std::vector<std::string> GlueTask::class_names() const {
 
 std::optional<std::size_t> GlueTask::class_number(std::string_view name_or_word) const {
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (equal_but_for_case(classes[i].name, name_or_word) || classes[i].word == name_or_word) return i;
+    if (equal_but_for_case(classes[i].name, name_or_word) || classes[i].word == class_of_label(name_or_word))
+      return i;
   }
   return std::nullopt;
 }

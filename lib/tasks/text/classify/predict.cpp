@@ -9,6 +9,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/text/text_lines.h"
 #include "lib/tasks/text/classify/evaluate.h"
@@ -17,14 +18,21 @@
 namespace bigbird {
 namespace {
 
+// Of several labels those that are there.
+std::vector<std::string> labels_that_are_there(const TextClassifier& classifier,
+                                               std::span<const double> values) {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= label_threshold) labels.push_back(classifier.names()[i]);
+  }
+  return labels;
+}
+
 // The class, the labels that are there ("a,b"), or the number.
 std::string predicted_label(const TextClassifier& classifier, std::span<const double> values) {
   if (classifier.problem() != ProblemType::multi_label) return classifier.names()[best_output(values)];
-  std::string labels;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] >= label_threshold) labels += (labels.empty() ? "" : ",") + classifier.names()[i];
-  }
-  return labels.empty() ? "." : labels;
+  const std::vector<std::string> labels = labels_that_are_there(classifier, values);
+  return labels.empty() ? "." : fmt::format("{}", fmt::join(labels, ","));
 }
 
 std::string texts_digest(const std::vector<LabelledText>& texts) {
@@ -72,12 +80,16 @@ std::string PredictionRows::row(const std::string& id, std::span<const double> v
   if (form_ == PredictionForm::jsonl) {
     nlohmann::ordered_json json;
     json["id"] = id;
-    if (!is_number()) json["label"] = predicted_label(classifier_, values);
+    if (classifier_.problem() == ProblemType::multi_label) {
+      json["label"] = labels_that_are_there(classifier_, values);
+    } else if (!is_number()) {
+      json["label"] = predicted_label(classifier_, values);
+    }
     json["score"] = score;
     if (!is_number()) {
       for (std::size_t i = 0; i < values.size(); ++i) json["scores"][classifier_.names()[i]] = values[i];
     }
-    return json.dump() + "\n";
+    return json_text(json) + "\n";
   }
   std::vector<std::string> fields = {escape_controls(id)};
   if (!is_number()) fields.push_back(escape_controls(predicted_label(classifier_, values)));

@@ -16,7 +16,8 @@ namespace bigbird {
 enum class PredictionForm { tsv, jsonl };
 
 // Lines of an output. A table has the columns id, label, score and p.CLASS for every class; of one number id
-// and score. JSON Lines have the same with the classes as members of "scores".
+// and score; several labels stand as "a,b", none as ".". JSON Lines have the same with the classes as members
+// of "scores", and several labels as a list, none as an empty one.
 class PredictionRows {
  public:
   // The classifier outlives the rows.

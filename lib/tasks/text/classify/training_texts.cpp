@@ -15,6 +15,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/text/text_lines.h"
+#include "lib/tasks/class_metrics.h"
 
 namespace bigbird {
 namespace {
@@ -86,14 +87,22 @@ bool has_point(const std::string& label) {
   return label.find_first_of(".eE") != std::string::npos;
 }
 
-ProblemType guess_problem(const EncodedRows& rows) {
+ProblemType guess_problem(const EncodedRows& rows, const std::string& name) {
   if (rows.lists) return ProblemType::multi_label;
-  bool numbers = true, fractions = false;
+  bool numbers = true, fractions = false, whole = true;
   for (const RowLabels& row : rows.labels) {
     numbers = numbers && row.labels.size() == 1 && parse_regression_label(row.labels.front());
     fractions = fractions || (row.labels.size() == 1 && has_point(row.labels.front()));
+    whole =
+        whole && row.labels.size() == 1 && number_of_name(std::string(class_of_label(row.labels.front())));
   }
-  return numbers && fractions ? ProblemType::regression : ProblemType::single_label;
+  if (!numbers || !fractions) return ProblemType::single_label;
+  if (whole) {
+    log_warning(name +
+                ": labels are whole numbers, some with a point ('1.0'), and are learned as numbers; set "
+                "`problem` single where they are classes");
+  }
+  return ProblemType::regression;
 }
 
 std::int32_t class_of(const std::string& label, const std::string& place, const LabelScheme& scheme) {
@@ -116,12 +125,12 @@ void label_rows(EncodedRows& rows, const LabelScheme& scheme) {
     switch (scheme.problem) {
       case ProblemType::regression: {
         const auto value =
-            row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<float>();
+            row.labels.size() == 1 ? parse_regression_label(row.labels.front()) : std::optional<double>();
         if (!value) {
           throw_bad_input(fmt::format("{}: label '{}' is no number", row.place, fmt::join(row.labels, ", ")),
                           "regression learns numbers; `problem` single learns classes");
         }
-        sequence.targets = {*value};
+        sequence.targets = {static_cast<float>(*value)};
         break;
       }
       case ProblemType::multi_label:
@@ -154,16 +163,20 @@ ClassNames ClassNames::in_order(std::vector<std::string> names) {
   result.names_ = std::move(names);
   for (std::size_t i = 0; i < result.names_.size(); ++i)
     result.numbers_.emplace(result.names_[i], static_cast<std::int32_t>(i));
+  // A name that is there as it stands keeps its own number.
+  for (std::size_t i = 0; i < result.names_.size(); ++i)
+    result.numbers_.emplace(class_of_label(result.names_[i]), static_cast<std::int32_t>(i));
   return result;
 }
 
 std::optional<std::int32_t> ClassNames::number(const std::string& name) const {
-  const auto found = numbers_.find(name);
+  auto found = numbers_.find(name);
+  if (found == numbers_.end()) found = numbers_.find(std::string(class_of_label(name)));
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<float> parse_regression_label(const std::string& label) {
-  float value = 0;
+std::optional<double> parse_regression_label(const std::string& label) {
+  double value = 0;
   const char* const end = label.data() + label.size();
   const auto parsed = std::from_chars(label.data(), end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
@@ -187,10 +200,12 @@ TextRows labelled_rows(const std::string& path, const LabelledTextOptions& colum
   return {path, [input, path](LabelledText& row) {
             const bool more = input->next(row);
             if (more && input->rows() == 1) log_info(fmt::format("{}: {}", path, input->columns()));
-            if (!more && input->replaced() > 0)
+            if (more) return true;
+            if (input->rows() > 0) log_info(fmt::format("{}: {} rows read", path, input->rows()));
+            if (input->replaced() > 0)
               log_warning(
                   fmt::format("{}: {} U+FFFD put in for bytes that are not UTF-8", path, input->replaced()));
-            return more;
+            return false;
           }};
 }
 
@@ -199,10 +214,12 @@ TrainingTexts read_training_texts(const TextRows& input, const Tokenizer& tokeni
                                   const WantedLabels& wanted, LabelScheme& scheme) {
   EncodedRows rows = encode_rows(input, tokenizer, settings, length);
   scheme = {};
-  scheme.problem = wanted.problem.value_or(guess_problem(rows));
+  scheme.problem = wanted.problem ? *wanted.problem : guess_problem(rows, input.name);
   if (scheme.problem != ProblemType::regression) {
     std::set<std::string> names;
-    for (const RowLabels& row : rows.labels) names.insert(row.labels.begin(), row.labels.end());
+    for (const RowLabels& row : rows.labels) {
+      for (const std::string& label : row.labels) names.emplace(class_of_label(label));
+    }
     // Of several labels one alone can be learned: each is there or not.
     const std::size_t least = scheme.problem == ProblemType::multi_label ? 1 : 2;
     if (names.size() < least) {

@@ -28,7 +28,7 @@ class ClassNames {
 
   const std::vector<std::string>& names() const { return names_; }
   std::size_t size() const { return names_.size(); }
-  // Nothing for a name that is none of them.
+  // Nothing for a name that is none of them; "1.0" is "1", where not both are classes (class_of_label).
   std::optional<std::int32_t> number(const std::string& name) const;
 
  private:
@@ -37,7 +37,7 @@ class ClassNames {
 };
 
 // A number as labels of regression have it: finite. Nothing else is one.
-std::optional<float> parse_regression_label(const std::string& label);
+std::optional<double> parse_regression_label(const std::string& label);
 
 // Where labelled rows come from: the next one, or false at the end. LabelledTexts and GlueFile are such
 // sources.
@@ -49,7 +49,8 @@ struct TextRows {
   NextText next;
 };
 // The rows of a file or folder in one of the generic forms; opened now, so that what is wrong at its begin is
-// said before work begins. Errors as LabelledTexts.
+// said before work begins, and read once. Which columns are read, and how many rows there were, is said in
+// the log. Errors as LabelledTexts.
 TextRows labelled_rows(const std::string& path, const LabelledTextOptions& columns);
 
 // What the inputs of a side were like, for the log and the model card.
@@ -90,8 +91,9 @@ struct WantedLabels {
 
 // Reads and encodes the training side, on all threads, and finds its scheme: with `problem` not given,
 // several labels where some row has a list, regression where all labels are numbers and one has a point or an
-// exponent (Hugging Face's float labels), else one class. Error{bad_input}: what the source refuses, no rows,
-// a single class, a label that is none of `wanted.classes`, or is no number where `problem` is regression.
+// exponent (Hugging Face's float labels; where all are whole numbers, that is warned of), else one class.
+// Error{bad_input}: what the source refuses, no rows, a single class, a label that is none of
+// `wanted.classes`, or is no number where `problem` is regression.
 TrainingTexts read_training_texts(const TextRows& rows, const Tokenizer& tokenizer,
                                   const TextSettings& settings, std::int64_t length,
                                   const WantedLabels& wanted, LabelScheme& scheme);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/names.h"
 
 namespace bigbird {
@@ -113,7 +114,7 @@ void NqFileWriter::add(const NqPrediction& prediction) {
   for (const NqSpan& span : prediction.short_answers) json["short_answers"].push_back(nq_span_json(span));
   json["short_answers_score"] = prediction.short_score;
   json["yes_no_answer"] = find_name(nq_yes_no_names, prediction.yes_no);
-  sink_((any_ ? ",\n" : "{\"predictions\": [\n") + json.dump());
+  sink_((any_ ? ",\n" : "{\"predictions\": [\n") + json_text(json));
   any_ = true;
 }
 

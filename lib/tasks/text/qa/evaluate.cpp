@@ -10,6 +10,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/unicode.h"
 #include "lib/tasks/text/metrics/natural_questions.h"
@@ -376,7 +377,7 @@ std::string answer_metrics_json(const AnswerEvaluation& evaluation, const std::s
         {"questions", ids.questions}, {"missing", ids.missing}, {"unknown", ids.unknown}};
   }
   if (!provenance_json.empty()) json["provenance"] = nlohmann::ordered_json::parse(provenance_json);
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace bigbird

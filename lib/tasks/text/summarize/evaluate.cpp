@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -13,6 +14,8 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/log.h"
 #include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/text/text_lines.h"
@@ -34,6 +37,7 @@ std::map<std::string, std::string> read_predictions(const SummaryEvaluationOptio
   SummaryPairOptions of_predictions;
   of_predictions.parts = SummaryParts::summary;
   of_predictions.summary_field = options.prediction_field;
+  of_predictions.quoting = options.pairs.quoting;
   of_predictions.replace_invalid = options.pairs.replace_invalid;
   SummaryPairs file(options.predictions, of_predictions);
   std::map<std::string, std::string> predictions;
@@ -64,6 +68,15 @@ void score(std::vector<ScoredDocument>& documents, SummaryEvaluation& evaluation
     evaluation.predicted_words.push_back(document.predicted_words);
   }
   documents.clear();
+}
+
+// Of another script all scores would be 0 without a word.
+void warn_of_wordless(const std::string& path, const std::vector<std::size_t>& words) {
+  const auto none = std::count(words.begin(), words.end(), std::size_t{0});
+  if (none == 0) return;
+  log_warning(fmt::format(
+      "{}: {} of {} texts have no word that ROUGE counts (letters a to z and digits), and score 0", path,
+      none, words.size()));
 }
 
 Json score_json(const RougeScore& score) {
@@ -118,6 +131,8 @@ SummaryEvaluation evaluate_summaries(const SummaryEvaluationOptions& options) {
   evaluation.skipped = data.skipped() + static_cast<std::uint64_t>(missing);
   evaluation.first_skipped = data.skipped() > 0 ? data.first_skipped() : first_missing;
   evaluation.by_type = summarize_rouge(evaluation.scores, options.bootstrap_seed);
+  warn_of_wordless(options.data, evaluation.summary_words);
+  warn_of_wordless(options.predictions, evaluation.predicted_words);
   return evaluation;
 }
 
@@ -141,7 +156,7 @@ std::string summary_metrics_json(const SummaryEvaluation& evaluation, const std:
   json["predictions_of_unknown_ids"] = evaluation.unknown;
   json["bad_records_skipped"] = evaluation.skipped;
   if (!provenance_json.empty()) json["provenance"] = Json::parse(provenance_json);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string summary_scores_tsv(const SummaryEvaluation& evaluation,

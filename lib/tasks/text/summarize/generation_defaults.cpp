@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/log.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
@@ -25,8 +26,9 @@ class GenerationFields {
 
   bool has(const char* field) const { return json_.contains(field) && !json_.at(field).is_null(); }
   [[noreturn]] void refuse(const char* field, const char* wanted) const {
-    throw_bad_input(fmt::format("{}: field {} is {}, not {}", file_, field, json_.at(field).dump(), wanted),
-                    "correct the value, or take the file as transformers wrote it");
+    throw_bad_input(
+        fmt::format("{}: field {} is {}, not {}", file_, field, json_text(json_.at(field)), wanted),
+        "correct the value, or take the file as transformers wrote it");
   }
   void whole(const char* field, std::int64_t least, std::int64_t& value) const {
     if (!has(field)) return;
@@ -107,7 +109,7 @@ std::string generation_config_text(const std::string& folder) {
   for (const char* field : {"decoder_start_token_id", "eos_token_id", "pad_token_id", "bos_token_id"}) {
     if (json.contains(field)) found[field] = json.at(field);
   }
-  return found.dump(2) + "\n";
+  return json_text(found, 2) + "\n";
 }
 
 SearchOptions generation_defaults(const std::string& folder, const ModelConfig& config) {

@@ -7,6 +7,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/json_text.h"
 #include "lib/core/progress.h"
 #include "lib/io/files/sha256.h"
 #include "lib/tasks/text/run_identity.h"
@@ -31,7 +32,7 @@ std::string summary_row(SummaryForm form, const std::string& id, const WrittenSu
   json["summary"] = summary.text;
   json["score"] = summary.score;
   json["tokens"] = summary.tokens.size();
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json) + "\n";
 }
 
 std::string head_of(const SummaryPredictionOptions& options) {

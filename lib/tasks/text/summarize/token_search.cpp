@@ -323,8 +323,7 @@ void check_search(const SearchOptions& options) {
     refuse("`max_length` leaves no token behind the start symbol",
            "lengths count the start symbol: 2 or more");
   if (options.min_length > options.max_length)
-    refuse(fmt::format("`min_length` {} is above `max_length` {}", options.min_length, options.max_length),
-           "lower the one or raise the other");
+    refuse("`min_length` is above `max_length`", "lower the one or raise the other");
   if (options.no_repeat_ngram < 0 || options.min_length < 0)
     refuse("`no_repeat_ngram` or `min_length` is negative", "0 is no such rule");
   if (!(options.repetition_penalty > 0) || !std::isfinite(options.length_penalty))

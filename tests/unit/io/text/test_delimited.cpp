@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/core/log.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -115,6 +116,62 @@ TEST(Delimited, WithoutQuotingAQuoteIsText) {
 TEST(Delimited, TabsSeparateQuotedFieldsToo) {
   const DelimitedFile file("a\tb\n\"1\t1\"\t2\n");
   EXPECT_EQ(file.rows(tabs(Quoting::doubled)), (Rows{{"1\t1", "2"}}));
+}
+
+// What the log says while rows are read.
+std::string said_of(const DelimitedFile& file, const DelimitedOptions& options) {
+  std::string said;
+  set_log_sink([&](LogLevel, const std::string& line) { said += line.substr(line.find("x.csv")) + "\n"; });
+  file.rows(options);
+  set_log_sink({});
+  return said;
+}
+
+TEST(Delimited, AutomaticQuotingIsThatOfTheForm) {
+  DelimitedOptions automatic = tabs(Quoting::automatic);
+  automatic.header = false;
+  const DelimitedFile text("1\t\"a\n2\tb\" \"\n");
+  EXPECT_EQ(text.rows(automatic), (Rows{{"1", "\"a"}, {"2", "b\" \""}}));
+  EXPECT_EQ(said_of(text, automatic), "");
+  const DelimitedFile quoted("\"id\"\t\"text\"\n1\t\"a\tb\"\n");
+  EXPECT_EQ(quoted.rows(automatic), (Rows{{"id", "text"}, {"1", "a\tb"}}));
+  EXPECT_EQ(DelimitedFile("a,\"b,c\"\n").rows(), (Rows{{"a", "b,c"}}));
+}
+
+TEST(Delimited, WhatMayBeMisreadIsSaid) {
+  DelimitedOptions automatic = tabs(Quoting::automatic);
+  EXPECT_EQ(
+      said_of(DelimitedFile("id\ttext\n1\t\"a\"\n\n2\tb\rc\n"), automatic),
+      "x.csv: 1 field with a tab or a line end inside, the first in the row of line 4\n"
+      "x.csv: 1 field in quotes, the first in line 2: the quotes are read as text; set `quoting` csv where "
+      "they are not\n"
+      "x.csv: 1 empty line passed over\n");
+  EXPECT_EQ(
+      said_of(DelimitedFile("id,text\n1,\"a\nb\"\n2,\"c\td\"\n"), {}),
+      "x.csv: 2 fields with a tab or a line end inside, the first in the row of line 2; where \" is text, "
+      "set `quoting` none: every line is a row then\n");
+  EXPECT_EQ(said_of(DelimitedFile("id\ttext\n1\t\"a\"\n"), tabs(Quoting::none)), "") << "as it was asked for";
+}
+
+TEST(Delimited, AHeaderStandsOnceAndInOneLine) {
+  expect_bad_input(error_of([] { DelimitedFile("a,b\n1,2\na,b\n").rows({}); }),
+                   "x.csv:3: ", "the header stands here again");
+  EXPECT_EQ(DelimitedFile("text\ntext\n").rows({}), (Rows{{"text"}})) << "of one column any text may be";
+  expect_bad_input(error_of([] { DelimitedFile("a,b\r1,2\r3,4\r").rows({}); }),
+                   "x.csv:1: ", "the header holds a carriage return");
+}
+
+TEST(Delimited, AnotherSeparatorIsToldByKnownNames) {
+  const auto told = [](const std::string& text, char usual) {
+    const DelimitedFile file(text);
+    TextInput input(file.path);
+    return separator_of_table(input, usual, [](const std::string& name) { return name == "text"; });
+  };
+  EXPECT_EQ(told("id;text\n1;a\n", ','), ';');
+  EXPECT_EQ(told("id\t\"text\"\n", ','), '\t');
+  EXPECT_EQ(told("id,text\n", '\t'), ',');
+  EXPECT_EQ(told("id;word\n", ','), ',') << "no name is known";
+  EXPECT_EQ(told("id,a;text\n", ','), ',') << "there are commas";
 }
 
 TEST(Delimited, ARowHoldsNothingOfTheRowBefore) {

@@ -301,10 +301,15 @@ TEST(LabelledTexts, AnUnknownFormatIsAUsageErrorAndCanBeSaid) {
 
 TEST(LabelledTexts, TabsWithoutQuotingKeepQuotes) {
   LabelledTextOptions options;
-  options.quoting = Quoting::none;
-  EXPECT_EQ(LabelledFile("x.tsv", "sentence\tlabel\n\"a \"b\"\t1\n").rows(options),
-            (Shown{"0|\"a \"b\"|-|1"}));
-  expect_bad_input(LabelledFile("x.tsv", "sentence\tlabel\n\"a b\t1\nc\t0\n").error(),
+  for (const Quoting quoting : {Quoting::automatic, Quoting::none}) {
+    options.quoting = quoting;
+    EXPECT_EQ(LabelledFile("x.tsv", "sentence\tlabel\n\"a \"b\"\t1\n").rows(options),
+              (Shown{"0|\"a \"b\"|-|1"}));
+    EXPECT_EQ(LabelledFile("x.tsv", "sentence\tlabel\n\"a b\t1\nc\t0\n").rows(options),
+              (Shown{"0|\"a b|-|1", "1|c|-|0"}));
+  }
+  options.quoting = Quoting::doubled;
+  expect_bad_input(LabelledFile("x.tsv", "sentence\tlabel\n\"a b\t1\nc\t0\n").error(options),
                    "x.tsv:2: ", "never closed");
 }
 

@@ -29,6 +29,25 @@ TEST(TextStandardInput, TablesAndJsonAreTold) {
   EXPECT_EQ(first_text("[{\"text\": \"a\", \"label\": \"x\"}]"), "-:1:2 a x");
 }
 
+TEST(TextStandardInput, LinesWithoutATableKeepTheirFirst) {
+  const auto texts_of = [](const std::string& bytes) {
+    const PipedInput input(bytes);
+    LabelledTextOptions options;
+    options.labels = Labels::ignored;
+    LabelledTexts texts("-", options);
+    std::string all;
+    for (LabelledText row; texts.next(row);) all += row.id + ":" + row.text + "|";
+    return all;
+  };
+  EXPECT_EQ(texts_of("A good film.\n\nA bad one."), "0:A good film.|1:|2:A bad one.|");
+  EXPECT_EQ(texts_of("good, but long\nbad\n"), "0:good, but long|1:bad|");
+  EXPECT_EQ(texts_of("text\na\n"), "0:a|");
+  EXPECT_EQ(texts_of("review,stars\na b,5\n"), "0:a b|") << "words with commas between them are names";
+  EXPECT_EQ(texts_of("id;text\n7;a, b\n"), "7:a, b|");
+  EXPECT_EQ(texts_of("a b\tc d\ne\tf\n"), "0:a b|1:e|") << "a table without names";
+  EXPECT_EQ(texts_of("[sic] a\n"), "0:[sic] a|");
+}
+
 TEST(TextStandardInput, DocumentsOfEveryFormatAreTold) {
   const auto first_document = [](const std::string& bytes) {
     const PipedInput input(bytes);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/tasks/class_metrics.h"
 #include "tests/support/tiny_text_data.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -52,9 +53,31 @@ TEST(ClassNumbers, NumbersComeByValueAndNamesByTheirBytes) {
   EXPECT_FALSE(given.number("b").has_value());
 }
 
+// pandas makes 1.0 of 1 where a column has gaps.
+TEST(ClassNumbers, AWholeNumberWithAPointIsTheNumber) {
+  for (const auto& [label, known] : std::vector<std::pair<const char*, const char*>>{{"1.0", "1"},
+                                                                                     {"-2.00", "-2"},
+                                                                                     {"3.", "3"},
+                                                                                     {"1.5", "1.5"},
+                                                                                     {"1.0.0", "1.0.0"},
+                                                                                     {".0", ".0"},
+                                                                                     {"v1.0", "v1.0"},
+                                                                                     {"", ""}}) {
+    EXPECT_EQ(class_of_label(label), known);
+  }
+  const ClassNames numbers = ClassNames({"0", "1"});
+  EXPECT_EQ(numbers.number("1.0"), 1);
+  EXPECT_FALSE(numbers.number("1.5").has_value());
+  EXPECT_EQ(ClassNames::in_order({"0.0", "1.0"}).number("1"), 1);
+  const ClassNames both = ClassNames::in_order({"1.0", "1"});
+  EXPECT_EQ(both.number("1"), 1) << "a class that stands there as it is";
+  EXPECT_EQ(both.number("1.0"), 0);
+}
+
 TEST(ClassNumbers, ALabelOfRegressionIsAFiniteNumberAndNothingElse) {
-  EXPECT_EQ(parse_regression_label("2.5"), 2.5f);
-  EXPECT_EQ(parse_regression_label("-1e2"), -100.0f);
+  EXPECT_EQ(parse_regression_label("2.5"), 2.5);
+  EXPECT_EQ(parse_regression_label("1234567.1"), 1234567.1);
+  EXPECT_EQ(parse_regression_label("-1e2"), -100.0);
   for (const char* word : {"", "x", "1x", "1,5", "nan", "inf", " 1"})
     EXPECT_FALSE(parse_regression_label(word).has_value()) << word;
 }
