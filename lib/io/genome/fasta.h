@@ -51,8 +51,8 @@ class Fasta {
   std::unique_ptr<Handle> handle_;
 };
 
-// Says how many letters other than A C G T N were read as N, of an object that has read all that it will; nothing
-// where there were none. A letter that was read twice counts twice.
+// Says how many letters other than A C G T N were read as N, of an object that has read all that it will;
+// nothing where there were none. A letter that was read twice counts twice.
 void tell_replaced_letters(const std::string& path, std::uint64_t replaced);
 
 // The other strand, read 5' to 3'. Keeps case and IUPAC letters (U is read as T); bytes that are neither

@@ -36,9 +36,9 @@ void stay_in_file(const Hdf5Properties& access) {
       nullptr);
 }
 
-// Of a value that the asked type does not hold, HDF5 makes the nearest one without a word: of a byte 255 for 300 and 0
-// for -1, of an integer 0 for 0.5. With this the read fails. Infinities and NaN of floats, and the rounding of integers
-// to floats, are as they are.
+// Of a value that the asked type does not hold, HDF5 makes the nearest one without a word: of a byte 255 for
+// 300 and 0 for -1, of an integer 0 for 0.5. With this the read fails. Infinities and NaN of floats, and the
+// rounding of integers to floats, are as they are.
 Hdf5Properties exact_transfer() {
   Hdf5Properties transfer(H5Pcreate(H5P_DATASET_XFER));
   H5Pset_type_conv_cb(
