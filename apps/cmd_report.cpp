@@ -28,8 +28,8 @@
 namespace bigbird::apps {
 namespace {
 
-// Logos of the bases around alleles, by a model: of the window and on the strands that the allele's scores are
-// of.
+// Logos of the bases around alleles, by a model: of the window and on the strands that the allele's scores
+// are of.
 class Logos {
  public:
   // `strands_typed`: those of the options, whatever the scores were made with.

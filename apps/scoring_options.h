@@ -1,6 +1,6 @@
 // What the verbs that run a model on sequences ask in the same words: --strands, --calibrated, --profiles,
-// --offset and --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are accepted and
-// not shown.
+// --offset and --batch-tokens. The spellings that some of them had before (--strand, --profile, --batch) are
+// accepted and not shown.
 #pragma once
 
 #include <cstdint>

@@ -303,8 +303,8 @@ TEST_F(GenomicsOptions, ChromatinEvaluateReadsTheModelAsTyped) {
   EXPECT_EQ(scored("1"), "+++");
 }
 
-// What the strand - of the genome says is what the strand + of its reverse complement says: of the same piece, so
-// that the base stands as far from the other end.
+// What the strand - of the genome says is what the strand + of its reverse complement says: of the same
+// piece, so that the base stands as far from the other end.
 TEST_F(GenomicsOptions, IsmReadsTheStrandThatIsTyped) {
   write_text(path("reverse.fa"), ">chr1\n" + reverse_complement(bases()) + "\n");
   const auto ism = [&](const char* genome, const char* region, const char* strand,

@@ -1,5 +1,5 @@
-// One base has one score: every verb that scores a base puts it at the same place of its window, reads the same
-// strands by default, and an insertion or deletion is one however a file writes it.
+// One base has one score: every verb that scores a base puts it at the same place of its window, reads the
+// same strands by default, and an insertion or deletion is one however a file writes it.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

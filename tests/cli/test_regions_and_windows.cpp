@@ -1,5 +1,5 @@
-// What every verb that reads a genome says of it: lists of regions, letters that are no bases, windows of another
-// length than the model's, and regions that are days of work.
+// What every verb that reads a genome says of it: lists of regions, letters that are no bases, windows of
+// another length than the model's, and regions that are days of work.
 #include <algorithm>
 
 #include "tests/cli/variants_fixture.h"
@@ -112,6 +112,19 @@ TEST_F(RegionsAndWindows, AWholeContigIsASlipUnlessItIsAskedFor) {
                                                     "--max-sequences", "1k", "--max-n", "1"}));
   EXPECT_EQ(file.status, 2) << file.err;
   EXPECT_NE(file.err.find("slip.bed: region whole: 24000 sequences"), std::string::npos) << file.err;
+}
+
+TEST_F(RegionsAndWindows, OffsetsPutTheBaseOfAnAttributionElsewhere) {
+  const auto track = [&](const char* offset) {
+    return must(with("model", {"attribute", "-f", path("genome.fa"), "-r", "chr1:417-417", "--profiles", "0",
+                               "--offset", offset}))
+        .out;
+  };
+  EXPECT_EQ(track("-1"), track("49"));
+  EXPECT_NE(track("20"), track("49"));
+  refused(with("model", {"attribute", "-f", path("genome.fa"), "-r", "chr1:417-417", "--profiles", "0",
+                         "--offset", "100"}),
+          2, "--offset 100: outside of the window");
 }
 
 }  // namespace

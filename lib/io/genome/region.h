@@ -20,8 +20,8 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
-// "chr8,chr7:1,000-2,000,chr9" -> {"chr8", "chr7:1,000-2,000", "chr9"}: three digits after a comma belong to the
-// position before it, anything else begins a region.
+// "chr8,chr7:1,000-2,000,chr9" -> {"chr8", "chr7:1,000-2,000", "chr9"}: three digits after a comma belong to
+// the position before it, anything else begins a region.
 std::vector<std::string> split_region_list(const std::string& text);
 
 // Every region of a list, as parse_region takes one, in its order.

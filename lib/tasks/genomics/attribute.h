@@ -67,10 +67,10 @@ struct AttributionTile {
   bool operator==(const AttributionTile&) const = default;
 };
 
-// A region that fits into the window is one tile; a longer one is cut into tiles of half a window. The middle of
-// a tile (middle_base) stands at the window's scored_place, as a base that `ism` or `variants` scores; where a
-// part of the tile or an end of the contig would be passed, the window is moved. A contig shorter than the
-// window is one window.
+// A region that fits into the window is one tile; a longer one is cut into tiles of half a window. The
+// middle of a tile (middle_base) stands at the window's scored_place, as a base that `ism` or `variants`
+// scores; where a part of the tile or an end of the contig would be passed, the window is moved. A contig
+// shorter than the window is one window.
 std::vector<AttributionTile> attribution_tiles(const Region& region, std::int64_t contig_length,
                                                const ModelWindow& window);
 

@@ -23,8 +23,8 @@ namespace bigbird {
 inline constexpr std::string_view ism_letters = "ACGT";  // the order of a matrix' last axis
 
 // Where the model's window lies. region: one for all bases, the middle of the region (middle_base) at the
-// window's scored_place; the region must fit into it, and REF is predicted once. base: one for each base, that
-// base at the scored_place, as `variants` places one. automatic: region where it fits, else base.
+// window's scored_place; the region must fit into it, and REF is predicted once. base: one for each base,
+// that base at the scored_place, as `variants` places one. automatic: region where it fits, else base.
 enum class IsmWindow { automatic, region, base };
 enum class IsmValue { difference, log_fold_change };
 
@@ -75,8 +75,8 @@ struct IsmResult {
 };
 
 // Says beforehand how many sequences will be predicted. Errors: a region outside of the genome, of more than
-// max_sequences, or (window region) longer than the window; no window scored; models without a window and no window_length; {usage} a
-// log fold change of what is no probability.
+// max_sequences, or (window region) longer than the window; no window scored; models without a window and no
+// window_length; {usage} a log fold change of what is no probability.
 IsmResult mutate_region(const IsmOptions& options, kernels::Backend& backend);
 
 // The models and the genome opened once, for several regions that are asked for one by one.

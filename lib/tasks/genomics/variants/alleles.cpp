@@ -160,8 +160,8 @@ std::string AlleleJudge::bases(std::size_t contig, std::int64_t begin, std::int6
          std::string(static_cast<std::size_t>(std::max(end, last) - last), 'N');
 }
 
-// An insertion or deletion stands where left alignment puts it, so that a change has one window however a file
-// writes it.
+// An insertion or deletion stands where left alignment puts it, so that a change has one window however a
+// file writes it.
 bool AlleleJudge::align(PlacedAllele& allele, const std::string& overlay, std::int64_t overlay_begin) {
   if (allele.ref.empty() == allele.alt.empty()) return false;
   return left_align(allele.ref.empty() ? allele.alt : allele.ref, allele.begin, [&](std::int64_t place) {

@@ -65,10 +65,11 @@ inline bool trim_alleles(std::string& ref, std::string& alt, std::int64_t& begin
   return ref.size() != before;
 }
 
-// Moves an insertion or deletion of `change` before base `begin` as far to the left as it is the same change, up
-// to the beginning of its contig. A base to the left turns its letters round, and is the same change while the base
-// before it is the letter that stands last (Tan et al. 2015, doi:10.1093/bioinformatics/btv112); N never is.
-// `base_at(position)` is the genome's letter. False where it stays.
+// Moves an insertion or deletion of `change` before base `begin` as far to the left as it is the same
+// change, up to the beginning of its contig. A base to the left turns its letters round, and is the same
+// change while the base before it is the letter that stands last (Tan et al. 2015,
+// doi:10.1093/bioinformatics/btv112); N never is. `base_at(position)` is the genome's letter. False where it
+// stays.
 template <typename BaseAt>
 bool left_align(std::string& change, std::int64_t& begin, const BaseAt& base_at) {
   const std::size_t size = change.size();

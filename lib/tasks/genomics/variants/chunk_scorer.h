@@ -33,9 +33,9 @@ struct VariantWindows {
   std::int64_t shift_step = 20;  // bp
 };
 
-// Fills in the windows of `rules`. The variant stands at the scored_place of the models' window, or of a window
-// whose length was given and is another than theirs.
-// Error{usage} without a length, for even shifts, for a grid without a target bin.
+// Fills in the windows of `rules`. The variant stands at the scored_place of the models' window, or of a
+// window whose length was given and is another than theirs. Error{usage} without a length, for even shifts,
+// for a grid without a target bin.
 void place_windows(AlleleRules& rules, VariantWindows& windows, const std::optional<ModelWindow>& model);
 // "window=1000 offset=499 shifts=1 step=20 edge=pad strands=2" (+ or - where one is read): what makes scores
 // comparable.
