@@ -166,15 +166,15 @@ namespace {
 // No piece goes over the border of two words, and a blank can be a piece of its own: then nothing behind the
 // blank before a word changes what the text before it becomes.
 bool pieces_keep_to_words(const Tokenizer& tokenizer) {
-  const std::string_view sign = tokenizer.word_start();
+  const std::string_view word_sign = tokenizer.word_start();
   bool blank_is_known = false;
   for (std::uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string& piece = tokenizer.piece(id);
     if (piece.find(' ') != std::string::npos) return false;
     std::size_t begin = 0;
-    while (piece.compare(begin, sign.size(), sign) == 0) begin += sign.size();
-    if (piece.find(sign, begin) != std::string::npos) return false;
-    blank_is_known = blank_is_known || (piece == sign && !tokenizer.is_special(id));
+    while (piece.compare(begin, word_sign.size(), word_sign) == 0) begin += word_sign.size();
+    if (piece.find(word_sign, begin) != std::string::npos) return false;
+    blank_is_known = blank_is_known || (piece == word_sign && !tokenizer.is_special(id));
   }
   return blank_is_known && !tokenizer.is_dna();
 }

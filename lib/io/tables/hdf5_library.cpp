@@ -32,7 +32,7 @@ void stay_in_file(const Hdf5Properties& access) {
       nullptr);
 }
 
-std::string unread() {
+std::string unread_reason() {
   return "cannot be read, or holds a value that its reader's type does not: " + hdf5_reason();
 }
 
@@ -130,7 +130,7 @@ struct Hdf5Library::State {
     const Hdf5Properties transfer = exact_transfer();
     if (!values.empty() &&
         H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, transfer.get(), values.data()) < 0) {
-      fail(name, unread());
+      fail(name, unread_reason());
     }
     return values;
   }
@@ -208,7 +208,7 @@ void Hdf5Library::read_slab(const std::string& name, std::int64_t begin, std::in
   const Hdf5Space memory(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
   if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
       H5Dread(dataset.get(), H5T_NATIVE_UINT8, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
-    state_->fail(name, unread());
+    state_->fail(name, unread_reason());
   }
 }
 
@@ -233,7 +233,7 @@ void Hdf5Library::read_rows(const std::string& name, std::int64_t begin, std::in
   const Hdf5Space memory(H5Screate_simple(2, sizes.data(), nullptr));
   if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
       H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
-    state_->fail(name, unread());
+    state_->fail(name, unread_reason());
   }
 }
 
