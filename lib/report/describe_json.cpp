@@ -70,6 +70,7 @@ const std::vector<JsonKind>& json_kinds() {
       {"configuration of a model", {"model_type", "hidden_size"}, "", "bigbird info FOLDER"},
       {"configuration of a model", {"architectures", "vocab_size"}, "", "bigbird info FOLDER"},
       {"configuration of a tokenizer", {"tokenizer_class"}, "", "bigbird info FOLDER"},
+      {"tokenizer", {"added_tokens", "pre_tokenizer", "model"}, "", "bigbird info FOLDER"},
       {"search settings of a model that writes", {"num_beams"}, "", ""},
       {"index of weights", {"weight_map"}, "", "bigbird info FOLDER"},
       {"plan for a cluster",

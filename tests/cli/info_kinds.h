@@ -34,6 +34,7 @@ inline const std::vector<Expectation>& expectations() {
       {"lost.bed", "empty file"},
       // vocabularies and shards
       {"tokenizer_config.json", "configuration of a tokenizer"},
+      {"tokenizer.json", "tokenizer"},
       {"report.json", "report on a vocabulary"},
       {"spiece.model", "tokenizer"},
       {"spiece.vocab", "pieces of a vocabulary"},
