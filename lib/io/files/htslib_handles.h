@@ -21,8 +21,9 @@ void silence_htslib();
 // BGZF in a regular file, when its end-of-file block is missing.
 BgzfHandle open_bgzf(const std::string& path);
 
-// At the end of what open_bgzf() opened and found to be BGZF: Error when its last block was not the end-of-file
-// block. Where the input cannot seek (a pipe, the standard input, a FIFO), this is known only here.
+// At the end of what open_bgzf() opened and found to be BGZF: Error when its last block was not the
+// end-of-file block. Where the input cannot seek (a pipe, the standard input, a FIFO), this is known only
+// here.
 void require_bgzf_end(const BGZF* handle, const std::string& path);
 
 // The Error for compressed data that cannot be read.

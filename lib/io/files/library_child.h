@@ -1,5 +1,5 @@
-// Private to lib/io: a library of others at work in a process of its own. What it does to memory over a damaged
-// file ends that process, and is an Error of one line here.
+// Private to lib/io: a library of others at work in a process of its own. What it does to memory over a
+// damaged file ends that process, and is an Error of one line here.
 #pragma once
 
 #include <sys/types.h>

@@ -41,8 +41,8 @@ class Hdf5Writer {
 
 // Stored arrays, read whole or by slabs along the last axis (the fastest one). Error naming the file and the
 // dataset when one is missing, of another type, or damaged, or keeps its values in other files (external
-// storage, virtual datasets); links into other files are not followed. The library runs in a child process, which
-// lives as long as the reader: where a damaged file makes it crash, that is such an Error too.
+// storage, virtual datasets); links into other files are not followed. The library runs in a child process,
+// which lives as long as the reader: where a damaged file makes it crash, that is such an Error too.
 class Hdf5Reader {
  public:
   // Error naming the file when it is no HDF5 file.

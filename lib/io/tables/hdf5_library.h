@@ -1,5 +1,5 @@
-// Private to lib/io: HDF5 files read through the C library, in the process that calls. It believes much of what
-// a damaged file says, so Hdf5Reader (hdf5.h) lets a child process do this.
+// Private to lib/io: HDF5 files read through the C library, in the process that calls. It believes much of
+// what a damaged file says, so Hdf5Reader (hdf5.h) lets a child process do this.
 #pragma once
 
 #include <cstdint>

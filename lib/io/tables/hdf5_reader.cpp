@@ -1,5 +1,5 @@
-// HDF5 files read by a child process; see hdf5.h and hdf5_library.h. libhdf5 (1.10.8 and others) reads and writes
-// past its arrays over some damaged files: here that ends the child.
+// HDF5 files read by a child process; see hdf5.h and hdf5_library.h. libhdf5 (1.10.8 and others) reads and
+// writes past its arrays over some damaged files: here that ends the child.
 #include <cstring>
 #include <string_view>
 #include <utility>

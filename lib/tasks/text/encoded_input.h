@@ -24,9 +24,8 @@ struct EncodedInput {
 // At most `length` tokens. What does not fit is cut at the right end, of a pair from the longer text down to
 // the shorter; where both must be cut to halves, an odd token stays with the longer, of equal ones with the
 // second: "longest_first" of transformers' fast tokenizers (truncate_encodings of tokenizers; the slow ones
-// leave the odd token to the first). Of a long text no more is encoded than that takes; `unknown`, where given,
-// counts in what was encoded. Error{usage}: a length without room for
-// a token of each text.
+// leave the odd token to the first). Of a long text no more is encoded than that takes; `unknown`, where
+// given, counts in what was encoded. Error{usage}: a length without room for a token of each text.
 EncodedInput encode_input(const Tokenizer& tokenizer, std::string_view text,
                           std::optional<std::string_view> pair, const TextSettings& settings,
                           std::int64_t length, UnknownTally* unknown = nullptr);
