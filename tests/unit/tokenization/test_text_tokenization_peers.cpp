@@ -53,9 +53,8 @@ TEST_P(TextTokenizationPeers, GiveTheSameIdsAndOffsets) {
     tokens += found.ids.size();
     const bool same_ids = PeerCase(found.ids) == expected["ids"];
     // Without places, ids alone are compared.
-    const bool same_offsets =
-        !expected.contains("begin") ||
-        (PeerCase(found.begin) == expected["begin"] && PeerCase(found.end) == expected["end"]);
+    const bool same_offsets = !expected.contains("begin") || (PeerCase(found.begin) == expected["begin"] &&
+                                                              PeerCase(found.end) == expected["end"]);
     other_ids += same_ids ? 0 : 1;
     other_offsets += same_offsets ? 0 : 1;
     if (same_ids && same_offsets) continue;
