@@ -1,6 +1,8 @@
 // bigbird variants and variants background: every rule that an option sets, by what it does to single
 // alleles; the same rules in both verbs.
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
