@@ -1,6 +1,8 @@
 // Which build a variant file is of: by lengths, by words, by REF alleles; real files and made-up ones.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "lib/core/rng.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "tests/support/support.h"
@@ -30,11 +32,14 @@ TEST(BuildOf, LengthsAccessionsAndWords) {
 
 class BuildCheckTest : public ::testing::Test {
  protected:
-  // A genome of a contig 20 of the given length, of which the index alone speaks.
+  // A genome of a contig 20 of the given length, most of it a hole of the file.
   Fasta genome(std::int64_t length) {
     const auto path = folder_ / "genome.fa";
-    testing::write_text(path, ">20\nACGT\n");
-    testing::write_text(folder_ / "genome.fa.fai", "20\t" + std::to_string(length) + "\t4\t4\t5\n");
+    testing::write_text(path, ">20\nACGT");
+    std::filesystem::resize_file(path, 4 + static_cast<std::uintmax_t>(length));
+    const std::string text = std::to_string(length);
+    testing::write_text(folder_ / "genome.fa.fai",
+                        "20\t" + text + "\t4\t" + text + "\t" + std::to_string(length + 1) + "\n");
     return Fasta(path.string());
   }
   testing::TemporaryFolder folder_;

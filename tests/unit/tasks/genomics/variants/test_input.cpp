@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "lib/core/rng.h"
@@ -25,11 +26,13 @@ class VariantInputs : public ::testing::Test {
     for (int i = 0; i < 3000; ++i) bases_ += "ACGT"[rng.below(4)];
     testing::write_text(folder_ / "genome.fa", ">chr20\n" + bases_ + "\n");
   }
-  // Opens the genome; with a length, as if its contig were that long: the index alone says so.
+  // Opens the genome; with a length, its contig is that long, in a hole of the file, which is never read.
   void open(std::int64_t length = 0) {
     const std::string path = folder_ / "genome.fa";
     if (length > 0) {
       const std::string text = std::to_string(length);
+      testing::write_text(path, ">chr20\n" + bases_);
+      std::filesystem::resize_file(path, 7 + static_cast<std::uintmax_t>(length));
       testing::write_text(path + ".fai",
                           "chr20\t" + text + "\t7\t" + text + "\t" + std::to_string(length + 1) + "\n");
     }
