@@ -38,8 +38,6 @@ constexpr ForeignFormat foreign_formats[] = {
     {"\x43\x27\x41\x1A"sv, "2bit", "make a FASTA of it: twoBitToFa FILE genome.fa"},
     {"\x26\xFC\x8F\x88"sv, "bigWig", "make text of it: bigWigToBedGraph FILE track.bedgraph"},
     {"\xEB\xF2\x89\x87"sv, "bigBed", "make text of it: bigBedToBed FILE regions.bed"},
-    {"BAM\x01"sv, "BAM", "reads are not taken; sequences of them are made by samtools fasta FILE"},
-    {"CRAM"sv, "CRAM", "reads are not taken; sequences of them are made by samtools fasta FILE"},
     {"\xFF\xFE\0\0"sv, "UTF-32", "convert it first: iconv -f UTF-32 -t UTF-8 FILE > NEW"},
     {"\0\0\xFE\xFF"sv, "UTF-32", "convert it first: iconv -f UTF-32 -t UTF-8 FILE > NEW"},
     {"\xFF\xFE"sv, "UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW"},

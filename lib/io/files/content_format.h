@@ -13,7 +13,7 @@ constexpr std::size_t format_bytes = 512;
 
 // Error{bad_input} that names the form and the command that makes it readable, for a file that begins with
 // `begin` (less than format_bytes of a shorter file): xz, bzip2, zstd, lz4, lzip, compress, zip, 7z, rar,
-// tar; UTF-16 and UTF-32 with their byte order marks; 2bit, bigWig, bigBed, BAM and CRAM.
+// tar; UTF-16 and UTF-32 with their byte order marks; 2bit, bigWig and bigBed.
 void refuse_other_formats(std::string_view begin, const std::string& path);
 
 }  // namespace bigbird
