@@ -115,9 +115,9 @@ TEST_F(RegionsAndWindows, AWholeContigIsASlipUnlessItIsAskedFor) {
 }
 
 TEST_F(RegionsAndWindows, OffsetsPutTheBaseOfAnAttributionElsewhere) {
-  const auto track = [&](const char* offset) {
+  const auto track = [&](const char* place) {
     return must(with("model", {"attribute", "-f", path("genome.fa"), "-r", "chr1:417-417", "--profiles", "0",
-                               "--offset", offset}))
+                               "--offset", place}))
         .out;
   };
   EXPECT_EQ(track("-1"), track("49"));
