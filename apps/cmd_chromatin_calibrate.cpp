@@ -78,7 +78,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
     measured_split = parse_split_side(typed.measure_split, "--measure-split " + typed.measure_split);
   options.check(verb);
   OutputSet outputs = options.outputs();
-  outputs.add({"--profiles-tsv", typed.profiles_tsv});
+  outputs.add({"--per-profile", typed.profiles_tsv});
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({{options.model()}, scoring.strands(), scoring.batch()}, *backend);

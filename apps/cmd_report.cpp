@@ -83,7 +83,7 @@ class Logos {
     log_warning_once(
         fmt::format("logos are of one window of {} bp, on strands {}; scores of the table are not ({})",
                     result.window_length, name_of(result.strands),
-                    !windows.alone ? "--anchor bin or --shifts"
+                    !windows.alone ? "they are of a bin, or of several shifts"
                     : other_length ? fmt::format("{} bp", windows.length)
                                    : "strands " + windows.strands));
   }
@@ -168,8 +168,7 @@ int cmd_report(int argc, char** argv) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
     backend = verb.make_backend();
-    const bool strands_typed = app.count("--strands") + app.count("--strand") > 0;
-    drawing = std::make_unique<Logos>(ism, strands_typed, *backend, bases / 2, logos);
+    drawing = std::make_unique<Logos>(ism, scoring.strands_typed(), *backend, bases / 2, logos);
     picture = [&](const StrongAllele& allele) { return drawing->draw(allele); };
   }
   Report report = make_report(inputs, options, picture);

@@ -14,7 +14,8 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
                "Strands that are read: both, + (as given), - (the reverse complement), or auto: + for models "
                "of promoters, both for others")
             ->type_name("STRANDS");
-    app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
+    typed_ = strands;
+    hidden_typed_ = app.add_option("--strand", strands_)->group(hidden)->excludes(strands);
   }
   if (defaults.calibrated) {
     app.add_option(

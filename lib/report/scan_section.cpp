@@ -99,7 +99,7 @@ ReportSection scan_section(const std::string& path) {
     section.add(std::move(facts));
     const bool whole = json.at("step").is_number_integer();
     const std::int64_t step = whole ? json.at("step").get<std::int64_t>() : 0;
-    if (step < 1) throw_bad_input(summary_path + ": `step` is no number from 1", "write it anew");
+    if (step < 1) throw_bad_input(summary_path + ": its step is no number from 1", "write it anew");
     ReportCharts charts = {histogram("scores of positions", "score", {track_scores(path, step)}, false)};
     std::get<LineChart>(charts.back()).y_label = "positions";
     BarChart left_out{"windows left out", "windows", {}, {}};

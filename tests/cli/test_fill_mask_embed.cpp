@@ -440,14 +440,15 @@ TEST_F(FillMaskAndEmbed, EmbedRefusesWhatItCannotPool) {
   expect_refused(with({genome()}), 1, "the model takes 1024");
   expect_refused(with({"--text", "-"}), 1, "'P' in column 1 is no base", "Paris is in France.\n");
   expect_refused(with({"-"}), 1, "no sequences");
-  expect_refused(with({"-"}), 1, "no bases", ">a\nAC!\n");
+  expect_refused(with({"-"}), 1, "'!' in record a is no base", ">a\nAC!\n");
   expect_refused({"embed", "-m", model(), "-o", path("refused.csv"), "-"}, 2,
                  "written as .npy, .safetensors or .h5", ">a\nACGT\n");
   // A tokenizer of another vocabulary in the model's folder.
   std::filesystem::copy(model(), path("mixed"), std::filesystem::copy_options::recursive);
   std::filesystem::copy_file(source_dir() / "tests" / "golden" / "tokenizer_google_layout.model",
                              path("mixed/spiece.model"), std::filesystem::copy_options::overwrite_existing);
-  std::filesystem::remove(path("mixed/tokenizer_config.json"));
+  for (const char* name : {"mixed/tokenizer_config.json", "mixed/tokenizer.json"})
+    std::filesystem::remove(path(name));
   expect_refused({"embed", "-m", path("mixed"), "-o", path("refused.npy"), "-"}, 1, "the tokenizer has",
                  ">a\nACGT\n");
   expect_refused({"fill-mask", "-m", path("mixed"), "a [MASK]"}, 1, "the tokenizer has");

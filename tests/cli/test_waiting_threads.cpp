@@ -59,7 +59,7 @@ std::string policy_of(const std::map<std::string, std::string>& variables,
   std::vector<std::string> words = {"variants", "evaluate", "-"};
   words.insert(words.end(), more.begin(), more.end());
   Running program(words, (folder / "errors").string());
-  program.give("chrom\tpos\tref\talt\tours\ttheirs\n");
+  program.give("chrom\tpos\tref\talt\tours\ttheirs");  // it waits for the end of the line
   EXPECT_TRUE(program.wait_until([&] { return program.unread_input() == 0; })) << program.error();
   const std::string binary = bigbird_binary();
   EXPECT_EQ(program.proc("comm"), binary.substr(binary.rfind('/') + 1).substr(0, 15) + "\n");

@@ -19,7 +19,7 @@
 namespace bigbird {
 
 struct OutputName {
-  std::string setting;  // for an error: "`output`" in lib, "--json" in apps; may be empty
+  std::string setting;  // for an error: "`output`" in lib, as it is typed in apps; may be empty
   std::string path;     // empty: none; "-": stdout, and no file
 };
 

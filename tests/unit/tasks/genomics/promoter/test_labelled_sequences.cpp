@@ -47,7 +47,7 @@ TEST_F(LabelledSequences, ReadsATableInAnyOrderCaseSeparatorAndLineEnd) {
   EXPECT_EQ(csv[0].id, "row1");
   EXPECT_EQ(csv[0].chrom, ".");
   EXPECT_EQ(csv[0].end, 5);
-  EXPECT_EQ(csv[1].sequence, "GGGN");
+  EXPECT_EQ(csv[1].sequence, "GGGT");
   const auto tsv =
       read({write("b.tsv", "##a note\n#label\tsource\tid\tSEQUENCE\n2\tx, \"y\"\tfirst\tTTTT\n"), ""});
   ASSERT_EQ(tsv.size(), 1u);

@@ -42,7 +42,8 @@ TEST(SplitPromoters, NeverDividesAGroupAndLeavesNoSideEmpty) {
 }
 
 TEST(SplitPromoters, EverySideHasAGroupHoweverUnequalTheyAre) {
-  // Two small groups hold less than a tenth together: in most orders test would take both, and valid the third.
+  // Two small groups hold less than a tenth together: in most orders test would take both, and valid the
+  // third.
   std::vector<std::size_t> groups(100, 2);
   groups[0] = groups[1] = 0;
   groups[2] = 1;
