@@ -55,14 +55,21 @@ class FastSentencePieceTokenizer final : public Tokenizer {
 
   void encode(std::string_view text, std::vector<std::uint32_t>& ids,
               std::vector<std::uint32_t>* byte_offsets) const override {
-    for_each_piece(text, [&](std::uint32_t id, TextRange range) {
-      ids.push_back(id);
-      if (byte_offsets != nullptr) byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
-    });
+    for_each_piece(text.substr(0, skip_space_back(text, text.size())),
+                   [&](std::uint32_t id, TextRange range) {
+                     ids.push_back(id);
+                     if (byte_offsets != nullptr)
+                       byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
+                   });
   }
 
   void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                      std::vector<TextRange>& ranges) const override {
+    encode_stretch(text.substr(0, skip_space_back(text, text.size())), ids, ranges);
+  }
+
+  void encode_stretch(std::string_view text, std::vector<std::uint32_t>& ids,
+                      std::vector<TextRange>& ranges) const override {
     for_each_piece(text, [&](std::uint32_t id, TextRange range) {
       ids.push_back(id);
       ranges.push_back(range);
@@ -78,7 +85,6 @@ class FastSentencePieceTokenizer final : public Tokenizer {
 
   template <typename Take>
   void for_each_piece(std::string_view text, const Take& take) const {
-    text = text.substr(0, skip_space_back(text, text.size()));
     std::string word;
     std::vector<Source> sources;
     std::vector<FoundPiece> found;

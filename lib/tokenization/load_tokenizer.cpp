@@ -1,4 +1,5 @@
 // Finding and loading the tokenizer of a folder; see tokenizer.h.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -9,8 +10,10 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
+#include "lib/tokenization/added_token_files.h"
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
+#include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
 
@@ -60,6 +63,17 @@ class SpecialPieces {
   std::uint32_t sep() const { return find("sep_token", {"[SEP]"}); }
   std::uint32_t mask() const { return find("mask_token", {"[MASK]"}); }
 
+  // Whether the files give a special piece this name, or it is one of those that are text in data.
+  bool is_literal(const std::string& name) const {
+    if (is_reserved_text(name)) return true;
+    for (const char* key :
+         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+      const std::vector<std::string> named = names_of(key, {});
+      if (std::find(named.begin(), named.end(), name) != named.end()) return true;
+    }
+    return false;
+  }
+
   // What tokenizer_config.json says of a setting; nothing without the file, the setting, or another type.
   std::optional<bool> flag(const char* key) const {
     if (!has_config_) return std::nullopt;
@@ -94,23 +108,88 @@ class SpecialPieces {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
+// Of `added` what is found in texts: all but the special pieces by their names.
+std::vector<AddedToken> found_in_texts(const std::vector<AddedToken>& added, const SpecialPieces& pieces,
+                                       const SpecialIds& special) {
+  std::vector<AddedToken> found;
+  for (const AddedToken& token : added) {
+    const bool one_of_five = token.id == special.pad || token.id == special.unknown ||
+                             token.id == special.cls || token.id == special.sep || token.id == special.mask;
+    if (!one_of_five && !pieces.is_literal(token.text)) found.push_back(token);
+  }
+  return found;
+}
+
+std::vector<std::string> together(std::vector<std::string> pieces, const std::vector<std::string>& more) {
+  pieces.insert(pieces.end(), more.begin(), more.end());
+  return pieces;
+}
+
+// What goes into the digest of a vocabulary beside its own file.
+std::string lines_of(const std::vector<AddedToken>& added) {
+  std::string text;
+  for (const AddedToken& token : added) {
+    text += "\n" + std::to_string(token.id) + (token.special ? "s" : "") + (token.strips_left ? "l" : "") +
+            (token.strips_right ? "r" : "") + (token.normalized ? "n" : "") + (token.single_word ? "w" : "") +
+            " " + token.text;
+  }
+  return text;
+}
+
+// Those that the vocabulary's own file does not list.
+std::vector<AddedToken> beyond(const std::vector<AddedToken>& found, const std::vector<AddedToken>& known) {
+  std::vector<AddedToken> more;
+  for (const AddedToken& token : found) {
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const AddedToken& other) { return other.text == token.text; }))
+      more.push_back(token);
+  }
+  return more;
+}
+
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::string& folder, const std::string& path) {
   const std::string bytes = read_file(path);
   const SentencePieceModel model = parse_sentencepiece_model(bytes, path);
+  std::vector<std::string> texts;
+  for (const ModelPiece& piece : model.pieces) texts.push_back(piece.text);
+  const AddedTokens added = read_added_tokens(folder, texts, {}, path);
+  const std::vector<std::string> all = together(std::move(texts), added.new_pieces);
   SpecialPieces pieces(folder, path);
-  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
-    pieces.add(model.pieces[id].text, static_cast<std::uint32_t>(id));
-  }
+  pieces.add_all(all);
   const SpecialIds special{pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
-  if (model.is_dna_bpe()) return make_dna_tokenizer(model, special, bytes);
-  if (pieces.tokenizer_class() == "BigBirdTokenizerFast" && has_fast_view(model)) {
-    return make_fast_sentencepiece_tokenizer(model, special, bytes, path);
+  const bool fast =
+      !model.is_dna_bpe() && pieces.tokenizer_class() == "BigBirdTokenizerFast" && has_fast_view(model);
+  std::unique_ptr<Tokenizer> tokenizer = model.is_dna_bpe() ? make_dna_tokenizer(model, special, bytes)
+                                         : fast
+                                             ? make_fast_sentencepiece_tokenizer(model, special, bytes, path)
+                                             : make_sentencepiece_tokenizer(model, special, bytes, path);
+  std::vector<AddedToken> found = found_in_texts(added.tokens, pieces, special);
+  const bool extended = !found.empty() || !added.new_pieces.empty();
+  const std::string digest = extended ? sha256_bytes(bytes + lines_of(found)) : tokenizer->digest();
+  // The library finds what its trainer was told to define; the fast view has it as added tokens.
+  for (std::uint32_t id = 0; fast && id < model.pieces.size(); ++id) {
+    if (model.pieces[id].type != PieceType::user_defined) continue;
+    AddedToken token;
+    token.text = model.pieces[id].text;
+    token.id = id;
+    const bool listed =
+        std::any_of(found.begin(), found.end(), [&](const AddedToken& other) { return other.id == id; });
+    if (listed || token.text.empty()) continue;
+    const std::vector<AddedToken> one = found_in_texts({token}, pieces, special);
+    found.insert(found.end(), one.begin(), one.end());
   }
-  return make_sentencepiece_tokenizer(model, special, bytes, path);
+  if (!extended && found.empty()) return tokenizer;
+  return with_added_tokens(std::move(tokenizer), all, found, special, digest);
 }
 
+// `known` are the tokens whose flags the files of the vocabulary say themselves.
 std::unique_ptr<Tokenizer> byte_level_tokenizer(const std::string& folder, const std::string& path,
-                                                ByteLevelDefinition definition, std::string digest) {
+                                                ByteLevelDefinition definition,
+                                                const std::vector<AddedToken>& known, std::string digest) {
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, known, path);
+  const std::vector<AddedToken> own = std::move(definition.added);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
+  definition.added = added.tokens;
   SpecialPieces pieces(folder, path);
   pieces.add_all(definition.pieces);
   const std::optional<bool> prefix = pieces.flag("add_prefix_space");
@@ -123,7 +202,12 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const std::string& folder, const
       definition.cls ? *definition.cls : pieces.find("cls_token", {"<s>", "[CLS]"}),
       definition.sep ? *definition.sep : pieces.find("sep_token", {"</s>", "[SEP]"}),
       pieces.find("mask_token", {"<mask>", "[MASK]"})};
-  return make_byte_level_tokenizer(definition, special, std::move(digest));
+  const std::vector<AddedToken> found = found_in_texts(definition.added, pieces, special);
+  if (const std::vector<AddedToken> more = beyond(found, own); !more.empty())
+    digest = sha256_bytes(digest + lines_of(more));
+  std::unique_ptr<Tokenizer> tokenizer = make_byte_level_tokenizer(definition, special, digest);
+  if (found.empty()) return tokenizer;
+  return with_added_tokens(std::move(tokenizer), definition.pieces, found, special, digest);
 }
 
 // vocab.json and merges.txt.
@@ -135,21 +219,27 @@ std::unique_ptr<Tokenizer> load_merges(const std::string& folder, const std::str
   const std::string added = file_exists(added_path) ? read_file(added_path) : std::string();
   return byte_level_tokenizer(
       folder, vocabulary_path,
-      parse_byte_level_files(vocabulary, vocabulary_path, merges, merges_path, added, added_path),
+      parse_byte_level_files(vocabulary, vocabulary_path, merges, merges_path, added, added_path), {},
       sha256_bytes(vocabulary + merges + added));
 }
 
 std::unique_ptr<Tokenizer> load_json(const std::string& folder, const std::string& path) {
   const std::string bytes = read_file(path);
   if (is_byte_level_json(bytes)) {
-    return byte_level_tokenizer(folder, path, parse_byte_level_json(bytes, path), sha256_bytes(bytes));
+    const ByteLevelDefinition definition = parse_byte_level_json(bytes, path);
+    return byte_level_tokenizer(folder, path, definition, definition.added, sha256_bytes(bytes));
   }
-  const TokenizerJson definition = parse_tokenizer_json(bytes, path);
+  TokenizerJson definition = parse_tokenizer_json(bytes, path);
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, definition.added, path);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
   SpecialPieces pieces(folder, path);
   pieces.add_all(definition.pieces);
   const SpecialIds special{pieces.pad(), definition.unknown, definition.cls ? *definition.cls : pieces.cls(),
                            definition.sep ? *definition.sep : pieces.sep(), pieces.mask()};
-  return make_json_tokenizer(definition, special, bytes);
+  const std::vector<AddedToken> more =
+      found_in_texts(beyond(added.tokens, definition.added), pieces, special);
+  definition.added.insert(definition.added.end(), more.begin(), more.end());
+  return make_json_tokenizer(definition, special, bytes + lines_of(more));
 }
 
 }  // namespace

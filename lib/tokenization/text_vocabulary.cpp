@@ -237,6 +237,18 @@ const std::vector<ModelPiece>& reserved_text_pieces() {
   return pieces;
 }
 
+bool is_reserved_text(std::string_view text) {
+  if (text == "<n>") return true;
+  constexpr std::string_view unused = "<unused_";
+  if (text.starts_with(unused) && text.ends_with('>')) {
+    const std::string_view number = text.substr(unused.size(), text.size() - unused.size() - 1);
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  const std::vector<ModelPiece>& pieces = reserved_text_pieces();
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [&](const ModelPiece& piece) { return piece.text == text; });
+}
+
 std::vector<std::string_view> cut_line(std::string_view line, std::size_t most) {
   std::vector<std::string_view> parts;
   while (line.size() > most) {
