@@ -148,6 +148,8 @@ Json quantization_of(const ModelConfig& config) {
 
 // What such a model is for.
 std::string next_of(const ModelConfig& config, const std::optional<ModelWindow>& window) {
+  if (!config.foreign_class.empty() && config.has_decoder() && config.foreign_class.ends_with("CausalLM"))
+    return "nothing here reads it: it has no encoder";
   if (!config.foreign_class.empty())
     return config.has_decoder() ? "bigbird text summarize finetune begins from it without its head"
                                 : "verbs that train begin from its encoder; bigbird embed takes its vectors";

@@ -124,8 +124,9 @@ std::string unread_type_words(const std::string& type) {
 std::string unread_type_hint(const std::string& file) {
   const bool pickled = file.ends_with(".bin");
   return fmt::format(
-      "convert it: python -c \"import torch, safetensors.torch as s; w = {}; s.save_file({{k: v.float() for "
-      "k, v in w.items()}}, 'model.safetensors', {{'format': 'pt'}})\"",
+      "convert it: python -c \"import torch, safetensors.torch as s; w = {}; s.save_file({{k: (v.dequantize() if "
+      "v.is_quantized else v.to_dense()).float().clone() for k, v in w.items()}}, 'model.safetensors', {{'format': "
+      "'pt'}})\"",
       pickled ? fmt::format("torch.load('{}', map_location='cpu')", one_line_name(file))
               : fmt::format("s.load_file('{}')", one_line_name(file)));
 }

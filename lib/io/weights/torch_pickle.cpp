@@ -261,8 +261,11 @@ class Machine {
     bool known = full == ordered_dict || full == rebuild_tensor || full == rebuild_parameter;
     for (const StorageClass& storage : storage_classes) known = known || full == storage.name;
     for (const UnreadTensors& tensors : unread_tensors) {
-      if (full == tensors.name)
-        throw_bad_input(where_ + ": " + unread_type_words(tensors.words), unread_type_hint(where_));
+      if (full != tensors.name) continue;
+      throw_bad_input(
+          fmt::format("{}: holds {}, which are not read; plain ones of F64, F32, F16 and BF16 are", where_,
+                      tensors.words),
+          unread_type_hint(where_));
     }
     if (module == "torch" && name.ends_with("Storage") && !known)
       throw_bad_input(where_ + ": " + unread_type_words("torch." + one_line_name(name)),

@@ -29,7 +29,7 @@ constexpr std::size_t most_index_bytes = 64u << 20;
 constexpr std::size_t most_nested_objects = 1000;
 
 // Weights of other frameworks and forms, by the names of their files: where `middle` stands in it and it ends
-// so. `hint` may hold {} for the folder.
+// so. `hint` may hold {} for the folder and FILE for the file.
 struct ForeignWeights {
   const char* middle;
   const char* end;
@@ -92,11 +92,14 @@ FoundForeign foreign_in(const std::string& folder) {
   return {};
 }
 
-// A hint with its {} replaced by the folder.
-std::string hint_for(const ForeignWeights& kind, const std::string& folder) {
-  std::string hint = kind.hint;
-  if (const std::size_t at = hint.find("{}"); at != std::string::npos)
-    hint.replace(at, 2, one_line_name(folder));
+// The hint, with the names put in.
+std::string hint_for(const FoundForeign& found, const std::string& folder) {
+  std::string hint = found.kind->hint;
+  const auto put = [&](std::string_view mark, const std::string& text) {
+    if (const std::size_t at = hint.find(mark); at != std::string::npos) hint.replace(at, mark.size(), text);
+  };
+  put("FILE", one_line_name(folder + "/" + found.name));
+  put("{}", one_line_name(folder));
   return hint;
 }
 
@@ -112,7 +115,7 @@ std::string find_weights(const std::string& folder) {
                       "a model folder holds config.json and one of these (or their shards with an index)");
     }
     throw_bad_input(fmt::format("{}/{}: {}", folder, one_line_name(foreign.name), foreign.kind->what),
-                    hint_for(*foreign.kind, folder));
+                    hint_for(foreign, folder));
   }
   if (present.size() > 1) {
     log_info_once(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],

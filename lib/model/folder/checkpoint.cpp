@@ -25,6 +25,8 @@ namespace {
 // resize_token_embeddings(pad_to_multiple_of=...) is given 8 to 256.
 constexpr std::int64_t most_padded_rows = 256;
 
+constexpr const char* shared_table = "bert.embeddings.word_embeddings.weight";
+
 const char* torch_dtype(TensorType type) {
   if (type == TensorType::i8) return "int8";
   return type == TensorType::f16 ? "float16" : type == TensorType::bf16 ? "bfloat16" : "float32";
@@ -127,6 +129,10 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
     tensors.push_back({stored_name(spec.name, config, options.dialect), options.type, spec.shape, data});
+    // Of an untied model transformers does not tie the tables of the stacks either, and draws what is missing.
+    if (spec.name != shared_table || !config.has_decoder() || !config.has_own_output_table()) continue;
+    for (const char* copy : {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"})
+      tensors.push_back({copy, options.type, spec.shape, data});
   }
   if (gena) add_gena_buffers(config, buffers, tensors);
   std::map<std::string, std::string> metadata = options.metadata;

@@ -95,8 +95,8 @@ class Loader {
     model_.dialect = dialect_of(read_file(config_file), config_file);
     model_.config = read_config(config_file, options_.plan_file);
     model_.files = weights_.files();
-    refuse_foreign_head();
     stored_ = by_layout_name(weights_, model_.dialect);
+    refuse_foreign_head();
     choose_head();
     choose_positions();
     const ParameterLayout layout(model_.config);
@@ -118,9 +118,14 @@ class Loader {
   // that is ever taken.
   void refuse_foreign_head() const {
     const std::string& name = model_.config.foreign_class;
-    if (name.empty() || options_.head || options_.encoder_only || is_warm_start() ||
-        model_.dialect == Dialect::gena)
-      return;
+    if (name.empty()) return;
+    if (std::none_of(stored_.begin(), stored_.end(),
+                     [](const auto& entry) { return entry.first.starts_with("bert.encoder."); })) {
+      throw_bad_input(
+          fmt::format("{}: a {}, which is not read, without an encoder", folder_, one_line_name(name)),
+          "take the folder of an encoder, or of a whole bigbird_pegasus");
+    }
+    if (options_.head || options_.encoder_only || is_warm_start() || model_.dialect == Dialect::gena) return;
     throw_bad_input(
         fmt::format("{}: a {}, which is not read", folder_, one_line_name(name)),
         model_.config.has_decoder()
@@ -374,7 +379,8 @@ class Loader {
     }
     if (zero_biases > 0)
       model_.notes.push_back(fmt::format("{} biases of attention, all zeros, left out", zero_biases));
-    if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
+    if (!of_heads.empty() && model_.config.foreign_class.empty())
+      model_.notes.push_back("of another head and left out: " + listed(of_heads));
     if (!unknown.empty()) {
       log_warning(
           fmt::format("{}: {} not part of this model and ignored: {}", weights_.path(),

@@ -20,7 +20,7 @@ namespace {
 using AddedJson = nlohmann::json;
 using AddedIds = std::vector<std::uint32_t>;
 
-AddedIds ids_of(const Tokenizer& tokenizer, const std::string& text) {
+AddedIds found_ids(const Tokenizer& tokenizer, const std::string& text) {
   AddedIds ids;
   std::vector<std::uint32_t> offsets;
   tokenizer.encode(text, ids, &offsets);
@@ -35,7 +35,7 @@ AddedIds ids_of(const Tokenizer& tokenizer, const std::string& text) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     EXPECT_EQ(offsets[i], ranges[i].begin) << text;
     EXPECT_LE(ranges[i].end, text.size());
-    if (i > 0) EXPECT_GE(ranges[i].begin, ranges[i - 1].begin);
+    EXPECT_GE(ranges[i].begin, ranges[i == 0 ? 0 : i - 1].begin);
   }
   return ids;
 }
@@ -92,8 +92,8 @@ TEST(AddedTokens, OfAByteLevelVocabularyAreFoundByTheirFlags) {
       {"lef rig", {273, 36, 274}},
       {"TP53TP5 TP53", {272, 55, 272, 36, 272, 55}},
       {"a  lef\tthe rig\nthe", {101, 273, 13, 120, 261, 36, 274, 120, 261}}};
-  for (const auto& [text, ids] : cases) EXPECT_EQ(ids_of(*tokenizer, text), ids) << text;
-  EXPECT_EQ(ids_of(*tokenizer, "</s>").size(), 4u) << "the name of a special piece is text";
+  for (const auto& [text, ids] : cases) EXPECT_EQ(found_ids(*tokenizer, text), ids) << text;
+  EXPECT_EQ(found_ids(*tokenizer, "</s>").size(), 4u) << "the name of a special piece is text";
   EXPECT_TRUE(tokenizer->is_special(276));
   EXPECT_FALSE(tokenizer->is_special(271));
   AddedIds named;
@@ -109,8 +109,9 @@ TEST(AddedTokens, OfAddedTokensJsonAloneAndOfNamesWithoutIds) {
   testing::write_text(folder / "special_tokens_map.json",
                       R"({"additional_special_tokens": ["<gene>", "aa"]})");
   const auto tokenizer = load_tokenizer(folder.path().string());
-  EXPECT_EQ(ids_of(*tokenizer, "the TP53<gene>"), (AddedIds{120, 261, 36, 271, 272}));
-  EXPECT_EQ(ids_of(*tokenizer, "aaa"), (AddedIds{265, 101})) << "a piece that is called special is one piece";
+  EXPECT_EQ(found_ids(*tokenizer, "the TP53<gene>"), (AddedIds{120, 261, 36, 271, 272}));
+  EXPECT_EQ(found_ids(*tokenizer, "aaa"), (AddedIds{265, 101}))
+      << "a piece that is called special is one piece";
   EXPECT_NE(tokenizer->digest(), before->digest());
 }
 
@@ -149,15 +150,15 @@ std::unique_ptr<Tokenizer> load_symbols(ModelType type, const std::string& confi
 
 TEST(DefinedSymbols, AreOnePieceInAnyContext) {
   const auto unigram = load_symbols(ModelType::unigram, "");
-  EXPECT_EQ(ids_of(*unigram, "the <URL> the"), (AddedIds{24, 10, 7, 24}));
-  EXPECT_EQ(ids_of(*unigram, "the<URL>the"), (AddedIds{24, 7, 11, 12, 13}));
-  EXPECT_EQ(ids_of(*unigram, "<URL>x<URL>"), (AddedIds{10, 8, 7})) << "the longest first";
-  EXPECT_EQ(ids_of(*unigram, "bb URL"), (AddedIds{10, 15, 15, 10, 26}));
+  EXPECT_EQ(found_ids(*unigram, "the <URL> the"), (AddedIds{24, 10, 7, 24}));
+  EXPECT_EQ(found_ids(*unigram, "the<URL>the"), (AddedIds{24, 7, 11, 12, 13}));
+  EXPECT_EQ(found_ids(*unigram, "<URL>x<URL>"), (AddedIds{10, 8, 7})) << "the longest first";
+  EXPECT_EQ(found_ids(*unigram, "bb URL"), (AddedIds{10, 15, 15, 10, 26}));
   const auto bpe = load_symbols(ModelType::bpe, "");
-  EXPECT_EQ(ids_of(*bpe, "the<URL>the"), (AddedIds{24, 7, 22, 13}));
-  EXPECT_EQ(ids_of(*bpe, "  a <URL>"), (AddedIds{10, 10, 10, 14, 10, 7}));
+  EXPECT_EQ(found_ids(*bpe, "the<URL>the"), (AddedIds{24, 7, 22, 13}));
+  EXPECT_EQ(found_ids(*bpe, "  a <URL>"), (AddedIds{10, 10, 10, 14, 10, 7}));
   for (const Tokenizer* tokenizer : {unigram.get(), bpe.get()}) {
-    for (const std::uint32_t id : ids_of(*tokenizer, "<t> a [SEP]"))
+    for (const std::uint32_t id : found_ids(*tokenizer, "<t> a [SEP]"))
       EXPECT_NE(id, 9u) << "reserved names are text";
     EXPECT_FALSE(tokenizer->is_special(7));
     EXPECT_TRUE(tokenizer->is_special(9));
@@ -166,10 +167,10 @@ TEST(DefinedSymbols, AreOnePieceInAnyContext) {
 
 TEST(DefinedSymbols, CutTheTextInTheFastView) {
   const auto fast = load_symbols(ModelType::unigram, R"({"tokenizer_class": "BigBirdTokenizerFast"})");
-  EXPECT_EQ(ids_of(*fast, "the <URL> the"), (AddedIds{24, 7, 24}));
-  EXPECT_EQ(ids_of(*fast, "the<URL>the"), (AddedIds{24, 7, 24}));
-  EXPECT_EQ(ids_of(*fast, "  a <URL>"), (AddedIds{10, 14, 7}));
-  EXPECT_EQ(ids_of(*fast, "<URL>x<URL>"), (AddedIds{8, 7}));
+  EXPECT_EQ(found_ids(*fast, "the <URL> the"), (AddedIds{24, 7, 24}));
+  EXPECT_EQ(found_ids(*fast, "the<URL>the"), (AddedIds{24, 7, 24}));
+  EXPECT_EQ(found_ids(*fast, "  a <URL>"), (AddedIds{10, 14, 7}));
+  EXPECT_EQ(found_ids(*fast, "<URL>x<URL>"), (AddedIds{8, 7}));
 }
 
 TEST(AddedTokens, OfASentencePieceVocabularyInBothViews) {
@@ -180,12 +181,12 @@ TEST(AddedTokens, OfASentencePieceVocabularyInBothViews) {
   const auto fast =
       load_symbols(ModelType::unigram, R"({"tokenizer_class": "BigBirdTokenizerFast", )" + added);
   EXPECT_EQ(slow->vocab_size(), 30u);
-  EXPECT_EQ(ids_of(*slow, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 10, 14, 15}));
-  EXPECT_EQ(ids_of(*slow, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15, 10}));
-  EXPECT_EQ(ids_of(*slow, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 10, 29}));
-  EXPECT_EQ(ids_of(*fast, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 14, 15}));
-  EXPECT_EQ(ids_of(*fast, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15}));
-  EXPECT_EQ(ids_of(*fast, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 29}));
+  EXPECT_EQ(found_ids(*slow, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 10, 14, 15}));
+  EXPECT_EQ(found_ids(*slow, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15, 10}));
+  EXPECT_EQ(found_ids(*slow, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 10, 29}));
+  EXPECT_EQ(found_ids(*fast, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 14, 15}));
+  EXPECT_EQ(found_ids(*fast, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15}));
+  EXPECT_EQ(found_ids(*fast, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 29}));
 }
 
 TEST(AddedTokens, WithIdsThatAreNotTheirsAreRefused) {

@@ -133,10 +133,11 @@ TEST_F(Pegasus, TiedTablesThatDifferAreRefused) {
 }
 
 TEST_F(Pegasus, AnUntiedOutputTableIsReadAndWritten) {
-  config_.tie_word_embeddings = false;
-  const ParameterLayout layout(config_);
-  const std::vector<float> parameters = initial_parameters(layout, config_, 4);
-  write_model_files(folder_.path().string(), config_, layout, parameters, "", "# card\n");
+  ModelConfig config = config_;
+  config.tie_word_embeddings = false;
+  const ParameterLayout layout(config);
+  const std::vector<float> parameters = initial_parameters(layout, config, 4);
+  write_model_files(folder_.path().string(), config, layout, parameters, "", "# card\n");
   EXPECT_EQ(load().parameters, parameters);
   EXPECT_EQ(nlohmann::json::parse(read_text(folder_ / "config.json")).at("tie_word_embeddings"), false);
 }
