@@ -49,7 +49,8 @@ class Verb {
   void add_seed(std::uint64_t value = 1);  // --seed
   void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
   void add_precision();  // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
-  // --random-mode, --plan: attention instead of that of the model folders, for all that are opened after parse().
+  // --random-mode, --plan: attention instead of that of the model folders, for all that are opened after
+  // parse().
   void add_random_mode();
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   // --stop-before TIME, for verbs that go on with --resume.

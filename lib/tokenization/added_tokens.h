@@ -1,5 +1,5 @@
-// Pieces that are looked for in the text itself before it is encoded: [MASK] and its kin, and tokens that were
-// added to a vocabulary (added_token_files.h says where they are written down).
+// Pieces that are looked for in the text itself before it is encoded: [MASK] and its kin, and tokens that
+// were added to a vocabulary (added_token_files.h says where they are written down).
 #pragma once
 
 #include <array>
@@ -31,9 +31,9 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(const std::vector<AddedToken>& tokens);
 
   bool empty() const { return tokens_.empty(); }
-  // Cuts `text` at its added tokens, from left to right, the longest where several begin; where that one is no
-  // word by itself, what it covers is passed over, as the tokenizers package does. Calls
-  // part(range, id) in order: id is the token's, or nothing for the text between tokens (never empty).
+  // Cuts `text` at its added tokens, from left to right, the longest where several begin; where that one is
+  // no word by itself, what it covers is passed over, as the tokenizers package does. Calls part(range, id)
+  // in order: id is the token's, or nothing for the text between tokens (never empty).
   void split(std::string_view text,
              const std::function<void(TextRange, std::optional<std::uint32_t>)>& part) const;
 

@@ -20,8 +20,8 @@ namespace bigbird {
 std::string with_piece_types(
     std::string bytes, const std::function<PieceType(std::size_t, std::string_view, PieceType)>& type_of);
 
-// User-defined pieces become control pieces where their names are reserved (is_reserved_text, text_vocabulary.h) or their ids are
-// among `special`.
+// User-defined pieces become control pieces where their names are reserved (is_reserved_text,
+// text_vocabulary.h) or their ids are among `special`.
 std::string literal_model(const std::string& bytes, std::span<const std::uint32_t> special = {});
 
 }  // namespace bigbird

@@ -68,8 +68,8 @@ class Tokenizer {
   // Neither begins nor ends ever fall. lib/tokenization/text_encoding.h turns them into code points.
   virtual void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                              std::vector<TextRange>& ranges) const;
-  // The same for a stretch of a normalised text that an added token ends: what normalisation takes away at the
-  // end of a text stays.
+  // The same for a stretch of a normalised text that an added token ends: what normalisation takes away at
+  // the end of a text stays.
   virtual void encode_stretch(std::string_view text, std::vector<std::uint32_t>& ids,
                               std::vector<TextRange>& ranges) const {
     encode_ranges(text, ids, ranges);

@@ -1,5 +1,6 @@
 // Tokens that were added to a vocabulary, and what SentencePiece's trainer was told to define: the ids that
-// transformers 4.57.1 gives for the same files (fast classes for byte-level BPE; both views of SentencePiece).
+// transformers 4.57.1 gives for the same files (fast classes for byte-level BPE; both views of
+// SentencePiece).
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -161,8 +161,8 @@ constexpr const char* silent_fields[] = {"use_cache",
                                          "target_lookbehind"};
 constexpr const char* silent_beginnings[] = {"output_", "return_", "cache_", "num_assistant_", "assistant_"};
 
-// One line about the fields that are not done. `own` is a file of nothing but such fields: there one that is not
-// known is named as well.
+// One line about the fields that are not done. `own` is a file of nothing but such fields: there one that is
+// not known is named as well.
 void say_unfollowed(const nlohmann::json& json, const std::string& file, bool own) {
   const auto is_among = [](const auto& names, const std::string& key) {
     return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return key == name; });
