@@ -46,7 +46,7 @@ using NextTextLine = std::function<bool(std::string_view& line)>;
 // The reserved pieces of the published vocabulary, by id: 0 <pad>, 1 </s>, 2 <s>, 3 <sep_0> ... 65 [CLS],
 // 66 [SEP], 67 [MASK] ... 100 <unk>.
 const std::vector<ModelPiece>& reserved_text_pieces();
-// Whether it is the name of one of them, or of one of Pegasus's (<unused_99> and on, <n>): in data such names
+// Whether it is the name of one of them, with any number (<unused_99>), or Pegasus's <n>: in data such names
 // are text.
 bool is_reserved_text(std::string_view text);
 
