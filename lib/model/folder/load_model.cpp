@@ -94,6 +94,7 @@ class Loader {
     const std::string config_file = folder_ + "/config.json";
     model_.dialect = dialect_of(read_file(config_file), config_file);
     model_.config = read_config(config_file, options_.plan_file);
+    untied_ = !model_.config.tie_word_embeddings;
     model_.files = weights_.files();
     stored_ = by_layout_name(weights_, model_.dialect);
     refuse_foreign_head();
@@ -340,6 +341,9 @@ class Loader {
       const auto repeated = stored_.find(tied.name);
       const TensorSpec* spec = layout.find(tied.equals);
       if (repeated == stored_.end() || spec == nullptr || layout.find(tied.name) != nullptr) continue;
+      const bool output_table = tied.name == std::string_view("lm_head.weight") ||
+                                tied.name == std::string_view("cls.predictions.decoder.weight");
+      if (untied_ && output_table) continue;  // of a head that is left out
       const StoredTensor& tensor = *repeated->second;
       if (stored_.at(tied.equals)->first == tensor.first && tensor.shape == spec->shape) continue;
       std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
@@ -395,6 +399,7 @@ class Loader {
   LoadedModel model_;
   float* parameters_ = nullptr;  // where they go
   bool other_head_ = false;      // than the stored one
+  bool untied_ = false;          // as config.json says it
   Stored stored_;
   std::vector<std::string> int8_;   // tensors that are stored as integers and scales
   std::vector<std::string> fresh_;  // start from random values
