@@ -160,6 +160,7 @@ int cmd_attribute(int argc, char** argv) {
       ->type_name("FILE");
   verb.add_threads();
   verb.add_device();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const AttributionOptions method = method_of(options, steps->count() + baseline->count() > 0);
 

@@ -71,6 +71,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const Split split = parse_split_side(typed.split, "--split " + typed.split);
   Split measured_split = Split::test;

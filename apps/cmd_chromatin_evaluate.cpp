@@ -175,6 +175,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   if (!options.plot.empty() && options.svg.empty()) throw_usage("--plot draws nothing without --svg");
 

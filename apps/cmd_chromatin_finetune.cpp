@@ -44,6 +44,7 @@ int cmd_chromatin_finetune(int argc, char** argv) {
                  "Validation bins that are used, a random choice by the seed; 0 is all")
       ->transform(count_suffix())
       ->group("Checkpoints and validation");
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
 
   options.strands = parse_strand_sampling(strands);

@@ -132,6 +132,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   check(typed);
   ChromatinPredictOptions options;

@@ -157,7 +157,7 @@ int cmd_convert(int argc, char** argv) {
   app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
   app.add_option("--to-dialect", dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
       ->capture_default_str();
-  app.add_option("--plan", load.plan_file, "Attention plan (JSON) instead of the model's own");
+  verb.add_random_mode();
   app.add_option(
       "--decoder", decoder,
       "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
@@ -177,6 +177,7 @@ int cmd_convert(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
   load.seed = verb.seed();
+  load.plan_file = verb.random_mode().plan();
   WriteOptions write;
   write.type = parse_name(weight_type_names, dtype, "type that weights are written in");
   write.dialect = parse_written_dialect(dialect);
@@ -221,7 +222,7 @@ int cmd_convert(int argc, char** argv) {
     if (const std::string search = generation_config_text(from); !search.empty())
       write_text_atomic(folder.file("generation_config.json"), search);
   }
-  bool same_model = load.plan_file.empty() && load.allow_missing.empty();
+  bool same_model = !verb.random_mode().given() && load.allow_missing.empty();
   // What was rounded is what the self-test has to see.
   if (write.type != TensorType::f32) {
     LoadOptions again;

@@ -63,6 +63,7 @@ int cmd_embed(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (text.empty() ? 0 : 1);
   if (sources != 1 || regions.empty() != fasta.empty()) {

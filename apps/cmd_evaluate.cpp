@@ -135,6 +135,7 @@ int cmd_evaluate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   RankOptions ranks;
   ranks.add(verb);
   if (!verb.parse(argc, argv)) return 0;

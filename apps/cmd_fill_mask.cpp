@@ -174,6 +174,7 @@ int cmd_fill_mask(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   if (options.text.empty() && options.region.empty()) {
     throw_usage("fill-mask needs something to fill", "give a text with [MASK], or -f FASTA -r REGION");

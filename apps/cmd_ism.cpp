@@ -151,6 +151,7 @@ int cmd_ism(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   options.window_at = parse_ism_window(window);
   options.strands = scoring.strands();

@@ -91,6 +91,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   if (data.empty() == sides.valid.empty() || (sides.valid.empty() && !sides.valid.negatives.empty()) ||
       (sides.test.empty() && !sides.test.negatives.empty())) {

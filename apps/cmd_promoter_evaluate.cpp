@@ -83,6 +83,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
       (data.empty() && !data.negatives.empty())) {

@@ -47,6 +47,7 @@ int cmd_promoter_finetune(int argc, char** argv) {
       verb, options,
       {"Windows",
        "Tokens every window is padded or cut to; 0 is the longest training window, in whole blocks", true});
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
 
   if (options.data.empty() == options.train.empty() || (!options.data.empty() && !options.valid.empty()) ||

@@ -247,6 +247,7 @@ int cmd_quantize(int argc, char** argv) {
   app.add_option("-f,--fasta-ref", options.fasta, "Genome, instead of the chromatin data set's own")
       ->type_name("FASTA");
   verb.add_seed();
+  verb.add_random_mode();
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;

@@ -53,6 +53,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   if (predictions.empty() == options.model.empty()) {
     throw_usage("text classify evaluate: give --model or --predictions",

@@ -56,6 +56,7 @@ int cmd_text_classify_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {"Texts", "Most tokens of an input, special ones included; 0 is what the model takes", true});
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   options.encoding = encoding.encoding();
   options.labels.problem = find_value(problem_names, problem);

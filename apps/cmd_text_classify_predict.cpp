@@ -78,6 +78,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const bool at_once = text_option->count() > 0;
   if (at_once == !input.empty() || (pair_option->count() > 0 && !at_once)) {

@@ -83,6 +83,7 @@ int cmd_text_glue_finetune(int argc, char** argv) {
   TrainingOptions training(
       verb, options,
       {"Texts", "Most tokens of an input, special ones included; 0 is what the model takes", true});
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const GlueTask& task = find_glue_task(name);
   options.encoding = encoding.encoding();

@@ -273,6 +273,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   const QuestionFormat format = resolve_format(choice, options);
   check_ways(choice, format);

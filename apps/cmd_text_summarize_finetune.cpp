@@ -47,6 +47,7 @@ int cmd_text_summarize_finetune(int argc, char** argv) {
       verb, options,
       {"Documents", "Most tokens of a document, its end included; 0 is what the model has positions for",
        true});
+  verb.add_random_mode();
   if (!verb.parse(argc, argv)) return 0;
   options.line_marks = !blanks;
   smoothing.apply(options.smoothing);

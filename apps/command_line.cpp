@@ -27,6 +27,7 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/process_cost.h"
+#include "lib/model/folder/config_json.h"
 
 namespace bigbird::apps {
 namespace {
@@ -293,6 +294,10 @@ void Verb::add_precision() {
       ->group("General");
 }
 
+void Verb::add_random_mode() {
+  random_mode_.add(app_, "Random blocks, instead of the model's own", "Attention");
+}
+
 void Verb::add_nondeterministic() {
   app_.add_flag("--nondeterministic", nondeterministic_,
                 "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
@@ -382,6 +387,9 @@ bool Verb::parse(int argc, char** argv) {
   }
   if (has_threads_) kernels::set_thread_count(threads_);
   if (has_device_) check_device(name_, device_);
+  AttentionChoice& chosen = chosen_attention();
+  chosen = {};
+  random_mode_.apply(chosen.random_mode, chosen.plan);
   start_console({name_, log_file_, quiet_, verbose_ > 0});
   if (has_threads_ && grant) log_info(grant_text(*grant));
   if (!stop_before_.empty()) stop_before_end(stop_before_);

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/random_mode_options.h"
 #include "kernels/backend.h"
 
 namespace bigbird::kernels {
@@ -48,7 +49,10 @@ class Verb {
   void add_threads();                      // -@,--threads (0 = all cores): sets kernels::set_thread_count
   void add_seed(std::uint64_t value = 1);  // --seed
   void add_device();                       // --device auto|cpu|cuda[:N]: see make_backend()
-  void add_precision();         // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
+  void add_precision();  // --precision auto|fp32|tf32|bf16; verbs without it compute in fp32
+  // --random-mode, --plan: attention instead of that of the model folders, for all that are opened after
+  // parse().
+  void add_random_mode();
   void add_nondeterministic();  // --nondeterministic, for verbs that train
   // --stop-before TIME, for verbs that go on with --resume.
   void add_stop_before(const std::string& group);
@@ -79,6 +83,7 @@ class Verb {
   bool force() const { return force_; }
   bool provenance() const { return provenance_; }
   bool quiet() const { return quiet_; }
+  const RandomModeOptions& random_mode() const { return random_mode_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
   // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
   // same bytes.
@@ -116,6 +121,7 @@ class Verb {
   std::set<std::string> not_in_toml_;
   std::string log_file_;
   std::string device_ = "auto";
+  RandomModeOptions random_mode_;
   std::string precision_ = "fp32";
   std::uint64_t seed_ = 1;
   int threads_ = 0;

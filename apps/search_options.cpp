@@ -84,6 +84,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
 }
 
 SummarizerOptions SearchOptionsOfVerb::summarizer() const {
@@ -101,6 +102,8 @@ void SearchOptionsOfVerb::apply(const Verb& verb, SearchOptions& search) const {
     search.no_repeat_ngram = 0;
     search.repetition_penalty = 1.0;
     search.forced_end = false;
+    search.forced_begin.reset();
+    search.more_ends.clear();
     search.early_stopping = EarlyStopping::no;
   }
   if (beams_option_->count() > 0) search.beams = beams_;

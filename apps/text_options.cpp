@@ -105,6 +105,7 @@ void GlueScoringOptions::add(Verb& verb) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
 }
 
 void TextEncodingChoice::add(Verb& verb) {

@@ -77,6 +77,7 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
   verb.add_threads();
   verb.add_device();
   verb.add_precision();
+  verb.add_random_mode();
 }
 
 void VariantOptions::add_tracks(Verb& verb) {

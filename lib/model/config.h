@@ -159,6 +159,8 @@ struct ModelConfig {
   bool use_bias = true;             // q, k, v biases
   bool output_bias = true;          // of attention's output product
   bool rescale_embeddings = false;  // word embedding times sqrt(hidden_size)
+  // False: the masked-token head, or the decoder, has an output table of its own beside the word table.
+  bool tie_word_embeddings = true;
   AttentionPattern attention = AttentionPattern::bigbird;
   RandomMode random_mode = RandomMode::google;
   NormType norm_type = NormType::postnorm;
@@ -184,6 +186,9 @@ struct ModelConfig {
   // SHA-256 of the tokenizer the model was trained with (digest() of lib/tokenization/tokenizer.h); empty
   // when unknown.
   std::string tokenizer_digest;
+  // transformers' class of a folder whose head is not read (BigBirdForTokenClassification); empty for all
+  // others. `head` is then what can be had of it: encoder, or generation where it has a decoder.
+  std::string foreign_class;
   // Null: no layer is int8. The parameters of such layers are integers times scales exactly, and lose this
   // name when they are changed: training starts from them, and writes folders without it.
   std::shared_ptr<const Quantization> quantization;
@@ -198,6 +203,7 @@ struct ModelConfig {
   bool uses_pooler() const { return head == HeadType::encoder || head == HeadType::pretraining; }
   bool has_decoder() const { return head == HeadType::generation; }
   bool is_coupled() const { return has_decoder() && decoder.coupled; }
+  bool has_own_output_table() const { return !tie_word_embeddings && (has_mlm() || has_decoder()); }
   bool has_mlm() const { return head == HeadType::pretraining || head == HeadType::masked_lm; }
 };
 

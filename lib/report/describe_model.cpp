@@ -150,6 +150,11 @@ Json quantization_of(const ModelConfig& config) {
 
 // What such a model is for.
 std::string next_of(const ModelConfig& config, const std::optional<ModelWindow>& window) {
+  if (!config.foreign_class.empty() && config.has_decoder() && config.foreign_class.ends_with("CausalLM"))
+    return "nothing here reads it: it has no encoder";
+  if (!config.foreign_class.empty())
+    return config.has_decoder() ? "bigbird text summarize finetune begins from it without its head"
+                                : "verbs that train begin from its encoder; bigbird embed takes its vectors";
   switch (config.head) {
     case HeadType::classification:
       if (window && window->task == "promoter")
@@ -194,7 +199,9 @@ std::string describe_model(const std::string& folder, const DescribeOptions& opt
   Json json = {{"kind", checkpoint ? "checkpoint" : "model"}, {"path", folder}};
   if (checkpoint) json["training"] = training_json(folder);
   json["dialect"] = name_of(dialect_of(read_file(config_file), config_file));
-  json["head"] = name_of(config.head);
+  json["head"] = config.foreign_class.empty()
+                     ? name_of(config.head)
+                     : fmt::format("not read: {}", one_line_name(config.foreign_class));
   json["parameters"] = parameters_by_part(config, layout);
   const WeightFiles weights(folder);
   json["weights"] = weights_json(weights);

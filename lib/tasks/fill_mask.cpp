@@ -14,10 +14,10 @@ namespace {
 // Masked tokens of one call: their logits over the whole vocabulary are held at once.
 constexpr std::size_t most_masked = 1024;
 
-FilledMask filled_mask(std::span<const float> logits, std::size_t token, std::size_t actual,
-                       std::size_t top) {
+FilledMask filled_mask(std::span<const float> logits, std::size_t pieces, std::size_t token,
+                       std::size_t actual, std::size_t top) {
   const Softmax softmax(logits);
-  std::vector<std::uint32_t> order(logits.size());
+  std::vector<std::uint32_t> order(std::min(logits.size(), pieces));
   std::iota(order.begin(), order.end(), 0u);
   const std::size_t count = std::min(top, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
@@ -51,7 +51,8 @@ void MaskFiller::start(const std::vector<std::int32_t>& ids, const std::vector<s
     for (const std::size_t token : part) rows.push_back(static_cast<std::int32_t>(token) + 1);
     runner_.add({hidden, {}, rows}, [this, part, &ids, &filled, vocabulary](const SequenceResult& result) {
       for (std::size_t i = 0; i < part.size(); ++i) {
-        filled.push_back(filled_mask(result.masked_logits.subspan(i * vocabulary, vocabulary), part[i],
+        filled.push_back(filled_mask(result.masked_logits.subspan(i * vocabulary, vocabulary),
+                                     tokenizer().vocab_size(), part[i],
                                      static_cast<std::size_t>(ids[part[i] + 1]), top_));
       }
     });

@@ -18,7 +18,9 @@ struct Guess {
 struct FilledMask {
   std::size_t token = 0;          // its index among the tokens given, without [CLS]
   double actual_probability = 0;  // of the token that stood there
-  std::vector<Guess> guesses;     // the most probable first; equal ones by id
+  // The most probable first; equal ones by id. Rows of the vocabulary that stand for no piece take part in
+  // the probabilities, as in transformers, and are no guesses.
+  std::vector<Guess> guesses;
 };
 
 class MaskFiller {

@@ -3,12 +3,13 @@
 
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
+#include "lib/model/folder/config_json.h"
 
 namespace bigbird {
 
 std::string model_digest(const ModelFolder& folder) {
   return sha256_bytes(folder.weights_digest() + "\n" + sha256_file(folder.path() + "/config.json") + "\n" +
-                      folder.tokenizer().digest());
+                      folder.tokenizer().digest() + chosen_attention().identity());
 }
 
 RunIdentity scorer_identity(const SequenceScorer& scorer) {

@@ -9,7 +9,8 @@
 
 namespace bigbird {
 
-// A digest of weights, config.json and tokenizer of a model folder.
+// A digest of weights, config.json and tokenizer of a model folder, and of the attention that was chosen
+// instead of its own.
 std::string model_digest(const ModelFolder& folder);
 
 // "version", "models", "strands", "precision". Neither batch nor threads nor device.

@@ -86,10 +86,14 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
     folder_.require_question_head();
   }
   folder_.tokenizer();  // opened and checked before the weights, which may be many
-  const LoadedModel loaded = load_into(folder_, [&](const ModelConfig& config) -> Model& {
+  LoadOptions load;
+  load.encoder_only = options.masked_tokens == 0 && !options.sequence_logits && !options.answer_logits &&
+                      options.derive.empty();
+  const auto make = [&](const ModelConfig& config) -> Model& {
     make_model(config, backend);
     return *model_;
-  });
+  };
+  const LoadedModel loaded = load_into(folder_, make, load);
   weight_files_ = loaded.files;
   pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
                                               most_on_the_way(options));

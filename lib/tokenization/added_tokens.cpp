@@ -3,11 +3,18 @@
 
 #include <algorithm>
 
+#include "lib/core/unicode.h"
+
 namespace bigbird {
 namespace {
 
 unsigned char first_byte(const AddedToken& token) {
   return static_cast<unsigned char>(token.text[0]);
+}
+
+bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+  return (begin == 0 || !is_word_character(code_point_before(text, begin).value)) &&
+         (end == text.size() || !is_word_character(code_point_at(text, end).value));
 }
 
 }  // namespace
@@ -35,6 +42,10 @@ void AddedTokenFinder::split(std::string_view text,
     const AddedToken* token = token_at(text, at);
     if (token == nullptr) {
       ++at;
+      continue;
+    }
+    if (token->single_word && !stands_alone(text, at, at + token->text.size())) {
+      at += token->text.size();
       continue;
     }
     const std::size_t begin = token->strips_left ? std::max(done, skip_space_back(text, at)) : at;

@@ -1,5 +1,5 @@
-// Pieces that are looked for in the text itself before it is encoded: [MASK] and its kin, and what a
-// tokenizer.json lists as added tokens.
+// Pieces that are looked for in the text itself before it is encoded: [MASK] and its kin, and tokens that
+// were added to a vocabulary (added_token_files.h says where they are written down).
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ struct AddedToken {
   bool special = false;
   bool strips_left = false;   // takes the white space before it along
   bool strips_right = false;  // and after it
-  bool normalized = false;    // is looked for in the normalised text
+  bool normalized = false;    // is looked for in the normalised text, after those that are not
+  bool single_word = false;   // not where a letter, a number or '_' stands beside it
 };
 
 class AddedTokenFinder {
@@ -30,8 +31,9 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(const std::vector<AddedToken>& tokens);
 
   bool empty() const { return tokens_.empty(); }
-  // Cuts `text` at its added tokens, from left to right, the longest where several begin. Calls
-  // part(range, id) in order: id is the token's, or nothing for the text between tokens (never empty).
+  // Cuts `text` at its added tokens, from left to right, the longest where several begin; where that one is
+  // no word by itself, what it covers is passed over, as the tokenizers package does. Calls part(range, id)
+  // in order: id is the token's, or nothing for the text between tokens (never empty).
   void split(std::string_view text,
              const std::function<void(TextRange, std::optional<std::uint32_t>)>& part) const;
 

@@ -242,6 +242,8 @@ class ByteLevelReader {
       added.special = flag(token, "special", "added_tokens", false);
       added.strips_left = flag(token, "lstrip", "added_tokens", false);
       added.strips_right = flag(token, "rstrip", "added_tokens", false);
+      added.normalized = flag(token, "normalized", "added_tokens", false);
+      added.single_word = flag(token, "single_word", "added_tokens", false);
       builder_.result().added.push_back(std::move(added));
     }
   }
@@ -315,7 +317,7 @@ ByteLevelDefinition parse_byte_level_files(std::string_view vocabulary, const st
     AddedToken token;
     token.text = piece;
     token.id = *builder.find(piece);
-    token.special = true;
+    token.normalized = true;  // what transformers takes such a token for; tokenizer_config.json may say more
     builder.result().added.push_back(std::move(token));
   }
   read_merges_text(merges, merges_where, builder);

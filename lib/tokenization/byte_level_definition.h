@@ -41,7 +41,7 @@ ByteLevelDefinition parse_byte_level_json(std::string_view bytes, const std::str
 
 // The same from vocab.json (an object of pieces and ids) and merges.txt (a pair a line, best first, below a
 // line "#version: ..." that may be missing). `added` is the text of added_tokens.json, empty without one:
-// more pieces and ids.
+// more pieces and ids, which are looked for in texts and are not special.
 ByteLevelDefinition parse_byte_level_files(std::string_view vocabulary, const std::string& vocabulary_where,
                                            std::string_view merges, const std::string& merges_where,
                                            std::string_view added = {}, const std::string& added_where = {});

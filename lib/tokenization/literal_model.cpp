@@ -1,10 +1,12 @@
 // Walks the wire format of a model that is known to be sound; see literal_model.h.
 #include "lib/tokenization/literal_model.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/text_vocabulary.h"
 
 namespace bigbird {
 namespace {
@@ -89,9 +91,11 @@ std::string with_piece_types(
   return bytes;
 }
 
-std::string literal_model(const std::string& bytes) {
-  return with_piece_types(bytes, [](std::size_t, std::string_view, PieceType type) {
-    return type == PieceType::user_defined ? PieceType::control : type;
+std::string literal_model(const std::string& bytes, std::span<const std::uint32_t> special) {
+  return with_piece_types(bytes, [&](std::size_t id, std::string_view text, PieceType type) {
+    const bool literal =
+        is_reserved_text(text) || std::find(special.begin(), special.end(), id) != special.end();
+    return type == PieceType::user_defined && literal ? PieceType::control : type;
   });
 }
 

@@ -1,11 +1,13 @@
 // Types of pieces in the bytes of a SentencePiece model, changed in place. A model that the library loads
-// must read text literally: a document that says "[SEP]" or "<t>" gives ordinary pieces, whatever the model's
-// type and the library's version (a BPE model matches its user-defined pieces in text, a unigram model with
-// equal scores does not, and version 0.2 does again). Control pieces are never matched.
+// must read the names of special pieces literally: a document that says "[SEP]" or "<t>" gives ordinary
+// pieces, whatever the model's type. Control pieces are never matched. What a user had the trainer define
+// (--user_defined_symbols) stays as it is: one piece, wherever it stands.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,7 +20,8 @@ namespace bigbird {
 std::string with_piece_types(
     std::string bytes, const std::function<PieceType(std::size_t, std::string_view, PieceType)>& type_of);
 
-// User-defined pieces become control pieces.
-std::string literal_model(const std::string& bytes);
+// User-defined pieces become control pieces where their names are reserved (is_reserved_text,
+// text_vocabulary.h) or their ids are among `special`.
+std::string literal_model(const std::string& bytes, std::span<const std::uint32_t> special = {});
 
 }  // namespace bigbird

@@ -11,6 +11,8 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
+#include "lib/tokenization/added_token_files.h"
+#include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
@@ -62,6 +64,17 @@ class SpecialPieces {
   std::uint32_t sep() const { return find("sep_token", {"[SEP]"}); }
   std::uint32_t mask() const { return find("mask_token", {"[MASK]"}); }
 
+  // Whether the files give a special piece this name, or it is one of those that are text in data.
+  bool is_literal(const std::string& name) const {
+    if (is_reserved_text(name)) return true;
+    for (const char* key :
+         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+      const std::vector<std::string> named = names_of(key, {});
+      if (std::find(named.begin(), named.end(), name) != named.end()) return true;
+    }
+    return false;
+  }
+
   // What tokenizer_config.json says of a setting; nothing without the file, the setting, or another type.
   std::optional<bool> flag(const char* key) const {
     if (!has_config_) return std::nullopt;
@@ -95,6 +108,45 @@ class SpecialPieces {
   bool has_config_ = false;  // names_ begins with tokenizer_config.json
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
+
+// Of `added` what is found in texts: all but the special pieces by their names.
+std::vector<AddedToken> found_in_texts(const std::vector<AddedToken>& added, const SpecialPieces& pieces,
+                                       const SpecialIds& special) {
+  std::vector<AddedToken> found;
+  for (const AddedToken& token : added) {
+    const bool one_of_five = token.id == special.pad || token.id == special.unknown ||
+                             token.id == special.cls || token.id == special.sep || token.id == special.mask;
+    if (!one_of_five && !pieces.is_literal(token.text)) found.push_back(token);
+  }
+  return found;
+}
+
+std::vector<std::string> together(std::vector<std::string> pieces, const std::vector<std::string>& more) {
+  pieces.insert(pieces.end(), more.begin(), more.end());
+  return pieces;
+}
+
+// What goes into the digest of a vocabulary beside its own file.
+std::string lines_of(const std::vector<AddedToken>& added) {
+  std::string text;
+  for (const AddedToken& token : added) {
+    text += "\n" + std::to_string(token.id) + (token.special ? "s" : "") + (token.strips_left ? "l" : "") +
+            (token.strips_right ? "r" : "") + (token.normalized ? "n" : "") + (token.single_word ? "w" : "") +
+            " " + token.text;
+  }
+  return text;
+}
+
+// Those that the vocabulary's own file does not list.
+std::vector<AddedToken> beyond(const std::vector<AddedToken>& found, const std::vector<AddedToken>& known) {
+  std::vector<AddedToken> more;
+  for (const AddedToken& token : found) {
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const AddedToken& other) { return other.text == token.text; }))
+      more.push_back(token);
+  }
+  return more;
+}
 
 // Members of tokenizer_config.json that this program has written; null without them.
 nlohmann::json own_settings(const nlohmann::json& config) {
@@ -130,11 +182,16 @@ TokenizerSource read_sentencepiece(const std::string& folder, const std::string&
   source.digest = sha256_bytes(source.bytes);
   source.model = parse_sentencepiece_model(source.bytes, path);
   const SentencePieceModel& model = *source.model;
+  for (const ModelPiece& piece : model.pieces) source.pieces.push_back(piece.text);
+  const AddedTokens added = read_added_tokens(folder, source.pieces, {}, path);
+  source.pieces = together(std::move(source.pieces), added.new_pieces);
   SpecialPieces pieces(folder, path);
-  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
-    pieces.add(model.pieces[id].text, static_cast<std::uint32_t>(id));
-  }
+  pieces.add_all(source.pieces);
   source.special = {pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
+  source.added = found_in_texts(added.tokens, pieces, source.special);
+  if (!source.added.empty() || !added.new_pieces.empty()) {
+    source.digest = sha256_bytes(source.bytes + lines_of(source.added));
+  }
   // A BPE model that keeps blanks, or puts none in front of a text, was made for other texts than words.
   const bool of_words = model.add_dummy_prefix && model.escape_whitespaces;
   const bool converted = model.type == ModelType::unigram || (model.type == ModelType::bpe && of_words);
@@ -146,6 +203,7 @@ TokenizerSource read_sentencepiece(const std::string& folder, const std::string&
     source.kind = TokenizerSource::Kind::subword;
     const ConvertedClass as = class_of(folder, pieces.tokenizer_class());
     source.definition = converted_definition(model, source.special, as, path);
+    add_tokens(source, source.definition);
     if (as == ConvertedClass::pegasus) {
       source.definition.ending = pieces.find("eos_token", {"</s>"});
     }
@@ -153,9 +211,14 @@ TokenizerSource read_sentencepiece(const std::string& folder, const std::string&
   return source;
 }
 
-void complete_byte_level(const std::string& folder, TokenizerSource& source) {
+void complete_byte_level(const std::string& folder, const std::vector<AddedToken>& known,
+                         TokenizerSource& source) {
   ByteLevelDefinition& definition = source.byte_level;
   source.kind = TokenizerSource::Kind::byte_level;
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, known, source.path);
+  const std::vector<AddedToken> own = std::move(definition.added);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
+  definition.added = added.tokens;
   SpecialPieces pieces(folder, source.path);
   pieces.add_all(definition.pieces);
   const std::optional<bool> prefix = pieces.flag("add_prefix_space");
@@ -167,6 +230,9 @@ void complete_byte_level(const std::string& folder, TokenizerSource& source) {
                     definition.cls ? *definition.cls : pieces.find("cls_token", {"<s>", "[CLS]"}),
                     definition.sep ? *definition.sep : pieces.find("sep_token", {"</s>", "[SEP]"}),
                     pieces.find("mask_token", {"<mask>", "[MASK]"})};
+  source.added = found_in_texts(definition.added, pieces, source.special);
+  if (const std::vector<AddedToken> more = beyond(source.added, own); !more.empty())
+    source.digest = sha256_bytes(source.digest + lines_of(more));
 }
 
 // vocab.json and merges.txt.
@@ -181,7 +247,7 @@ TokenizerSource read_merges(const std::string& folder, const std::string& vocabu
   source.byte_level =
       parse_byte_level_files(vocabulary, vocabulary_path, merges, merges_path, added, added_path);
   source.digest = sha256_bytes(vocabulary + merges + added);
-  complete_byte_level(folder, source);
+  complete_byte_level(folder, {}, source);
   return source;
 }
 
@@ -193,19 +259,29 @@ TokenizerSource read_json(const std::string& folder, const std::string& path, st
   if (is_byte_level_json(source.bytes)) {
     source.byte_level = parse_byte_level_json(source.bytes, path);
     source.digest = sha256_bytes(source.bytes);
-    complete_byte_level(folder, source);
+    const std::vector<AddedToken> known = source.byte_level.added;
+    complete_byte_level(folder, known, source);
     return source;
   }
   source.definition = parse_tokenizer_json(source.bytes, path);
-  const TokenizerJson& definition = source.definition;
+  TokenizerJson& definition = source.definition;
+  const bool text = definition.is_of_text();
+  const std::string digest = text ? vocabulary_digest(definition) : std::string();
+  const AddedTokens added = read_added_tokens(folder, definition.pieces, definition.added, path);
+  definition.pieces = together(std::move(definition.pieces), added.new_pieces);
   SpecialPieces pieces(folder, path);
   pieces.add_all(definition.pieces);
   source.special = {pieces.pad(), definition.unknown ? *definition.unknown : pieces.unknown(),
                     definition.cls ? *definition.cls : pieces.cls(),
                     definition.sep ? *definition.sep : pieces.sep(), pieces.mask()};
-  const bool text = definition.is_of_text();
+  const std::vector<AddedToken> more =
+      found_in_texts(beyond(added.tokens, definition.added), pieces, source.special);
+  definition.added.insert(definition.added.end(), more.begin(), more.end());
   source.kind = text ? TokenizerSource::Kind::subword : TokenizerSource::Kind::dna;
-  source.digest = text ? vocabulary_digest(definition) : sha256_bytes(source.bytes);
+  source.more = lines_of(more);
+  source.digest = !text          ? sha256_bytes(source.bytes + source.more)
+                  : more.empty() ? digest
+                                 : sha256_bytes(digest + source.more);
   return source;
 }
 
@@ -221,12 +297,7 @@ TokenizerSource read_json_beside(const std::string& folder, const std::string& p
   if (beside && beside->kind == TokenizerSource::Kind::dna) return std::move(*beside);
   try {
     TokenizerSource source = read_json(folder, path, std::move(bytes));
-    if (beside && source.definition.pieces.size() == beside->model->pieces.size() &&
-        std::equal(source.definition.pieces.begin(), source.definition.pieces.end(),
-                   beside->model->pieces.begin(),
-                   [](const std::string& a, const ModelPiece& b) { return a == b.text; })) {
-      source.digest = beside->digest;
-    }
+    if (beside && source.definition.pieces == beside->pieces) source.digest = beside->digest;
     return source;
   } catch (const TokenizerJsonNotUnderstood& error) {
     if (!beside) throw;
@@ -235,7 +306,43 @@ TokenizerSource read_json_beside(const std::string& folder, const std::string& p
   }
 }
 
+// Of the model's pieces, and of those that were added behind them.
+PieceTable piece_table_with(const SentencePieceModel& model, const TokenizerSource& source) {
+  PieceTable table = piece_table(model);
+  table.texts = source.pieces;
+  for (std::size_t id = table.lengths.size(); id < source.pieces.size(); ++id) {
+    table.lengths.push_back(static_cast<std::uint32_t>(source.pieces[id].size()));
+    table.special.push_back(0);
+  }
+  for (const AddedToken& token : source.added) {
+    table.special[token.id] = token.special ? 1 : 0;
+    table.lengths[token.id] = token.special ? 0 : static_cast<std::uint32_t>(token.text.size());
+  }
+  return table;
+}
+
+// The tokenizer as it is where nothing was added to it.
+std::unique_ptr<Tokenizer> with_added_tokens(std::unique_ptr<Tokenizer> tokenizer,
+                                             const TokenizerSource& source) {
+  if (source.added.empty() && source.pieces.size() == tokenizer->vocab_size()) return tokenizer;
+  return with_added_tokens(std::move(tokenizer), source.pieces, source.added, source.special, source.digest);
+}
+
 }  // namespace
+
+void add_tokens(const TokenizerSource& source, TokenizerJson& definition) {
+  for (std::size_t id = definition.pieces.size(); id < source.pieces.size(); ++id)
+    definition.pieces.push_back(source.pieces[id]);
+  for (const AddedToken& token : source.added) {
+    const auto known = std::find_if(definition.added.begin(), definition.added.end(),
+                                    [&](const AddedToken& other) { return other.id == token.id; });
+    if (known != definition.added.end()) {
+      *known = token;
+    } else {
+      definition.added.push_back(token);
+    }
+  }
+}
 
 TokenizerSource read_tokenizer_source(const std::string& folder) {
   if (!folder_exists(folder)) throw_bad_input(folder + ": no such tokenizer folder", train_hint);
@@ -271,19 +378,24 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
   TokenizerSource source = read_tokenizer_source(folder);
   switch (source.kind) {
     case TokenizerSource::Kind::dna:
-      return source.from_json ? make_json_tokenizer(source.definition, source.special, source.bytes)
-                              : make_dna_tokenizer(*source.model, source.special, source.bytes);
+      if (source.from_json) {
+        return make_json_tokenizer(source.definition, source.special, source.bytes + source.more);
+      }
+      return with_added_tokens(make_dna_tokenizer(*source.model, source.special, source.bytes), source);
     case TokenizerSource::Kind::library:
-      return make_sentencepiece_tokenizer(*source.model, source.special, source.bytes, source.path);
+      return with_added_tokens(
+          make_sentencepiece_tokenizer(*source.model, source.special, source.bytes, source.path), source);
     case TokenizerSource::Kind::subword:
       return make_subword_tokenizer(
           source.definition, source.special,
-          source.from_json ? subword_pieces(source.definition) : piece_table(*source.model),
+          source.from_json ? subword_pieces(source.definition) : piece_table_with(*source.model, source),
           std::move(source.digest), source.path);
     case TokenizerSource::Kind::byte_level:
       break;
   }
-  return make_byte_level_tokenizer(source.byte_level, source.special, std::move(source.digest));
+  source.pieces = source.byte_level.pieces;
+  return with_added_tokens(make_byte_level_tokenizer(source.byte_level, source.special, source.digest),
+                           source);
 }
 
 std::vector<std::string> tokenizer_files(const std::string& folder) {

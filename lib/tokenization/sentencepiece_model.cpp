@@ -7,6 +7,7 @@
 
 #include "lib/core/error.h"
 #include "lib/tokenization/bpe_trainer.h"
+#include "lib/tokenization/text_vocabulary.h"
 
 namespace bigbird {
 namespace {
@@ -243,7 +244,7 @@ PieceTable piece_table(const SentencePieceModel& model) {
   PieceTable table;
   for (const ModelPiece& piece : model.pieces) {
     const bool special = piece.type == PieceType::control || piece.type == PieceType::unknown ||
-                         piece.type == PieceType::user_defined;
+                         (piece.type == PieceType::user_defined && is_reserved_text(piece.text));
     table.texts.push_back(piece.text);
     table.lengths.push_back(length_of(piece));
     table.special.push_back(special ? 1 : 0);

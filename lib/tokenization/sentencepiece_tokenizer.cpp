@@ -1,7 +1,9 @@
 // The tokenizer for every SentencePiece model that is not our DNA BPE: the library itself. Its segmentation
 // rests on details (tie-breaking, normalisation) that are not worth a second implementation. It is given the
-// model with user-defined pieces as control pieces, because text is literal (literal_model.h).
+// model with reserved user-defined pieces as control pieces, because their names are text (literal_model.h).
 #include <sentencepiece_processor.h>
+
+#include <array>
 
 #include "lib/core/error.h"
 #include "lib/io/files/sha256.h"
@@ -17,7 +19,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceTokenizer(const SentencePieceModel& model, const SpecialIds& special, const std::string& bytes,
                          const std::string& where)
       : Tokenizer(piece_table(model), special, sha256_bytes(bytes)) {
-    const auto status = processor_.LoadFromSerializedProto(literal_model(bytes));
+    const std::array<std::uint32_t, 5> literal{special.pad, special.unknown, special.cls, special.sep,
+                                               special.mask};
+    const auto status = processor_.LoadFromSerializedProto(literal_model(bytes, literal));
     if (!status.ok()) {
       throw_bad_input(where + ": SentencePiece cannot load the model (" + status.message() + ")",
                       "copy the file again, or train it anew with bigbird train-bpe");

@@ -266,6 +266,18 @@ const std::vector<ModelPiece>& reserved_text_pieces() {
   return pieces;
 }
 
+bool is_reserved_text(std::string_view text) {
+  if (text == "<n>") return true;
+  for (const std::string_view stem : {"<sep_", "<length_", "<unused_", "<paraphrasing_"}) {
+    if (!text.starts_with(stem) || !text.ends_with('>')) continue;
+    const std::string_view number = text.substr(stem.size(), text.size() - stem.size() - 1);
+    if (!number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos) return true;
+  }
+  const std::vector<ModelPiece>& pieces = reserved_text_pieces();
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [&](const ModelPiece& piece) { return piece.text == text; });
+}
+
 std::vector<std::string_view> cut_line(std::string_view line, std::size_t most) {
   std::vector<std::string_view> parts;
   while (line.size() > most) {

@@ -52,6 +52,9 @@ using NextTextLine = std::function<bool(std::string_view& line)>;
 // The reserved pieces of the published vocabulary, by id: 0 <pad>, 1 </s>, 2 <s>, 3 <sep_0> ... 65 [CLS],
 // 66 [SEP], 67 [MASK] ... 100 <unk>.
 const std::vector<ModelPiece>& reserved_text_pieces();
+// Whether it is the name of one of them, with any number (<unused_99>), or Pegasus's <n>: in data such names
+// are text.
+bool is_reserved_text(std::string_view text);
 
 // Cuts a line into parts of at most `most` bytes, before white space, else (a word longer than that) between
 // characters; joined they are the line. Views into it.

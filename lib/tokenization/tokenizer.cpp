@@ -12,7 +12,8 @@ namespace bigbird {
 Tokenizer::Tokenizer(PieceTable pieces, const SpecialIds& special, std::string digest)
     : pieces_(std::move(pieces)), special_(special), digest_(std::move(digest)) {
   for (const std::uint32_t id : {special.pad, special.unknown, special.cls, special.sep, special.mask}) {
-    pieces_.special[id] = 1;  // Google's models hold some of these as user-defined pieces
+    if (id >= pieces_.special.size()) continue;  // an added one, which with_added_tokens() knows
+    pieces_.special[id] = 1;                     // Google's models hold some of these as user-defined pieces
     pieces_.lengths[id] = 0;
   }
   std::vector<AddedToken> named;

@@ -55,8 +55,9 @@ class Tokenizer {
 
   // Appends the ids of `text`, without special pieces. `byte_offsets`, where given, gets the first byte in
   // `text` of every id; an id ends where the next begins, the last at the end of the text. DNA is upper case
-  // here: lib/data upper-cases and turns other IUPAC letters into N before it asks. A SentencePiece model
-  // gives no special piece but `unknown`; a tokenizer.json also finds the added tokens that it lists.
+  // here: lib/data upper-cases and turns other IUPAC letters into N before it asks. Names of special pieces
+  // are text, but for a tokenizer.json of DNA, which finds all that it lists. Tokens that were added to the
+  // vocabulary and what SentencePiece's trainer was told to define are one piece each.
   virtual void encode(std::string_view text, std::vector<std::uint32_t>& ids,
                       std::vector<std::uint32_t>* byte_offsets = nullptr) const = 0;
   // Appends the same ids, sooner where `text` has stretches of a text that is known. Returns how many of its
@@ -68,6 +69,12 @@ class Tokenizer {
   // Neither begins nor ends ever fall. lib/tokenization/text_encoding.h turns them into code points.
   virtual void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
                              std::vector<TextRange>& ranges) const;
+  // The same for a stretch of a normalised text that an added token ends: what normalisation takes away at
+  // the end of a text stays.
+  virtual void encode_stretch(std::string_view text, std::vector<std::uint32_t>& ids,
+                              std::vector<TextRange>& ranges) const {
+    encode_ranges(text, ids, ranges);
+  }
   // The same for text in which special pieces may stand by name ("The [MASK] sat"), as Hugging Face's
   // tokenizers read it: [MASK] takes the white space before it along, and the text between special pieces is
   // encoded stretch by stretch.
@@ -87,8 +94,8 @@ class Tokenizer {
   // stand for more (GENA-LM's '-' for ten N or more, and is special): the byte offsets of encode() tell.
   std::uint32_t piece_length(std::uint32_t id) const { return pieces_.lengths[id]; }
   const std::vector<std::uint32_t>& piece_lengths() const { return pieces_.lengths; }
-  // Control, unknown and user-defined pieces, and added tokens that are special: never masked, never drawn as
-  // a random replacement.
+  // Control, unknown and reserved pieces, and added tokens that are special: never masked, never drawn as a
+  // random replacement.
   bool is_special(std::uint32_t id) const { return pieces_.special[id] != 0; }
   const SpecialIds& special() const { return special_; }
   // SHA-256 of the file that defines the ids (spiece.model, also where a tokenizer.json of the same pieces
@@ -115,8 +122,9 @@ class Tokenizer {
 // library; and a tokenizer.json that is not understood, which a warning names. A tokenizer.json that this
 // program has written from the files beside it (tokenizer_folder.h) repeats them, and they are read. The
 // names of the special pieces come from tokenizer_config.json, else special_tokens_map.json, else they are
-// the usual ones. Error{bad_input} naming the file: no such folder or model, a model that does not parse or
-// is not understood, special pieces that it lacks.
+// the usual ones. Added tokens (added_token_files.h) are found in texts, whatever the kind.
+// Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
+// understood, special pieces that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,
@@ -140,6 +148,13 @@ std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, 
 // `digest` is that of the files that define the ids.
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
                                                      const SpecialIds& special, std::string digest);
+
+// `inner` with tokens that were added to it, and are found in texts before it sees them. `pieces` are all of
+// the vocabulary by id, first those of `inner`; ids of `special` may be among the rest.
+std::unique_ptr<Tokenizer> with_added_tokens(std::unique_ptr<Tokenizer> inner,
+                                             const std::vector<std::string>& pieces,
+                                             const std::vector<AddedToken>& added, const SpecialIds& special,
+                                             std::string digest);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
 // weights.

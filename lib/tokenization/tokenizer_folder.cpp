@@ -39,13 +39,14 @@ std::pair<std::string, bool> json_of(const TokenizerSource& source, const Tokeni
     return {tokenizer_json_text(source.definition, additions), false};
   }
   if (source.model->type != ModelType::bpe || source.model->has_character_map) return {};
-  return {tokenizer_json_text(library_definition(*source.model, source.special, source.path), additions),
-          true};
+  TokenizerJson definition = library_definition(*source.model, source.special, source.path);
+  add_tokens(source, definition);
+  return {tokenizer_json_text(definition, additions), true};
 }
 
 const std::string& piece_of(const TokenizerSource& source, std::uint32_t id) {
   if (source.kind == TokenizerSource::Kind::byte_level) return source.byte_level.pieces[id];
-  if (!source.from_json) return source.model->pieces[id].text;
+  if (!source.from_json) return source.pieces[id];
   return source.definition.pieces[id];
 }
 
@@ -58,8 +59,7 @@ bool has_piece(const TokenizerSource& source, const std::string& text) {
     const auto& pieces = source.definition.pieces;
     return std::find(pieces.begin(), pieces.end(), text) != pieces.end();
   }
-  return std::any_of(source.model->pieces.begin(), source.model->pieces.end(),
-                     [&](const ModelPiece& piece) { return piece.text == text; });
+  return std::find(source.pieces.begin(), source.pieces.end(), text) != source.pieces.end();
 }
 
 std::string config_of(const std::string& old, const TokenizerSource& source, const std::string& json,
@@ -68,9 +68,10 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
   if (!config.is_object()) config = ConfigJson::object();
   config["tokenizer_class"] = "PreTrainedTokenizerFast";
   if (options.positions > 0) config["model_max_length"] = options.positions;
-  // tokenizer.json says what is added; code and kinds of one class are no other's.
-  for (const char* key : {"added_tokens_decoder", "auto_map", "tokenizer_file", "vocab_file",
-                          "sp_model_kwargs", "backend", "add_bos_token", "add_eos_token"}) {
+  // tokenizer.json says what is added, where nothing else is read; code and kinds of one class are no other's.
+  if (source.added.empty() && source.more.empty()) config.erase("added_tokens_decoder");
+  for (const char* key : {"auto_map", "tokenizer_file", "vocab_file", "sp_model_kwargs", "backend",
+                          "add_bos_token", "add_eos_token"}) {
     config.erase(key);
   }
   // Version 5 writes a list, which version 4 does not load.

@@ -223,7 +223,7 @@ class Reader {
       added.strips_left = flag(token, "lstrip", owner + ": ");
       added.strips_right = flag(token, "rstrip", owner + ": ");
       added.normalized = flag(token, "normalized", owner + ": ");
-      if (flag(token, "single_word", owner + ": ")) not_understood(owner + ": single_word");
+      added.single_word = flag(token, "single_word", owner + ": ");
       if (!seen.insert(added.text).second) damaged(owner + " stands twice");
       const auto known = ids_.find(added.text);
       if (known == ids_.end()) {

@@ -32,7 +32,8 @@ const std::set<std::string> common = {"--help",        "--quiet",
                                       "--precision",   "--nondeterministic",
                                       "--stop-before", "--ranks",
                                       "--log-ranks",   "--between-devices",
-                                      "--tensorboard"};
+                                      "--tensorboard", "--random-mode",
+                                      "--plan"};
 
 Passed everything_passed() {
   Passed passed;

@@ -68,6 +68,12 @@ std::uint64_t whole_number(const Json& value, const std::string& path, const std
   return value.get<std::uint64_t>();
 }
 
+// Types of the format of less than a byte, whose tensors have no size that a whole number of bytes an element
+// gives.
+bool is_small_type(const std::string& dtype) {
+  return dtype == "F4" || dtype == "F6_E2M3" || dtype == "F6_E3M2";
+}
+
 TensorInfo parse_tensor(const std::string& path, const std::string& key, const Json& entry,
                         std::uint64_t data_size) {
   const std::string name = one_line_name(key);
@@ -80,6 +86,10 @@ TensorInfo parse_tensor(const std::string& path, const std::string& key, const J
   info.name = key;
   const auto dtype = entry["dtype"].get<std::string>();
   const std::optional<TensorType> type = find_tensor_type(dtype);
+  if (!type && is_small_type(dtype)) {
+    throw_bad_input(fmt::format("{}: tensor {} {}", path, name, unread_type_words(dtype)),
+                    unread_type_hint(path));
+  }
   if (!type) malformed(path, fmt::format("tensor {}: unknown dtype {}", name, one_line_name(dtype)));
   info.type = *type;
   if (entry["shape"].size() > most_axes) {

@@ -26,7 +26,7 @@ struct TypeFacts {
   std::size_t size;
   bool floating;
 };
-constexpr std::array<TypeFacts, 10> type_facts{{{TensorType::f64, "F64", 8, true},
+constexpr std::array<TypeFacts, 20> type_facts{{{TensorType::f64, "F64", 8, true},
                                                 {TensorType::f32, "F32", 4, true},
                                                 {TensorType::f16, "F16", 2, true},
                                                 {TensorType::bf16, "BF16", 2, true},
@@ -35,7 +35,17 @@ constexpr std::array<TypeFacts, 10> type_facts{{{TensorType::f64, "F64", 8, true
                                                 {TensorType::i16, "I16", 2, false},
                                                 {TensorType::i8, "I8", 1, false},
                                                 {TensorType::u8, "U8", 1, false},
-                                                {TensorType::boolean, "BOOL", 1, false}}};
+                                                {TensorType::boolean, "BOOL", 1, false},
+                                                {TensorType::u16, "U16", 2, false},
+                                                {TensorType::u32, "U32", 4, false},
+                                                {TensorType::u64, "U64", 8, false},
+                                                {TensorType::c64, "C64", 8, false},
+                                                {TensorType::c128, "C128", 16, false},
+                                                {TensorType::f8_e4m3, "F8_E4M3", 1, false},
+                                                {TensorType::f8_e5m2, "F8_E5M2", 1, false},
+                                                {TensorType::f8_e8m0, "F8_E8M0", 1, false},
+                                                {TensorType::f8_e4m3fnuz, "F8_E4M3FNUZ", 1, false},
+                                                {TensorType::f8_e5m2fnuz, "F8_E5M2FNUZ", 1, false}}};
 
 const TypeFacts& facts_of(TensorType type) {
   return *std::find_if(type_facts.begin(), type_facts.end(),
@@ -108,6 +118,19 @@ bool is_floating_point(TensorType type) {
   return facts_of(type).floating;
 }
 
+std::string unread_type_words(const std::string& type) {
+  return fmt::format("holds {}, which is not read; F64, F32, F16 and BF16 are", type);
+}
+std::string unread_type_hint(const std::string& file) {
+  const bool pickled = file.ends_with(".bin");
+  return fmt::format(
+      "convert it: python -c \"import torch, safetensors.torch as s; w = {}; s.save_file({{k: (v.dequantize() if "
+      "v.is_quantized else v.to_dense()).float().clone() for k, v in w.items()}}, 'model.safetensors', {{'format': "
+      "'pt'}})\"",
+      pickled ? fmt::format("torch.load('{}', map_location='cpu')", one_line_name(file))
+              : fmt::format("s.load_file('{}')", one_line_name(file)));
+}
+
 std::int64_t StoredTensor::elements() const {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the others may overflow
   std::int64_t count = 1;
@@ -166,10 +189,14 @@ void read_floats(const StoredTensor& tensor, std::span<float> out) {
     case TensorType::i8:
     case TensorType::u8:
     case TensorType::boolean:
+      throw_bad_input(fmt::format("{}: tensor {} holds {}, not floating-point numbers", tensor.file,
+                                  one_line_name(tensor.name), tensor_type_name(tensor.type)));
+    default:
       break;
   }
-  throw_bad_input(fmt::format("{}: tensor {} holds {}, not floating-point numbers", tensor.file,
-                              one_line_name(tensor.name), tensor_type_name(tensor.type)));
+  throw_bad_input(fmt::format("{}: tensor {} {}", tensor.file, one_line_name(tensor.name),
+                              unread_type_words(tensor_type_name(tensor.type))),
+                  unread_type_hint(tensor.file));
 }
 
 void read_floats_and_release(const StoredTensor& tensor, std::span<float> out) {
@@ -214,10 +241,7 @@ std::vector<std::int64_t> read_integers(const StoredTensor& tensor) {
     case TensorType::boolean:
       convert<std::uint8_t>(tensor, out, [](std::uint8_t value) { return value != 0 ? 1 : 0; });
       return values;
-    case TensorType::f64:
-    case TensorType::f32:
-    case TensorType::f16:
-    case TensorType::bf16:
+    default:
       break;
   }
   throw_bad_input(fmt::format("{}: tensor {} holds {}, not whole numbers", tensor.file,

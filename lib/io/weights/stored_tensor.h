@@ -11,12 +11,38 @@
 
 namespace bigbird {
 
-enum class TensorType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+// Those behind `boolean` are known by name and size, so that a file may hold them beside what is read: their
+// numbers are not read.
+enum class TensorType {
+  f64,
+  f32,
+  f16,
+  bf16,
+  i64,
+  i32,
+  i16,
+  i8,
+  u8,
+  boolean,
+  u16,
+  u32,
+  u64,
+  c64,
+  c128,
+  f8_e4m3,
+  f8_e5m2,
+  f8_e8m0,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz
+};
 // "F32", ... as safetensors spells them.
 const char* tensor_type_name(TensorType type);
 std::optional<TensorType> find_tensor_type(const std::string& name);
 std::size_t tensor_type_size(TensorType type);
 bool is_floating_point(TensorType type);
+// What a message says of numbers that are not read, and how to convert a file that holds them.
+std::string unread_type_words(const std::string& type);
+std::string unread_type_hint(const std::string& file);
 
 // A view: `first` points into a mapped file whose owner outlives it, and every element that shape and strides
 // reach lies inside of the map (the readers check this). Elements need not be aligned.
@@ -36,7 +62,7 @@ struct StoredTensor {
 std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape);
 
 // Row-major values, converted exactly (F64 is rounded). Error naming file and tensor: another number of
-// values than `out` takes, or a type that holds whole numbers.
+// values than `out` takes, or a type that holds whole numbers or is not read.
 void read_floats(const StoredTensor& tensor, std::span<float> out);
 // The same, part by part, and what was read of the mapped file need not stay in memory: of a large tensor
 // the two copies are never there at once. It may be read again.

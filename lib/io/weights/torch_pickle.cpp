@@ -29,7 +29,7 @@ struct StorageClass {
   const char* name;
   TensorType type;
 };
-constexpr std::array<StorageClass, 10> storage_classes{{{"torch.FloatStorage", TensorType::f32},
+constexpr std::array<StorageClass, 12> storage_classes{{{"torch.FloatStorage", TensorType::f32},
                                                         {"torch.HalfStorage", TensorType::f16},
                                                         {"torch.BFloat16Storage", TensorType::bf16},
                                                         {"torch.DoubleStorage", TensorType::f64},
@@ -38,7 +38,26 @@ constexpr std::array<StorageClass, 10> storage_classes{{{"torch.FloatStorage", T
                                                         {"torch.ShortStorage", TensorType::i16},
                                                         {"torch.CharStorage", TensorType::i8},
                                                         {"torch.ByteStorage", TensorType::u8},
-                                                        {"torch.BoolStorage", TensorType::boolean}}};
+                                                        {"torch.BoolStorage", TensorType::boolean},
+                                                        {"torch.ComplexFloatStorage", TensorType::c64},
+                                                        {"torch.ComplexDoubleStorage", TensorType::c128}}};
+// What torch.save asks for where tensors are of a kind that is not read, with the words for it.
+struct UnreadTensors {
+  const char* name;
+  const char* words;
+};
+constexpr std::array<UnreadTensors, 8> unread_tensors{
+    {{"torch._utils._rebuild_tensor_v3",
+      "tensors of a number type without a storage class (float8, uint16 ...)"},
+     {"torch.storage.UntypedStorage",
+      "tensors of a number type without a storage class (float8, uint16 ...)"},
+     {"torch._utils._rebuild_qtensor", "quantized tensors"},
+     {"torch._utils._rebuild_sparse_tensor", "sparse tensors"},
+     {"torch._utils._rebuild_nested_tensor", "nested tensors"},
+     {"torch._utils._rebuild_wrapper_subclass",
+      "tensors of a class of their own (quantized, distributed ...)"},
+     {"torch._tensor._rebuild_from_type_v2", "tensors of a class of their own (quantized, distributed ...)"},
+     {"torch._utils._rebuild_meta_tensor_no_storage", "tensors without values (device meta)"}}};
 constexpr const char* ordered_dict = "collections.OrderedDict";
 constexpr const char* rebuild_tensor = "torch._utils._rebuild_tensor_v2";
 constexpr const char* rebuild_parameter = "torch._utils._rebuild_parameter";
@@ -241,6 +260,16 @@ class Machine {
     const std::string full = module + "." + name;
     bool known = full == ordered_dict || full == rebuild_tensor || full == rebuild_parameter;
     for (const StorageClass& storage : storage_classes) known = known || full == storage.name;
+    for (const UnreadTensors& tensors : unread_tensors) {
+      if (full != tensors.name) continue;
+      throw_bad_input(
+          fmt::format("{}: holds {}, which are not read; plain ones of F64, F32, F16 and BF16 are", where_,
+                      tensors.words),
+          unread_type_hint(where_));
+    }
+    if (module == "torch" && name.ends_with("Storage") && !known)
+      throw_bad_input(where_ + ": " + unread_type_words("torch." + one_line_name(name)),
+                      unread_type_hint(where_));
     if (!known) {
       fail(fmt::format("the pickle asks for {}, and only tensors are read", one_line_name(full)),
            "no code of a file is run here; in Python: torch.save(model.state_dict(), FILE), or take a file "

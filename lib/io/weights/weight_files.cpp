@@ -28,16 +28,79 @@ constexpr std::array<const char*, 4> weight_names{"model.safetensors", "model.sa
 constexpr std::size_t most_index_bytes = 64u << 20;
 constexpr std::size_t most_nested_objects = 1000;
 
-// Weights of other frameworks, by the names of their files.
-std::string foreign_weights(const std::string& folder) {
+// Weights of other frameworks and forms, by the names of their files: where `middle` stands in it and it ends
+// so. `hint` may hold {} for the folder and FILE for the file.
+struct ForeignWeights {
+  const char* middle;
+  const char* end;
+  const char* what;
+  const char* hint;
+};
+constexpr const char* from_tensorflow =
+    "convert them: python -c \"from transformers import AutoModelForPreTraining as M; M.from_pretrained('{}', "
+    "from_tf=True).save_pretrained('converted')\"";
+constexpr const char* from_flax =
+    "convert them: python -c \"from transformers import AutoModelForPreTraining as M; M.from_pretrained('{}', "
+    "from_flax=True).save_pretrained('converted')\"";
+constexpr const char* as_state =
+    "if it holds a dictionary of tensors: python -c \"import torch; w = torch.load('FILE', map_location='cpu'); w "
+    "= w.get('state_dict', w); torch.save(w, '{}/pytorch_model.bin')\"";
+constexpr const char* from_original =
+    "take the folder that it was made from: one with model.safetensors or pytorch_model.bin";
+constexpr std::array<ForeignWeights, 17> foreign_weights{
+    {{".ckpt", ".index", "weights of TensorFlow are not read", from_tensorflow},
+     {"tf_model", ".h5", "weights of TensorFlow are not read", from_tensorflow},
+     {"tf_model", ".h5.index.json", "weights of TensorFlow are not read", from_tensorflow},
+     {"saved_model", ".pb", "weights of TensorFlow are not read", from_tensorflow},
+     {"flax_model", ".msgpack", "weights of Flax are not read", from_flax},
+     {"flax_model", ".msgpack.index.json", "weights of Flax are not read", from_flax},
+     {"adapter_model", ".safetensors", "an adapter (PEFT, LoRA) without the model that it changes",
+      "merge it into its model: python -c \"from peft import AutoPeftModel as M; "
+      "M.from_pretrained('{}').merge_and_unload().save_pretrained('merged')\""},
+     {"adapter_model", ".bin", "an adapter (PEFT, LoRA) without the model that it changes",
+      "merge it into its model: python -c \"from peft import AutoPeftModel as M; "
+      "M.from_pretrained('{}').merge_and_unload().save_pretrained('merged')\""},
+     {"rust_model", ".ot", "weights of rust-bert are not read", from_original},
+     {"", ".onnx", "an ONNX program, whose weights are not read", from_original},
+     {"", ".gguf", "GGUF weights are not read", from_original},
+     {"openvino", ".bin", "an OpenVINO program, whose weights are not read", from_original},
+     {"", ".mlmodel", "a Core ML program, whose weights are not read", from_original},
+     {"", ".ckpt",
+      "a checkpoint of another program (PyTorch Lightning, TensorFlow), which is not read by that name",
+      as_state},
+     {"", ".pth", "weights are not read by that name", as_state},
+     {"", ".pt", "weights are not read by that name", as_state},
+     {"", ".safetensors", "weights are not read by that name", "name it {}/model.safetensors"}}};
+
+struct FoundForeign {
+  std::string name;
+  const ForeignWeights* kind = nullptr;
+};
+
+// The first kind of the table that is there, of several files the first by name.
+FoundForeign foreign_in(const std::string& folder) {
+  std::vector<std::string> names;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const bool checkpoint = name.find(".ckpt") != std::string::npos && has_suffix(name, ".index");
-    if (checkpoint || name == "tf_model.h5" || name == "saved_model.pb" || name == "flax_model.msgpack")
-      return name;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  for (const ForeignWeights& kind : foreign_weights) {
+    for (const std::string& name : names) {
+      if (has_suffix(name, kind.end) && name.find(kind.middle) != std::string::npos) return {name, &kind};
+    }
   }
   return {};
+}
+
+// The hint, with the names put in.
+std::string hint_for(const FoundForeign& found, const std::string& folder) {
+  std::string hint = found.kind->hint;
+  const auto put = [&](std::string_view mark, const std::string& text) {
+    if (const std::size_t at = hint.find(mark); at != std::string::npos) hint.replace(at, mark.size(), text);
+  };
+  put("FILE", one_line_name(folder + "/" + found.name));
+  put("{}", one_line_name(folder));
+  return hint;
 }
 
 std::string find_weights(const std::string& folder) {
@@ -46,18 +109,13 @@ std::string find_weights(const std::string& folder) {
     if (file_exists(folder + "/" + name)) present.emplace_back(name);
   }
   if (present.empty()) {
-    const std::string foreign = foreign_weights(folder);
-    if (foreign.empty()) {
+    const FoundForeign foreign = foreign_in(folder);
+    if (foreign.kind == nullptr) {
       throw_bad_input(folder + ": no weights: neither model.safetensors nor pytorch_model.bin",
                       "a model folder holds config.json and one of these (or their shards with an index)");
     }
-    const bool is_flax = foreign == "flax_model.msgpack";
-    throw_bad_input(
-        fmt::format("{}: weights of {} are not read", folder + "/" + foreign,
-                    is_flax ? "Flax" : "TensorFlow"),
-        fmt::format("convert them: python -c \"from transformers import AutoModelForPreTraining as M; "
-                    "M.from_pretrained('{}', {}=True).save_pretrained('converted')\"",
-                    one_line_name(folder), is_flax ? "from_flax" : "from_tf"));
+    throw_bad_input(fmt::format("{}/{}: {}", folder, one_line_name(foreign.name), foreign.kind->what),
+                    hint_for(foreign, folder));
   }
   if (present.size() > 1) {
     log_info_once(fmt::format("{}: {} is read; {} beside it is not", folder, present[0],

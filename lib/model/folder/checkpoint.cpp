@@ -21,6 +21,11 @@
 namespace bigbird {
 namespace {
 
+// resize_token_embeddings(pad_to_multiple_of=...) is given 8 to 256.
+constexpr std::int64_t most_padded_rows = 256;
+
+constexpr const char* shared_table = "bert.embeddings.word_embeddings.weight";
+
 const char* torch_dtype(TensorType type) {
   if (type == TensorType::i8) return "int8";
   return type == TensorType::f16 ? "float16" : type == TensorType::bf16 ? "bfloat16" : "float32";
@@ -123,6 +128,11 @@ void write_model_files(const std::string& folder, const ModelConfig& of, const P
     if (options.type != TensorType::f32)
       data = narrow.emplace_back(narrowed(values, spec, options.type)).data();
     tensors.push_back({stored_name(spec.name, config, options.dialect), options.type, spec.shape, data});
+    // Of an untied model transformers does not tie the tables of the stacks either, and draws what is
+    // missing.
+    if (spec.name != shared_table || !config.has_decoder() || !config.has_own_output_table()) continue;
+    for (const char* copy : {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"})
+      tensors.push_back({copy, options.type, spec.shape, data});
   }
   if (gena) add_gena_buffers(config, buffers, tensors);
   std::map<std::string, std::string> metadata = options.metadata;
@@ -153,7 +163,19 @@ void leave_int8(LoadedModel& model) {
 void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_size,
                             const std::string& tokenizer_digest, const std::string& model_folder,
                             const std::string& tokenizer_folder) {
-  if (vocabulary_size != config.vocab_size) {
+  const bool own = tokenizer_folder == model_folder;
+  if (vocabulary_size > config.vocab_size) {
+    throw_bad_input(
+        fmt::format("{}: the tokenizer has {} pieces, the model in {} only {} rows for them",
+                    tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
+        own ? "tokens were added to the tokenizer after the weights were saved: in transformers, "
+              "model.resize_token_embeddings(len(tokenizer)) and save_pretrained for both; or take the "
+              "tokenizer without them"
+            : "use the tokenizer that lies in the model's own folder");
+  }
+  // Of a tokenizer from elsewhere only what padding explains.
+  const std::int64_t unused = config.vocab_size - vocabulary_size;
+  if (!own && unused >= most_padded_rows && config.tokenizer_digest != tokenizer_digest) {
     throw_bad_input(fmt::format("{}: the tokenizer has {} pieces, the model in {} was trained with {}",
                                 tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
                     "use the tokenizer that lies in the model's own folder");
@@ -164,7 +186,13 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
         fmt::format("{}: this tokenizer (sha256 {}...) is not the one of the model in {} (sha256 {}...)",
                     tokenizer_folder, tokenizer_digest.substr(0, 12), model_folder,
                     config.tokenizer_digest.substr(0, 12)),
-        "equal vocabulary sizes, other pieces: use the tokenizer that lies in the model's own folder");
+        own ? "a tokenizer file in the folder was changed after training: put the one back that the model was "
+              "trained with"
+            : "use the tokenizer that lies in the model's own folder");
+  }
+  if (unused > 0) {
+    log_info_once(fmt::format("{}: {} rows of the vocabulary for {} pieces: the last {} stand for no piece",
+                              model_folder, config.vocab_size, vocabulary_size, unused));
   }
 }
 

@@ -33,8 +33,10 @@ struct LoadOptions {
   std::optional<DecoderConfig> decoder;
   std::int64_t positions = 0;  // of an original Pegasus: more rows than are stored (dialect.h); 0: as stored
   std::vector<std::string> allow_missing;  // glob patterns (fnmatch) of layout names that start from the seed
-  bool allow_nan = false;                  // NaN and infinities are read as they are
-  std::string plan_file;                   // the plan, instead of the folder's own (random_mode file)
+  // Nothing of the head is asked for: its tensors may be missing or those of a class that is not read.
+  bool encoder_only = false;
+  bool allow_nan = false;  // NaN and infinities are read as they are
+  std::string plan_file;   // the plan, instead of the folder's own (random_mode file)
   // Called once, when every tensor was found and fits: memory for ParameterLayout(config).count() floats,
   // which the parameters are then read into, so that they are never held twice. Without it, or where it
   // returns null, they go into LoadedModel::parameters.
@@ -56,9 +58,9 @@ struct LoadedModel {
 
 // Loads config.json and the weights. Tensors may be F32, F64, BF16 or F16 and in any order, the weights that
 // config.json lists as int8 are I8 beside their scales, and come as what they stand for;
-// `cls.predictions.decoder.*` must equal the tied tensors when present. Error{bad_input} naming the file:
-// every tensor that is missing or of another shape, in one message; the first NaN or infinity. Surplus
-// tensors are ignored with one warning that names them.
+// `cls.predictions.decoder.*` must equal the tied tensors when present, unless the config unties them.
+// Error{bad_input} naming the file: every tensor that is missing or of another shape, in one message; the
+// first NaN or infinity. Surplus tensors are ignored with one warning that names them.
 LoadedModel load_model(const std::string& folder, const LoadOptions& options);
 LoadedModel load_model(const std::string& folder, HeadType head, std::uint64_t seed,
                        std::int64_t num_labels = 2);
@@ -89,7 +91,8 @@ void write_model_files(const std::string& folder, const ModelConfig& config, con
                        const std::string& model_card, const WriteOptions& options = {});
 
 // Throws Error{bad_input} when the tokenizer in the model folder (or the given one) has another vocabulary
-// than the model.
+// than the model. A model may have more rows than the tokenizer has pieces (embeddings padded to a multiple
+// of 64), which one log line says.
 void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_size,
                             const std::string& tokenizer_digest, const std::string& model_folder,
                             const std::string& tokenizer_folder);

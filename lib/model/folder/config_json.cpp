@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -93,15 +94,30 @@ class Fields {
   std::string where_;
 };
 
-HeadType head_of(const Json& json) {
+// Of a class that is not read, what can be had of it.
+void read_class(const Json& json, const std::string& file, ModelConfig& config) {
   const auto found = json.find("architectures");
-  if (found == json.end() || !found->is_array() || found->empty() || !(*found)[0].is_string()) {
-    return HeadType::pretraining;
+  config.head = HeadType::pretraining;
+  if (found != json.end() && found->is_array() && !found->empty() && (*found)[0].is_string()) {
+    const auto name = (*found)[0].get<std::string>();
+    const auto known = std::find_if(architecture_names.begin(), architecture_names.end(),
+                                    [&](const auto& entry) { return name == entry.second; });
+    config.head = known == architecture_names.end() ? HeadType::encoder : known->first;
+    if (known == architecture_names.end()) config.foreign_class = name;
   }
-  for (const auto& [head, name] : architecture_names) {
-    if ((*found)[0].get<std::string>() == name) return head;
+  // What translated_config() found in a file of another kind.
+  if (const auto other = json.find("class_in_file"); other != json.end() && other->is_string())
+    config.foreign_class = other->get<std::string>();
+  const auto truth = [&](const char* field) {
+    const auto value = json.find(field);
+    return value != json.end() && value->is_boolean() && value->get<bool>();
+  };
+  if (!config.has_decoder() && (truth("is_decoder") || truth("add_cross_attention"))) {
+    throw_bad_input(
+        fmt::format("{}: a decoder (is_decoder or add_cross_attention){}", file,
+                    config.foreign_class.empty() ? "" : ", " + one_line_name(config.foreign_class)),
+        "only encoders are read, and the decoders of bigbird_pegasus");
   }
-  return HeadType::pretraining;
 }
 
 // id2label as {"0": name, ...}: the names in order of their ids.
@@ -173,6 +189,16 @@ auto parse_in_file(const Parse& parse, const std::string& name, const std::strin
 
 }  // namespace
 
+std::string AttentionChoice::identity() const {
+  if (!random_mode) return {};
+  return name_of(*random_mode) + (plan == nullptr ? "" : " " + sha256_bytes(plan->json()));
+}
+
+AttentionChoice& chosen_attention() {
+  static AttentionChoice choice;
+  return choice;
+}
+
 ModelConfig read_config(const std::string& file, const std::string& plan_file) {
   const std::string text = read_file(file);
   ModelConfig config = parse_config(translated_config(text, file), file);
@@ -180,10 +206,17 @@ ModelConfig read_config(const std::string& file, const std::string& plan_file) {
     config.use_bias = has_attention_biases(parent_folder(file));
     config.output_bias = config.use_bias;
   }
+  const AttentionChoice& chosen = chosen_attention();
   if (!plan_file.empty()) {
     config.attention = AttentionPattern::bigbird;
     config.random_mode = RandomMode::file;
     config.plan = std::make_shared<const PlanTable>(PlanTable::read(plan_file));
+  } else if (chosen.random_mode) {
+    config.random_mode = *chosen.random_mode;
+    config.plan = chosen.plan;
+    if (config.plan != nullptr) config.attention = AttentionPattern::bigbird;
+    if (config.plan == nullptr && config.random_mode == RandomMode::file)
+      config.plan = plan_of_folder(parent_folder(file), config);
   } else if (config.random_mode == RandomMode::file) {
     config.plan = plan_of_folder(parent_folder(file), config);
   }
@@ -221,6 +254,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
   fields.number("layer_norm_eps", config.layer_norm_eps);
   fields.boolean("use_bias", config.use_bias);
   fields.boolean("rescale_embeddings", config.rescale_embeddings);
+  fields.boolean("tie_word_embeddings", config.tie_word_embeddings);
   const std::string activation = fields.text("hidden_act", "gelu_new");
   if (const auto known = find_value(activation_names, activation)) {
     config.activation = *known;
@@ -235,7 +269,7 @@ ModelConfig parse_config(const std::string& text, const std::string& file) {
     throw_bad_input(
         fmt::format("{}: attention_type {} is neither block_sparse nor original_full", file, attention));
   }
-  config.head = head_of(json);
+  read_class(json, file, config);
   if (config.head == HeadType::structured_answers) config.num_labels = 0;  // without id2label
   read_labels(json, file, config);
   if (config.num_labels == 1) config.problem_type = ProblemType::regression;  // as transformers infers it
@@ -321,6 +355,7 @@ std::string config_json(const ModelConfig& config, const std::string& torch_dtyp
   json["num_random_blocks"] = config.num_random_blocks;
   json["use_bias"] = config.use_bias;
   json["rescale_embeddings"] = config.rescale_embeddings;
+  if (!config.tie_word_embeddings) json["tie_word_embeddings"] = false;
   json["torch_dtype"] = torch_dtype;
   if (config.head == HeadType::classification) {
     json["problem_type"] = find_name(problem_names, config.problem_type);

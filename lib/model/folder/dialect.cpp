@@ -62,6 +62,18 @@ bool replace(std::string& name, std::string_view from, std::string_view to) {
   return true;
 }
 
+// Without what wraps a model when it is saved: torch.compile, DistributedDataParallel, FSDP, activation
+// checkpoints. Their names stand wherever a module was wrapped.
+std::string without_wrappers(std::string name) {
+  for (const std::string_view wrapper :
+       {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."}) {
+    while (replace(name, wrapper, "")) {
+    }
+  }
+  while (name.starts_with("module.")) name.erase(0, 7);
+  return name;
+}
+
 // Stored rows `first` and on, again and again, until `rows` are full.
 std::vector<float> repeated_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t rows) {
   const auto width = static_cast<std::size_t>(tensor.shape[1]);
@@ -124,10 +136,9 @@ std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const
 }
 
 std::string layout_name(const std::string& stored_name, Dialect dialect) {
-  if (dialect == Dialect::pegasus || dialect == Dialect::original_pegasus)
-    return pegasus_layout_name(stored_name);
-  std::string name = stored_name;
-  if (name.starts_with("module.")) name.erase(0, 7);
+  std::string name = without_wrappers(stored_name);
+  if (dialect == Dialect::pegasus || dialect == Dialect::original_pegasus) return pegasus_layout_name(name);
+  while (name.starts_with("model.")) name.erase(0, 6);  // a module of its own around the model
   for (const std::string_view end : without_parameters) {
     if (has_suffix(name, end)) return {};
   }

@@ -36,8 +36,9 @@ std::string translated_config(const std::string& config_text, const std::string&
 // carry (attention.self.sparse_self_attention.master_layout). Error{bad_input} when there is neither.
 std::shared_ptr<const PlanTable> plan_of_folder(const std::string& folder, const ModelConfig& config);
 
-// The name in ParameterLayout of a tensor in a file: `module.` and missing `bert.` prefixes, gamma and beta,
-// pooler.dense, lm_head, GENA-LM's LayerNorms. Empty for what holds no parameter (position_ids and the like).
+// The name in ParameterLayout of a tensor in a file: `module.`, `_orig_mod.` and the like, `model.` and
+// missing `bert.` prefixes, gamma and beta, pooler.dense, lm_head, GENA-LM's LayerNorms. Empty for what
+// holds no parameter (position_ids and the like).
 std::string layout_name(const std::string& stored_name, Dialect dialect = Dialect::huggingface);
 // The name in a GENA-LM file of a tensor of the layout.
 std::string gena_name(const std::string& layout_name, const ModelConfig& config);

@@ -1,6 +1,7 @@
 // config.json in the form of other models, and back; see dialect.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -100,12 +101,12 @@ std::string translated_original_pegasus(OrderedJson json, const std::string& fil
 // Heads that are not ours (a linear classifier, token classes) leave the encoder.
 void translate_head(OrderedJson& json) {
   const OrderedJson architectures = json.value("architectures", OrderedJson::array());
-  std::string ours = "BigBirdModel";
-  for (const HeadName& head : foreign_heads) {
-    if (architectures.is_array() && !architectures.empty() && architectures[0] == head.foreign)
-      ours = head.ours;
-  }
-  json["architectures"] = {ours};
+  const OrderedJson first =
+      architectures.is_array() && !architectures.empty() ? architectures[0] : OrderedJson();
+  const auto known = std::find_if(foreign_heads.begin(), foreign_heads.end(),
+                                  [&](const HeadName& head) { return first == head.foreign; });
+  json["architectures"] = {known == foreign_heads.end() ? "BigBirdModel" : known->ours};
+  if (known == foreign_heads.end() && first.is_string()) json["class_in_file"] = first;
 }
 
 void refuse_decoder(const OrderedJson& json, const std::string& file) {
@@ -210,6 +211,8 @@ std::string gena_config_json(const ModelConfig& config, const std::string& torch
   };
   if (config.embedding_norm == EmbeddingNorm::none)
     refuse("embeddings without LayerNorm", "write the hf form");
+  if (config.has_own_output_table())
+    refuse("an output table that is not the word table", "write the hf form");
   if (!config.use_bias || config.rescale_embeddings)
     refuse("use_bias or rescale_embeddings", "write the hf form");
   const char* architecture = config.head == HeadType::masked_lm     ? "BertForMaskedLM"

@@ -34,7 +34,7 @@ constexpr const char* word_table = "bert.embeddings.word_embeddings.weight";
 constexpr const char* token_types = "bert.embeddings.token_type_embeddings.weight";
 constexpr std::array<TiedTensor, 5> tied_tensors{{{"cls.predictions.decoder.weight", word_table},
                                                   {"cls.predictions.decoder.bias", "cls.predictions.bias"},
-                                                  {"tied.lm_head.weight", word_table},
+                                                  {"lm_head.weight", word_table},
                                                   {"tied.encoder.embed_tokens.weight", word_table},
                                                   {"tied.decoder.embed_tokens.weight", word_table}}};
 // What transformers keeps beside the parameters: zeros where a file has none.
@@ -50,7 +50,7 @@ bool is_head_tensor(const std::string& name) {
   return name.starts_with("cls.") || name.starts_with("classifier.") || name.starts_with("qa_classifier.") ||
          name.starts_with("qa_outputs.") || name.starts_with("answer_scores.") ||
          name.starts_with("bert.pooler.") || is_decoder_tensor(name) || name.starts_with("tied.") ||
-         name == logits_bias;
+         name.starts_with("lm_head.") || name.starts_with("classification_head.") || name == logits_bias;
 }
 
 // "a, b, c and 7 more"
@@ -94,8 +94,10 @@ class Loader {
     const std::string config_file = folder_ + "/config.json";
     model_.dialect = dialect_of(read_file(config_file), config_file);
     model_.config = read_config(config_file, options_.plan_file);
+    untied_ = !model_.config.tie_word_embeddings;
     model_.files = weights_.files();
     stored_ = by_layout_name(weights_, model_.dialect);
+    refuse_foreign_head();
     choose_head();
     choose_positions();
     const ParameterLayout layout(model_.config);
@@ -111,9 +113,33 @@ class Loader {
   }
 
  private:
+  bool is_warm_start() const { return model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta; }
+
+  // A head that is not read is nothing that could be used or written. Of BERT and its kin the encoder is all
+  // that is ever taken.
+  void refuse_foreign_head() const {
+    const std::string& name = model_.config.foreign_class;
+    if (name.empty()) return;
+    if (std::none_of(stored_.begin(), stored_.end(),
+                     [](const auto& entry) { return entry.first.starts_with("bert.encoder."); })) {
+      throw_bad_input(
+          fmt::format("{}: a {}, which is not read, without an encoder", folder_, one_line_name(name)),
+          "take the folder of an encoder, or of a whole bigbird_pegasus");
+    }
+    if (options_.head || options_.encoder_only || is_warm_start() || model_.dialect == Dialect::gena) return;
+    throw_bad_input(
+        fmt::format("{}: a {}, which is not read", folder_, one_line_name(name)),
+        model_.config.has_decoder()
+            ? "its encoder and decoder are, without its head: bigbird text summarize finetune "
+              "begins from them, bigbird embed takes the encoder's vectors"
+            : "its encoder is, without its head: verbs that train begin from it, bigbird embed takes "
+              "its vectors");
+  }
+
   // Whether the stored head is the one that is wanted.
   bool is_stored_head() const {
     if (!options_.head) return true;
+    if (!model_.config.foreign_class.empty() && *options_.head != HeadType::generation) return false;
     if (*options_.head != model_.config.head) return false;
     return *options_.head != HeadType::structured_answers || options_.token_scores.empty() ||
            (options_.token_scores == model_.config.token_scores &&
@@ -122,8 +148,11 @@ class Loader {
 
   void choose_head() {
     other_head_ = !is_stored_head();
-    if (model_.dialect == Dialect::bert || model_.dialect == Dialect::roberta ||
-        model_.dialect == Dialect::original_pegasus) {
+    if (!model_.config.foreign_class.empty())
+      model_.notes.push_back(fmt::format("a {}: its {} taken, its head left out",
+                                         one_line_name(model_.config.foreign_class),
+                                         model_.config.has_decoder() ? "encoder and decoder" : "encoder"));
+    if (is_warm_start() || model_.dialect == Dialect::original_pegasus) {
       model_.notes.push_back(
           fmt::format("{} as a warm start for BigBird: block-sparse attention, random_mode google, blocks of "
                       "64, 3 random",
@@ -135,6 +164,8 @@ class Loader {
     // Scores of other things, whatever their number.
     std::erase_if(stored_, [](const auto& entry) { return entry.first.starts_with("answer_scores."); });
     model_.config.head = *options_.head;
+    const bool own_table = stored_.contains("cls.predictions.decoder.weight");
+    if (!model_.config.has_mlm() || !own_table) model_.config.tie_word_embeddings = true;
     model_.config.num_labels = options_.num_labels;
     model_.config.problem_type = ProblemType::single_label;
     model_.config.label_names.clear();
@@ -170,7 +201,11 @@ class Loader {
   bool may_be_missing(const std::string& name) const {
     if (other_head_ && is_head_tensor(name)) return true;
     // A head that does not use its pooler need not come with one.
-    if (!model_.config.uses_pooler() && name.starts_with("bert.pooler.")) return true;
+    const bool pooler = name.starts_with("bert.pooler.");
+    if (!model_.config.uses_pooler() && pooler) return true;
+    // Nor does one of a class that has none, whose encoder is taken.
+    if (pooler && !model_.config.foreign_class.empty()) return true;
+    if (options_.encoder_only && is_head_tensor(name)) return true;
     return std::any_of(
         options_.allow_missing.begin(), options_.allow_missing.end(),
         [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
@@ -216,9 +251,15 @@ class Loader {
       problems.push_back(fmt::format("{} tensors are missing: {}", missing.size(), listed(missing)));
     if (!misshaped.empty()) problems.push_back(listed(misshaped));
     if (!problems.empty()) {
+      const bool pooler_alone =
+          misshaped.empty() && std::all_of(missing.begin(), missing.end(), [](const std::string& name) {
+            return name.starts_with("bert.pooler.");
+          });
       throw_bad_input(fmt::format("{}: {}", weights_.path(), fmt::join(problems, "; ")),
-                      missing.empty()
-                          ? "config.json and the weights must come from the same model"
+                      missing.empty() ? "config.json and the weights must come from the same model"
+                      : pooler_alone
+                          ? "the model was saved without its pooler; bigbird convert with `allow_missing` "
+                            "'bert.pooler.*' starts it from random values, bigbird embed does not need it"
                           : "config.json and the weights must come from the same model; bigbird convert "
                             "with `allow_missing` PATTERN starts what is missing from random values");
     }
@@ -229,7 +270,7 @@ class Loader {
     }
     std::vector<std::string> names;
     for (const std::string& name : fresh_) {
-      if (!other_head_ || !is_head_tensor(name)) names.push_back(name);
+      if (!(other_head_ || options_.encoder_only) || !is_head_tensor(name)) names.push_back(name);
     }
     if (!names.empty()) model_.notes.push_back("not in the file, random values instead: " + listed(names));
   }
@@ -299,7 +340,10 @@ class Loader {
     for (const TiedTensor& tied : tied_tensors) {
       const auto repeated = stored_.find(tied.name);
       const TensorSpec* spec = layout.find(tied.equals);
-      if (repeated == stored_.end() || spec == nullptr) continue;
+      if (repeated == stored_.end() || spec == nullptr || layout.find(tied.name) != nullptr) continue;
+      const bool output_table = tied.name == std::string_view("lm_head.weight") ||
+                                tied.name == std::string_view("cls.predictions.decoder.weight");
+      if (untied_ && output_table) continue;  // of a head that is left out
       const StoredTensor& tensor = *repeated->second;
       if (stored_.at(tied.equals)->first == tensor.first && tensor.shape == spec->shape) continue;
       std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
@@ -309,7 +353,8 @@ class Loader {
           std::memcmp(values.data(), loaded, values.size() * sizeof(float)) != 0) {
         throw_bad_input(fmt::format("{}: tensor {} differs from {}", tensor.file, one_line_name(tensor.name),
                                     one_line_name(stored_.at(tied.equals)->name)),
-                        "BigBird ties the two; this file holds another kind of model");
+                        "config.json says that the two are one (tie_word_embeddings, true where it is not "
+                        "said): with false both are read");
       }
     }
   }
@@ -331,12 +376,15 @@ class Loader {
       }
       if (const TiedTensor* tied = find_tied(name); tied != nullptr && layout.find(tied->equals) != nullptr)
         continue;
-      const bool of_head = is_head_tensor(name) && (other_head_ || name.starts_with("bert.pooler."));
+      const bool of_head =
+          is_head_tensor(name) && (other_head_ || options_.encoder_only ||
+                                   !model_.config.foreign_class.empty() || name.starts_with("bert.pooler."));
       (of_head ? of_heads : unknown).push_back(one_line_name(tensor.name));
     }
     if (zero_biases > 0)
       model_.notes.push_back(fmt::format("{} biases of attention, all zeros, left out", zero_biases));
-    if (!of_heads.empty()) model_.notes.push_back("of another head and left out: " + listed(of_heads));
+    if (!of_heads.empty() && model_.config.foreign_class.empty())
+      model_.notes.push_back("of another head and left out: " + listed(of_heads));
     if (!unknown.empty()) {
       log_warning(
           fmt::format("{}: {} not part of this model and ignored: {}", weights_.path(),
@@ -351,6 +399,7 @@ class Loader {
   LoadedModel model_;
   float* parameters_ = nullptr;  // where they go
   bool other_head_ = false;      // than the stored one
+  bool untied_ = false;          // as config.json says it
   Stored stored_;
   std::vector<std::string> int8_;   // tensors that are stored as integers and scales
   std::vector<std::string> fresh_;  // start from random values

@@ -10,6 +10,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/model/folder/dialect.h"
 
 namespace bigbird {
 
@@ -32,6 +33,15 @@ bool ModelFolder::has_tokenizer() const {
 const Tokenizer& ModelFolder::tokenizer() const {
   if (tokenizer_ == nullptr) {
     std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(path_);
+    const std::string config_file = path_ + "/config.json";
+    if (static_cast<std::int64_t>(tokenizer->vocab_size()) < config_.vocab_size &&
+        dialect_of(read_file(config_file), config_file) == Dialect::original_pegasus) {
+      throw_bad_input(
+          fmt::format("{}: the {} pieces of an original Pegasus's tokenizer are numbered otherwise "
+                      "than the model's {} rows",
+                      path_, tokenizer->vocab_size(), config_.vocab_size),
+          "bigbird convert makes a BigBird-Pegasus of it, with the `tokenizer` of another");
+    }
     check_tokenizer_agrees(config_, static_cast<std::int64_t>(tokenizer->vocab_size()), tokenizer->digest(),
                            path_, path_);
     tokenizer_ = std::move(tokenizer);
@@ -51,33 +61,38 @@ void ModelFolder::require(Alphabet wanted) const {
       fmt::format("take a model that reads {}", name_of(wanted)));
 }
 
+std::string ModelFolder::head_words() const {
+  return config_.foreign_class.empty()
+             ? name_of(config_.head)
+             : "that of a " + one_line_name(config_.foreign_class) + ", which is not read";
+}
+
 void ModelFolder::require_classifier() const {
   if (config_.head == HeadType::classification) return;
   throw_bad_input(
-      fmt::format("{}: the model's head is {}, no classifier", path_, name_of(config_.head)),
+      fmt::format("{}: the model has no classifier, its head is {}", path_, head_words()),
       "make one with `bigbird promoter finetune`, `bigbird chromatin finetune` or `bigbird text classify "
       "finetune`");
 }
 
 void ModelFolder::require_masked_token_head() const {
   if (config_.has_mlm()) return;
-  throw_bad_input(
-      fmt::format("{}: the model has no masked-token head, its head is {}", path_, name_of(config_.head)),
-      "take a pretrained model, such as run/final of bigbird pretrain");
+  throw_bad_input(fmt::format("{}: the model has no masked-token head, its head is {}", path_, head_words()),
+                  "take a pretrained model, such as run/final of bigbird pretrain");
 }
 
 void ModelFolder::require_question_head() const {
   if (config_.head == HeadType::question_answering) return;
-  throw_bad_input(fmt::format("{}: the model has no question answering head, its head is {}", path_,
-                              name_of(config_.head)),
-                  "make one with `bigbird text qa finetune`");
+  throw_bad_input(
+      fmt::format("{}: the model has no question answering head, its head is {}", path_, head_words()),
+      "make one with `bigbird text qa finetune`");
 }
 
 void ModelFolder::require_structured_answers() const {
   if (config_.head == HeadType::structured_answers) return;
-  throw_bad_input(fmt::format("{}: the model has no head for answers in parts, its head is {}", path_,
-                              name_of(config_.head)),
-                  "make one with `bigbird text qa finetune` on such a data set");
+  throw_bad_input(
+      fmt::format("{}: the model has no head for answers in parts, its head is {}", path_, head_words()),
+      "make one with `bigbird text qa finetune` on such a data set");
 }
 
 LoadedModel ModelFolder::load(const LoadOptions& options) const {

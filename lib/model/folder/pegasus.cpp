@@ -22,7 +22,7 @@ constexpr std::array<NamePair, 11> outside_layers{
      {"model.encoder.layernorm_embedding.", "bert.encoder.LayerNorm."},
      {"model.decoder.layernorm_embedding.", "decoder.LayerNorm."},
      {"final_logits_bias", "final_logits_bias"},
-     {"lm_head.", "tied.lm_head."},
+     {"lm_head.", "lm_head."},
      {"model.encoder.embed_tokens.", "tied.encoder.embed_tokens."},
      {"model.decoder.embed_tokens.", "tied.decoder.embed_tokens."},
      {"model.encoder.layer_norm.", "bert.encoder.LayerNorm."},
@@ -86,7 +86,12 @@ std::string respelt(std::string name, Side from, Side to) {
 
 }  // namespace
 
-std::string pegasus_layout_name(const std::string& stored_name) {
+std::string pegasus_layout_name(const std::string& name_in_file) {
+  // A module that held the model: transformers' own names begin with "model." once.
+  std::string stored_name = name_in_file;
+  for (const std::string_view doubled : {"model.model.", "model.lm_head.", "model.final_logits_bias"}) {
+    if (stored_name.starts_with(doubled)) stored_name.erase(0, 6);
+  }
   const bool bare = stored_name.starts_with("shared.") || stored_name.starts_with("encoder.") ||
                     (stored_name.starts_with("decoder.") && !stored_name.starts_with("decoder.layer."));
   return respelt(bare ? "model." + stored_name : stored_name, &NamePair::theirs, &NamePair::ours);

@@ -9,8 +9,8 @@
 namespace bigbird {
 
 // The name in ParameterLayout of a tensor of such a file, or of an original Pegasus's, with or without the
-// prefix `model.`; what the file repeats of the word table (lm_head.weight, embed_tokens of both stacks)
-// comes out as "tied." and its name.
+// prefix `model.`; what the file repeats of the word table (embed_tokens of both stacks) comes out as
+// "tied." and its name. lm_head.weight, which repeats it too unless the model is untied, keeps its own.
 std::string pegasus_layout_name(const std::string& stored_name);
 // The other way, for every tensor of the layout.
 std::string pegasus_stored_name(const std::string& layout_name);

@@ -74,14 +74,13 @@ OrderedJson value_of(const OrderedJson& json, const char* name, OrderedJson othe
 
 std::string translated_pegasus_config(const std::string& config_text, const std::string& file) {
   const OrderedJson json = OrderedJson::parse(config_text);  // an object: dialect_of() has read it
-  if (value_of(json, "tie_word_embeddings", true) != true) {
-    throw_bad_input(
-        file + ": tie_word_embeddings is not true",
-        "the published models tie the word table of encoder, decoder and output, and so does this "
-        "program");
-  }
   OrderedJson ours;
   ours["architectures"] = {architecture};
+  ours["tie_word_embeddings"] = value_of(json, "tie_word_embeddings", true);
+  const OrderedJson classes = value_of(json, "architectures", OrderedJson::array());
+  if (classes.is_array() && !classes.empty() && classes[0] != architecture &&
+      classes[0] != "BigBirdPegasusModel" && !classes[0].get<std::string>().starts_with("Pegasus"))
+    ours["class_in_file"] = classes[0];
   for (const Field& field : encoder_fields) ours[field.ours] = value_of(json, field, file);
   ours["type_vocab_size"] = 0;
   ours["sep_token_id"] = ours["eos_token_id"];
@@ -135,7 +134,7 @@ std::string pegasus_config_json(const ModelConfig& config, const std::string& to
   json["eos_token_id"] = config.eos_token_id;
   json["decoder_start_token_id"] = config.decoder.start_token_id;
   json["is_encoder_decoder"] = true;
-  json["tie_word_embeddings"] = true;
+  json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["use_cache"] = true;
   json["torch_dtype"] = torch_dtype;
   OrderedJson& own = json["bigbird"];

@@ -172,7 +172,8 @@ std::vector<float> transferred_parameters(const LoadedModel& source, const Model
   std::vector<float> parameters = initial_parameters(to, config, seed);
   for (const TensorSpec& spec : to.tensors()) {
     const TensorSpec* stored = from.find(spec.name);
-    const bool by_piece = spec.name == word_vectors || spec.name == output_bias;
+    const bool by_piece = spec.name == word_vectors || spec.name == output_bias ||
+                          spec.name == "cls.predictions.decoder.weight";
     const bool repeated = spec.name == positions_table;
     const auto fits = [&] {
       if (stored == nullptr || stored->shape.size() != spec.shape.size()) return false;

@@ -92,6 +92,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     linear("cls.predictions.transform.dense", c, c);
     layernorm("cls.predictions.transform.LayerNorm");
     bias("cls.predictions", v);
+    if (config.has_own_output_table()) weight("cls.predictions.decoder", v, c);
   }
   if (config.head == HeadType::pretraining) linear("cls.seq_relationship", 2, c);
   if (config.head == HeadType::classification) {
@@ -125,6 +126,7 @@ ParameterLayout::ParameterLayout(const ModelConfig& config) {
     }
     if (config.has_final_norm()) layernorm("decoder.LayerNorm");
     declare("final_logits_bias", {1, v}, Init::zeros, false);
+    if (config.has_own_output_table()) weight("lm_head", v, c);
   }
 }
 

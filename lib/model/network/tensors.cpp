@@ -66,8 +66,9 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
   if (config.has_mlm()) {
     tensors.masked.transform = linear("cls.predictions.transform.dense");
     tensors.masked.norm = norm("cls.predictions.transform.LayerNorm");
-    tensors.masked.decoder = {tensors.embeddings.word, tensor("cls.predictions.bias"), config.hidden_size,
-                              config.vocab_size};
+    tensors.masked.decoder = {
+        config.has_own_output_table() ? tensor("cls.predictions.decoder.weight") : tensors.embeddings.word,
+        tensor("cls.predictions.bias"), config.hidden_size, config.vocab_size};
   }
   if (config.head == HeadType::pretraining)
     tensors.pooled.next_sentence = exact_linear("cls.seq_relationship");
@@ -107,7 +108,8 @@ ModelTensors model_tensors(const ModelConfig& config, const ParameterLayout& lay
                            cross_attention(cross + "self.", cross + "output."), feed_forward(prefix)});
     }
     if (config.has_final_norm()) of.final_norm = norm("decoder.LayerNorm");
-    of.output = {tensors.embeddings.word, tensor("final_logits_bias"), config.hidden_size, config.vocab_size};
+    of.output = {config.has_own_output_table() ? tensor("lm_head.weight") : tensors.embeddings.word,
+                 tensor("final_logits_bias"), config.hidden_size, config.vocab_size};
   }
   return tensors;
 }

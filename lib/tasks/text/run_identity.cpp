@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/config_json.h"
 
 namespace bigbird {
 
@@ -13,6 +14,8 @@ RunIdentity model_identity(const ModelFolder& folder, const TextSettings& settin
   identity["version"] = bigbird_version();
   identity["model"] = folder.weights_digest();
   identity["config.json"] = sha256_file(folder.path() + "/config.json");
+  if (const std::string chosen = chosen_attention().identity(); !chosen.empty())
+    identity["random_mode"] = chosen;
   identity["tokenizer"] = folder.tokenizer().digest();
   identity["second_type"] = settings.second_type ? "true" : "false";
   identity["whitespace"] = settings.encoding.white_space == WhiteSpace::keep ? "keep" : "fold";

@@ -220,7 +220,6 @@ TEST(TokenizerJsonErrors, NameWhatIsNotUnderstood) {
   expect_refused(with("/pre_tokenizer/behavior", "MergedWithNext"), "behavior MergedWithNext");
   expect_refused(with("/pre_tokenizer/invert", true), "pre_tokenizer.invert");
   expect_refused(with("/post_processor", {{"type", "RobertaProcessing"}}), "post_processor type Roberta");
-  expect_refused(with("/added_tokens/3/single_word", true), "single_word");
   expect_refused(with("/model/merges/3", "\xC3\xA9 T"), "which is no piece");
 }
 

@@ -182,7 +182,7 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
   const EncodedPairs train = read_pairs(options.train, options.pairs, init.tokenizer(), encoding);
   EncodedPairs valid;
   if (!options.valid.empty()) valid = read_pairs(options.valid, options.pairs, init.tokenizer(), encoding);
-  LoadedModel loaded = init.load();
+  LoadedModel loaded = init.load(HeadType::generation, options.seed);
   loaded.config.input_length = 0;
   if (options.layer_drop >= 0.0)
     loaded.config.decoder.encoder_layer_drop = loaded.config.decoder.layer_drop = options.layer_drop;

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/log.h"
+#include "lib/core/message_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 
@@ -76,6 +77,30 @@ void take_lengths(const GenerationFields& fields, SearchOptions& options) {
   }
 }
 
+std::int32_t token_of(const GenerationFields& fields, const char* field, const nlohmann::json& value,
+                      std::int64_t vocabulary) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() >= vocabulary)
+    fields.refuse(field, fmt::format("an id below {}", vocabulary).c_str());
+  return value.get<std::int32_t>();
+}
+
+// The start, the ends, and what has to stand first.
+void take_tokens(const GenerationFields& fields, std::int64_t vocabulary, SearchOptions& options) {
+  const auto token = [&](const char* field) { return token_of(fields, field, fields.at(field), vocabulary); };
+  if (fields.has("decoder_start_token_id")) options.start = token("decoder_start_token_id");
+  if (fields.has("forced_bos_token_id")) options.forced_begin = token("forced_bos_token_id");
+  if (!fields.has("eos_token_id")) return;
+  const nlohmann::json& ends = fields.at("eos_token_id");
+  if (!ends.is_array()) {
+    options.end = token("eos_token_id");
+    return;
+  }
+  if (ends.empty()) fields.refuse("eos_token_id", "an id or a list of ids");
+  options.end = token_of(fields, "eos_token_id", ends[0], vocabulary);
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    options.more_ends.push_back(token_of(fields, "eos_token_id", ends[i], vocabulary));
+}
+
 constexpr const char* searched_fields[] = {"num_beams",
                                            "length_penalty",
                                            "max_length",
@@ -90,6 +115,78 @@ constexpr const char* searched_fields[] = {"num_beams",
                                            "temperature",
                                            "top_k",
                                            "top_p"};
+
+// Of fields that are not followed, what generate() has for them: other values would give other texts.
+struct UnfollowedField {
+  const char* name;
+  const char* usual;  // JSON; null is always usual
+};
+constexpr UnfollowedField unfollowed_fields[] = {{"encoder_repetition_penalty", "1.0"},
+                                                 {"encoder_no_repeat_ngram_size", "0"},
+                                                 {"exponential_decay_length_penalty", "null"},
+                                                 {"min_p", "null"},
+                                                 {"typical_p", "1.0"},
+                                                 {"epsilon_cutoff", "0.0"},
+                                                 {"eta_cutoff", "0.0"},
+                                                 {"penalty_alpha", "null"},
+                                                 {"guidance_scale", "null"},
+                                                 {"bad_words_ids", "null"},
+                                                 {"force_words_ids", "null"},
+                                                 {"constraints", "null"},
+                                                 {"suppress_tokens", "null"},
+                                                 {"begin_suppress_tokens", "null"},
+                                                 {"sequence_bias", "null"},
+                                                 {"num_beam_groups", "1"},
+                                                 {"diversity_penalty", "0.0"},
+                                                 {"num_return_sequences", "1"},
+                                                 {"renormalize_logits", "false"},
+                                                 {"remove_invalid_values", "false"},
+                                                 {"token_healing", "false"},
+                                                 {"max_time", "null"},
+                                                 {"stop_strings", "null"},
+                                                 {"dola_layers", "null"},
+                                                 {"prompt_lookup_num_tokens", "null"},
+                                                 {"watermarking_config", "null"}};
+// Fields that change no text: where values are kept, what is returned beside it, how drafts are made.
+constexpr const char* silent_fields[] = {"use_cache",
+                                         "pad_token_id",
+                                         "bos_token_id",
+                                         "decoder_start_token_id",
+                                         "forced_bos_token_id",
+                                         "eos_token_id",
+                                         "transformers_version",
+                                         "_from_model_config",
+                                         "low_memory",
+                                         "is_assistant",
+                                         "disable_compile",
+                                         "prefill_chunk_size",
+                                         "max_matching_ngram_size",
+                                         "target_lookbehind"};
+constexpr const char* silent_beginnings[] = {"output_", "return_", "cache_", "num_assistant_", "assistant_"};
+
+// One line about the fields that are not done. `own` is a file of nothing but such fields: there one that is
+// not known is named as well.
+void say_unfollowed(const nlohmann::json& json, const std::string& file, bool own) {
+  const auto is_among = [](const auto& names, const std::string& key) {
+    return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return key == name; });
+  };
+  std::vector<std::string> found;
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_null()) continue;
+    const auto* const known = std::find_if(std::begin(unfollowed_fields), std::end(unfollowed_fields),
+                                           [&](const UnfollowedField& field) { return key == field.name; });
+    const bool silent = is_among(searched_fields, key) || is_among(silent_fields, key) ||
+                        std::any_of(std::begin(silent_beginnings), std::end(silent_beginnings),
+                                    [&](const char* begin) { return key.starts_with(begin); });
+    const bool listed = known != std::end(unfollowed_fields);
+    if (listed ? value == nlohmann::json::parse(known->usual) : silent || !own) continue;
+    constexpr std::size_t most_shown = 40;
+    found.push_back(text_for_message(key, most_shown) + " " +
+                    text_for_message(value.dump(-1, ' ', true), most_shown));
+  }
+  if (found.empty()) return;
+  log_warning_once(fmt::format("{}: not followed: {}", file, fmt::join(found, ", ")));
+}
 
 std::string own_file(const std::string& folder) {
   return folder + "/generation_config.json";
@@ -106,7 +203,8 @@ std::string generation_config_text(const std::string& folder) {
     if (json.contains(field) && !json.at(field).is_null()) found[field] = json.at(field);
   }
   if (found.empty()) return {};
-  for (const char* field : {"decoder_start_token_id", "eos_token_id", "pad_token_id", "bos_token_id"}) {
+  for (const char* field :
+       {"decoder_start_token_id", "eos_token_id", "pad_token_id", "bos_token_id", "forced_bos_token_id"}) {
     if (json.contains(field)) found[field] = json.at(field);
   }
   return json_text(found, 2) + "\n";
@@ -121,6 +219,8 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
   SearchOptions options;
   options.start = static_cast<std::int32_t>(config.decoder.start_token_id);
   options.end = static_cast<std::int32_t>(config.eos_token_id);
+  say_unfollowed(json, file, file == own);
+  take_tokens(fields, config.vocab_size, options);
   const char* const telling[] = {"num_beams", "length_penalty", "max_length", "max_new_tokens", "do_sample"};
   if (std::none_of(std::begin(telling), std::end(telling),
                    [&](const char* name) { return fields.has(name); })) {
@@ -135,8 +235,8 @@ SearchOptions generation_defaults(const std::string& folder, const ModelConfig& 
   fields.number("repetition_penalty", 1e-6, options.repetition_penalty);
   options.early_stopping = early_stopping(fields);
   options.forced_end = fields.has("forced_eos_token_id");
-  if (options.forced_end && fields.at("forced_eos_token_id") != config.eos_token_id) {
-    fields.refuse("forced_eos_token_id", fmt::format("the end, {}", config.eos_token_id).c_str());
+  if (options.forced_end && fields.at("forced_eos_token_id") != options.end) {
+    fields.refuse("forced_eos_token_id", fmt::format("the end, {}", options.end).c_str());
   }
   fields.number("temperature", 1e-6, options.sampling.temperature);
   fields.whole("top_k", 0, options.sampling.top_k);

@@ -65,6 +65,13 @@ void add_search(RunIdentity& identity, const SearchOptions& search, const Summar
       static_cast<int>(search.decoding), search.beams, search.length_penalty,
       static_cast<int>(search.early_stopping), search.max_length, search.min_length, search.no_repeat_ngram,
       search.repetition_penalty, search.forced_end);
+  const SearchOptions usual;
+  if (search.start != usual.start || search.end != usual.end || !search.more_ends.empty() ||
+      search.forced_begin) {
+    identity["tokens of the search"] =
+        fmt::format("start {}, end {},{}, forced begin {}", search.start, search.end,
+                    fmt::join(search.more_ends, ","), search.forced_begin.value_or(-1));
+  }
   if (search.decoding == Decoding::sample) {
     identity["sampling"] =
         fmt::format("temperature {}, top_k {}, top_p {}, seed {}", search.sampling.temperature,

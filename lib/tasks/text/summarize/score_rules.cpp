@@ -31,7 +31,7 @@ std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
                                            std::span<const std::int32_t> sequence) {
   const auto length = static_cast<std::int64_t>(sequence.size());
   std::vector<std::int32_t> forbidden;
-  if (must_end(options, sequence)) return forbidden;
+  if (forced_token(options, sequence)) return forbidden;
   const std::int64_t n = options.no_repeat_ngram;
   if (n > 0 && length + 1 >= n) {
     const auto last = sequence.last(static_cast<std::size_t>(n - 1));
@@ -40,14 +40,20 @@ std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
       if (std::equal(last.begin(), last.end(), gram.begin())) forbidden.push_back(gram.back());
     }
   }
-  if (length < options.min_length) forbidden.push_back(options.end);
+  if (length < options.min_length) {
+    forbidden.push_back(options.end);
+    forbidden.insert(forbidden.end(), options.more_ends.begin(), options.more_ends.end());
+  }
   std::sort(forbidden.begin(), forbidden.end());
   forbidden.erase(std::unique(forbidden.begin(), forbidden.end()), forbidden.end());
   return forbidden;
 }
 
-bool must_end(const SearchOptions& options, std::span<const std::int32_t> sequence) {
-  return options.forced_end && static_cast<std::int64_t>(sequence.size()) == options.max_length - 1;
+std::optional<std::int32_t> forced_token(const SearchOptions& options,
+                                         std::span<const std::int32_t> sequence) {
+  if (options.forced_end && static_cast<std::int64_t>(sequence.size()) == options.max_length - 1)
+    return options.end;
+  return sequence.size() == 1 ? options.forced_begin : std::nullopt;
 }
 
 void apply_score_rules(const SearchOptions& options, std::span<const std::int32_t> sequence,
@@ -62,9 +68,9 @@ void apply_score_rules(const SearchOptions& options, std::span<const std::int32_
       at(token) = at(token) < 0 ? at(token) * penalty : at(token) / penalty;
   }
   for (const std::int32_t token : forbidden_tokens(options, sequence)) at(token) = minus_infinity;
-  if (must_end(options, sequence)) {
+  if (const std::optional<std::int32_t> forced = forced_token(options, sequence)) {
     std::fill(scores.begin(), scores.end(), minus_infinity);
-    at(options.end) = 0;
+    at(*forced) = 0;
   }
 }
 

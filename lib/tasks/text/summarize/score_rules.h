@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,11 +16,12 @@ namespace bigbird {
 void log_softmax(std::span<const float> logits, std::span<float> log_probabilities);
 
 // The tokens that may not stand behind `sequence`, ascending: those of n-grams that may not come again, and
-// the end before min_length. Where only the end may follow there are none.
+// the ends before min_length. Where only one token may follow there are none.
 std::vector<std::int32_t> forbidden_tokens(const SearchOptions& options,
                                            std::span<const std::int32_t> sequence);
-// Whether the end has to follow (forced_end).
-bool must_end(const SearchOptions& options, std::span<const std::int32_t> sequence);
+// The token that has to follow (forced_end, forced_begin), if there is one.
+std::optional<std::int32_t> forced_token(const SearchOptions& options,
+                                         std::span<const std::int32_t> sequence);
 
 // Repetition penalty, n-grams that may not come again, no end before min_length, the end at max_length.
 // `sequence` is the row with its start symbol; scores [V] are logits (greedy) or log p (beam search).

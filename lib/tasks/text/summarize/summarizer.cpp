@@ -137,7 +137,7 @@ WrittenSummary Summarizer::written(const FoundSequence& found) const {
   WrittenSummary summary;
   summary.tokens = found.tokens;
   summary.score = found.score;
-  summary.ended = !found.tokens.empty() && found.tokens.back() == search_.end;
+  summary.ended = !found.tokens.empty() && search_.is_end(found.tokens.back());
   const std::string text = text_of_pieces(folder_.tokenizer(), found.tokens);
   summary.text = encoding_.line_marks ? without_line_marks(text) : text;
   return summary;

@@ -35,8 +35,9 @@ Sequence extended(const Sequence& sequence, std::int32_t token) {
   return longer;
 }
 
-FoundSequence without_start(const Sequence& sequence, std::int32_t end, float score) {
-  const auto last = std::find(sequence.begin() + 1, sequence.end(), end);
+FoundSequence without_start(const Sequence& sequence, const SearchOptions& options, float score) {
+  const auto last = std::find_if(sequence.begin() + 1, sequence.end(),
+                                 [&](std::int32_t token) { return options.is_end(token); });
   return {Sequence(sequence.begin() + 1, last == sequence.end() ? last : last + 1),
           static_cast<double>(score)};
 }
@@ -72,20 +73,20 @@ class SingleSearch : public TokenSearch {
 
   void advance(const TopTokens& top) override {
     std::vector<TokenCandidate> best;
-    if (!must_end(options_, sequence_))
-      add_best(top, forbidden_tokens(options_, sequence_), 0.0f, 0, 1, best);
+    const std::optional<std::int32_t> forced = forced_token(options_, sequence_);
+    if (!forced) add_best(top, forbidden_tokens(options_, sequence_), 0.0f, 0, 1, best);
     // Where rules leave none, all logits are minus infinity, of which the first token has the first.
-    go_on(must_end(options_, sequence_) ? options_.end : best.empty() ? 0 : best.front().token);
+    go_on(forced ? *forced : best.empty() ? 0 : best.front().token);
   }
 
-  std::vector<FoundSequence> results() const override { return {without_start(sequence_, options_.end, 0)}; }
+  std::vector<FoundSequence> results() const override { return {without_start(sequence_, options_, 0)}; }
 
  private:
   void go_on(std::int32_t token) {
     sequence_.push_back(token);
     tokens_[0] = token;
     ++length_;
-    done_ = token == options_.end || length_ >= options_.max_length;
+    done_ = options_.is_end(token) || length_ >= options_.max_length;
   }
 
   SearchOptions options_;
@@ -113,13 +114,16 @@ void keep_best(std::vector<Beam>& beams, std::size_t most) {
 class BeamSearch : public TokenSearch {
  public:
   explicit BeamSearch(const SearchOptions& options)
-      : TokenSearch(options), options_(options), width_(static_cast<std::size_t>(options.beams)) {}
+      : TokenSearch(options),
+        options_(options),
+        width_(static_cast<std::size_t>(options.beams)),
+        candidates_((2 + options.more_ends.size()) * width_) {}
 
   std::int64_t wanted() const override {
     std::int64_t most = 0;
     for (const Beam& beam : running_) {
       const std::int64_t of_beam =
-          wanted_with_rules(options_, beam.sequence, static_cast<std::int64_t>(2 * width_));
+          wanted_with_rules(options_, beam.sequence, static_cast<std::int64_t>(candidates_));
       if (of_beam == 0) return 0;
       most = std::max(most, of_beam);
     }
@@ -133,7 +137,7 @@ class BeamSearch : public TokenSearch {
       scores_.resize(row.size());
       log_softmax(row, scores_);
       apply_score_rules(options_, running_[beam].sequence, scores_);
-      add_best(scores_, running_[beam].score, static_cast<std::int32_t>(beam), 2 * width_, best);
+      add_best(scores_, running_[beam].score, static_cast<std::int32_t>(beam), candidates_, best);
     }
     go_on(std::move(best));
   }
@@ -143,18 +147,18 @@ class BeamSearch : public TokenSearch {
     for (std::size_t beam = 0; beam < running_.size(); ++beam) {
       const Beam& from = running_[beam];
       const auto number = static_cast<std::int32_t>(beam);
-      if (must_end(options_, from.sequence)) {
-        add_best(TopTokens{certain, {&options_.end, 1}, 1}, {}, from.score, number, 2 * width_, best);
+      if (const std::optional<std::int32_t> forced = forced_token(options_, from.sequence)) {
+        add_best(TopTokens{certain, {&*forced, 1}, 1}, {}, from.score, number, candidates_, best);
       } else {
         add_best(top.rows(static_cast<std::size_t>(row_of_beam(beam)), 1),
-                 forbidden_tokens(options_, from.sequence), from.score, number, 2 * width_, best);
+                 forbidden_tokens(options_, from.sequence), from.score, number, candidates_, best);
       }
     }
     go_on(std::move(best));
   }
 
  protected:
-  // The next step, from the 2 * width_ best continuations of running_, or fewer where rules leave no more.
+  // The next step, from the candidates_ best continuations of running_, or fewer where rules leave no more.
   virtual void go_on(std::vector<TokenCandidate> best) = 0;
 
   // The beams that run on are those of `kept`, which name candidates; their rows are what the next step
@@ -174,6 +178,7 @@ class BeamSearch : public TokenSearch {
 
   SearchOptions options_;
   std::size_t width_;
+  std::size_t candidates_;  // so many that width_ of them are no ends
   std::vector<Beam> running_;
   std::vector<Beam> finished_;
 
@@ -198,11 +203,11 @@ class HuggingFaceBeamSearch : public BeamSearch {
 
   void go_on(std::vector<TokenCandidate> best) override {
     // Where rules leave fewer, the others are without hope, whatever they are.
-    best.resize(2 * width_, {-std::numeric_limits<float>::infinity(), 0, options_.end});
+    best.resize(candidates_, {-std::numeric_limits<float>::infinity(), 0, options_.end});
     const bool at_the_limit = length_ + 1 >= options_.max_length;
     std::vector<std::pair<Beam, TokenCandidate>> candidates;
     for (const TokenCandidate& candidate : best) {
-      const bool hit = at_the_limit || candidate.token == options_.end;
+      const bool hit = at_the_limit || options_.is_end(candidate.token);
       candidates.push_back(
           {{extended(running_[static_cast<std::size_t>(candidate.row)].sequence, candidate.token),
             candidate.score, hit},
@@ -222,7 +227,7 @@ class HuggingFaceBeamSearch : public BeamSearch {
   std::vector<FoundSequence> results() const override {
     std::vector<FoundSequence> found;
     for (std::size_t i = 0; i < static_cast<std::size_t>(options_.sequences); ++i)
-      found.push_back(without_start(finished_[i].sequence, options_.end, finished_[i].score));
+      found.push_back(without_start(finished_[i].sequence, options_, finished_[i].score));
     return found;
   }
 
@@ -297,7 +302,7 @@ class GoogleBeamSearch : public BeamSearch {
     std::vector<FoundSequence> found;
     for (std::size_t i = 0; i < static_cast<std::size_t>(options_.sequences); ++i) {
       const Beam& beam = finished_[i].finished ? finished_[i] : running_[i];
-      found.push_back(without_start(beam.sequence, options_.end, beam.score));
+      found.push_back(without_start(beam.sequence, options_, beam.score));
     }
     return found;
   }
@@ -341,7 +346,8 @@ void check_search(const SearchOptions& options) {
   if (!(sampling.top_p > 0) || sampling.top_p > 1)
     refuse(fmt::format("`top_p` {} is not above 0 and at most 1", sampling.top_p), "1 draws from all tokens");
   const bool rules = options.min_length > 0 || options.no_repeat_ngram > 0 ||
-                     options.repetition_penalty != 1.0 || options.forced_end;
+                     options.repetition_penalty != 1.0 || options.forced_end || options.forced_begin ||
+                     !options.more_ends.empty();
   if (options.decoding == Decoding::google && rules)
     refuse(
         "the published search has no rule but its length penalty",
@@ -349,6 +355,10 @@ void check_search(const SearchOptions& options) {
 }
 
 }  // namespace
+
+bool SearchOptions::is_end(std::int32_t token) const {
+  return token == end || std::find(more_ends.begin(), more_ends.end(), token) != more_ends.end();
+}
 
 std::unique_ptr<TokenSearch> make_token_search(const SearchOptions& options) {
   check_search(options);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,10 @@ struct SearchOptions {
   std::int64_t sequences = 1;        // to return, at most beams
   std::int32_t start = 2;
   std::int32_t end = 1;
+  std::vector<std::int32_t> more_ends;       // other tokens that end a sequence as well
+  std::optional<std::int32_t> forced_begin;  // what has to follow the start symbol
+
+  bool is_end(std::int32_t token) const;
   Sampling sampling;
 };
 

@@ -169,6 +169,7 @@ TEST(SafetensorsBadInput, HeadersThatLie) {
       {file_bytes(R"({"__metadata__":{"a":1}})", ""), "__metadata__"},
       {file_bytes(R"({"__metadata__":[]})", ""), "__metadata__"},
       {one("F31", "[1]", "[0,4]", four), "tensor t: unknown dtype F31"},
+      {one("F4", "[8]", "[0,4]", four), "tensor t holds F4, which is not read; F64, F32, F16 and BF16 are"},
       {one("F32", "[2]", "[0,4]", four), "tensor t: 4 bytes of data for a shape that takes 8"},
       {one("F32", "[1]", "[0,8]", four), "tensor t: offsets 0-8 lie outside"},
       {one("F32", "[1]", "[8,4]", four), "tensor t: offsets 8-4 lie outside"},

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <string>
 #include <vector>
 
@@ -124,6 +126,18 @@ TEST_F(WeightFilesTest, FlaxAndKerasWeightsSayHowToConvert) {
   const auto error = error_of([&] { WeightFiles weights(path()); });
   expect_bad_input(error, "flax_model.msgpack", "Flax are not read");
   EXPECT_NE(error->hint().find("from_flax=True"), std::string::npos) << error->hint();
+}
+
+TEST_F(WeightFilesTest, OtherFormsAreNamedByTheirFiles) {
+  for (const char* name : {"adapter_model.safetensors", "model.onnx", "model.gguf", "last.ckpt",
+                           "weights.pth", "flax_model.msgpack.index.json", "tf_model.h5", "rust_model.ot"}) {
+    text(name, "x");
+    const auto error = error_of([&] { WeightFiles weights(path()); });
+    expect_bad_input(error, name, "");
+    EXPECT_FALSE(error->hint().empty()) << name;
+    EXPECT_EQ(error->hint().find("{}"), std::string::npos) << error->hint();
+    std::filesystem::remove(path() + "/" + name);
+  }
 }
 
 TEST_F(WeightFilesTest, AnIndexOfManyObjectsIsRefusedBeforeTheyAreRead) {

@@ -198,6 +198,19 @@ TEST_F(Checkpoint, AnUntiedDecoderIsRefusedAndAnEqualOneAccepted) {
   EXPECT_NE(load_failure().find("cls.predictions.decoder.weight differs"), std::string::npos);
 }
 
+TEST_F(Checkpoint, AnUntiedOutputTableIsReadAndWritten) {
+  ModelConfig config = tiny();
+  config.tie_word_embeddings = false;
+  const ParameterLayout layout(config);
+  ASSERT_EQ(layout.count(), layout_.count() + 160);
+  const std::vector<float> parameters = initial_parameters(layout, config, 4);
+  write_model_files(path(), config, layout, parameters, "", "# card\n");
+  const LoadedModel loaded = load_model(path(), LoadOptions());
+  EXPECT_FALSE(loaded.config.tie_word_embeddings);
+  EXPECT_EQ(loaded.parameters, parameters);
+  EXPECT_TRUE(load_model(path(), HeadType::classification, 4).config.tie_word_embeddings);
+}
+
 TEST_F(Checkpoint, AMissingFolderOrFileIsNamed) {
   EXPECT_THROW(load_model(path() + "/nowhere", HeadType::pretraining, 1), Error);
   std::filesystem::remove(folder_ / "model.safetensors");
@@ -210,6 +223,22 @@ TEST(TokenizerAgreement, SizeAndDigestAreCompared) {
   EXPECT_NO_THROW(check_tokenizer_agrees(config, 20, "aaaaaaaaaaaaaaaa", "model", "tokenizer"));
   EXPECT_THROW(check_tokenizer_agrees(config, 21, "aaaaaaaaaaaaaaaa", "model", "tokenizer"), Error);
   EXPECT_THROW(check_tokenizer_agrees(config, 20, "bbbbbbbbbbbbbbbb", "model", "tokenizer"), Error);
+}
+
+TEST(TokenizerAgreement, RowsThatStandForNoPieceAreAllowedAndMissingOnesAreNot) {
+  ModelConfig config = tiny();
+  EXPECT_NO_THROW(check_tokenizer_agrees(config, 18, "a", "model", "model"));
+  EXPECT_NO_THROW(check_tokenizer_agrees(config, 18, "a", "model", "tokenizer"));
+  config.vocab_size = 2000;
+  EXPECT_NO_THROW(check_tokenizer_agrees(config, 18, "a", "model", "model"));
+  EXPECT_THROW(check_tokenizer_agrees(config, 18, "a", "model", "tokenizer"), Error);
+  try {
+    check_tokenizer_agrees(tiny(), 21, "a", "model", "model");
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("has 21 pieces, the model in model only 20 rows"), std::string::npos);
+    EXPECT_NE(error.hint().find("resize_token_embeddings"), std::string::npos) << error.hint();
+  }
 }
 
 }  // namespace

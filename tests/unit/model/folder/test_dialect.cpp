@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/core/error.h"
@@ -103,6 +104,69 @@ TEST_F(DialectTest, OldSpellingsAreTheSameModel) {
     return "module." + old;
   });
   EXPECT_EQ(load().parameters, parameters);
+}
+
+TEST_F(DialectTest, NamesOfWrappedModulesAreTheSameModel) {
+  const ModelConfig config = tiny(HeadType::pretraining);
+  const std::vector<float> parameters = write_own(config);
+  for (const char* front : {"_orig_mod.", "module.", "module._orig_mod.", "_orig_mod.module.", "model."}) {
+    write_weights(config, parameters, [&](const std::string& name) { return front + name; });
+    EXPECT_EQ(load().parameters, parameters) << front;
+  }
+  write_weights(config, parameters, [](const std::string& name) {
+    const std::size_t at = name.find("encoder.layer.");
+    return at == std::string::npos ? name : name.substr(0, at) + "encoder._orig_mod." + name.substr(at + 8);
+  });
+  EXPECT_EQ(load().parameters, parameters);
+}
+
+// A class whose head is not read: its encoder is there for who asks for that, and for nobody else.
+TEST_F(DialectTest, AClassThatIsNotReadIsRefusedByName) {
+  const ModelConfig config = tiny(HeadType::encoder);
+  const std::vector<float> parameters = write_own(config);
+  nlohmann::json json = nlohmann::json::parse(config_json(config));
+  for (const char* name : {"BigBirdForTokenClassification", "BigBirdForMultipleChoice"}) {
+    json["architectures"] = {name};
+    text("config.json", json.dump());
+    expect_refused(std::string(": a ") + name + ", which is not read");
+    LoadOptions options;
+    options.encoder_only = true;
+    EXPECT_EQ(load(options).parameters, parameters) << name;
+    options = {};
+    options.head = HeadType::classification;
+    const LoadedModel begun = load(options);
+    EXPECT_EQ(begun.config.head, HeadType::classification);
+    EXPECT_TRUE(std::equal(parameters.begin(), parameters.begin() + 100, begun.parameters.begin()));
+  }
+  json["architectures"] = {"BigBirdForCausalLM"};
+  json["is_decoder"] = true;
+  text("config.json", json.dump());
+  expect_refused("a decoder (is_decoder or add_cross_attention), BigBirdForCausalLM");
+}
+
+TEST_F(DialectTest, APoolerThatNoHeadNeedsMayBeMissing) {
+  ModelConfig config = tiny(HeadType::encoder);
+  const std::vector<float> parameters = write_own(config);
+  const auto without_pooler = [&] {
+    std::vector<testing::FloatTensor> tensors;
+    const ParameterLayout layout(config);
+    for (const TensorSpec& spec : layout.tensors()) {
+      const auto begin = parameters.begin() + spec.offset;
+      if (!spec.name.starts_with("bert.pooler."))
+        tensors.push_back({spec.name, spec.shape, {begin, begin + spec.count}});
+    }
+    write_tensors(tensors);
+  };
+  without_pooler();
+  try {
+    load();
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.hint().find("saved without its pooler"), std::string::npos) << error.hint();
+  }
+  LoadOptions options;
+  options.encoder_only = true;
+  EXPECT_EQ(load(options).parameters.size(), parameters.size());
 }
 
 TEST_F(DialectTest, AnEncoderWithoutPrefixIsTheSameModel) {

@@ -89,6 +89,26 @@ TEST(TokenSearch, RulesHold) {
   }
 }
 
+// forced_bos_token_id, and eos_token_id as a list.
+TEST(TokenSearch, EveryEndEndsAndWhatHasToBeginBegins) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const MadeUpLogits model{seed, 1.0};
+    for (const std::int64_t beams : {1, 4}) {
+      SearchOptions options = search_options(Decoding::huggingface, beams, 16);
+      options.min_length = 4;
+      options.more_ends = {7, 9};
+      options.forced_begin = 5;
+      for (const FoundSequence& found : run_search(model, options)) {
+        ASSERT_GE(found.tokens.size(), 4u) << seed;
+        EXPECT_EQ(found.tokens.front(), 5) << seed;
+        const auto first = std::find_if(found.tokens.begin(), found.tokens.end(),
+                                        [&](std::int32_t token) { return options.is_end(token); });
+        EXPECT_GE(first + 1, found.tokens.end()) << seed << ": an end is the last token";
+      }
+    }
+  }
+}
+
 TEST(TokenSearch, ScoresAreSumsOfLogProbabilitiesByLength) {
   const MadeUpLogits model{5, 1.0};
   SearchOptions options = search_options(Decoding::huggingface, 3, 12);

@@ -1,0 +1,118 @@
+// A tokenizer with tokens that were added to it: they are cut out of a text first, those that are not
+// normalised before the others, and what is left between them is encoded by the tokenizer stretch by stretch
+// (AddedVocabulary of the tokenizers package, tokenize() of transformers' classes in Python).
+#include <algorithm>
+#include <utility>
+
+#include "lib/tokenization/tokenizer.h"
+
+namespace bigbird {
+namespace {
+
+PieceTable extended_table(const Tokenizer& inner, const std::vector<std::string>& pieces,
+                          const std::vector<AddedToken>& added) {
+  PieceTable table;
+  table.texts = pieces;
+  for (std::uint32_t id = 0; id < pieces.size(); ++id) {
+    const bool known = id < inner.vocab_size();
+    table.lengths.push_back(known ? inner.piece_length(id) : static_cast<std::uint32_t>(pieces[id].size()));
+    table.special.push_back(known && inner.is_special(id) ? 1 : 0);
+  }
+  for (const AddedToken& token : added) {
+    table.special[token.id] = token.special ? 1 : 0;
+    table.lengths[token.id] = token.special ? 0 : static_cast<std::uint32_t>(token.text.size());
+  }
+  return table;
+}
+
+AddedTokenFinder finder_of(const std::vector<AddedToken>& added, bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (const AddedToken& token : added) {
+    if (token.normalized == normalized) tokens.push_back(token);
+  }
+  return AddedTokenFinder(tokens);
+}
+
+class AddedTokenTokenizer final : public Tokenizer {
+ public:
+  AddedTokenTokenizer(std::unique_ptr<Tokenizer> inner, const std::vector<std::string>& pieces,
+                      const std::vector<AddedToken>& added, const SpecialIds& special, std::string digest)
+      : Tokenizer(extended_table(*inner, pieces, added), special, std::move(digest)),
+        inner_(std::move(inner)),
+        literal_(finder_of(added, false)),
+        normalized_(finder_of(added, true)) {}
+
+  bool is_dna() const override { return inner_->is_dna(); }
+  std::string_view word_start() const override { return inner_->word_start(); }
+
+  void encode(std::string_view text, std::vector<std::uint32_t>& ids,
+              std::vector<std::uint32_t>* byte_offsets) const override {
+    if (!holds_added(text)) {
+      inner_->encode(text, ids, byte_offsets);
+      return;
+    }
+    std::vector<TextRange> ranges;
+    encode_ranges(text, ids, ranges);
+    if (byte_offsets == nullptr) return;
+    for (const TextRange& range : ranges) byte_offsets->push_back(static_cast<std::uint32_t>(range.begin));
+  }
+
+  std::size_t encode_like(std::string_view text, const KnownEncoding& known,
+                          std::vector<std::uint32_t>& ids) const override {
+    if (!holds_added(text) && !holds_added(known.text)) return inner_->encode_like(text, known, ids);
+    encode(text, ids, nullptr);
+    return 0;
+  }
+
+  void encode_ranges(std::string_view text, std::vector<std::uint32_t>& ids,
+                     std::vector<TextRange>& ranges) const override {
+    literal_.split(text, [&](TextRange part, std::optional<std::uint32_t> id) {
+      if (id) {
+        ids.push_back(*id);
+        ranges.push_back(part);
+        return;
+      }
+      const std::string_view stretch = text.substr(part.begin, part.end - part.begin);
+      normalized_.split(stretch, [&](TextRange inner, std::optional<std::uint32_t> found) {
+        const std::size_t first = ranges.size();
+        if (found) {
+          ids.push_back(*found);
+          ranges.push_back(inner);
+        } else if (inner.end == stretch.size()) {
+          inner_->encode_ranges(stretch.substr(inner.begin), ids, ranges);
+        } else {
+          inner_->encode_stretch(stretch.substr(inner.begin, inner.end - inner.begin), ids, ranges);
+        }
+        const std::size_t shift = part.begin + (found ? 0 : inner.begin);
+        for (std::size_t i = first; i < ranges.size(); ++i) {
+          ranges[i].begin += shift;
+          ranges[i].end += shift;
+        }
+      });
+    });
+  }
+
+ private:
+  bool holds_added(std::string_view text) const {
+    bool found = false;
+    const auto look = [&](TextRange, std::optional<std::uint32_t> id) { found = found || id.has_value(); };
+    literal_.split(text, look);
+    if (!found) normalized_.split(text, look);
+    return found;
+  }
+
+  std::unique_ptr<Tokenizer> inner_;
+  AddedTokenFinder literal_;
+  AddedTokenFinder normalized_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> with_added_tokens(std::unique_ptr<Tokenizer> inner,
+                                             const std::vector<std::string>& pieces,
+                                             const std::vector<AddedToken>& added, const SpecialIds& special,
+                                             std::string digest) {
+  return std::make_unique<AddedTokenTokenizer>(std::move(inner), pieces, added, special, std::move(digest));
+}
+
+}  // namespace bigbird
