@@ -84,7 +84,6 @@ class AddedTokenReader {
       take_decoder();
     } else {
       take_plain_list();
-      take_json_list();
     }
     place();
     take_additional();
@@ -130,18 +129,6 @@ class AddedTokenReader {
       token.id = checked_id(id, text, file);
       token.special = is_named_special(text);
       token.normalized = !token.special;
-      take(std::move(token), file);
-    }
-  }
-
-  void take_json_list() {
-    const std::string file = folder_ + "/tokenizer.json";
-    if (file == where_ || !file_exists(file)) return;  // its own list is known already
-    const TokenJson json = object_in(file);
-    const TokenJson& list = at_key(json, "added_tokens");
-    for (const TokenJson& entry : list) {
-      AddedToken token = described(entry, file);
-      token.id = checked_id(at_key(entry, "id"), token.text, file);
       take(std::move(token), file);
     }
   }

@@ -1,7 +1,7 @@
 // Tokens that were added to a vocabulary after it was made, as transformers writes them down beside it:
-// `added_tokens_decoder` in tokenizer_config.json, else added_tokens.json (of the classes in Python) and
-// `added_tokens` of a tokenizer.json; `additional_special_tokens` of tokenizer_config.json or
-// special_tokens_map.json.
+// `added_tokens_decoder` in tokenizer_config.json, else added_tokens.json (of the classes in Python);
+// `additional_special_tokens` of tokenizer_config.json or special_tokens_map.json. What a tokenizer.json
+// lists itself is its own (tokenizer_json.h, byte_level_definition.h).
 #pragma once
 
 #include <optional>

@@ -189,6 +189,11 @@ TokenizerSource read_sentencepiece(const std::string& folder, const std::string&
   pieces.add_all(source.pieces);
   source.special = {pieces.pad(), pieces.unknown(), pieces.cls(), pieces.sep(), pieces.mask()};
   source.added = found_in_texts(added.tokens, pieces, source.special);
+  // What the model says of a piece itself holds.
+  std::erase_if(source.added, [&](const AddedToken& token) {
+    const PieceType type = token.id < model.pieces.size() ? model.pieces[token.id].type : PieceType::normal;
+    return type == PieceType::control || type == PieceType::user_defined || type == PieceType::unknown;
+  });
   if (!source.added.empty() || !added.new_pieces.empty()) {
     source.digest = sha256_bytes(source.bytes + lines_of(source.added));
   }

@@ -149,13 +149,19 @@ std::unique_ptr<Tokenizer> load_symbols(ModelType type, const std::string& confi
   return load_tokenizer(folder.path().string());
 }
 
+// As the library reads them; which folders it is asked for is load_tokenizer()'s matter.
+std::unique_ptr<Tokenizer> library_symbols(ModelType type) {
+  const SentencePieceModel model = defined_symbols(type);
+  return make_sentencepiece_tokenizer(model, {0, 3, 4, 5, 6}, serialize_sentencepiece_model(model), "model");
+}
+
 TEST(DefinedSymbols, AreOnePieceInAnyContext) {
-  const auto unigram = load_symbols(ModelType::unigram, "");
+  const auto unigram = library_symbols(ModelType::unigram);
   EXPECT_EQ(found_ids(*unigram, "the <URL> the"), (AddedIds{24, 10, 7, 24}));
   EXPECT_EQ(found_ids(*unigram, "the<URL>the"), (AddedIds{24, 7, 11, 12, 13}));
   EXPECT_EQ(found_ids(*unigram, "<URL>x<URL>"), (AddedIds{10, 8, 7})) << "the longest first";
   EXPECT_EQ(found_ids(*unigram, "bb URL"), (AddedIds{10, 15, 15, 10, 26}));
-  const auto bpe = load_symbols(ModelType::bpe, "");
+  const auto bpe = library_symbols(ModelType::bpe);
   EXPECT_EQ(found_ids(*bpe, "the<URL>the"), (AddedIds{24, 7, 22, 13}));
   EXPECT_EQ(found_ids(*bpe, "  a <URL>"), (AddedIds{10, 10, 10, 14, 10, 7}));
   for (const Tokenizer* tokenizer : {unigram.get(), bpe.get()}) {
@@ -178,16 +184,27 @@ TEST(AddedTokens, OfASentencePieceVocabularyInBothViews) {
   const std::string added =
       R"("added_tokens_decoder": {"28": {"content": "TP53", "normalized": true, "special": false},
          "29": {"content": "<gene>", "normalized": false, "special": true}}})";
-  const auto slow = load_symbols(ModelType::unigram, R"({"tokenizer_class": "Slow", )" + added);
-  const auto fast =
-      load_symbols(ModelType::unigram, R"({"tokenizer_class": "BigBirdTokenizerFast", )" + added);
-  EXPECT_EQ(slow->vocab_size(), 30u);
-  EXPECT_EQ(found_ids(*slow, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 10, 14, 15}));
-  EXPECT_EQ(found_ids(*slow, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15, 10}));
-  EXPECT_EQ(found_ids(*slow, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 10, 29}));
+  const auto fast = load_symbols(ModelType::unigram, R"({"tokenizer_class": "BigBirdTokenizer", )" + added);
+  EXPECT_EQ(fast->vocab_size(), 30u);
+  EXPECT_NE(fast->digest(), load_symbols(ModelType::unigram, "")->digest());
   EXPECT_EQ(found_ids(*fast, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 14, 15}));
   EXPECT_EQ(found_ids(*fast, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15}));
   EXPECT_EQ(found_ids(*fast, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 29}));
+  std::vector<std::string> pieces;
+  for (const ModelPiece& piece : defined_symbols(ModelType::unigram).pieces) pieces.push_back(piece.text);
+  AddedToken word, gene;
+  word.text = "TP53";
+  word.id = 28;
+  word.normalized = true;
+  gene.text = "<gene>";
+  gene.id = 29;
+  gene.special = true;
+  pieces.insert(pieces.end(), {word.text, gene.text});
+  const auto slow =
+      with_added_tokens(library_symbols(ModelType::unigram), pieces, {word, gene}, {0, 3, 4, 5, 6}, "digest");
+  EXPECT_EQ(found_ids(*slow, "the TP53 ab"), (AddedIds{24, 10, 28, 10, 10, 14, 15}));
+  EXPECT_EQ(found_ids(*slow, "theTP53ab "), (AddedIds{24, 28, 10, 14, 15, 10}));
+  EXPECT_EQ(found_ids(*slow, "<gene>ab <gene>"), (AddedIds{29, 10, 14, 15, 10, 29}));
 }
 
 TEST(AddedTokens, WithIdsThatAreNotTheirsAreRefused) {
