@@ -68,7 +68,8 @@ std::string config_of(const std::string& old, const TokenizerSource& source, con
   if (!config.is_object()) config = ConfigJson::object();
   config["tokenizer_class"] = "PreTrainedTokenizerFast";
   if (options.positions > 0) config["model_max_length"] = options.positions;
-  // tokenizer.json says what is added, where nothing else is read; code and kinds of one class are no other's.
+  // tokenizer.json says what is added, where nothing else is read; code and kinds of one class are no
+  // other's.
   if (source.added.empty() && source.more.empty()) config.erase("added_tokens_decoder");
   for (const char* key : {"auto_map", "tokenizer_file", "vocab_file", "sp_model_kwargs", "backend",
                           "add_bos_token", "add_eos_token"}) {

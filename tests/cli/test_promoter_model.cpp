@@ -317,7 +317,7 @@ TEST_F(PromoterModel, ARunIsNeverOverwrittenUnasked) {
 
 TEST_F(PromoterModel, WrongModelsAndInputsAreNamed) {
   refused({"promoter", "predict", "-m", path("run/final"), path("genome/genome.fa.gz")}, 1,
-          "the model's head is pretraining, no classifier");
+          "the model has no classifier, its head is pretraining");
   refused({"promoter", "predict", "-m", path("nowhere"), path("genome/genome.fa.gz")}, 1, "nowhere");
   refused(predict({}), 2, "give the windows in one way");
   refused(predict({"-R", path("docs.bed")}), 2, "give the windows in one way");

@@ -21,8 +21,9 @@
 namespace bigbird {
 namespace {
 
-// resize_token_embeddings(pad_to_multiple_of=...) is given 8 to 256.
-constexpr std::int64_t most_padded_rows = 256;
+// resize_token_embeddings(pad_to_multiple_of=...) is given 8 to 128.
+constexpr std::int64_t most_padded_rows = 128;
+constexpr std::int64_t padded_to = 8;
 
 constexpr const char* shared_table = "bert.embeddings.word_embeddings.weight";
 
@@ -175,7 +176,8 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
   }
   // Of a tokenizer from elsewhere only what padding explains.
   const std::int64_t unused = config.vocab_size - vocabulary_size;
-  if (!own && unused >= most_padded_rows && config.tokenizer_digest != tokenizer_digest) {
+  const bool padded = unused < most_padded_rows && config.vocab_size % padded_to == 0;
+  if (!own && unused > 0 && !padded && config.tokenizer_digest != tokenizer_digest) {
     throw_bad_input(fmt::format("{}: the tokenizer has {} pieces, the model in {} was trained with {}",
                                 tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
                     "use the tokenizer that lies in the model's own folder");

@@ -222,7 +222,7 @@ TEST_F(ReportOf, ATrackTakesNoMemoryForTheBasesOfItsIntervals) {
   for (const char* step : {"0", "-5", "1e300", "\"9\"", "18446744073709551615"}) {
     file("s.bedgraph.summary.json", std::string(R"({"positions": 6, "step": )") + step + "}");
     testing::expect_bad_input(testing::error_of([&] { make({file("s.bedgraph", "chr1\t0\t100\t0.25\n")}); }),
-                              "s.bedgraph.summary.json", "`step` is no number from 1");
+                              "s.bedgraph.summary.json", "its step is no number from 1");
   }
 }
 

@@ -56,7 +56,7 @@ TEST_F(Finetuned, AFolderThatIsNotThereIsNamed) {
 
 TEST_F(Finetuned, ATokenizerOfOtherPiecesIsRefused) {
   testing::write_tiny_tokenizer(path_, 12);
-  expect_bad_input(error_of([&] { FinetunedModel model(path_); }), path_, "the tokenizer has 22 pieces");
+  expect_bad_input(error_of([&] { FinetunedModel model(path_); }), path_, "is not the one of the model");
 }
 
 TEST_F(Finetuned, ATokenizerOfAsManyOtherPiecesIsRefused) {
@@ -85,7 +85,7 @@ TEST_F(Finetuned, AMissingHeadIsNamed) {
   replace_in_config("BigBirdForSequenceClassification", "BigBirdForMaskedLM");
   EXPECT_NO_THROW(ModelFolder(path_).require_masked_token_head());
   expect_bad_input(error_of([&] { FinetunedModel model(path_); }), path_,
-                   "the model's head is masked-lm, no classifier");
+                   "the model has no classifier, its head is masked-lm");
 }
 
 TEST_F(Finetuned, AWindowThatIsNotTheModelsIsRefused) {

@@ -171,7 +171,9 @@ void say_unfollowed(const nlohmann::json& json, const std::string& file, bool ow
     return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return key == name; });
   };
   std::vector<std::string> found;
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& entry : json.items()) {
+    const std::string& key = entry.key();
+    const nlohmann::json& value = entry.value();
     if (value.is_null()) continue;
     const auto* const known = std::find_if(std::begin(unfollowed_fields), std::end(unfollowed_fields),
                                            [&](const UnfollowedField& field) { return key == field.name; });

@@ -37,10 +37,10 @@ TEST(LibraryChild, AnswersAndPassesErrorsOn) {
 }
 
 TEST(LibraryChild, ItsEndIsAnErrorOfOneLine) {
-  for (const auto& [request, what] : {std::pair("crash", "ended over it with signal 11"),
-                                      std::pair("leave", "ended over it with status 3")}) {
+  for (const auto& ending : {std::pair("crash", "ended over it with signal 11"),
+                             std::pair("leave", "ended over it with status 3")}) {
     LibraryChild child("a.h5", "HDF5", serve_test);
-    expect_bad_input(error_of([&] { child.answer(request); }), "a.h5", what);
+    expect_bad_input(error_of([&] { child.answer(ending.first); }), "a.h5", ending.second);
     expect_bad_input(error_of([&] { child.answer("one"); }), "a.h5", "damaged");
   }
 }
