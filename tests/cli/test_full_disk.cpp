@@ -138,7 +138,7 @@ TEST_F(FullDisk, OfAModelOverAGenome) {
   std::string windows, variants = "#CHROM\tPOS\tID\tREF\tALT\n";
   for (int i = 0; i < 80; ++i) {
     windows += fmt::format("chr1\t{}\t{}\n", 50 + i, 150 + i);
-    const char ref = bases[static_cast<std::size_t>(100 + i)];
+    const char ref = bases[100 + static_cast<std::size_t>(i)];
     variants += fmt::format("chr1\t{}\tv{}\t{}\t{}\n", 101 + i, i, ref, ref == 'A' ? 'C' : 'A');
   }
   write_text(in("w.bed"), windows);

@@ -174,10 +174,12 @@ void check_tokenizer_agrees(const ModelConfig& config, std::int64_t vocabulary_s
               "tokenizer without them"
             : "use the tokenizer that lies in the model's own folder");
   }
-  // Of a tokenizer from elsewhere only what padding explains.
+  // Of the own tokenizer no more than there are pieces: with so many it is another one that was put there. Of
+  // a tokenizer from elsewhere only what padding explains.
   const std::int64_t unused = config.vocab_size - vocabulary_size;
   const bool padded = unused < most_padded_rows && config.vocab_size % padded_to == 0;
-  if (!own && unused > 0 && !padded && config.tokenizer_digest != tokenizer_digest) {
+  const bool explained = own ? unused <= vocabulary_size : unused == 0 || padded;
+  if (!explained && config.tokenizer_digest != tokenizer_digest) {
     throw_bad_input(fmt::format("{}: the tokenizer has {} pieces, the model in {} was trained with {}",
                                 tokenizer_folder, vocabulary_size, model_folder, config.vocab_size),
                     "use the tokenizer that lies in the model's own folder");
