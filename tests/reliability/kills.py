@@ -4,8 +4,8 @@
     python3 tests/reliability/kills.py --program build/release/bin/bigbird --demo demo-output --work /tmp/kills
 
 DEMO is what pipelines/demo.sh has left. Each trial: the verb is killed one to three times at a random moment of
-its run, then ends. Wanted: the bytes of a run that nobody killed (times aside); while it is killed nothing under a
-final name that is not whole; at the end nothing else in the folder. Needs Python 3 alone; no part of .ci/run.
+its run, then ends. Wanted: the bytes of a run that nobody killed (times aside); while it is killed nothing under
+a final name that is not whole; at the end nothing else in the folder. Needs Python 3 alone; no part of .ci/run.
 Prints a row for each verb; the exit status is 1 where a trial failed.
 """
 import argparse
@@ -22,8 +22,8 @@ import time
 
 class Job:
     def __init__(self, name, words, again=(), timed=()):
-        self.name, self.words = name, words
-        self.again = list(again)  # options of every start but the first
+        self.name = name
+        self.words = words + list(again)  # every start is the same command, the one that nobody kills too
         self.timed = timed  # names of outputs that hold times: present, not compared
 
 
@@ -125,7 +125,7 @@ def main():
             fresh()
             wrong, killed = [], False
             for _ in range(chance.randint(1, 3)):
-                process = start(program, job.words + (job.again if killed else []), folder, log)
+                process = start(program, job.words, folder, log)
                 time.sleep(chance.uniform(0, seconds))
                 if process.poll() is None:
                     process.send_signal(signal.SIGKILL)
@@ -137,7 +137,7 @@ def main():
                 wrong += differs(job, expected, digests(folder), whole=False)
                 if not killed:
                     break
-            process = start(program, job.words + (job.again if killed else []), folder, log) if killed else None
+            process = start(program, job.words, folder, log) if killed else None
             if process is not None and process.wait() != 0:
                 wrong.append("status %d" % process.returncode)
             wrong += differs(job, expected, digests(folder), whole=True)
