@@ -165,8 +165,9 @@ TEST_F(SummarizePredict, AFolderHasItsOwnDefaults) {
   EXPECT_EQ(
       with(R"({"do_sample": true, "top_k": 7, "temperature": 2.0, "max_length": 9})"),
       must(predict({"--decoding", "sample", "--top-k", "7", "--temperature", "2", "--max-tokens", "8"})).out);
-  write("own/generation_config.json",
-        R"({"num_beams": 2, "max_length": 9, "min_p": 0.5, "typical_p": 1.0, "use_cache": true, "unheard_of": [1]})");
+  write(
+      "own/generation_config.json",
+      R"({"num_beams": 2, "max_length": 9, "min_p": 0.5, "typical_p": 1.0, "use_cache": true, "unheard_of": [1]})");
   EXPECT_NE(must({"text", "summarize", "predict", "-m", path("own"), path("data.jsonl")})
                 .err.find("generation_config.json: not followed: min_p 0.5, unheard_of [1]"),
             std::string::npos);

@@ -147,7 +147,8 @@ TEST_F(VariantsBaseline, AnIndexGivesWhatMemoryGives) {
   EXPECT_EQ(must(run({"--baseline", "tool=" + path("indexed.tsv.gz"), "-O", "tsv"})).out, expected);
   // An index that is none.
   write_text(path("indexed.tsv.gz.tbi"), "no index");
-  refused(run({"--baseline", "tool=" + path("indexed.tsv.gz"), "-O", "tsv"}), 1, "cannot be read as an index of");
+  refused(run({"--baseline", "tool=" + path("indexed.tsv.gz"), "-O", "tsv"}), 1,
+          "cannot be read as an index of");
 }
 
 TEST_F(VariantsBaseline, BadTablesAreRefused) {

@@ -16,13 +16,13 @@ import sys
 import time
 
 
-def run(program, words, stdin=None):
+def run(program, words):
     begin = time.monotonic()
     with open("log", "ab") as log:
         log.write(("\n$ bigbird " + " ".join(words) + "\n").encode())
         log.flush()
-        process = subprocess.Popen([program, *words, "-@", "1", "--no-provenance"], stdout=subprocess.DEVNULL,
-                                   stderr=log, stdin=stdin or subprocess.DEVNULL)
+        process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=log,
+                                   stdin=subprocess.DEVNULL, env={**os.environ, "BIGBIRD_THREADS": "1"})
         _, status, usage = os.wait4(process.pid, 0)
     return (os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_utime + usage.ru_stime,
             usage.ru_maxrss / 1024)
@@ -74,13 +74,13 @@ def text_model(program):
                                            for i in range(400)))
     with open("text.txt", "w") as out:
         out.write("".join(f"Word{i % 97} is good here. Another line of text {i} follows it.\n\n" for i in range(3000)))
-    for words in (["text", "vocabulary", "text.txt", "-o", "vocabulary", "--vocab-size", "300", "--force"],
+    for words in (["text", "vocabulary", "text.txt", "-o", "vocabulary", "--vocab-size", "300"],
                   ["text", "pretrain-data", "text.txt", "-m", "vocabulary", "-o", "text"],
                   ["pretrain", "--train", "text", "-m", "vocabulary", "-o", "text-pretrain", "--layers", "1",
                    "--width", "32", "--heads", "2", "--length", "64", "--block-size", "8", "--batch", "4",
-                   "--steps", "2", "--random-mode", "hf-train", "--force"],
+                   "--steps", "2", "--random-mode", "hf-train"],
                   ["text", "classify", "finetune", "--train", "train.csv", "--init", "text-pretrain/final", "-o",
-                   "text-run", "--length", "64", "--steps", "2", "--batch", "4", "--force"]):
+                   "text-run", "--length", "64", "--steps", "2", "--batch", "4"]):
         status = run(program, words)[0]
         if status != 0:
             sys.exit(f"scale.py: no text model ({' '.join(words)}); see the file log")
