@@ -314,11 +314,11 @@ PieceTable subword_pieces(const TokenizerJson& definition) {
   PieceTable table;
   table.texts = definition.pieces;
   table.special.resize(definition.pieces.size());
-  const std::string_view blank_sign = "\xE2\x96\x81";
+  const std::string_view mark_of_blank = "\xE2\x96\x81";
   for (const std::string& piece : definition.pieces) {
     std::uint32_t length = 0;  // a word sign stands for its blank
     for (std::size_t i = 0; i < piece.size(); ++length) {
-      i += piece.compare(i, blank_sign.size(), blank_sign) == 0 ? blank_sign.size() : 1;
+      i += piece.compare(i, mark_of_blank.size(), mark_of_blank) == 0 ? mark_of_blank.size() : 1;
     }
     table.lengths.push_back(definition.byte_fallback && is_byte_piece(piece) ? 1 : length);
   }
