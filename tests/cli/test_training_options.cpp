@@ -359,6 +359,21 @@ TEST_P(TrainingOptionsOf, FinalIsTheBestValidatedStateOrTheLast) {
   EXPECT_NE(weights("best/final"), weights("last/final"));
 }
 
+TEST_P(TrainingOptionsOf, EachRateOfSeveralGivesWhatItGivesAlone) {
+  const Words steps = {"--batch", "2", "--steps",  "3", "--eval-every", "3",
+                       "--seed",  "3", "--warmup", "0", "--final",      "best"};
+  must(train(run_name("rates"), steps + Words{"--lr", "1e-3,3e-3"}));
+  const auto weights = [&](const std::string& folder) {
+    return tensors(path(run_name(folder) + "/final/model.safetensors"));
+  };
+  for (const char* rate : {"0.001", "0.003"}) {
+    must(train(run_name(std::string("alone-") + rate), steps + Words{"--lr", rate}));
+    EXPECT_EQ(weights(std::string("rates/lr-") + rate), weights(std::string("alone-") + rate)) << rate;
+  }
+  EXPECT_EQ(names_in(run_name("rates")),
+            (std::set<std::string>{"final", "lr-0.001", "lr-0.003", "rates.tsv"}));
+}
+
 TEST_P(TrainingOptionsOf, PatienceEndsARunThatGetsNoBetter) {
   const RunResult run = must(
       train(run_name("patient"), {"--batch", "2", "--steps", "60", "--eval-every", "1", "--lr", "0.05",
