@@ -23,6 +23,10 @@ if(BIGBIRD_SANITIZE STREQUAL "address")
   target_compile_options(bigbird_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer ${BIGBIRD_SANITIZE_LINES})
   target_link_options(bigbird_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(bigbird_options INTERFACE BIGBIRD_ADDRESS_SANITIZER)  # compilers name it differently
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # every program; why: in the file
+    add_library(bigbird_openmp_file OBJECT "${CMAKE_SOURCE_DIR}/tests/support/sanitized/openmp_file.cpp")
+    target_link_libraries(bigbird_options INTERFACE $<TARGET_OBJECTS:bigbird_openmp_file>)
+  endif()
 elseif(BIGBIRD_SANITIZE STREQUAL "thread")
   # ThreadSanitizer does not understand libgomp: BigbirdDependencies takes no OpenMP.
   target_compile_options(bigbird_options INTERFACE -fsanitize=thread ${BIGBIRD_SANITIZE_LINES})

@@ -72,6 +72,16 @@ for line in 1 ${lines:-2 3}; do date -d '+1 hour' +%Y-%m-%dT%H:%M:%S; [ "$lines"
   static std::string file(const std::string& name) { return read_text(path(name)); }
   static bool exists(const std::string& name) { return std::filesystem::exists(path(name)); }
 
+  // What the jobs of an output said, of a run that failed.
+  static std::string logs(const std::string& output) {
+    std::string text;
+    for (const char* name : {"1", "2", "3", "merge"}) {
+      const std::string log = "sharded" + output + ".shards/" + name + ".log";
+      if (exists(log)) text += log + ":\n" + file(log);
+    }
+    return text;
+  }
+
   // The command through the script and by itself: the same bytes.
   static void same(const Words& command, const std::string& output, const Words& more = {},
                    const Words& others = {}) {
@@ -90,13 +100,13 @@ for line in 1 ${lines:-2 3}; do date -d '+1 hour' +%Y-%m-%dT%H:%M:%S; [ "$lines"
     const std::string run = "cd '" + path("") + "' && PATH='" + path("bin") + "':$PATH ASKED='" +
                             path("asked") + "' bash '" + to + "' > '" + path("said") + "' 2>&1";
     std::filesystem::remove(path("asked"));
-    ASSERT_EQ(std::system(run.c_str()), 0) << script << file("said");
+    ASSERT_EQ(std::system(run.c_str()), 0) << script << file("said") << logs(output);
     EXPECT_TRUE(file("whole" + output) == file("sharded" + output)) << output;
     for (std::size_t i = 1; i < others.size(); i += 2)
       EXPECT_TRUE(file("whole" + others[i]) == file("sharded" + others[i])) << others[i];
     EXPECT_TRUE(holds(file("said"), "shards: job 100; merge: job 100; logs: ")) << file("said");
     EXPECT_EQ(std::system(("bash -n '" + to + "'").c_str()), 0);
-    EXPECT_EQ(std::system(run.c_str()), 0) << "again";
+    EXPECT_EQ(std::system(run.c_str()), 0) << "again: " << file("said") << logs(output);
     EXPECT_TRUE(holds(file("sharded" + output + ".shards/1.log"), "whole already")) << output;
   }
 };
