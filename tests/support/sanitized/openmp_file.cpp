@@ -1,5 +1,5 @@
-// Part of every program that is built for AddressSanitizer. LLVM's OpenMP keeps a file in shared memory whose
-// name is the number of the process, and leaves it there when the process is killed. A later process with that
+// Part of every program that is built for AddressSanitizer. LLVM's OpenMP keeps a file in shared memory that
+// bears the number of its process, and a process that is killed leaves it there. A later process with that
 // number reads it: an empty one (killed before it had a size) ends it with SIGBUS. So a process removes what
 // bears its number before OpenMP looks: when it starts, and in a child after fork.
 #include <pthread.h>
