@@ -127,7 +127,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   app.add_flag("--variants", typed.variants,
                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
                "(first model, both strands), for chromatin evaluate");
-  typed.work.add(verb, "windows", "merge");
+  typed.work.add(verb);
   typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
   verb.add_threads();
   verb.add_device();

@@ -146,7 +146,7 @@ int cmd_ism(int argc, char** argv) {
       ->transform(count_suffix())
       ->check(CLI::NonNegativeNumber)
       ->type_name("COUNT");
-  work.add(verb, "regions of a BED", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   verb.add_threads();
   verb.add_device();

@@ -87,7 +87,7 @@ int cmd_promoter_scan(int argc, char** argv) {
       ->transform(count_suffix())
       ->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
-  work.add(verb, "positions", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Positions", positions_of_a_chunk);
   verb.add_threads();
   verb.add_device();

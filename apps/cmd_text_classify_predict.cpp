@@ -72,7 +72,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
   app.add_option("--length", options.length,
                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   columns.add(verb, false);
-  work.add(verb, "texts", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Texts", texts_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();

@@ -51,7 +51,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
       "jsonl; tsv; lines, which `text summarize evaluate --predictions` takes in the order of the data");
   search.add(verb);
   data.add(verb, SummaryParts::document);
-  work.add(verb, "documents", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Documents", documents_of_a_chunk);
   if (!verb.parse(argc, argv)) return 0;
   SummarizerOptions options = search.summarizer();

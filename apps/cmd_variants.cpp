@@ -51,7 +51,7 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--baseline-columns", options.baseline_columns, "Its columns to take; all when not given")
       ->delimiter(',')
       ->type_name("NAME,...");
-  work.add(verb, "records", "variants merge");
+  work.add(verb);
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();

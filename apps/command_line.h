@@ -75,6 +75,7 @@ class Verb {
   // Whether the number of threads was left open.
   bool takes_all_cores() const { return has_threads_ && threads_ == 0; }
 
+  const std::string& name() const { return name_; }
   std::uint64_t seed() const { return seed_; }
   // The device and precision that were asked for, said in one line of the log. auto is the first CUDA device
   // that can be used, else the cpu; and bf16 there, fp32 here. Error{environment} for a CUDA device that

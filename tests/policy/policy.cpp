@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t line_limit = 600;
 
 // Each room may include itself and everything to its right.
-constexpr std::array<std::string_view, 8> rooms_of_lib = {"report", "tasks",        "training", "model",
-                                                          "data",   "tokenization", "io",       "core"};
+constexpr std::array<std::string_view, 9> rooms_of_lib = {
+    "report", "tasks", "training", "model", "data", "tokenization", "parts", "io", "core"};
 
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
