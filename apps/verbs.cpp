@@ -1,6 +1,8 @@
 // The table of verbs, with group titles as rows of their own; see verbs.h.
 #include "apps/verbs.h"
 
+#include <fmt/format.h>
+
 namespace bigbird::apps {
 
 const std::vector<VerbRow>& verb_table() {
@@ -30,7 +32,7 @@ const std::vector<VerbRow>& verb_table() {
       {"promoter predict", "score windows with a fine-tuned promoter model", cmd_promoter_predict},
       {"promoter evaluate", "score promoter predictions against their labels", cmd_promoter_evaluate},
       {"promoter calibrate",
-       "fit a promoter model's scores to the shares of promoters among labelled windows",
+       "fit a promoter model's scores to the fractions of promoters among labelled windows",
        cmd_promoter_calibrate},
       {"promoter scan", "score every step of a genome with a promoter model and call promoters",
        cmd_promoter_scan},
@@ -42,7 +44,7 @@ const std::vector<VerbRow>& verb_table() {
        cmd_chromatin_predict},
       {"chromatin evaluate", "score predicted profiles against their labels: AUROC, AUPRC, curves",
        cmd_chromatin_evaluate},
-      {"chromatin calibrate", "fit a model's profiles to the shares of positives among labelled bins",
+      {"chromatin calibrate", "fit a model's profiles to the fractions of positives among labelled bins",
        cmd_chromatin_calibrate},
       {"variants", "score the variants of a VCF, as annotated VCF, table or matrices", cmd_variants},
       {"variants background", "collect the effects of ordinary variants, for E-values",
@@ -95,6 +97,18 @@ const VerbRow* find_verb(const std::string& name) {
     if (row.run != nullptr && name == row.name) return &row;
   }
   return nullptr;
+}
+
+std::vector<VerbRow> verbs_after(const std::string& words) {
+  std::vector<VerbRow> rows;
+  for (const VerbRow& row : verb_table()) {
+    if (row.run != nullptr && std::string(row.name).rfind(words + " ", 0) == 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string verb_line(const VerbRow& row) {
+  return fmt::format("  {:<26} {}\n", row.name, row.help);
 }
 
 }  // namespace bigbird::apps
