@@ -119,7 +119,8 @@ int cmd_chromatin_predict(int argc, char** argv) {
   app.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
   app.add_option("-o,--output", typed.output, "File, or folder of several tracks; - is stdout (text)")
       ->type_name("PATH");
-  CLI::Option* type = app.add_option("-O,--output-type", typed.format, "tsv, npy, h5, bedgraph or bigwig");
+  CLI::Option* type = app.add_option("-O,--output-type", typed.format, "Type of the output")
+                          ->type_name(choices(prediction_format_names));
   app.add_option("--output-format", typed.format)->group("")->excludes(type);
   typed.scoring.add(verb,
                     {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});

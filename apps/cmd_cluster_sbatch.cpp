@@ -35,6 +35,7 @@ const std::vector<ShardedVerb>& sharded_verbs() {
       {"embed", "merge", true},
       {"ism", "merge"},
       {"text classify predict", "merge"},
+      {"text summarize predict", "merge"},
       {"text qa predict", "merge", false, {"--nbest", "--null-odds"}},
   };
   return verbs;

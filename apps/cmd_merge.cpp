@@ -42,9 +42,9 @@ int cmd_merge(int argc, char** argv) {
   std::vector<std::string> shards;
   ScanPaths paths;
   CLI::App& app = verb.app();
-  app.add_option("SHARDS", shards,
-                 "One output of each shard, in any order; SHARD.shard.json lies beside those of "
-                 "`text classify predict` and `text qa predict`")
+  app.add_option(
+         "SHARDS", shards,
+         "One output of each shard, in any order; beside those of texts and tables lies SHARD.shard.json")
       ->required();
   app.add_option("-o,--output", paths.output, "The same of one run; - is stdout")
       ->required()
