@@ -102,7 +102,7 @@ std::vector<TypedCommand> typed_commands(const std::string& text, const std::set
       sentences += line + "\n";
       continue;
     }
-    if (line.rfind("hint: ", 0) == 0) continue;  // what the program prints
+    if (line.find("hint: ") == line.find_first_not_of(' ')) continue;  // what the program prints
     const std::size_t end = std::min(line.find(" #"), line.size());
     for (std::size_t at = 0; (at = line.find("bigbird ", at)) < end; at += 8) {
       if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '(')
