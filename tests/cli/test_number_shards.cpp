@@ -91,14 +91,13 @@ TEST_P(ShardsOfPredictions, AreTheFilesOfOneRun) {
 INSTANTIATE_TEST_SUITE_P(Formats, ShardsOfPredictions,
                          ::testing::Values("tsv", "npy", "h5", "bedgraph", "bigwig"));
 
-// --output-type was --output-format in this verb: typed or in a file of options, of the same run.
+// --output-type was --output-format in this verb, typed or in a file of options.
 TEST_F(NumberShards, TheOldNameOfTheTypeStays) {
   write("old.toml", "output-format = \"h5\"\n");
-  must(predict({"--output-format", "h5", "-o", path("old.h5"), "--resume"}));
-  must(predict({"--config", path("old.toml"), "-o", path("config.h5"), "--resume"}));
-  for (const char* name : {"old.h5", "config.h5"}) {
-    const Words now = predict({"-O", "h5", "-o", path(name), "--resume"});
-    EXPECT_TRUE(holds(must(now).err, "is whole already, and of this run")) << name;
+  for (const Words& command : {predict({"--output-format", "h5", "-o", path("old.h5"), "--resume"}),
+                               predict({"--config", path("old.toml"), "-o", path("old-2.h5"), "--resume"})}) {
+    must(command);
+    EXPECT_TRUE(holds(must(command).err, "is whole already, and of this run"));
   }
   EXPECT_TRUE(holds(must(predict({"--output-format=tsv"})).out, " --output-format=tsv"));
   refused(predict({"-O", "tsv", "--output-format", "h5"}), 2, "--output-type excludes");
