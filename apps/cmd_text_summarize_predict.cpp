@@ -47,8 +47,10 @@ int cmd_text_summarize_predict(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("-o,--output", prediction.output, "Where the summaries go; - is stdout")->type_name("FILE");
   app.add_option(
-      "-O,--output-type", form,
-      "jsonl; tsv; lines, which `text summarize evaluate --predictions` takes in the order of the data");
+         "-O,--output-type", form,
+         "Type of the output; lines are what `text summarize evaluate --predictions` takes, in the order "
+         "of the data")
+      ->type_name(choices(summary_form_names));
   search.add(verb);
   data.add(verb, SummaryParts::document);
   work.add(verb);

@@ -149,6 +149,14 @@ class Verb {
 // after --quiet, --help, or a failure.
 std::string closing_line();
 
+// "{tsv,npy}", the names of a table (lib/core/names.h), as --help shows what an option takes.
+template <typename Table>
+std::string choices(const Table& names) {
+  std::string text;
+  for (const auto& [value, name] : names) text += (text.empty() ? "{" : ",") + std::string(name);
+  return text + "}";
+}
+
 // Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).
 CLI::Validator count_suffix();
 

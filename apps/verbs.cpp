@@ -1,6 +1,8 @@
 // The table of verbs, with group titles as rows of their own; see verbs.h.
 #include "apps/verbs.h"
 
+#include <fmt/format.h>
+
 namespace bigbird::apps {
 
 const std::vector<VerbRow>& verb_table() {
@@ -20,8 +22,7 @@ const std::vector<VerbRow>& verb_table() {
       {"convert", "write a model folder anew: weights format, number type, dialect, plan", cmd_convert},
       {"quantize", "write a model with int8 layers, measured against the one it is made of", cmd_quantize},
       {"info", "say what a path holds: model, data, run, scores, and any other output", cmd_info},
-      {"report", "make a page of runs, scores, variants, tracks, plans, answers and other outputs",
-       cmd_report},
+      {"report", "make a page of the files and folders that verbs have written", cmd_report},
       {"check", "check a model folder: tensors, numbers, tokenizer, files, self-test", cmd_check},
       {"Genomics", nullptr, nullptr},
       {"promoter build", "cut windows around transcription start sites, with a negative for each",
@@ -30,7 +31,7 @@ const std::vector<VerbRow>& verb_table() {
       {"promoter predict", "score windows with a fine-tuned promoter model", cmd_promoter_predict},
       {"promoter evaluate", "score promoter predictions against their labels", cmd_promoter_evaluate},
       {"promoter calibrate",
-       "fit a promoter model's scores to the shares of promoters among labelled windows",
+       "fit a promoter model's scores to the fractions of promoters among labelled windows",
        cmd_promoter_calibrate},
       {"promoter scan", "score every step of a genome with a promoter model and call promoters",
        cmd_promoter_scan},
@@ -42,7 +43,7 @@ const std::vector<VerbRow>& verb_table() {
        cmd_chromatin_predict},
       {"chromatin evaluate", "score predicted profiles against their labels: AUROC, AUPRC, curves",
        cmd_chromatin_evaluate},
-      {"chromatin calibrate", "fit a model's profiles to the shares of positives among labelled bins",
+      {"chromatin calibrate", "fit a model's profiles to the fractions of positives among labelled bins",
        cmd_chromatin_calibrate},
       {"variants", "score the variants of a VCF, as annotated VCF, table or matrices", cmd_variants},
       {"variants background", "collect the effects of ordinary variants, for E-values",
@@ -95,6 +96,18 @@ const VerbRow* find_verb(const std::string& name) {
     if (row.run != nullptr && name == row.name) return &row;
   }
   return nullptr;
+}
+
+std::vector<VerbRow> verbs_after(const std::string& words) {
+  std::vector<VerbRow> rows;
+  for (const VerbRow& row : verb_table()) {
+    if (row.run != nullptr && std::string(row.name).rfind(words + " ", 0) == 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string verb_line(const VerbRow& row) {
+  return fmt::format("  {:<26} {}\n", row.name, row.help);
 }
 
 }  // namespace bigbird::apps
