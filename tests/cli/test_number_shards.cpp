@@ -99,6 +99,7 @@ TEST_F(NumberShards, TheOldNameOfTheTypeStays) {
     must(command);
     EXPECT_TRUE(holds(must(command).err, "is whole already, and of this run"));
   }
+  for (const char* name : {"old.h5", "old-2.h5"}) EXPECT_EQ(file(name).substr(1, 3), "HDF");
   EXPECT_TRUE(holds(must(predict({"--output-format=tsv"})).out, " --output-format=tsv"));
   refused(predict({"-O", "tsv", "--output-format", "h5"}), 2, "--output-type excludes");
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -135,11 +134,9 @@ std::vector<std::string> broken_commands(const std::string& text) {
     if (command.verb.empty() || command.verb[0] == '-' || command.verb == "help" ||
         is_placeholder(command.verb))
       continue;
-    static std::map<std::string, testing::RunResult> help;
     std::vector<std::string> ask = shell_words(command.verb);
     ask.push_back("--help");
-    if (help.count(command.verb) == 0) help[command.verb] = testing::run_bigbird(ask);
-    const testing::RunResult& asked = help.at(command.verb);
+    const testing::RunResult& asked = policy::asked(command.verb + " --help");
     const bool family = asked.status == 0 && verbs.count(command.verb) == 0;
     if (asked.status != 0 || (family && !command.words.empty() && !is_placeholder(command.words.front()))) {
       broken.push_back("no such verb: " + command.line);
@@ -213,10 +210,28 @@ TEST(Documents, EveryCommandOfThePagesExists) {
     EXPECT_EQ(policy::joined(broken_commands(testing::read_text(page))), "") << page;
 }
 
-TEST(Documents, EveryCommandOfTheDemonstrationExists) {
+TEST(Documents, EveryCommandOfTheScriptsExists) {
   const std::string demo = testing::read_text(testing::source_dir() / "pipelines/demo.sh");
   EXPECT_GE(typed_commands(demo, known_verbs()).size(), 8u);
-  EXPECT_EQ(policy::joined(broken_commands(demo)), "");
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "pipelines")) {
+    if (entry.path().extension() != ".sh") continue;
+    std::string commands;
+    for (const std::string& line : policy::lines_of(testing::read_text(entry.path())))
+      commands += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+    EXPECT_EQ(policy::joined(broken_commands(commands)), "") << entry.path();
+  }
+}
+
+TEST(Documents, EveryExampleOfHelpIsParsed) {
+  for (const std::string& verb : policy::listed_verbs()) {
+    const std::string help = policy::help_of(verb);
+    const std::size_t begin = help.find("\nExamples:\n");
+    ASSERT_NE(begin, std::string::npos) << verb;
+    const std::string examples =
+        "```\n" + help.substr(begin + 11, help.find("\n\n", begin) - begin - 10) + "```\n";
+    EXPECT_FALSE(typed_commands(examples, known_verbs()).empty()) << verb;
+    EXPECT_EQ(policy::joined(broken_commands(examples)), "") << verb;
+  }
 }
 
 TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {

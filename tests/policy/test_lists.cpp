@@ -57,7 +57,7 @@ std::vector<std::string> choices_of(const std::string& line) {
 }
 
 std::string sentence_of(const std::string& verb) {
-  for (const std::string& line : policy::lines_of(testing::run_bigbird({"--help"}).out)) {
+  for (const std::string& line : policy::lines_of(policy::asked("--help").out)) {
     if (line.rfind("  " + verb + "  ", 0) == 0)
       return line.substr(line.find_first_not_of(' ', verb.size() + 2));
   }
@@ -108,6 +108,15 @@ TEST(Lists, AnOptionHasOneLongName) {
   for (const std::string& verb : listed_verbs()) {
     const std::string line = option_line(help_of(verb), "-O");
     EXPECT_TRUE(line.empty() || line.rfind("  -O,--output-type ", 0) == 0) << verb << line;
+  }
+}
+
+// One word for one thing (CONTRIBUTING.md, "Rules"): a part of 1 is a fraction.
+TEST(Lists, HelpSaysFraction) {
+  for (const std::string& verb : listed_verbs()) {
+    const std::string help = help_of(verb);
+    for (const char* other : {"hare of", "hares of", "SHARE"})
+      EXPECT_EQ(help.find(other), std::string::npos) << verb << ": " << other;
   }
 }
 

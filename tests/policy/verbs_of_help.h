@@ -1,6 +1,8 @@
 // The program as it tells of itself: its verbs, and what --help of each says of an option.
 #pragma once
 
+#include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -11,10 +13,20 @@
 
 namespace bigbird::policy {
 
+// Asked once.
+inline const testing::RunResult& asked(const std::string& words) {
+  static std::map<std::string, testing::RunResult> known;
+  if (known.count(words) == 0) {
+    std::istringstream in(words);
+    known[words] = testing::run_bigbird({std::istream_iterator<std::string>(in), {}});
+  }
+  return known.at(words);
+}
+
 // In the order of `bigbird --help`: lines that start with two blanks.
 inline std::vector<std::string> listed_verbs() {
   std::vector<std::string> verbs;
-  for (const std::string& line : lines_of(testing::run_bigbird({"--help"}).out)) {
+  for (const std::string& line : lines_of(asked("--help").out)) {
     if (line.rfind("  ", 0) == 0) verbs.push_back(line.substr(2, line.find("  ", 2) - 2));
   }
   return verbs;
@@ -25,12 +37,8 @@ inline std::set<std::string> known_verbs() {
   return {verbs.begin(), verbs.end()};
 }
 
-inline std::string help_of(const std::string& verb) {
-  std::vector<std::string> words;
-  std::istringstream in(verb);
-  for (std::string word; in >> word;) words.push_back(word);
-  words.push_back("--help");
-  return testing::run_bigbird(words).out;
+inline const std::string& help_of(const std::string& verb) {
+  return asked(verb + " --help").out;
 }
 
 // The line of --help that begins with this option or argument, empty where the verb has none.
