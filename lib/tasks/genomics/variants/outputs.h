@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/genomics/variants/score_writers.h"
 #include "lib/tasks/genomics/variants/summary.h"
 
