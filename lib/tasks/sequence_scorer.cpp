@@ -6,8 +6,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/tasks/inference_memory.h"
 #include "lib/tasks/probabilities.h"
+#include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/windows.h"
 
 namespace bigbird {

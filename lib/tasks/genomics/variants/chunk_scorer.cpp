@@ -14,7 +14,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/variants/token_change.h"
+#include "lib/tasks/effect_scores.h"
 
 namespace bigbird {
 namespace {
