@@ -58,7 +58,7 @@ int cmd_embed(int argc, char** argv) {
       ->required()
       ->type_name("FILE");
   scoring.add(verb, {});
-  work.add(verb, "sequences", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
   verb.add_threads();
   verb.add_device();

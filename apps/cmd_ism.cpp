@@ -139,13 +139,13 @@ int cmd_ism(int argc, char** argv) {
   app.add_option("--window", options.window_length, "bp, for a model that does not tell its window")
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--max-n", options.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--max-n", options.max_n, "Largest fraction of N in a window")->check(CLI::Range(0.0, 1.0));
   app.add_option("--max-sequences", options.max_sequences,
                  "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
       ->transform(count_suffix())
       ->check(CLI::NonNegativeNumber)
       ->type_name("COUNT");
-  work.add(verb, "regions of a BED", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   verb.add_threads();
   verb.add_device();

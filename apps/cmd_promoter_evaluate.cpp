@@ -75,7 +75,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
-  app.add_option("--max-n", max_n, "Examples with a larger share of N are left out and counted (--model)")
+  app.add_option("--max-n", max_n, "Examples with a larger fraction of N are left out and counted (--model)")
       ->check(CLI::Range(0.0, 1.0));
   scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
   app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");

@@ -52,7 +52,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
   app.add_option("-o,--output", output, "Where the TSV goes; - is stdout")->type_name("FILE");
-  app.add_option("--max-n", max_n, "Windows with a larger share of N are not scored: their score is .")
+  app.add_option("--max-n", max_n, "Windows with a larger fraction of N are not scored: their score is .")
       ->check(CLI::Range(0.0, 1.0));
   scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
   verb.add_threads();

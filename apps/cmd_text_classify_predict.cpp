@@ -68,11 +68,11 @@ int cmd_text_classify_predict(int argc, char** argv) {
       app.add_option("--text-pair", pair, "The second text of a pair with --text");
   app.add_option("-o,--output", prediction.output, "Where the predictions go; - is stdout")
       ->type_name("FILE");
-  app.add_option("-O,--output-type", form, "tsv or jsonl")->check(CLI::IsMember({"tsv", "jsonl"}));
+  app.add_option("-O,--output-type", form, "Type of the output")->check(CLI::IsMember({"tsv", "jsonl"}));
   app.add_option("--length", options.length,
                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   columns.add(verb, false);
-  work.add(verb, "texts", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Texts", texts_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();

@@ -1,10 +1,10 @@
 // What the numbers of a scorer depend on besides its input: what two machines must have alike to work on one
-// run (output_shards.h).
+// run (lib/parts/side_file.h).
 #pragma once
 
 #include <string>
 
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 #include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {

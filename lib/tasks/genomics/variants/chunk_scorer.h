@@ -2,10 +2,10 @@
 // models say to what is written. The result is a function of the records, the genome and the models: not of
 // batches, threads or other chunks.
 //
-// From VCF to VCF a window waits in three queues: with its chunk among those that are begun (run.cpp), because
-// the output has the order of the input; in the batch that is filled (sequence_runner.h), because a model takes
-// many sequences at once; and with its batch on the way to a device and back (device_thread.h), because both
-// work at the same time.
+// From VCF to VCF a window waits in three queues: with its chunk among those that are begun (lib/parts/parts.h),
+// because the output has the order of the input; in the batch that is filled (sequence_runner.h), because a
+// model takes many sequences at once; and with its batch on the way to a device and back (device_thread.h),
+// because both work at the same time.
 #pragma once
 
 #include <cstddef>
@@ -71,6 +71,18 @@ struct ChunkResult {
   std::uint64_t windows = 0;                       // run by the models
   std::uint64_t windows_asked = 0;                 // REF and ALT of every scored allele and shift
 };
+
+// For chunk_bytes.h: what is kept of a chunk while the run is not finished.
+template <typename Bytes>
+void pass(Bytes& bytes, AlleleResult& allele) {
+  bytes(allele.reason, allele.flags, allele.n_share, allele.token_share, allele.difference,
+        allele.log_fold_change, allele.profile, allele.e_value, allele.functional, allele.tracks,
+        allele.baselines, allele.groups, allele.values);
+}
+template <typename Bytes>
+void pass(Bytes& bytes, ChunkResult& result) {
+  bytes(result.windows, result.windows_asked, result.records);
+}
 
 struct ChunkScorerOptions {
   AlleleRules rules;
