@@ -19,7 +19,6 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/report/ism_logo.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
 

@@ -18,12 +18,11 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/report/ism_logo.h"
 #include "lib/report/report_inputs.h"
 #include "lib/report/sequence_logo.h"
 #include "lib/tasks/genomics/ism.h"
 #include "lib/tasks/genomics/variants/allele_key.h"
-#include "lib/tasks/strands.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird::apps {
 namespace {

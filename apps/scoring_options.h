@@ -9,8 +9,8 @@
 
 #include "apps/command_line.h"
 #include "lib/tasks/calibration.h"
+#include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_runner.h"
-#include "lib/tasks/strands.h"
 
 namespace bigbird::apps {
 

@@ -1,5 +1,5 @@
-// Draws bars; see bar_chart.h.
-#include "lib/report/bar_chart.h"
+// Draws bars; see charts.h.
+#include "lib/report/charts.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "lib/core/unicode.h"
-#include "lib/report/line_chart.h"
 #include "lib/report/svg_text.h"
 
 namespace bigbird {

@@ -8,7 +8,7 @@
 
 #include "lib/core/error.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/report/histogram.h"
+#include "lib/report/charts.h"
 #include "lib/report/report_sections.h"
 #include "lib/report/svg_text.h"
 #include "lib/tasks/calibration_measure.h"

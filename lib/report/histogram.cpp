@@ -1,5 +1,5 @@
-// Counts values by bins; see histogram.h.
-#include "lib/report/histogram.h"
+// Counts values by bins; see charts.h.
+#include "lib/report/charts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -22,7 +22,7 @@ class HtmlPage {
              const std::vector<std::vector<std::string>>& rows, bool folded = false);
   // Lines as they are, behind the caption.
   void listing(const std::string& caption, const std::string& text);
-  // <svg> elements (line_chart.h) or image_of, side by side where there is room.
+  // <svg> elements (charts.h) or image_of, side by side where there is room.
   void figures(const std::vector<std::string>& elements);
 
   // A complete document.

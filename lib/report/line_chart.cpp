@@ -1,5 +1,5 @@
-// Draws curves; see line_chart.h.
-#include "lib/report/line_chart.h"
+// Draws curves; see charts.h.
+#include "lib/report/charts.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Draws a table of counts; see matrix_chart.h.
-#include "lib/report/matrix_chart.h"
+// Draws a table of counts; see charts.h.
+#include "lib/report/charts.h"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "lib/report/bar_chart.h"
-#include "lib/report/line_chart.h"
-#include "lib/report/matrix_chart.h"
+#include "lib/report/charts.h"
 
 namespace bigbird {
 

@@ -38,7 +38,7 @@ using AllelePicture = std::function<ReportPicture(const StrongAllele&)>;
 
 // Error{bad_input} naming the file and the place, of each of them.
 
-// Run folders (run_report.h), which share their charts.
+// Run folders, which share their charts.
 std::vector<ReportSection> run_sections(const std::vector<std::string>& runs);
 // Any JSON that a verb writes: numbers as facts, lists of objects as tables, confusions and measures by group
 // as charts.
@@ -66,5 +66,8 @@ ReportSection picture_section(const std::string& path);
 
 // What the ## lines of a table say of how it was made, as facts.
 ReportFacts provenance_facts(const std::vector<std::string>& comments);
+
+// Whether a folder is a run's: it holds metrics.tsv, or rates.tsv beside the runs of several learning rates.
+bool is_run_folder(const std::string& path);
 
 }  // namespace bigbird

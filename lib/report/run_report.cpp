@@ -1,5 +1,5 @@
-// Runs of training in a report; see run_report.h.
-#include "lib/report/run_report.h"
+// Runs of training in a report; see report_sections.h.
+#include "lib/report/report_sections.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/report/report_sections.h"
 #include "lib/training/run_folder.h"
 
 namespace bigbird {

@@ -15,7 +15,7 @@
 #include "lib/io/genome/bed.h"
 #include "lib/io/genome/track_reader.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/report/histogram.h"
+#include "lib/report/charts.h"
 #include "lib/report/report_sections.h"
 
 namespace bigbird {

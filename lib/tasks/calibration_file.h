@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "lib/tasks/calibration.h"
-#include "lib/tasks/strands.h"
+#include "lib/tasks/model_task.h"
 
 namespace bigbird {
 

@@ -13,58 +13,51 @@ DeviceThread::~DeviceThread() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stops_ = true;
-    waiting_.clear();
   }
-  more_.notify_one();
+  changed_.notify_all();
   thread_.join();
 }
 
-void DeviceThread::Handed::get() {
-  done.get();
-  if (const std::exception_ptr thrown = std::exchange(*error, nullptr)) std::rethrow_exception(thrown);
-}
-
-DeviceThread::Handed DeviceThread::submit(std::function<void()> work) {
-  auto error = std::make_shared<std::exception_ptr>();
-  std::packaged_task<void()> task([this, error, work = std::move(work)] {
+void DeviceThread::serve() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    const auto next = [this] {
+      return std::find_if(passes_.begin(), passes_.end(),
+                          [](const Pass& pass) { return pass.state == State::waits; });
+    };
+    changed_.wait(lock, [&] { return stops_ || next() != passes_.end(); });
+    if (stops_) return;
+    Pass& pass = *next();  // nobody takes it away while it runs
+    pass.state = State::runs;
+    lock.unlock();
+    // What it throws goes to the caller's thread as a whole, so that one thread at a time has it.
+    std::exception_ptr error;
     try {
       if (const auto enter = std::exchange(enter_, {})) enter();
-      work();
+      pass.compute();
     } catch (...) {
-      *error = std::current_exception();
+      error = std::current_exception();
     }
-  });
-  Handed handed{task.get_future(), std::move(error)};
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.push_back(std::move(task));
-  }
-  more_.notify_one();
-  return handed;
-}
-
-void DeviceThread::serve() {
-  while (true) {
-    std::packaged_task<void()> task;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      more_.wait(lock, [this] { return stops_ || !waiting_.empty(); });
-      if (stops_) return;
-      task = std::move(waiting_.front());
-      waiting_.pop_front();
-    }
-    task();
+    lock.lock();
+    pass.error = std::move(error);
+    pass.state = State::done;
+    changed_.notify_all();
   }
 }
 
 BatchPipeline::BatchPipeline(std::shared_ptr<DeviceThread> thread, std::size_t most)
-    : thread_(std::move(thread)),
-      most_(std::max<std::size_t>(most, 1)),
-      given_up_(std::make_shared<std::atomic<bool>>(false)) {}
+    : thread_(std::move(thread)), most_(std::max<std::size_t>(most, 1)) {}
 
 BatchPipeline::~BatchPipeline() {
-  *given_up_ = true;
-  for (const Pass& pass : passes_) pass.computed.wait();
+  if (!thread_) return;
+  std::unique_lock<std::mutex> lock(thread_->mutex_);
+  // The one that runs is waited for.
+  thread_->changed_.wait(lock, [this] {
+    on_their_way_ -= thread_->passes_.remove_if([this](const DeviceThread::Pass& pass) {
+      return pass.of == this && pass.state != DeviceThread::State::runs;
+    });
+    return on_their_way_ == 0;
+  });
 }
 
 void BatchPipeline::run(std::function<void()> compute, std::function<void()> deliver) {
@@ -73,22 +66,32 @@ void BatchPipeline::run(std::function<void()> compute, std::function<void()> del
     deliver();
     return;
   }
-  if (passes_.size() >= most_) deliver_first();
-  passes_.push_back({thread_->submit([compute = std::move(compute), given_up = given_up_] {
-                       if (!*given_up) compute();
-                     }),
-                     std::move(deliver)});
+  if (on_their_way_ >= most_) deliver_first();
+  {
+    const std::lock_guard<std::mutex> lock(thread_->mutex_);
+    thread_->passes_.push_back({this, std::move(compute), std::move(deliver)});
+  }
+  ++on_their_way_;
+  thread_->changed_.notify_all();
 }
 
 void BatchPipeline::finish() {
-  while (!passes_.empty()) deliver_first();
+  while (on_their_way_ > 0) deliver_first();
 }
 
 void BatchPipeline::deliver_first() {
-  Pass pass = std::move(passes_.front());
-  passes_.pop_front();
-  pass.computed.get();
-  pass.deliver();
+  std::list<DeviceThread::Pass> taken;
+  {
+    std::unique_lock<std::mutex> lock(thread_->mutex_);
+    std::list<DeviceThread::Pass>& passes = thread_->passes_;
+    const auto first = std::find_if(passes.begin(), passes.end(),
+                                    [this](const DeviceThread::Pass& pass) { return pass.of == this; });
+    thread_->changed_.wait(lock, [&] { return first->state == DeviceThread::State::done; });
+    taken.splice(taken.begin(), passes, first);
+  }
+  --on_their_way_;
+  if (taken.front().error) std::rethrow_exception(std::move(taken.front().error));
+  taken.front().deliver();
 }
 
 }  // namespace bigbird

@@ -2,48 +2,46 @@
 // in order, some ahead of what it is at, and their results come back in the same order.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
-#include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 namespace bigbird {
 
+class BatchPipeline;
+
 class DeviceThread {
  public:
-  // `enter` is called on the thread before all else (Backend::enter_thread); what it throws, the first work
+  // `enter` is called on the thread before all else (Backend::enter_thread); what it throws, the first batch
   // throws.
   explicit DeviceThread(std::function<void()> enter);
-  // Waits for the work that runs; work that waits is dropped.
+  // Waits for the batch that runs; those that wait are dropped.
   ~DeviceThread();
   DeviceThread(const DeviceThread&) = delete;
   DeviceThread& operator=(const DeviceThread&) = delete;
 
-  // Of work that was handed over. What it threw goes from the device's thread to the caller's as a whole, so
-  // that one thread at a time has it.
-  struct Handed {
-    std::future<void> done;
-    std::shared_ptr<std::exception_ptr> error;
-    void wait() const { done.wait(); }
-    void get();  // waits, and throws what the work threw
-  };
-  // Work is done one after the other, in the order of the calls.
-  Handed submit(std::function<void()> work);
-
  private:
+  friend class BatchPipeline;
+  enum class State { waits, runs, done };
+  struct Pass {
+    const BatchPipeline* of;
+    std::function<void()> compute, deliver;
+    State state = State::waits;
+    std::exception_ptr error = nullptr;  // what `compute` threw
+  };
   void serve();
 
   std::function<void()> enter_;  // of the thread alone
   std::mutex mutex_;
-  std::condition_variable more_;
-  std::deque<std::packaged_task<void()>> waiting_;
+  std::condition_variable changed_;
+  // Batches of all pipelines, from run() to their delivery, in the order of the calls: so the device has work
+  // while the program prepares more, and results come in order.
+  std::list<Pass> passes_;
   bool stops_ = false;
   std::thread thread_;  // the last: it uses the others
 };
@@ -67,16 +65,11 @@ class BatchPipeline {
   bool works_ahead() const { return thread_ != nullptr; }
 
  private:
-  struct Pass {
-    DeviceThread::Handed computed;
-    std::function<void()> deliver;
-  };
   void deliver_first();
 
   std::shared_ptr<DeviceThread> thread_;
   std::size_t most_;
-  std::shared_ptr<std::atomic<bool>> given_up_;
-  std::deque<Pass> passes_;
+  std::size_t on_their_way_ = 0;
 };
 
 }  // namespace bigbird

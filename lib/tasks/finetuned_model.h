@@ -10,7 +10,6 @@
 
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/model_task.h"
-#include "lib/tasks/strands.h"
 
 namespace bigbird {
 

@@ -3,16 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/tsv.h"
 
 namespace bigbird {
 namespace {
+
+// The first name of each is the one that is written.
+constexpr std::array<std::pair<Strands, const char*>, 6> strand_names{{{Strands::automatic, "auto"},
+                                                                       {Strands::both, "both"},
+                                                                       {Strands::forward, "+"},
+                                                                       {Strands::forward, "forward"},
+                                                                       {Strands::reverse, "-"},
+                                                                       {Strands::reverse, "reverse"}}};
 
 constexpr const char* window_file = "window.json";
 constexpr const char* profiles_file = "profiles.tsv";
@@ -118,6 +129,14 @@ std::map<std::string, std::string> model_task_files(const std::optional<ModelWin
 const std::vector<std::string>& model_task_file_names() {
   static const std::vector<std::string> names = {window_file, profiles_file};
   return names;
+}
+
+Strands parse_strands(const std::string& word) {
+  return parse_name(strand_names, word, "choice of `strands`");
+}
+
+std::string name_of(Strands strands) {
+  return find_name(strand_names, strands);
 }
 
 }  // namespace bigbird

@@ -1,6 +1,6 @@
 // What a fine-tuned genome model was made for: the window it reads and the profiles it predicts. Kept beside
 // its weights as window.json and profiles.tsv, so that every verb that uses the model cuts the same windows
-// and names its columns.
+// and names its columns. And the strands of a window that it is asked to read: one set of words for every verb.
 #pragma once
 
 #include <cstddef>
@@ -65,5 +65,14 @@ std::map<std::string, std::string> model_task_files(const std::optional<ModelWin
                                                     const std::vector<Profile>& profiles);
 // Their names, for whoever copies a model folder.
 const std::vector<std::string>& model_task_file_names();
+
+// forward: the window as it is given; reverse: its reverse complement; both: one and the other. automatic:
+// forward for models of promoters, whose windows have a direction, else both.
+enum class Strands { automatic, both, forward, reverse };
+
+// "auto", "both", "+" or "forward", "-" or "reverse". Error{usage} for anything else.
+Strands parse_strands(const std::string& word);
+// "auto", "both", "+", "-".
+std::string name_of(Strands strands);
 
 }  // namespace bigbird

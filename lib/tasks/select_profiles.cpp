@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "lib/core/error.h"
 
@@ -59,6 +60,14 @@ PredictionColumns select_profiles(const std::vector<Profile>& profiles, const st
     }
   }
   return columns;
+}
+
+std::vector<std::size_t> written_profiles(const std::string& list, const std::vector<Profile>& profiles,
+                                          std::size_t all_up_to) {
+  if (list == "none" || (list.empty() && profiles.size() > all_up_to)) return {};
+  const std::vector<std::size_t> selected = select_profiles(profiles, list).selected;
+  const std::set<std::size_t> written(selected.begin(), selected.end());
+  return {written.begin(), written.end()};
 }
 
 }  // namespace bigbird

@@ -12,7 +12,7 @@
 #include "lib/core/log.h"
 #include "lib/model/folder/inference_model.h"
 #include "lib/model/network/layout.h"
-#include "lib/tasks/inference_memory.h"
+#include "lib/training/memory_plan.h"
 
 namespace bigbird {
 namespace {
@@ -79,7 +79,7 @@ std::vector<MemoryRow> plan_runner_memory(const ModelConfig& config, const Seque
 
 SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options,
                                kernels::Backend& backend)
-    : folder_(folder), options_(options), precision_(backend.precision()) {
+    : folder_(folder), options_(options), precision_(backend.precision()), next_(std::make_shared<Pass>()) {
   if (options.masked_tokens > 0) folder_.require_masked_token_head();
   if (options.sequence_logits || !options.derive.empty()) folder_.require_classifier();
   if (options.answer_logits && folder_.config().head != HeadType::structured_answers) {
@@ -133,17 +133,31 @@ std::vector<float> SequenceRunner::parameter(const std::string& name) const {
   return {first, first + static_cast<std::ptrdiff_t>(found->count)};
 }
 
-void SequenceRunner::add(SequenceInput input, std::function<void(const SequenceResult&)> result) {
+void SequenceRunner::add(const SequenceInput& input, std::function<void(const SequenceResult&)> result) {
   const auto length = static_cast<std::int64_t>(input.ids.size());
   const std::int64_t tokens = model_->wants_whole_blocks() ? padded(length, config()) : length;
   const auto rows = static_cast<std::int64_t>(input.masked.size());
-  if (pending_tokens_ + tokens > limit_ || pending_masked_ + rows > options_.masked_tokens ||
-      static_cast<std::int64_t>(pending_.size()) == most_sequences_) {
-    run();
+  const bool is_full =
+      next_->batch.tokens() + tokens > limit_ ||
+      static_cast<std::int64_t>(next_->batch.masked_rows.size()) + rows > options_.masked_tokens ||
+      next_->batch.sequences() == most_sequences_;
+  if (is_full) run();
+  Batch& batch = next_->batch;
+  const bool whole_blocks = model_->wants_whole_blocks();
+  const auto first = static_cast<std::int32_t>(batch.tokens());
+  batch.append(input.ids, input.types, whole_blocks ? config().block_size : 1,
+               static_cast<std::int32_t>(config().pad_token_id), whole_blocks ? config().input_length : 0);
+  if (!whole_blocks) batch.plan_lengths.push_back(padded(length, config()));
+  for (const std::int32_t row : input.masked) {
+    batch.masked_rows.push_back(first + row);
+    batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
   }
-  pending_tokens_ += tokens;
-  pending_masked_ += rows;
-  pending_.push_back({std::move(input), std::move(result)});
+  if (options_.offsets) {
+    std::vector<float>& offsets = batch.embedding_offsets;
+    offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
+    offsets.resize(static_cast<std::size_t>(batch.tokens() * config().hidden_size), 0.0F);
+  }
+  next_->sequences.push_back({input.masked.size(), std::move(result)});
 }
 
 void SequenceRunner::finish() {
@@ -152,34 +166,9 @@ void SequenceRunner::finish() {
 }
 
 void SequenceRunner::run() {
-  if (pending_.empty()) return;
+  if (next_->sequences.empty()) return;
   throw_if_cancelled();
-  const auto pass = std::make_shared<Pass>();
-  pass->sequences = std::move(pending_);
-  pending_.clear();
-  pending_tokens_ = 0;
-  pending_masked_ = 0;
-  Batch& batch = pass->batch;
-  const bool whole_blocks = model_->wants_whole_blocks();
-  const std::int64_t multiple = whole_blocks ? config().block_size : 1;
-  const auto width = static_cast<std::size_t>(config().hidden_size);
-  for (const Pending& sequence : pass->sequences) {
-    const auto first = static_cast<std::int32_t>(batch.tokens());
-    const SequenceInput& input = sequence.input;
-    batch.append(input.ids, input.types, multiple, static_cast<std::int32_t>(config().pad_token_id),
-                 whole_blocks ? config().input_length : 0);
-    if (!whole_blocks)
-      batch.plan_lengths.push_back(padded(static_cast<std::int64_t>(input.ids.size()), config()));
-    for (const std::int32_t row : input.masked) {
-      batch.masked_rows.push_back(first + row);
-      batch.masked_labels.push_back(input.ids[static_cast<std::size_t>(row)]);
-    }
-    if (options_.offsets) {
-      std::vector<float>& offsets = batch.embedding_offsets;
-      offsets.insert(offsets.end(), input.offsets.begin(), input.offsets.end());
-      offsets.resize(static_cast<std::size_t>(batch.tokens()) * width, 0.0F);
-    }
-  }
+  const auto pass = std::exchange(next_, std::make_shared<Pass>());
   pipeline_->run([this, pass] { compute(*pass); }, [this, pass] { deliver(*pass); });
 }
 
@@ -198,15 +187,14 @@ void SequenceRunner::deliver(const Pass& pass) const {
   const auto width = static_cast<std::size_t>(config().hidden_size);
   std::size_t masked = 0;
   for (std::size_t i = 0; i < pass.sequences.size(); ++i) {
-    const Pending& sequence = pass.sequences[i];
     SequenceResult result;
     const auto first_token = static_cast<std::size_t>(pass.batch.token_offsets[i]);
-    const std::size_t tokens = sequence.input.ids.size();
+    const auto tokens = static_cast<std::size_t>(pass.batch.lengths[i]);
     const std::size_t first = first_token * width, values = tokens * width;
     if (options_.hidden) result.hidden = std::span(pass.hidden).subspan(first, values);
     for (const std::vector<float>& all : pass.gradients)
       result.input_gradients.push_back(std::span(all).subspan(first, values));
-    const std::size_t rows = sequence.input.masked.size();
+    const std::size_t rows = pass.sequences[i].masked;
     if (rows != 0)
       result.masked_logits = std::span(pass.masked_logits).subspan(masked * vocabulary, rows * vocabulary);
     masked += rows;
@@ -218,7 +206,7 @@ void SequenceRunner::deliver(const Pass& pass) const {
       result.end_logits = result.token_logits[1];
       result.token_logits.clear();
     }
-    sequence.result(result);
+    pass.sequences[i].result(result);
   }
 }
 
@@ -250,6 +238,44 @@ std::vector<std::vector<float>> SequenceRunner::derive(const Batch& batch) {
     gradients.push_back(model_->input_gradients(weights));
   }
   return gradients;
+}
+
+void require_inference_memory(const std::function<std::vector<MemoryRow>(const BatchSize&)>& plan,
+                              const BatchSize& batch, std::int64_t longest, const kernels::Backend& backend) {
+  const MemoryBefore before = memory_before(backend, 0);
+  const TrainingMemory memory = plan_inference_memory(plan(batch), backend, before);
+  for (const MemoryPlan& place : memory.places) {
+    for (const std::string& line : memory_table(place)) log_info(line);
+  }
+  SmallerRuns smaller(1);
+  if (batch.sequences > 0) {
+    for (std::int64_t sequences = batch.sequences / 2; sequences > 0; sequences /= 2) {
+      smaller[0].push_back({fmt::format("`batch` {}", sequences), [&plan, &backend, before, sequences] {
+                              return plan_inference_memory(plan({0, sequences}), backend, before);
+                            }});
+    }
+  } else {
+    for (std::int64_t tokens = batch.tokens / 2; 2 * tokens > longest; tokens /= 2) {
+      smaller[0].push_back({fmt::format("`batch_tokens` {}", tokens), [&plan, &backend, before, tokens] {
+                              return plan_inference_memory(plan({tokens, 0}), backend, before);
+                            }});
+    }
+  }
+  require_memory(memory, smaller);
+}
+
+void add_rows(std::vector<MemoryRow>& all, const std::vector<MemoryRow>& more) {
+  for (const MemoryRow& row : more) {
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const MemoryRow& candidate) { return candidate.what == row.what; });
+    if (same == all.end()) {
+      all.push_back(row);
+      continue;
+    }
+    same->bytes += row.bytes;
+    same->fp32_bytes += row.fp32_bytes;
+    same->bf16_bytes += row.bf16_bytes;
+  }
 }
 
 }  // namespace bigbird

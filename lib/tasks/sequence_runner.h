@@ -103,21 +103,22 @@ class SequenceRunner {
 
   // `result` is called once for the sequence, in the order of the calls of add, now or in a later call, on
   // the calling thread. At most options.masked_tokens rows may be masked.
-  void add(SequenceInput input, std::function<void(const SequenceResult&)> result);
+  void add(const SequenceInput& input, std::function<void(const SequenceResult&)> result);
   // Runs what is left; every result has been given afterwards.
   void finish();
   // Whether batches run while the caller prepares the next ones.
   bool works_ahead() const { return pipeline_->works_ahead(); }
 
  private:
-  struct Pending {
-    SequenceInput input;
+  // Of a sequence, what its batch does not hold.
+  struct Awaited {
+    std::size_t masked = 0;  // rows
     std::function<void(const SequenceResult&)> result;
   };
-  // A batch on its way, with what came of it as far as it is asked for.
+  // A batch from its first sequence to its results, with what came of it as far as it is asked for.
   struct Pass {
-    std::vector<Pending> sequences;
     Batch batch;
+    std::vector<Awaited> sequences;
     std::vector<float> hidden, masked_logits;
     std::vector<float> class_logits;                // [B, num_labels]
     std::vector<std::vector<float>> answer_logits;  // [scores][T], of question answering start and end
@@ -138,10 +139,16 @@ class SequenceRunner {
   std::unique_ptr<Model> model_;
   std::int64_t limit_ = 0;  // tokens of a batch
   std::int64_t most_sequences_ = 0;
-  std::int64_t pending_tokens_ = 0;
-  std::int64_t pending_masked_ = 0;
-  std::vector<Pending> pending_;
+  std::shared_ptr<Pass> next_;  // is filled: sequences come one by one, and a model takes many at once
   std::unique_ptr<BatchPipeline> pipeline_;  // behind the model, which its batches use
 };
+
+// Logs the plan of batches of this size, whose longest sequence has so many tokens. Error{environment} where
+// there is less memory than that, with the batch that would fit.
+void require_inference_memory(const std::function<std::vector<MemoryRow>(const BatchSize&)>& plan,
+                              const BatchSize& batch, std::int64_t longest, const kernels::Backend& backend);
+
+// The rows of several models that are there together: one of each name.
+void add_rows(std::vector<MemoryRow>& all, const std::vector<MemoryRow>& more);
 
 }  // namespace bigbird

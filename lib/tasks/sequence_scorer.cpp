@@ -6,8 +6,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/genome/fasta.h"
-#include "lib/tasks/inference_memory.h"
 #include "lib/tasks/probabilities.h"
+#include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/windows.h"
 
 namespace bigbird {
@@ -23,13 +23,6 @@ double SequenceScores::mean(std::size_t output) const {
   for (std::size_t strand = 0; strand < strands; ++strand) sum += mean_of_models(strand, output);
   return sum / static_cast<double>(strands);
 }
-
-// A sequence on its way: its values arrive model by model and strand by strand.
-struct SequenceScorer::Entry {
-  std::vector<double> values;
-  std::size_t missing = 0;  // parts of [models, strands] that have not arrived
-  std::function<void(const SequenceScores&)> done;
-};
 
 SequenceScorer::SequenceScorer(const ScorerOptions& options, kernels::Backend& backend) {
   if (options.models.empty()) throw_usage("no `model` is given", "give the folder of a fine-tuned model");
@@ -134,22 +127,26 @@ EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const Kno
   return encoded;
 }
 
+// A runner gives its results in the order of the calls, so the last part of a sequence arrives before the last
+// one of the next.
 void SequenceScorer::add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done) {
-  const auto entry = std::make_shared<Entry>();
-  entry->values.resize(sequence.ids.size() * outputs());
-  entry->missing = sequence.ids.size();
-  entry->done = std::move(done);
-  queue_.push_back(entry);
-  for (std::size_t part = 0; part < sequence.ids.size(); ++part) {
+  struct Awaited {
+    std::vector<double> values;
+    std::size_t missing = 0;  // parts of [models, strands] that have not arrived
+    std::function<void(const SequenceScores&)> done;
+  };
+  const std::size_t parts = sequence.ids.size();
+  const auto awaited =
+      std::make_shared<Awaited>(Awaited{std::vector<double>(parts * outputs()), parts, std::move(done)});
+  for (std::size_t part = 0; part < parts; ++part) {
     SequenceRunner& runner = *runners_[part / strands()];
-    const ProblemType problem = runner.config().problem_type;
-    const auto values = std::span(entry->values).subspan(part * outputs(), outputs());
-    runner.add({std::move(sequence.ids[part])}, [entry, problem, values](const SequenceResult& result) {
-      values_of_logits(result.sequence_logits, problem, values);
-      --entry->missing;
-    });
+    runner.add({std::move(sequence.ids[part])},
+               [this, awaited, part, problem = runner.config().problem_type](const SequenceResult& result) {
+                 const auto values = std::span(awaited->values).subspan(part * outputs(), outputs());
+                 values_of_logits(result.sequence_logits, problem, values);
+                 if (--awaited->missing == 0) awaited->done({awaited->values, strands(), outputs()});
+               });
   }
-  deliver();
 }
 
 void SequenceScorer::add(std::string_view sequence, std::function<void(const SequenceScores&)> done) {
@@ -158,15 +155,6 @@ void SequenceScorer::add(std::string_view sequence, std::function<void(const Seq
 
 void SequenceScorer::finish() {
   for (const auto& runner : runners_) runner->finish();
-  deliver();
-}
-
-void SequenceScorer::deliver() {
-  while (!queue_.empty() && queue_.front()->missing == 0) {
-    const std::shared_ptr<Entry> entry = std::move(queue_.front());
-    queue_.pop_front();
-    entry->done({entry->values, strands(), outputs()});
-  }
 }
 
 }  // namespace bigbird

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -94,16 +93,13 @@ class SequenceScorer {
   EncodedSequence encode_like(std::string_view sequence, const KnownSequence& known,
                               std::span<const std::int64_t> offsets) const;
   KnownSequence as_known(std::string_view sequence, const EncodedSequence& encoded) const;
-  // Queues a sequence; `done` is called once, in the order of the calls of add, now or later, on the calling
-  // thread.
+  // `done` is called once, in the order of the calls of add, now or later, on the calling thread.
   void add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done);
   void add(std::string_view sequence, std::function<void(const SequenceScores&)> done);
-  // Runs what is queued; every `done` has been called afterwards.
+  // Every `done` has been called afterwards.
   void finish();
 
  private:
-  struct Entry;
-  void deliver();
   bool reads_forward() const { return strands_ != Strands::reverse; }
   bool reads_reverse() const { return strands_ != Strands::forward; }
   EncodedSequence encode_both(std::string_view sequence, const KnownSequence* known,
@@ -113,7 +109,6 @@ class SequenceScorer {
   Strands strands_ = Strands::both;
   std::vector<std::unique_ptr<SequenceRunner>> runners_;  // one for each model
   std::vector<std::string> digests_;
-  std::deque<std::shared_ptr<Entry>> queue_;
 };
 
 }  // namespace bigbird

@@ -1,11 +1,7 @@
 // Classification of token sequences; see window_classifier.h.
 #include "lib/tasks/window_classifier.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "lib/core/cancel.h"
-#include "lib/core/error.h"
 
 namespace bigbird {
 namespace {
@@ -22,26 +18,6 @@ void append(Batch& batch, const ModelConfig& config, const ClassifiedSequence& s
 }
 
 }  // namespace
-
-EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string& where,
-                                       const Tokenizer& tokenizer, std::int64_t max_tokens,
-                                       const std::function<void(const Window&)>& seen) {
-  EncodedWindows encoded;
-  Window window;
-  while (windows.next(window)) {
-    throw_if_cancelled();
-    if (window.label < 0) throw_bad_input(where + ": there is no label", "give labelled windows");
-    if (seen) seen(window);
-    ClassifiedSequence sequence;
-    sequence.label = window.label;
-    encoded.shortened += encode_window(tokenizer, window.sequence, max_tokens, sequence.ids) ? 1 : 0;
-    encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(sequence.ids.size()));
-    encoded.classes = std::max<std::int64_t>(encoded.classes, window.label + 1);
-    encoded.sequences.push_back(std::move(sequence));
-  }
-  if (encoded.sequences.empty()) throw_bad_input(where + ": there are no examples");
-  return encoded;
-}
 
 ClassificationTask::ClassificationTask(const RunOptions& options, const ModelConfig& config,
                                        const std::vector<ClassifiedSequence>& train,

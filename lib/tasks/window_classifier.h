@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lib/tasks/finetuning.h"
-#include "lib/tasks/windows.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 
@@ -23,19 +22,6 @@ struct ClassifiedSequence {
   std::int32_t label = 0;
   std::vector<float> targets = {};  // [num_labels], or empty: there is one class
 };
-
-struct EncodedWindows {
-  std::vector<ClassifiedSequence> sequences;
-  std::int64_t longest = 0;    // tokens, special ones included
-  std::int64_t shortened = 0;  // how many did not fit max_tokens
-  std::int64_t classes = 0;    // the highest label plus one
-};
-
-// Reads and encodes labelled windows; `seen`, where given, is called with each. Error{bad_input}, beginning
-// with `where`, for no windows, and for windows without a label.
-EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string& where,
-                                       const Tokenizer& tokenizer, std::int64_t max_tokens,
-                                       const std::function<void(const Window&)>& seen = {});
 
 // Every epoch visits every training sequence once, in an order that is a function of (seed, epoch).
 class ClassificationTask : public TrainingTask {

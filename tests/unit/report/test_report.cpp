@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/report/histogram.h"
+#include "lib/report/charts.h"
 #include "lib/report/report_inputs.h"
 #include "tests/support/page.h"
 #include "tests/support/support.h"

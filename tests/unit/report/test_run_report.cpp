@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "lib/report/charts.h"
 #include "lib/report/html_page.h"
-#include "lib/report/line_chart.h"
 #include "lib/report/report_inputs.h"
 #include "tests/support/support.h"
 #include "tests/unit/io/expect_error.h"

@@ -16,7 +16,6 @@
 #include "lib/tasks/effect_scores.h"
 #include "lib/tasks/genomics/variants/background.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
-#include "lib/tasks/genomics/variants/token_change.h"
 #include "tests/support/support.h"
 
 namespace bigbird::testing {

@@ -8,15 +8,17 @@
 #include <optional>
 #include <utility>
 
+#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/finetuning.h"
-#include "lib/tasks/genomics/promoter/fresh_negatives.h"
 #include "lib/tasks/genomics/promoter/leaks.h"
+#include "lib/tasks/genomics/promoter/negatives.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/window_classifier.h"
+#include "lib/tasks/windows.h"
 #include "lib/training/run_memory.h"
 
 namespace bigbird {
@@ -48,6 +50,35 @@ std::vector<Profile> profiles_of(std::int64_t classes) {
   std::vector<Profile> profiles;
   for (std::int64_t i = 0; i < classes; ++i) profiles.push_back({fmt::format("class{}", i), "."});
   return profiles;
+}
+
+struct EncodedWindows {
+  std::vector<ClassifiedSequence> sequences;
+  std::int64_t longest = 0;    // tokens, special ones included
+  std::int64_t shortened = 0;  // how many did not fit max_tokens
+  std::int64_t classes = 0;    // the highest label plus one
+};
+
+// Reads and encodes labelled windows; `seen`, where given, is called with each. Error{bad_input}, beginning
+// with `where`, for no windows, and for windows without a label.
+EncodedWindows encode_labelled_windows(WindowReader& windows, const std::string& where,
+                                       const Tokenizer& tokenizer, std::int64_t max_tokens,
+                                       const std::function<void(const Window&)>& seen = {}) {
+  EncodedWindows encoded;
+  Window window;
+  while (windows.next(window)) {
+    throw_if_cancelled();
+    if (window.label < 0) throw_bad_input(where + ": there is no label", "give labelled windows");
+    if (seen) seen(window);
+    ClassifiedSequence sequence;
+    sequence.label = window.label;
+    encoded.shortened += encode_window(tokenizer, window.sequence, max_tokens, sequence.ids) ? 1 : 0;
+    encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(sequence.ids.size()));
+    encoded.classes = std::max<std::int64_t>(encoded.classes, window.label + 1);
+    encoded.sequences.push_back(std::move(sequence));
+  }
+  if (encoded.sequences.empty()) throw_bad_input(where + ": there are no examples");
+  return encoded;
 }
 
 std::string class_counts(const EncodedWindows& windows, std::int64_t classes) {

@@ -23,7 +23,7 @@ struct PromoterFinetuneOptions : RunOptions {
   LabelledSource valid;
 
   // In place of the negatives of the training side, but for those that `promoter build` took from the genome:
-  // one of every promoter (class 1), anew in each epoch (fresh_negatives.h); `train` may then be a FASTA of
+  // one of every promoter (class 1), anew in each epoch (negatives.h); `train` may then be a FASTA of
   // class 1 alone. Validation keeps its own.
   std::optional<NegativeKind> fresh_negatives;
 };

@@ -192,4 +192,17 @@ std::string make_negative(NegativeKind kind, std::string_view window, CounterRng
   throw std::logic_error("a genomic negative is cut from the genome");
 }
 
+FreshNegatives::FreshNegatives(NegativeKind kind, std::uint64_t seed, std::vector<std::string> promoters)
+    : kind_(kind), seed_(seed), promoters_(std::move(promoters)) {
+  if (kind == NegativeKind::genomic) {
+    throw_usage("`fresh_negatives` genomic: these are not made of the promoters",
+                "`bigbird promoter build` cuts them from the genome, once");
+  }
+}
+
+std::string FreshNegatives::negative(std::uint64_t epoch, std::uint64_t index) const {
+  CounterRng rng(seed_, Purpose::fresh_negatives, epoch * promoters_.size() + index);
+  return make_negative(kind_, promoter(index), rng);
+}
+
 }  // namespace bigbird

@@ -11,8 +11,8 @@
 #include "lib/tasks/calibration.h"
 #include "lib/parts/parts.h"
 #include "lib/tasks/genomics/promoter/scan_files.h"
+#include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_runner.h"
-#include "lib/tasks/strands.h"
 
 namespace bigbird {
 

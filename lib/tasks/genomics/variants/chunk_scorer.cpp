@@ -14,7 +14,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/tasks/genomics/variants/token_change.h"
+#include "lib/tasks/effect_scores.h"
 
 namespace bigbird {
 namespace {
@@ -88,11 +88,14 @@ struct ChunkScorer::Window {
   std::int64_t begin = 0;
   std::int64_t removed = 0;
   bool is_reference = false;
-  std::vector<std::int32_t> tokens;  // first model, first strand that is read
-  std::vector<double> values;        // [outputs, strands]
   bool cut = false;
+  std::vector<double> values;         // [outputs, strands]
   std::size_t uses = 0;               // by jobs that are not reduced yet
   std::vector<std::size_t> last_for;  // the jobs that are complete with this window
+  std::size_t last_user = 0;          // the last window that a job of this one is complete with
+  // Ids of the first model and the first strand that is read: only where a job is complete with a window that
+  // is encoded later. All ids go to the model.
+  std::vector<std::int32_t> tokens;
 };
 
 // One allele that is scored.
@@ -205,6 +208,10 @@ ChunkScorer::Chunk ChunkScorer::lay_out(const std::vector<VcfRecord>& records) {
         job.windows.emplace_back(reference, alternative);
         last = std::max({last, reference, alternative});
       }
+      for (const auto& [reference, alternative] : job.windows) {
+        windows[reference].last_user = std::max(windows[reference].last_user, last);
+        windows[alternative].last_user = std::max(windows[alternative].last_user, last);
+      }
       windows[last].last_for.push_back(jobs.size());
       jobs.push_back(std::move(job));
     }
@@ -226,6 +233,7 @@ void ChunkScorer::add(const std::vector<VcfRecord>& records, std::function<void(
     throw_if_cancelled();
     const std::size_t end = std::min(begin + encoded_at_once, windows.size());
     std::vector<EncodedSequence> encoded = encode(std::span(windows).subspan(begin, end - begin));
+    compare_tokens(*chunk, encoded, begin);
     for (std::size_t index = begin; index < end; ++index) {
       scorer_.add(std::move(encoded[index - begin]),
                   [this, chunk, index](const SequenceScores& scores) { take_scores(*chunk, index, scores); });
@@ -251,7 +259,6 @@ std::vector<EncodedSequence> ChunkScorer::encode(std::span<Window> windows) {
       encoded[i] = overlaps ? scorer_.encode_like(window.sequence, known->known,
                                                   std::span(offsets).first(window.removed == 0 ? 1 : 2))
                             : scorer_.encode(window.sequence);
-      window.tokens = encoded[i].ids.front();
       window.cut = encoded[i].cut;
       if (!window.is_reference) continue;
       last[turn] = {window.contig, window.begin, scorer_.as_known(window.sequence, encoded[i])};
@@ -262,6 +269,27 @@ std::vector<EncodedSequence> ChunkScorer::encode(std::span<Window> windows) {
     if (!one.known.encoded.ids.empty()) last_reference_ = std::move(one);
   }
   return encoded;
+}
+
+// What the alleles change of the tokens, for those whose last window is one of these; they begin at `begin`.
+void ChunkScorer::compare_tokens(Chunk& chunk, std::span<const EncodedSequence> encoded, std::size_t begin) {
+  std::vector<Window>& windows = chunk.windows;
+  const auto tokens = [&](std::size_t window) {
+    return without_ends(window < begin ? windows[window].tokens : encoded[window - begin].ids.front());
+  };
+  const std::size_t end = begin + encoded.size();
+  for (std::size_t index = begin; index < end; ++index) {
+    for (const std::size_t job : windows[index].last_for) {
+      AlleleResult& result = *chunk.jobs[job].result;
+      double share = 0;
+      for (const auto& [reference, alternative] : chunk.jobs[job].windows) {
+        share += changed_token_share(tokens(reference), tokens(alternative));
+        if (windows[reference].cut || windows[alternative].cut) result.flags |= flag_cut;
+      }
+      result.token_share = static_cast<float>(share / static_cast<double>(chunk.jobs[job].windows.size()));
+    }
+    if (windows[index].last_user >= end) windows[index].tokens = encoded[index - begin].ids.front();
+  }
 }
 
 void ChunkScorer::finish() {
@@ -296,14 +324,6 @@ void ChunkScorer::reduce(const Job& job, const std::vector<Window>& windows) {
   const std::size_t strands = scorer_.strands();
   const std::size_t outputs = scorer_.outputs();
   const double shifts = static_cast<double>(job.windows.size());
-  double token_share = 0;
-  for (const auto& [reference, alternative] : job.windows) {
-    token_share += changed_token_share(without_ends(windows[reference].tokens),
-                                       without_ends(windows[alternative].tokens));
-    if (windows[reference].cut || windows[alternative].cut) result.flags |= flag_cut;
-  }
-  result.token_share = static_cast<float>(token_share / shifts);
-
   const std::size_t per_profile = values_per_profile();
   result.values.resize(options_.written.size() * per_profile);
   auto written = options_.written.begin();

@@ -1,6 +1,11 @@
 // Scores a chunk of VCF records: judges their alleles, runs each different window once, and reduces what the
 // models say to what is written. The result is a function of the records, the genome and the models: not of
 // batches, threads or other chunks.
+//
+// From VCF to VCF a window waits in three queues: with its chunk among those that are begun (lib/parts/parts.h),
+// because the output has the order of the input; in the batch that is filled (sequence_runner.h), because a
+// model takes many sequences at once; and with its batch on the way to a device and back (device_thread.h),
+// because both work at the same time.
 #pragma once
 
 #include <cstddef>
@@ -122,6 +127,7 @@ class ChunkScorer {
   };
   std::vector<EncodedSequence> encode(std::span<Window> windows);
   Chunk lay_out(const std::vector<VcfRecord>& records);
+  void compare_tokens(Chunk& chunk, std::span<const EncodedSequence> encoded, std::size_t begin);
   void take_scores(Chunk& chunk, std::size_t window, const SequenceScores& scores);
   void reduce(const Job& job, const std::vector<Window>& windows);
 

@@ -25,7 +25,7 @@
 #include "lib/tasks/genomics/variants/columns.h"
 #include "lib/tasks/genomics/variants/input.h"
 #include "lib/tasks/genomics/variants/outputs.h"
-#include "lib/tasks/genomics/variants/written_profiles.h"
+#include "lib/tasks/select_profiles.h"
 
 namespace bigbird {
 namespace {

@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/names.h"
 #include "lib/io/files/file.h"
+#include "lib/tasks/class_metrics.h"
 
 namespace bigbird {
 namespace {

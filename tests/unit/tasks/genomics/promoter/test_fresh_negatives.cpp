@@ -1,5 +1,5 @@
 // Negatives of every epoch: a function of seed, epoch and promoter, of the kind that was asked for.
-#include "lib/tasks/genomics/promoter/fresh_negatives.h"
+#include "lib/tasks/genomics/promoter/negatives.h"
 
 #include <gtest/gtest.h>
 

@@ -51,6 +51,16 @@ TEST_F(VariantsAhead, TheFilesAreThoseOfARunWithoutAThread) {
   }
 }
 
+// Windows are tokenized 64 at a time; REF and ALT of an allele may lie in different turns.
+TEST_F(VariantsAhead, WhatAllelesChangeOfTheTokensDoesNotDependOnTheTurn) {
+  VariantRunOptions many = options("turns.tsv", 1000), few = options("one-turn.tsv", 1);
+  many.scoring.windows.shifts = few.scoring.windows.shifts = 9;
+  many.scoring.windows.shift_step = few.scoring.windows.shift_step = 10;
+  EXPECT_GT(run(many, false).passes, 5 * 64u);
+  run(few, false);
+  EXPECT_EQ(testing::read_text(path("turns.tsv")), testing::read_text(path("one-turn.tsv")));
+}
+
 TEST_F(VariantsAhead, AStoppedRunKeepsWholeChunksAndGoesOn) {
   const std::string expected = "plain-4.tsv";
   run(options(expected, 4), false);

@@ -1,6 +1,6 @@
 // Which profiles of a model get numbers of their own: the words of every scoring verb, ascending and each
 // once.
-#include "lib/tasks/genomics/variants/written_profiles.h"
+#include "lib/tasks/select_profiles.h"
 
 #include <gtest/gtest.h>
 
