@@ -50,6 +50,14 @@ TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
   expect_good("lib/tasks/genomics/x.cpp", "#include \"lib/training/trainer.h\"");
   expect_good("lib/data/x.cpp", "#include \"lib/data/documents.h\"");
   expect_good("apps/x.cpp", "#include \"lib/report/card.h\"");
+  expect_bad("lib/tasks/x.cpp", "#include \"lib/quantization/layers.h\"");
+  expect_good("lib/quantization/x.cpp", "#include \"lib/tasks/genomics/chromatin/dataset.h\"");
+}
+
+TEST(Policy, AppsComputesNothing) {
+  expect_bad("apps/x.cpp", "#include \"lib/model/network/model.h\"");
+  expect_bad("apps/x.cpp", "#include \"lib/training/trainer.h\"");
+  expect_good("apps/x.cpp", "#include \"lib/training/run_options.h\"");
 }
 
 TEST(Policy, KernelsStandAlone) {
