@@ -93,7 +93,7 @@ std::string overview() {
       title = fmt::format("\n{}\n", row.name);
       continue;
     }
-    text += title + fmt::format("  {:<26} {}\n", row.name, row.help);
+    text += title + verb_line(row);
     title.clear();
   }
   return text +
@@ -101,51 +101,55 @@ std::string overview() {
          "--version-only.\n";
 }
 
-// Which verb argv names, and how many words its name took.
+// Of words that only begin verbs: "text", "text qa".
+std::string family_help(const std::string& begun) {
+  std::string text = "Usage: bigbird " + begun + " VERB [options]\n\n";
+  for (const VerbRow& row : verbs_after(begun)) text += verb_line(row);
+  return text;
+}
+
+// Which verb argv names, and how many words its name took. Without a row argv has the first words of several
+// verbs, alone or before --help.
 struct Choice {
-  const VerbRow* row;
-  int words;
+  const VerbRow* row = nullptr;
+  int words = 0;
+  std::string begun = {};  // the longest beginning of verbs, "text qa"
 };
+
+std::vector<std::string> names_of(const std::vector<VerbRow>& rows) {
+  std::vector<std::string> names;
+  for (const VerbRow& row : rows) {
+    if (row.run != nullptr) names.emplace_back(row.name);
+  }
+  return names;
+}
 
 Choice choose_verb(const std::vector<std::string>& words) {
   std::string spoken;
-  Choice choice{nullptr, 0};
-  for (std::size_t i = 0; i < std::min<std::size_t>(words.size(), most_verb_words); ++i) {
+  Choice choice;
+  std::size_t next = 0;  // behind `begun`
+  for (std::size_t i = 0; i < words.size() && i < most_verb_words && words[i][0] != '-'; ++i) {
     spoken += (i == 0 ? "" : " ") + words[i];
     if (const VerbRow* row = find_verb(spoken)) choice = {row, static_cast<int>(i) + 1};
+    if (verbs_after(spoken).empty()) continue;
+    choice.begun = spoken;
+    next = i + 1;
   }
-  if (choice.row != nullptr) return choice;
+  const bool begun = !choice.begun.empty();
+  const bool asks = next == words.size() || words[next] == "--help" || words[next] == "-h";
+  if (choice.row != nullptr || (begun && asks)) return choice;
 
-  std::vector<std::string> names;
-  std::vector<std::string> family;  // verbs that share the first word: "promoter build", "promoter predict"
-  std::vector<std::string> closer;  // and the second: "text classify finetune", "text classify predict"
-  for (const VerbRow& row : verb_table()) {
-    if (row.run == nullptr) continue;
-    names.push_back(row.name);
-    if (names.back().rfind(words[0] + " ", 0) == 0) family.push_back(names.back());
-    if (words.size() > 1 && names.back().rfind(words[0] + " " + words[1] + " ", 0) == 0)
-      closer.push_back(names.back());
-  }
-  if (!closer.empty()) {
-    const bool third_word = words.size() > 2 && words[2][0] != '-';
-    throw_usage(third_word ? "there is no verb '" + words[0] + " " + words[1] + " " + words[2] + "'"
-                           : "'" + words[0] + " " + words[1] + "' needs a third word",
-                fmt::format("choose one: {}", fmt::join(closer, ", ")));
-  }
-  const bool second_word = words.size() > 1 && words[1][0] != '-';
-  const std::string asked = second_word && !family.empty() ? words[0] + " " + words[1] : words[0];
-  std::string hint = "`bigbird` alone lists the verbs";
-  if (const std::string near = nearest(second_word ? words[0] + " " + words[1] : words[0], names);
-      !near.empty()) {
-    hint = "did you mean `bigbird " + near + "`? " + hint;
-  } else if (const std::string first = nearest(words[0], names); !first.empty()) {
-    hint = "did you mean `bigbird " + first + "`? " + hint;
-  }
-  if (!family.empty() && !second_word) {
-    throw_usage("'" + asked + "' needs a second word",
-                fmt::format("choose one: {}", fmt::join(family, ", ")));
-  }
-  throw_usage("there is no verb '" + asked + "'", hint);
+  const std::string family =
+      fmt::format("choose one: {}", fmt::join(names_of(verbs_after(choice.begun)), ", "));
+  if (begun && words[next][0] == '-')
+    throw_usage(fmt::format("'{}' needs a {} word", choice.begun, next == 1 ? "second" : "third"), family);
+  const std::string asked = begun ? choice.begun + " " + words[next] : words[0];
+  const std::vector<std::string> names = names_of(verb_table());
+  std::string near = nearest(spoken, names);
+  if (near.empty()) near = nearest(asked, names);
+  throw_usage("there is no verb '" + asked + "'",
+              (near.empty() ? "" : "did you mean `bigbird " + near + "`? ") +
+                  (begun ? family : "`bigbird` alone lists the verbs"));
 }
 
 int run(int argc, char** argv) {
@@ -171,6 +175,10 @@ int run(int argc, char** argv) {
     throw_usage("unknown option '" + words[0] + "'", "a verb comes first; `bigbird` alone lists the verbs");
   if (asks_help) words.erase(words.begin());
   const Choice choice = choose_verb(words);
+  if (choice.row == nullptr) {
+    std::cout << family_help(choice.begun);
+    return 0;
+  }
   if (asks_help) {
     std::string ask = "--help";
     char* arguments[] = {words[static_cast<std::size_t>(choice.words) - 1].data(), ask.data(), nullptr};

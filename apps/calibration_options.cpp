@@ -21,7 +21,7 @@ void CalibrationOptions::add(Verb& verb, const std::string& model_of) {
   app.add_option("--bins", bins_, "Bins of the calibration error and of the curves")
       ->check(CLI::Range(1, 10'000))
       ->type_name("COUNT");
-  app.add_option("--curve", curve_, "Reliability curves: mean probability and observed share of each bin")
+  app.add_option("--curve", curve_, "Reliability curves: mean probability and observed fraction of each bin")
       ->type_name("FILE");
   app.add_option("--svg", svg_, "Picture of the reliability curves")->type_name("FILE");
   for (const char* place : {"--curve", "--svg"}) verb.leave_out_of_provenance(place);

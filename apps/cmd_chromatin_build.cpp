@@ -88,10 +88,10 @@ void add_label_options(CLI::App& app, ChromatinBuildOptions& options) {
       ->transform(count_suffix())
       ->group(labels);
   app.add_option("--min-overlap", options.min_overlap,
-                 "A bin has a label when more than this share of it lies in the track's peaks")
-      ->type_name("SHARE")
+                 "A bin has a label when more than this fraction of it lies in the track's peaks")
+      ->type_name("FRACTION")
       ->group(labels);
-  app.add_flag("--at-least", options.at_least, "That share itself is enough")->group(labels);
+  app.add_flag("--at-least", options.at_least, "That fraction itself is enough")->group(labels);
   app.add_flag("--clip", options.clip,
                "Cut peaks that reach over the end of their contig there; else they are an error")
       ->group(labels);
@@ -115,9 +115,10 @@ void add_bin_options(CLI::App& app, ChromatinBuildOptions& options) {
       ->delimiter(',')
       ->type_name("A,B")
       ->group(choice);
-  app.add_option("--max-n", options.max_n, "Drop bins whose window has a larger share of N (reads the FASTA)")
+  app.add_option("--max-n", options.max_n,
+                 "Drop bins whose window has a larger fraction of N (reads the FASTA)")
       ->check(CLI::Range(0.0, 1.0))
-      ->type_name("SHARE")
+      ->type_name("FRACTION")
       ->group(choice);
 }
 

@@ -49,7 +49,7 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
                  "Of a split with more bins a random choice of so many, by the seed; 0: all")
       ->transform(count_suffix())
       ->type_name("COUNT");
-  app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are left out")
+  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--per-profile", typed.profiles_tsv, "Table of the errors of every profile")
       ->type_name("FILE");
@@ -63,7 +63,7 @@ void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
 
 int cmd_chromatin_calibrate(int argc, char** argv) {
   Verb verb("chromatin calibrate",
-            "Fit each profile of a chromatin model to the share of positives among labelled bins, for "
+            "Fit each profile of a chromatin model to the fraction of positives among labelled bins, for "
             "chromatin predict --calibrated.",
             {"bigbird chromatin calibrate -m run/final --data chromatin",
              "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "

@@ -161,7 +161,7 @@ void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
   app.add_option("-f,--fasta-ref", options.fasta, "Genome for --model, instead of the data set's own")
       ->type_name("FASTA");
   options.scoring.add(verb, {.strands = Strands::both});
-  app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger share of N (--model)")
+  app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger fraction of N (--model)")
       ->check(CLI::Range(0.0, 1.0));
   add_machine(verb);
 }

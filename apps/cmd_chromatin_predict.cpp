@@ -80,7 +80,7 @@ std::unique_ptr<PredictionTargets> make_targets(const PredictCommand& typed,
 void say(const PredictionCounts& counts, double max_n) {
   std::string line = fmt::format("{} rows, {} scored", counts.rows, counts.scored);
   if (const auto many = counts.skipped.count(name_of(PredictionStatus::too_many_n)); many > 0)
-    line += fmt::format(", {} with a larger share of N than {:g}", many, max_n);
+    line += fmt::format(", {} with a larger fraction of N than {:g}", many, max_n);
   if (const auto many = counts.skipped.count(name_of(PredictionStatus::short_contig)); many > 0)
     line += fmt::format(", {} on contigs shorter than the window", many);
   if (counts.shifted > 0) line += fmt::format("; {} windows moved inwards at a contig's end", counts.shifted);
@@ -107,15 +107,17 @@ void add_options(Verb& verb, PredictCommand& typed) {
   app.add_option("--split", typed.split, "Of --data: train, valid, test, none or all");
   app.add_option("-o,--output", typed.output, "File, or folder of several tracks; - is stdout (text)")
       ->type_name("PATH");
-  app.add_option("-O,--output-format", typed.format, "tsv, npy, h5, bedgraph or bigwig");
+  CLI::Option* type = app.add_option("-O,--output-type", typed.format, "Type of the output")
+                          ->type_name(choices(prediction_format_names));
+  app.add_option("--output-format", typed.format)->group("")->excludes(type);
   typed.scoring.add(verb,
                     {.strands = Strands::both, .calibrated = true, .profiles = "all", .had_batch = true});
-  app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are not scored")
+  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are not scored")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--variants", typed.variants,
                "Beside OUT.npy, of all models: OUT.single.npy (first model, forward strand) and OUT.rc.npy "
                "(first model, both strands), for chromatin evaluate");
-  typed.work.add(verb, "windows", "merge");
+  typed.work.add(verb);
   typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
   add_machine(verb);
 }

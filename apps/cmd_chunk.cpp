@@ -33,11 +33,11 @@ void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
          "--exclude", options.exclude_bed,
          "Regions or whole chromosomes to leave out: documents are cut so that no sentence touches them")
       ->type_name("BED");
-  app.add_option("--max-n", options.max_n_document, "Drop documents with a larger share of N")
+  app.add_option("--max-n", options.max_n_document, "Drop documents with a larger fraction of N")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
   app.add_option("--max-n-sentence", options.max_n_sentence,
-                 "Drop sentences with a larger share of N, cutting their document there")
+                 "Drop sentences with a larger fraction of N, cutting their document there")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Limits on N (these read the FASTA)");
   app.add_flag("--reverse-complement", options.reverse_complement,

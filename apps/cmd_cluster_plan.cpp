@@ -19,6 +19,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
+#include "lib/parts/sharded_verbs.h"
 #include "lib/tasks/genomics/variants/cost.h"
 
 namespace bigbird::apps {
@@ -195,8 +196,9 @@ int cmd_cluster_plan(int argc, char** argv) {
   plan.threads = kernels::thread_count();
   plan.advice = advice_for(plan.cost, plan.startup, task_seconds, plan.threads);
   // "bigbird cluster plan ..." as typed, of the verb that is planned.
+  const ShardedVerb& planned = *find_sharded_verb("variants");
   const std::string own = "bigbird cluster plan", json = " --json";
-  plan.command = "variants" + verb.command().substr(own.size());
+  plan.command = planned.name + verb.command().substr(own.size());
   if (const std::size_t at = plan.command.find(json); at != std::string::npos)
     plan.command.erase(at, json.size());
   // No content, but memory and speed are those with it.

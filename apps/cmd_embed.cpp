@@ -54,7 +54,7 @@ void add_options(Verb& verb, EmbedCommand& typed) {
       ->required()
       ->type_name("FILE");
   typed.scoring.add(verb, {});
-  typed.work.add(verb, "sequences", "merge");
+  typed.work.add(verb);
   typed.work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
   add_machine(verb);
 }

@@ -32,7 +32,7 @@ int cmd_evaluate(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--samples", options.evaluation.max_samples, "A seeded choice of so many samples; 0 is all")
       ->transform(count_suffix());
-  app.add_option("--mask-probability", options.objective.mask_probability, "Share of tokens to predict");
+  app.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict");
   app.add_option("--baseline-tokens", options.baseline_tokens,
                  "Training tokens to count for the baselines; 0 is all")
       ->transform(count_suffix());

@@ -162,13 +162,14 @@ void add_options(Verb& verb, IsmCommand& typed) {
   app.add_option("--window", typed.ism.window_length, "bp, for a model that does not tell its window")
       ->transform(count_suffix())
       ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--max-n", typed.ism.max_n, "Largest share of N in a window")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--max-sequences", typed.ism.max_sequences,
                  "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
       ->transform(count_suffix())
       ->check(CLI::NonNegativeNumber)
       ->type_name("COUNT");
-  typed.work.add(verb, "regions of a BED", "merge");
+  typed.work.add(verb);
   typed.work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
   add_machine(verb);
 }

@@ -29,7 +29,7 @@ int cmd_liftover(int argc, char** argv) {
   app.add_option("-f,--fasta-ref", options.fasta,
                  "Genome of the new assembly: names contigs, checks REF, anchors flipped indels")
       ->type_name("FASTA");
-  app.add_option("--min-match", options.min_match, "Share of a BED record's bases that must map")
+  app.add_option("--min-match", options.min_match, "Fraction of a BED record's bases that must map")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--bed-plus", options.bed_columns,
                  "The first N columns are BED; the others are kept as they are (broadPeak: 6)")

@@ -1,67 +1,110 @@
-// `bigbird merge`: the outputs of all shards of a run put together.
+// `bigbird merge`: the outputs of all shards of a run put together, of every verb that works in parts;
+// `bigbird variants merge` is an older name of it.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/variant_options.h"
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
 #include "lib/io/files/output_set.h"
+#include "lib/parts/shard_file.h"
+#include "lib/parts/sharded_verbs.h"
+#include "lib/parts/side_file.h"
 #include "lib/tasks/embed_run.h"
 #include "lib/tasks/genomics/chromatin/predict_run.h"
 #include "lib/tasks/genomics/promoter/scan_files.h"
-#include "lib/tasks/output_shards.h"
-#include "lib/tasks/shard_file.h"
+#include "lib/tasks/genomics/variants/merge.h"
 
 namespace bigbird::apps {
 namespace {
 
+struct MergeOptions {
+  std::vector<std::string> shards;
+  ScanPaths paths;
+  std::string report;
+};
+
+// What was merged, of which throughput is told.
+struct Merged {
+  std::uint64_t count = 0;
+  const char* unit = "records";
+};
+
 // Shards that hold numbers, by the verb that made them.
-std::uint64_t merge_shard_files(const std::vector<std::string>& shards, const ScanPaths& paths) {
-  const std::string kind = read_shard_header(shards.front()).kind;
-  const std::string& output = paths.output;
-  if (kind == promoter_scan_kind)
-    return static_cast<std::uint64_t>(merge_promoter_scan(shards, paths).positions);
-  if (!paths.calls.empty()) throw_usage("merge: --calls is of shards of `promoter scan`");
-  if (kind == chromatin_predict_kind) return merge_chromatin_predictions(shards, output).rows;
-  if (kind == embed_kind) return merge_embeddings(shards, output);
+Merged merge_numbers(const MergeOptions& options, const std::string& kind) {
+  const std::vector<std::string>& shards = options.shards;
+  const std::string& output = options.paths.output;
+  if (kind == promoter_scan_kind) {
+    ScanPaths paths = options.paths;
+    if (paths.summary.empty() && output != "-") paths.summary = output + ".summary.json";
+    require_different({{"--output", output}, {"--calls", paths.calls}, {"--summary", paths.summary}});
+    return {static_cast<std::uint64_t>(merge_promoter_scan(shards, paths).positions)};
+  }
+  if (kind == chromatin_predict_kind) return {merge_chromatin_predictions(shards, output).rows};
+  if (kind == embed_kind) return {merge_embeddings(shards, output)};
   throw_bad_input(
       shards.front() + ": a shard of '" + text_for_message(kind) + "', which this version does not know",
       "merge with the version that made the shards");
 }
 
+// By what the shards are: files of numbers, scored variants, rows or entries.
+Merged merge_any(const MergeOptions& options) {
+  const std::vector<std::string>& shards = options.shards;
+  const std::string numbers =
+      is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
+  const bool variants = numbers.empty() && std::any_of(shards.begin(), shards.end(), has_variant_summary);
+  if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
+    throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
+  if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
+  if (!numbers.empty()) return merge_numbers(options, numbers);
+  if (!variants) return {merge_outputs(shards, options.paths.output)};
+  const VariantTally tally = merge_variants({shards, options.paths.output, options.report}).tally;
+  log_tally(tally);
+  return {tally.alleles, "alleles"};
+}
+
+int run_merge(const std::string& name, int argc, char** argv) {
+  Verb verb(name, "Put the outputs of all shards of a run together: the bytes that one run gives.",
+            {"bigbird " + name + " part1.tsv part2.tsv part3.tsv -o predictions.tsv",
+             "bigbird " + name + " part1.vcf.gz part2.vcf.gz -o scored.vcf.gz",
+             "bigbird " + name + " nbest.1.json nbest.2.json -o nbest.json",
+             "bigbird " + name + " part1 part2 part3 -o scores.bw --calls calls.bed"});
+  MergeOptions options;
+  CLI::App& app = verb.app();
+  app.add_option("SHARDS", options.shards,
+                 "One output of each shard, in any order, with the files that lie beside it; of " +
+                     names_of_sharded_verbs("`"))
+      ->required();
+  app.add_option("-o,--output", options.paths.output, "The same of one run; - is stdout")
+      ->required()
+      ->type_name("OUT");
+  app.add_option("--calls", options.paths.calls, "Of `promoter scan`: the called promoters")
+      ->type_name("BED");
+  app.add_option("--summary", options.paths.summary,
+                 "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given")
+      ->type_name("JSON");
+  app.add_option("--report", options.report,
+                 "Of `variants`: PREFIX of skipped.tsv and summary.json in place of OUT")
+      ->type_name("PREFIX");
+  verb.add_threads();
+  if (!verb.parse(argc, argv)) return 0;
+  const Merged merged = merge_any(options);
+  verb.set_throughput(static_cast<double>(merged.count), merged.unit);
+  return 0;
+}
+
 }  // namespace
 
 int cmd_merge(int argc, char** argv) {
-  Verb verb("merge", "Put the outputs of all shards of a run together: the bytes that one run gives.",
-            {"bigbird merge part1.tsv part2.tsv part3.tsv -o predictions.tsv",
-             "bigbird merge nbest.1.json nbest.2.json -o nbest.json",
-             "bigbird merge part1 part2 part3 -o predictions.h5",
-             "bigbird merge part1 part2 part3 -o scores.bw --calls calls.bed"});
-  std::vector<std::string> shards;
-  ScanPaths paths;
-  CLI::App& app = verb.app();
-  app.add_option("SHARDS", shards,
-                 "One output of each shard, in any order; SHARD.shard.json lies beside those of "
-                 "`text classify predict` and `text qa predict`")
-      ->required();
-  app.add_option("-o,--output", paths.output, "The same of one run; - is stdout")
-      ->required()
-      ->type_name("OUT");
-  app.add_option("--calls", paths.calls, "Of `promoter scan`: the called promoters")->type_name("BED");
-  app.add_option("--summary", paths.summary,
-                 "Of `promoter scan`: counts and evaluation; OUT.summary.json where not given")
-      ->type_name("JSON");
-  if (!verb.parse(argc, argv)) return 0;
-  if (paths.summary.empty() && paths.output != "-") paths.summary = paths.output + ".summary.json";
-  require_different({{"--output", paths.output}, {"--calls", paths.calls}, {"--summary", paths.summary}});
-  const bool numbers = is_shard_file(shards.front());
-  if (!numbers && !paths.calls.empty()) throw_usage("merge: --calls is of shards of `promoter scan`");
-  const std::uint64_t records =
-      numbers ? merge_shard_files(shards, paths) : merge_outputs(shards, paths.output);
-  verb.set_throughput(static_cast<double>(records), "records");
-  return 0;
+  return run_merge("merge", argc, argv);
+}
+
+int cmd_variants_merge(int argc, char** argv) {
+  return run_merge("variants merge", argc, argv);
 }
 
 }  // namespace bigbird::apps

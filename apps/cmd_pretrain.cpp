@@ -67,7 +67,7 @@ void add_model_options(CLI::App& app, Typed& typed) {
 // Those of pretraining alone.
 void add_objective_options(CLI::App& app, Typed& typed, PretrainOptions& options) {
   const char* group = "Training";
-  app.add_option("--mask-probability", options.objective.mask_probability, "Share of tokens to predict")
+  app.add_option("--mask-probability", options.objective.mask_probability, "Fraction of tokens to predict")
       ->group(group);
   app.add_flag("--no-nsp", typed.no_nsp, "Leave next-sentence prediction out: samples are [CLS] tokens [SEP]")
       ->group(group);

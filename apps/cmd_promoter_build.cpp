@@ -57,11 +57,11 @@ void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negativ
   app.add_option("--left", options.left, "Bases before the TSS, on the sense strand")
       ->transform(count_suffix());
   app.add_option("--right", options.right, "Bases from the TSS on")->transform(count_suffix());
-  app.add_option("--max-n", options.max_n, "Drop windows with a larger share of N");
+  app.add_option("--max-n", options.max_n, "Drop windows with a larger fraction of N");
   app.add_option("--negatives", negatives,
                  "random: 12 of 20 blocks replaced by random bases; permute: 12 of 20 blocks permuted among "
                  "their places; dinucleotide: shuffled, dinucleotide counts kept; genomic: a window of the "
-                 "same chromosome away from every TSS, with about the same share of G and C; "
+                 "same chromosome away from every TSS, with about the same fraction of G and C; "
                  "random+genomic: one of each")
       ->type_name("KIND[+KIND]");
   app.add_option("--min-distance", options.min_distance,
@@ -69,7 +69,7 @@ void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negativ
       ->transform(count_suffix());
   app.add_option(
       "--gc-tolerance", options.gc_tolerance,
-      "Difference of the shares of G and C allowed to a genomic negative; where none is found, 2.5 "
+      "Difference of the fractions of G and C allowed to a genomic negative; where none is found, 2.5 "
       "and 5 times as much, then the closest");
   app.add_option(
          "--split", split,

@@ -75,11 +75,11 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
                  "FASTA of class 0, where --test is one of class 1")
       ->type_name("FASTA");
   app.add_option("--prior", typed.prior,
-                 "Share of promoters where the model is to be used; without it that of the valid side")
+                 "Fraction of promoters where the model is to be used; without it that of the valid side")
       ->type_name("P");
-  app.add_option("--train-prior", typed.train_prior, "Share of promoters that the model was trained on")
+  app.add_option("--train-prior", typed.train_prior, "Fraction of promoters that the model was trained on")
       ->type_name("P");
-  app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are left out")
+  app.add_option("--max-n", typed.max_n, "Windows with a larger fraction of N are left out")
       ->check(CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward});
   verb.add_seed();
@@ -91,7 +91,7 @@ void add_options(Verb& verb, PromoterCalibrateCommand& typed) {
 int cmd_promoter_calibrate(int argc, char** argv) {
   Verb verb(
       "promoter calibrate",
-      "Fit a promoter model's scores to the share of promoters among labelled windows, for promoter predict "
+      "Fit a promoter model's scores to the fraction of promoters among labelled windows, for promoter predict "
       "--calibrated.",
       {"bigbird promoter calibrate -m run/final --data promoters",
        "bigbird promoter calibrate -m run/final --data promoters --prior 0.01 --curve curve.tsv --svg "

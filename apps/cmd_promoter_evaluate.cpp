@@ -45,7 +45,7 @@ void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
   app.add_option("--data-negatives", typed.data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
   app.add_option("--max-n", typed.max_n,
-                 "Examples with a larger share of N are left out and counted (--model)")
+                 "Examples with a larger fraction of N are left out and counted (--model)")
       ->check(CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
   app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");

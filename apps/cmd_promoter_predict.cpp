@@ -77,7 +77,8 @@ void add_options(Verb& verb, PromoterPredictCommand& typed) {
   app.add_option("--data-negatives", typed.data.negatives, "FASTA of class 0, where --data is one of class 1")
       ->type_name("FASTA");
   app.add_option("-o,--output", typed.output, "Where the TSV goes; - is stdout")->type_name("FILE");
-  app.add_option("--max-n", typed.max_n, "Windows with a larger share of N are not scored: their score is .")
+  app.add_option("--max-n", typed.max_n,
+                 "Windows with a larger fraction of N are not scored: their score is .")
       ->check(CLI::Range(0.0, 1.0));
   typed.scoring.add(verb, {.strands = Strands::forward, .calibrated = true, .had_batch = true});
   add_machine(verb);

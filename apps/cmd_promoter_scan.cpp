@@ -68,7 +68,7 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
       ->transform(count_suffix());
   app.add_option("--right", options.right, "Bases from the TSS on, where the model does not tell")
       ->transform(count_suffix());
-  app.add_option("--max-n", options.max_n, "Leave out windows with a larger share of N");
+  app.add_option("--max-n", options.max_n, "Leave out windows with a larger fraction of N");
   scoring.add(verb, {.strands = Strands::both, .calibrated = true});
   const char* out = "Output";
   app.add_option("-o,--output", options.output,
@@ -97,7 +97,7 @@ void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scori
       ->transform(count_suffix())
       ->group("Evaluation");
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
-  work.add(verb, "positions", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Positions", positions_of_a_chunk);
   add_machine(verb);
 }

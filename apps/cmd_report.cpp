@@ -42,9 +42,8 @@ void add_options(Verb& verb, ReportCommand& typed) {
   CLI::App& app = verb.app();
   app.add_option(
          "INPUT", typed.inputs,
-         "Run folders, which share their charts; evaluations (JSON or table), predictions with labels, "
-         "reliability curves; outputs of `variants` and `promoter scan` with their summaries beside them, "
-         "called promoters; a folder OUT.shards; pictures (.svg)")
+         std::string("Any of: ") + report_kinds +
+             ". Runs share their charts; summaries of `variants` and `promoter scan` lie beside their outputs")
       ->required();
   app.add_option("-o,--output", typed.output, "HTML page to write")->required()->type_name("FILE");
   app.add_option("--multiqc", typed.multiqc,

@@ -64,11 +64,12 @@ void add_options(Verb& verb, ClassifyCommand& typed) {
   typed.pair_option = app.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
   app.add_option("-o,--output", typed.prediction.output, "Where the predictions go; - is stdout")
       ->type_name("FILE");
-  app.add_option("-O,--output-type", typed.form, "tsv or jsonl")->check(CLI::IsMember({"tsv", "jsonl"}));
+  app.add_option("-O,--output-type", typed.form, "Type of the output")
+      ->check(CLI::IsMember({"tsv", "jsonl"}));
   app.add_option("--length", typed.options.length,
                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   typed.columns.add(verb, false);
-  typed.work.add(verb, "texts", "merge");
+  typed.work.add(verb);
   typed.work.add_chunk(verb, "Texts", texts_of_a_chunk);
   typed.scoring.add(verb, {});
   add_machine(verb);

@@ -267,7 +267,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
                      choice.formats);
   add_squad_options(verb.app(), options, choice);
   choice.trivia.add(verb, choice.formats);
-  choice.work.add(verb, "questions", "merge");
+  choice.work.add(verb);
   choice.work.add_chunk(verb, "Questions (of nq and triviaqa 16 by default)", questions_of_a_chunk);
   scoring.add(verb, {});
   verb.add_threads();

@@ -47,11 +47,13 @@ int cmd_text_summarize_predict(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("-o,--output", prediction.output, "Where the summaries go; - is stdout")->type_name("FILE");
   app.add_option(
-      "-O,--output-type", form,
-      "jsonl; tsv; lines, which `text summarize evaluate --predictions` takes in the order of the data");
+         "-O,--output-type", form,
+         "Type of the output; lines are what `text summarize evaluate --predictions` takes, in the order "
+         "of the data")
+      ->type_name(choices(summary_form_names));
   search.add(verb);
   data.add(verb, SummaryParts::document);
-  work.add(verb, "documents", "merge");
+  work.add(verb);
   work.add_chunk(verb, "Documents", documents_of_a_chunk);
   if (!verb.parse(argc, argv)) return 0;
   SummarizerOptions options = search.summarizer();

@@ -29,7 +29,7 @@ int cmd_text_vocabulary(int argc, char** argv) {
   app.add_flag("--byte-fallback", options.byte_fallback,
                "Unknown characters become the pieces of their bytes, never <unk>");
   app.add_option("--character-coverage", options.character_coverage,
-                 "Share of the characters, most frequent first, that become pieces");
+                 "Fraction of the characters, most frequent first, that become pieces");
   std::string required;
   CLI::Option* const required_option =
       app.add_option("--required-characters", required,

@@ -31,7 +31,7 @@ int cmd_variants(int argc, char** argv) {
          "-O,--output-type", type,
          "v, z, b: VCF, VCF.gz, BCF with INFO fields BB_*; tsv: a row for each ALT; npy, h5: matrices "
          "[ALTs, profiles] and OUT.rows.tsv. By the suffix of OUT, else v")
-      ->type_name("TYPE");
+      ->type_name(choices(variant_format_names));
   app.add_option("-o,--output", options.output,
                  "Where the scores go; - is stdout. OUT.skipped.tsv and OUT.summary.json lie beside it")
       ->type_name("OUT");
@@ -51,7 +51,7 @@ int cmd_variants(int argc, char** argv) {
   app.add_option("--baseline-columns", options.baseline_columns, "Its columns to take; all when not given")
       ->delimiter(',')
       ->type_name("NAME,...");
-  work.add(verb, "records", "variants merge");
+  work.add(verb);
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();

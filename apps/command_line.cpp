@@ -19,7 +19,7 @@
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
 #include "apps/product_tables.h"
-#include "apps/shell_words.h"
+#include "lib/core/shell_words.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
 #include "kernels/parallel.h"

@@ -75,6 +75,7 @@ class Verb {
   // Whether the number of threads was left open.
   bool takes_all_cores() const { return has_threads_ && threads_ == 0; }
 
+  const std::string& name() const { return name_; }
   std::uint64_t seed() const { return seed_; }
   // The device and precision that were asked for, said in one line of the log. auto is the first CUDA device
   // that can be used, else the cpu; and bf16 there, fp32 here. Error{environment} for a CUDA device that
@@ -147,6 +148,14 @@ class Verb {
 // The closing line of the verb that ran last, for main to print once stdout is known to be written; empty
 // after --quiet, --help, or a failure.
 std::string closing_line();
+
+// "{tsv,npy}", the names of a table (lib/core/names.h), as --help shows what an option takes.
+template <typename Table>
+std::string choices(const Table& names) {
+  std::string text;
+  for (const auto& [value, name] : names) text += (text.empty() ? "{" : ",") + std::string(name);
+  return text + "}";
+}
 
 // Accepts K/M/G suffixes ("5M", "20k") for a count option: option->transform(count_suffix()).
 CLI::Validator count_suffix();

@@ -77,6 +77,9 @@ std::string help_text(const CLI::App& app, const std::string& verb,
     const std::vector<const CLI::Option*> options = app.get_options(in_group);
     if (!options.empty()) text += formatter.make_group(group, false, options);
   }
+  std::string family;
+  for (const VerbRow& row : verbs_after(verb)) family += verb_line(row);
+  if (!family.empty()) text += "\nVerbs that begin with this one:\n" + family;
   text +=
       "\nAn option may also come from the environment (--threads from BIGBIRD_THREADS) or from --config "
       "FILE;\n";

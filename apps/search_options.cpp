@@ -55,7 +55,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
   top_k_option_ =
       option("--top-k", sampling_.top_k, "sample: from so many of the most likely tokens; 0: all");
   top_p_option_ = option("--top-p", sampling_.top_p,
-                         "sample: from the most likely tokens that make up this share; 1: all");
+                         "sample: from the most likely tokens that make up this fraction; 1: all");
   verb.add_seed();
   add_machine(verb);
 }

@@ -7,7 +7,7 @@ void SmoothingOptions::add(CLI::App& app, LabelSmoothing& smoothing) {
   form_ = name_of(smoothing.form);
   app.add_option(
          "--label-smoothing", smoothing.epsilon,
-         "Share of each label of a decoder that is spread over the whole vocabulary; 0.1 as published, 0 "
+         "Fraction of each label of a decoder that is spread over the whole vocabulary; 0.1 as published, 0 "
          "for none")
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();

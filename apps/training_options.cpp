@@ -140,7 +140,7 @@ void TrainingOptions::add_optimizer_options() {
       ->check(CLI::NonNegativeNumber)
       ->group(training_group);
   app.add_option("--layer-decay", optimizer.layer_decay,
-                 "Each layer's rate as a share of the next one's above it; 1 gives all the same")
+                 "Each layer's rate as a fraction of the next one's above it; 1 gives all the same")
       ->check(CLI::Range(0.0001, 1.0))
       ->group(training_group);
   app.add_option("--average", options_.average_decay,

@@ -66,10 +66,10 @@ void VariantOptions::add_windows(CLI::App& app) {
                  "A window that passes its contig's end: pad with N, shift inwards, or skip the allele")
       ->check(CLI::IsMember({"pad", "shift", "skip"}))
       ->group(windows);
-  app.add_option("--max-n", scoring_.rules.max_n, "Skip alleles whose REF window has a larger share of N")
+  app.add_option("--max-n", scoring_.rules.max_n, "Skip alleles whose REF window has a larger fraction of N")
       ->check(CLI::Range(0.0, 1.0))
       ->group(windows)
-      ->type_name("SHARE");
+      ->type_name("FRACTION");
   app.add_option("--ref-mismatch", ref_mismatch_,
                  "REF is not what the genome has: skip; use REF nevertheless; swap REF and ALT where ALT is")
       ->check(CLI::IsMember({"skip", "use", "swap"}))

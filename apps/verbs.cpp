@@ -1,6 +1,8 @@
 // The table of verbs, with group titles as rows of their own; see verbs.h.
 #include "apps/verbs.h"
 
+#include <fmt/format.h>
+
 namespace bigbird::apps {
 
 const std::vector<VerbRow>& verb_table() {
@@ -20,8 +22,7 @@ const std::vector<VerbRow>& verb_table() {
       {"convert", "write a model folder anew: weights format, number type, dialect, plan", cmd_convert},
       {"quantize", "write a model with int8 layers, measured against the one it is made of", cmd_quantize},
       {"info", "say what a path holds: model, data, run, scores, and any other output", cmd_info},
-      {"report", "make a page of runs, scores, variants, tracks, plans, answers and other outputs",
-       cmd_report},
+      {"report", "make a page of the files and folders that verbs have written", cmd_report},
       {"check", "check a model folder: tensors, numbers, tokenizer, files, self-test", cmd_check},
       {"Genomics", nullptr, nullptr},
       {"promoter build", "cut windows around transcription start sites, with a negative for each",
@@ -30,7 +31,7 @@ const std::vector<VerbRow>& verb_table() {
       {"promoter predict", "score windows with a fine-tuned promoter model", cmd_promoter_predict},
       {"promoter evaluate", "score promoter predictions against their labels", cmd_promoter_evaluate},
       {"promoter calibrate",
-       "fit a promoter model's scores to the shares of promoters among labelled windows",
+       "fit a promoter model's scores to the fractions of promoters among labelled windows",
        cmd_promoter_calibrate},
       {"promoter scan", "score every step of a genome with a promoter model and call promoters",
        cmd_promoter_scan},
@@ -42,14 +43,14 @@ const std::vector<VerbRow>& verb_table() {
        cmd_chromatin_predict},
       {"chromatin evaluate", "score predicted profiles against their labels: AUROC, AUPRC, curves",
        cmd_chromatin_evaluate},
-      {"chromatin calibrate", "fit a model's profiles to the shares of positives among labelled bins",
+      {"chromatin calibrate", "fit a model's profiles to the fractions of positives among labelled bins",
        cmd_chromatin_calibrate},
       {"variants", "score the variants of a VCF, as annotated VCF, table or matrices", cmd_variants},
       {"variants background", "collect the effects of ordinary variants, for E-values",
        cmd_variants_background},
       {"variants evaluate", "hold scored variants against labels and scores of other tools",
        cmd_variants_evaluate},
-      {"variants merge", "put the outputs of shards together", cmd_variants_merge},
+      {"variants merge", "an older name of merge", cmd_variants_merge},
       {"ism", "predict every substitution of a region: matrix and sequence logo", cmd_ism},
       {"attribute", "spread a logit over the bases of a region, by its gradients", cmd_attribute},
       {"liftover", "carry a BED or VCF to another assembly, with reasons for what does not lift",
@@ -77,7 +78,7 @@ const std::vector<VerbRow>& verb_table() {
       {"text glue evaluate", "score predictions of a GLUE task with its official metrics",
        cmd_text_glue_evaluate},
       {"Work in parts", nullptr, nullptr},
-      {"merge", "put the outputs of shards of any other verb together", cmd_merge},
+      {"merge", "put the outputs of shards of any verb together", cmd_merge},
       {"cluster plan", "say what scoring a VCF costs, and into how many shards to cut it", cmd_cluster_plan},
       {"cluster sbatch", "print a script that has Slurm run a verb in shards and merge them",
        cmd_cluster_sbatch},
@@ -95,6 +96,18 @@ const VerbRow* find_verb(const std::string& name) {
     if (row.run != nullptr && name == row.name) return &row;
   }
   return nullptr;
+}
+
+std::vector<VerbRow> verbs_after(const std::string& words) {
+  std::vector<VerbRow> rows;
+  for (const VerbRow& row : verb_table()) {
+    if (row.run != nullptr && std::string(row.name).rfind(words + " ", 0) == 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string verb_line(const VerbRow& row) {
+  return fmt::format("  {:<26} {}\n", row.name, row.help);
 }
 
 }  // namespace bigbird::apps

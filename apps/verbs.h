@@ -21,6 +21,12 @@ const std::vector<VerbRow>& verb_table();
 // The row of a verb by its full name, or null.
 const VerbRow* find_verb(const std::string& name);
 
+// The verbs of more words that begin with these, "text" or "text qa".
+std::vector<VerbRow> verbs_after(const std::string& words);
+
+// A verb as lists of verbs have it: its name and what it does, in one line.
+std::string verb_line(const VerbRow& row);
+
 // The verbs, one function in apps/cmd_<verb>.cpp each.
 int cmd_attention(int argc, char** argv);
 int cmd_attribute(int argc, char** argv);

@@ -2,6 +2,7 @@
 #include "apps/work_options.h"
 
 #include "lib/core/error.h"
+#include "lib/parts/sharded_verbs.h"
 
 namespace bigbird::apps {
 namespace {
@@ -11,9 +12,11 @@ constexpr int most_records = 1'000'000;  // of a chunk
 
 }  // namespace
 
-void WorkOptions::add(Verb& verb, const std::string& records, const std::string& merge) {
+void WorkOptions::add(Verb& verb) {
+  const ShardedVerb* const sharded = find_sharded_verb(verb.name());
+  if (sharded == nullptr) throw_runtime(verb.name() + " is not in the table of verbs that work in parts");
   CLI::App& app = verb.app();
-  app.add_option("--shard", shard_, "Only chunks I, I + N, ... of the " + records + ", for `" + merge + "`")
+  app.add_option("--shard", shard_, "Only chunks I, I + N, ... of the " + sharded->records + ", for `merge`")
       ->type_name("I/N")
       ->group(work_group);
   app.add_flag(

@@ -1,22 +1,20 @@
-// What the verbs that do long work in chunks (lib/tasks/chunks.h) ask in the same words: --shard, --resume
-// and --force.
+// What the verbs that work in parts (lib/parts/sharded_verbs.h) ask in the same words: --shard, --resume and
+// --force.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "apps/command_line.h"
-#include "lib/tasks/chunked_outputs.h"
-#include "lib/tasks/chunks.h"
+#include "lib/parts/parts.h"
 
 namespace bigbird::apps {
 
 // Bound to the options by add(); read after parsing.
 class WorkOptions {
  public:
-  // --shard, --resume, --force. `records`: what the chunks hold, in words; `merge`: the verb that puts shards
-  // together.
-  void add(Verb& verb, const std::string& records, const std::string& merge);
+  // --shard, --resume, --force. Error{runtime}: a verb that the table does not have.
+  void add(Verb& verb);
   // --chunk, for outputs that do not depend on it.
   void add_chunk(Verb& verb, const std::string& records, std::uint64_t size);
   // After parsing: the size where --chunk was not given, in place of that of add_chunk().

@@ -379,7 +379,7 @@ struct AdafactorTensor {
   Index columns = 0;
   Index row_means = -1;    // where in the state `rows` numbers lie; negative: a vector
   Index column_means = 0;  // where in the state `columns` numbers lie
-  double rate = 1.0;       // share of the step's learning rate
+  double rate = 1.0;       // fraction of the step's learning rate
 };
 
 // Parameters and gradients have one numbering, the state has one of its own.

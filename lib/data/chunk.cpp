@@ -148,7 +148,7 @@ void check_options(const ChunkOptions& options) {
   check_recipe(options.recipe);
   for (const double share : {options.max_n_document, options.max_n_sentence}) {
     if (!(share >= 0.0 && share <= 1.0))
-      throw_usage(fmt::format("{} is not a share of N", share), "give a number from 0 to 1");
+      throw_usage(fmt::format("{} is not a fraction of N", share), "give a number from 0 to 1");
   }
 }
 

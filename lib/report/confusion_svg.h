@@ -7,7 +7,7 @@
 
 namespace bigbird {
 
-// SVG: a row for each gold class, a column for each predicted one, shaded by the share of the row, with
+// SVG: a row for each gold class, a column for each predicted one, shaded by the fraction of the row, with
 // counts.
 // Error{bad_input} where texts have several labels or numbers, or more than 100 classes.
 std::string confusion_svg(const ScoredTexts& scored);

@@ -14,7 +14,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/report/describe_parts.h"
-#include "lib/tasks/shard_file.h"
+#include "lib/parts/shard_file.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

@@ -14,7 +14,7 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/report/describe_parts.h"
-#include "lib/tasks/shard_file.h"
+#include "lib/parts/shard_file.h"
 #include "lib/training/event_log.h"
 
 namespace bigbird {

@@ -13,7 +13,7 @@ struct MatrixChart {
   std::vector<std::int64_t> counts;  // [names, names]: rows are labels, columns predictions
 };
 
-// An <svg> element. A cell is as dark as its share of its row.
+// An <svg> element. A cell is as dark as its fraction of its row.
 std::string matrix_chart_svg(const MatrixChart& chart);
 
 }  // namespace bigbird

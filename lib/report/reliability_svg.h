@@ -1,4 +1,4 @@
-// Reliability diagrams: the observed share of positives over the mean probability of each bin, a line for
+// Reliability diagrams: the observed fraction of positives over the mean probability of each bin, a line for
 // each method of calibration. What is calibrated lies on the diagonal.
 #pragma once
 

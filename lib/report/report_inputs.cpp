@@ -18,10 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw_bad_input(
-      fmt::format("{}: {}", path, why),
-      "give a run folder, a folder of shards, an evaluation (JSON or table), predictions with labels, scored "
-      "variants, a scan's track or calls, or an SVG");
+  throw_bad_input(fmt::format("{}: {}", path, why), fmt::format("a report takes: {}", report_kinds));
 }
 
 // By the columns of its header.

@@ -3,8 +3,8 @@
 // z = ln(p / (1 - p)):
 //
 //   prior     z + shift, in closed form. A model trained with positives weighted by w learns odds w times too
-//             high: shift = -ln w. One trained where a share q was positive, to be used where a share r is:
-//             shift = ln(r / (1 - r)) - ln(q / (1 - q)).
+//             high: shift = -ln w. One trained where a fraction q was positive, to be used where a fraction
+//             r is: shift = ln(r / (1 - r)) - ln(q / (1 - q)).
 //   platt     sigmoid(slope z + offset) of maximum likelihood, with the targets (n+ + 1) / (n+ + 2) of
 //             positives and 1 / (n- + 2) of negatives (Platt 1999; Newton's method as Lin, Lin and Weng
 //             2007).
@@ -64,7 +64,7 @@ struct OutputCalibration {
 // What is known without looking at scores.
 struct PriorCorrection {
   double shift = 0;  // of the model's own scores
-  // Added to the logits of what is fitted: from the share of positives among the windows of the fit to the
+  // Added to the logits of what is fitted: from the fraction of positives among the windows of the fit to the
   // share that is wanted. For isotonic regression that is the fit with classes weighted so.
   double refit = 0;
 };

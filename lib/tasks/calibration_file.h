@@ -7,8 +7,8 @@
 //     "strands": "both",                whose mean was calibrated: both, + or -
 //     "fitted_on": "data, split valid", as given
 //     "windows": 4000,                  of the fit
-//     "prior": 0.01,                    share of positives that is aimed at; null: that of the fit
-//     "train_prior": 0.5,               prior correction of shares ...
+//     "prior": 0.01,                    fraction of positives that is aimed at; null: that of the fit
+//     "train_prior": 0.5,               prior correction of fractions ...
 //     "positive_weight": null,          ... or of weighted positives
 //     "provenance": {...},              null with --no-provenance
 //     "outputs": [                      one line each, in the order of the model's outputs

@@ -20,7 +20,7 @@ struct ReliabilityBin {
 struct CalibrationScores {
   std::int64_t positives = 0;
   std::int64_t negatives = 0;
-  // Sum over the bins of |observed - predicted| times their share of the weight.
+  // Sum over the bins of |observed - predicted| times their fraction of the weight.
   double ece_equal_width = 0;
   double ece_equal_count = 0;
   double log_loss = 0;  // natural logarithm; probabilities are kept 2^-52 away from 0 and 1

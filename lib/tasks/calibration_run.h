@@ -23,7 +23,7 @@ struct LabelledScores {
 
 struct CalibrationChoices {
   PriorCorrection correction;
-  // Errors are measured as if this share of the windows were positive; not given: as they are.
+  // Errors are measured as if this fraction of the windows were positive; not given: as they are.
   std::optional<double> prior;
   std::size_t bins = 15;   // of the calibration error
   std::uint64_t seed = 1;  // of the folds

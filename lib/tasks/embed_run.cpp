@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
@@ -18,11 +17,16 @@
 #include "lib/io/files/sha256.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/tsv.h"
-#include "lib/tasks/chunk_bytes.h"
-#include "lib/tasks/chunk_run.h"
+#include "lib/parts/chunked_numbers.h"
 #include "lib/tasks/model_identity.h"
 
 namespace bigbird {
+
+template <typename Bytes>
+void pass(Bytes& bytes, EmbeddingRow& row) {
+  bytes(row.id, row.chrom, row.begin, row.end, row.strand, row.piece);
+}
+
 namespace {
 
 using Json = nlohmann::basic_json<OrderedMap>;
@@ -32,35 +36,9 @@ struct EmbeddedChunk {
   std::vector<float> vectors;  // [rows, width]
 };
 
-std::string to_bytes(const EmbeddedChunk& chunk) {
-  ChunkBytesWriter bytes;
-  bytes.put_count(chunk.rows.size());
-  for (const EmbeddingRow& row : chunk.rows) {
-    bytes.put_text(row.id);
-    bytes.put_text(row.chrom);
-    bytes.put(row.begin);
-    bytes.put(row.end);
-    bytes.put(row.strand);
-    bytes.put_text(row.piece);
-  }
-  bytes.put_all(chunk.vectors);
-  return bytes.take();
-}
-
-EmbeddedChunk embedded_chunk(std::string_view bytes, const std::string& path) {
-  ChunkBytesReader reader(bytes, path);
-  EmbeddedChunk chunk;
-  chunk.rows.resize(reader.take_count(1));
-  for (EmbeddingRow& row : chunk.rows) {
-    reader.take_text(row.id);
-    reader.take_text(row.chrom);
-    reader.take(row.begin);
-    reader.take(row.end);
-    reader.take(row.strand);
-    reader.take_text(row.piece);
-  }
-  reader.take_all(chunk.vectors);
-  return chunk;
+template <typename Bytes>
+void pass(Bytes& bytes, EmbeddedChunk& chunk) {
+  bytes(chunk.rows, chunk.vectors);
 }
 
 // What the files are like, for a merge that has no model.
@@ -119,29 +97,12 @@ class EmbeddingFiles {
   std::uint64_t row_ = 0;
 };
 
-// The windows of one chunk.
+using Windows = std::vector<Window>;
+
+// The windows of one chunk, one by one.
 class ChunkWindows : public WindowReader {
  public:
-  // Up to `size` of them; false at the end.
-  bool fill(WindowReader& from, std::uint64_t size) {
-    windows_.clear();
-    next_ = 0;
-    Window window;
-    while (windows_.size() < size && from.next(window)) windows_.push_back(std::move(window));
-    return !windows_.empty();
-  }
-  std::uint64_t size() const { return windows_.size(); }
-  std::string digest() const {
-    Sha256 digest;
-    for (const Window& window : windows_) {
-      const std::string line =
-          fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", window.id.size(), window.id, window.chrom.size(),
-                      window.chrom, window.begin, window.end, window.strand, window.sequence.size());
-      digest.update(line.data(), line.size());
-      digest.update(window.sequence.data(), window.sequence.size());
-    }
-    return digest.finish();
-  }
+  explicit ChunkWindows(Windows& windows) : windows_(windows) {}
   bool next(Window& window) override {
     if (next_ == windows_.size()) return false;
     window = std::move(windows_[next_++]);
@@ -149,9 +110,21 @@ class ChunkWindows : public WindowReader {
   }
 
  private:
-  std::vector<Window> windows_;
+  Windows& windows_;
   std::size_t next_ = 0;
 };
+
+ChunkKey key_of(const Windows& windows) {
+  Sha256 digest;
+  for (const Window& window : windows) {
+    const std::string line =
+        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", window.id.size(), window.id, window.chrom.size(),
+                    window.chrom, window.begin, window.end, window.strand, window.sequence.size());
+    digest.update(line.data(), line.size());
+    digest.update(window.sequence.data(), window.sequence.size());
+  }
+  return {windows.size(), digest.finish()};
+}
 
 }  // namespace
 
@@ -164,40 +137,44 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
                      {"pool", options.pool},
                      {"precision", kernels::name_of(embedder.precision())}};
   header.output = facts_json(facts);
-  ChunkRun run(options.output, header, options.input, options.work);
+  ChunkedNumbers run(options.output, header, options.input, options.work);
   if (run.is_whole()) return 0;
   std::optional<EmbeddingFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("embed", 0, "windows");
-  ChunkWindows chunk;
-  while (chunk.fill(windows, run.chunk_size())) {
-    throw_if_cancelled();
-    if (!run.begin(chunk.size(), chunk.digest())) continue;
-    if (run.is_wanted()) {
-      EmbeddedChunk made;
-      embedder.run(
-          chunk, progress, [&](EmbeddingRow row) { made.rows.push_back(std::move(row)); },
-          [&](std::span<const float> vectors) {
-            made.vectors.insert(made.vectors.end(), vectors.begin(), vectors.end());
-          });
-      run.made(to_bytes(made));
-    }
-    if (files) files->write(embedded_chunk(run.bytes(), run.path()));
-  }
-  if (run.records() == 0) {
+  PartSteps<Windows, EmbeddedChunk> steps;
+  steps.read = [&](Windows& chunk) {
+    return read_records(chunk, options.work.chunk, [&](Window& window) { return windows.next(window); });
+  };
+  steps.key = key_of;
+  steps.begin = [&](Windows& chunk, const std::function<void(EmbeddedChunk)>& done) {
+    ChunkWindows reader(chunk);
+    EmbeddedChunk made;
+    embedder.run(
+        reader, progress, [&](EmbeddingRow row) { made.rows.push_back(std::move(row)); },
+        [&](std::span<const float> vectors) {
+          made.vectors.insert(made.vectors.end(), vectors.begin(), vectors.end());
+        });
+    done(std::move(made));
+  };
+  steps.write = [&](Windows&, const EmbeddedChunk& made, const ChunkPlace&) {
+    if (files) files->write(made);
+  };
+  run.parts().run(steps);
+  if (run.parts().records() == 0) {
     throw_bad_input(options.input + ": no sequences", "an input without sequences leaves nothing to write");
   }
   run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
     if (files) files->close();
   });
-  return run.records();
+  return run.parts().records();
 }
 
 std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output) {
   const MergedShards merged(shards);
   EmbeddingFiles files(output, matrix_facts(merged.header().output, shards.front()));
   merged.for_each(
-      [&](std::string_view bytes, const std::string& path) { files.write(embedded_chunk(bytes, path)); });
+      [&](std::string_view bytes, const std::string& path) { files.write(from_chunk_bytes<EmbeddedChunk>(bytes, path)); });
   close_together(files.paths(), [&] { files.close(); });
   return merged.records();
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/parts.h"
 #include "lib/tasks/embed.h"
 
 namespace bigbird {

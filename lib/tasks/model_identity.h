@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 #include "lib/tasks/sequence_scorer.h"
 
 namespace bigbird {

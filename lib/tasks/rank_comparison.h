@@ -10,8 +10,8 @@ namespace bigbird {
 // values or where all of one score are equal. The values must not be NaN.
 double spearman(std::span<const double> one, std::span<const double> other);
 
-// Of the `top` highest of one score, the share that is among the `top` highest of the other; of equal values
-// those that come first are taken. NaN where there are fewer values than `top`, or none.
+// Of the `top` highest of one score, the fraction that is among the `top` highest of the other; of equal
+// values those that come first are taken. NaN where there are fewer values than `top`, or none.
 double top_overlap(std::span<const double> one, std::span<const double> other, std::size_t top);
 
 }  // namespace bigbird

@@ -83,7 +83,7 @@ class UnknownTally {
   double share() const;
   // The characters that are unknown most often, at most `most` of them; of equals the lower code point first.
   std::vector<std::pair<char32_t, std::uint64_t>> most_frequent(std::size_t most) const;
-  // One line when more than `highest_share` of the pieces are unknown: the share, and the characters as
+  // One line when more than `highest_share` of the pieces are unknown: the fraction, and the characters as
   // U+00E9 'é' (control characters and the like by number alone) with their counts.
   std::optional<std::string> warning(double highest_share = 0.05) const;
 

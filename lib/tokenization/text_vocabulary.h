@@ -25,7 +25,7 @@ struct TextVocabularyOptions {
   std::uint32_t vocab_size = 32000;  // with the reserved pieces, and the 256 for bytes
   // A character that the vocabulary lacks becomes the pieces of its UTF-8 bytes, never the unknown piece.
   bool byte_fallback = false;
-  // Share of the characters of the input, most frequent first, that become pieces; above 0, at most 1.
+  // Fraction of the characters of the input, most frequent first, that become pieces; above 0, at most 1.
   double character_coverage = 0.9995;
   // Characters that are pieces however rare they are (UTF-8; SentencePiece's required_chars). Not given:
   // printable ASCII where the vocabulary has room for it, which is from 512 pieces on (768 with bytes).

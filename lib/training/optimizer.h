@@ -110,7 +110,7 @@ class Optimizer {
   std::int64_t count_ = 0;
   kernels::SliceSums slices_;
   struct Group {
-    double rate = 1.0;  // share of the learning rate
+    double rate = 1.0;  // fraction of the learning rate
     std::vector<kernels::ParameterRun> runs;
   };
   std::vector<Group> groups_;                      // of AdamW

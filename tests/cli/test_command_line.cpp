@@ -93,10 +93,45 @@ TEST(CommandLine, AWrongVerbSuggestsTheNearest) {
   EXPECT_TRUE(contains(run_bigbird({"promoter", "biuld"}).err, "did you mean `bigbird promoter build`?"));
 }
 
-TEST(CommandLine, AFamilyOfVerbsAsksForTheSecondWord) {
-  const RunResult result = run_bigbird({"promoter"});
-  EXPECT_EQ(result.status, 2);
-  EXPECT_TRUE(contains(result.err, "promoter build"));
+// Every beginning of a verb of several words: alone, with --help and after help.
+TEST(CommandLine, TheFirstWordsOfVerbsListThem) {
+  const std::string overview = run_bigbird({"--help"}).out;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"promoter"}, {"chromatin"}, {"text"}, {"text", "qa"}, {"cluster"}}) {
+    const RunResult alone = run_bigbird(words);
+    EXPECT_EQ(alone.status, 0);
+    EXPECT_EQ(alone.err, "");
+    std::string begin = "\n ";
+    for (const std::string& word : words) begin += " " + word;
+    begin += " ";
+    std::size_t verbs = 0;
+    for (std::size_t at = 0; (at = overview.find(begin, at)) != std::string::npos; ++at, ++verbs)
+      EXPECT_TRUE(contains(alone.out, overview.substr(at, overview.find('\n', at + 1) - at))) << alone.out;
+    EXPECT_GE(verbs, 2u);
+    EXPECT_EQ(line_count(alone.out), verbs + 2);
+    std::vector<std::string> ask = words;
+    ask.push_back("--help");
+    EXPECT_EQ(run_bigbird(ask).out, alone.out);
+    ask.back() = "-h";
+    EXPECT_EQ(run_bigbird(ask).out, alone.out);
+    ask.pop_back();
+    ask.insert(ask.begin(), "help");
+    EXPECT_EQ(run_bigbird(ask).out, alone.out);
+  }
+  EXPECT_TRUE(contains(run_bigbird({"variants", "--help"}).out, "\n  variants merge "));
+}
+
+TEST(CommandLine, AWrongWordAfterThemListsThemToo) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"text", "qa", "fintune"}, {"text", "qa", "-m", "x"}}) {
+    const RunResult result = run_bigbird(words);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(contains(result.err, "choose one: text qa finetune, text qa predict, text qa evaluate"));
+  }
+  EXPECT_TRUE(
+      contains(run_bigbird({"text", "qa", "fintune"}).err, "did you mean `bigbird text qa finetune`?"));
+  EXPECT_TRUE(contains(run_bigbird({"text", "qa", "-m"}).err, "'text qa' needs a third word"));
 }
 
 TEST(CommandLine, AWrongOptionSuggestsTheNearestEvenWhenARequiredOneIsMissing) {

@@ -91,6 +91,18 @@ TEST_P(ShardsOfPredictions, AreTheFilesOfOneRun) {
 INSTANTIATE_TEST_SUITE_P(Formats, ShardsOfPredictions,
                          ::testing::Values("tsv", "npy", "h5", "bedgraph", "bigwig"));
 
+// --output-type was --output-format in this verb, typed or in a file of options.
+TEST_F(NumberShards, TheOldNameOfTheTypeStays) {
+  write("old.toml", "output-format = \"h5\"\n");
+  for (const Words& command : {predict({"--output-format", "h5", "-o", path("old.h5"), "--resume"}),
+                               predict({"--config", path("old.toml"), "-o", path("old-2.h5"), "--resume"})}) {
+    must(command);
+    EXPECT_TRUE(holds(must(command).err, "is whole already, and of this run"));
+  }
+  EXPECT_TRUE(holds(must(predict({"--output-format=tsv"})).out, " --output-format=tsv"));
+  refused(predict({"-O", "tsv", "--output-format", "h5"}), 2, "--output-type excludes");
+}
+
 TEST_F(NumberShards, AFolderOfTracksToo) {
   must(predict({"-O", "bedgraph", "-o", path("whole")}));
   merge(predict({"-O", "bedgraph"}), path("merged"));

@@ -211,7 +211,8 @@ TEST_F(PromoterModel, WindowsRichInNAreNotScored) {
   table("few.tsv", {bases, bases});
   const RunResult run = run_bigbird(predict({"--data", path("n.tsv"), "--batch", "2", "--no-provenance"}));
   ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_NE(run.err.find("1 of 4 windows have a larger share of N than 0.5"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("1 of 4 windows have a larger fraction of N than 0.5"), std::string::npos)
+      << run.err;
   const std::vector<std::string> scores = last_column(run.out);
   ASSERT_EQ(scores.size(), 4u);
   EXPECT_EQ(scores[1], ".");

@@ -206,6 +206,7 @@ std::vector<std::string> unknown_names(const std::string& path, const std::strin
   if (path.rfind("apps/cmd_cluster", 0) == 0) return {};
   const std::string verb = verb_of_source(path, options);
   std::set<std::string> declared = {"--version", "--version-only", "--help"};
+  if (verb == "chromatin predict") declared.insert("--output-format");  // an old spelling
   if (verb.empty()) {  // old spellings are accepted and shown nowhere
     for (const std::string& text : texts) {
       if (text.rfind("--", 0) == 0 && text.find(' ') == std::string::npos) {

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t line_limit = 600;
 
 // Each room may include itself and everything to its right.
-constexpr std::array<std::string_view, 9> rooms_of_lib = {
-    "report", "quantization", "tasks", "training", "model", "data", "tokenization", "io", "core"};
+constexpr std::array<std::string_view, 10> rooms_of_lib = {
+    "report", "quantization", "tasks", "training", "model", "data", "tokenization", "parts", "io", "core"};
 
 // What apps may include of lib/training: settings of a run, and the calls that start one.
 constexpr std::array<std::string_view, 5> training_for_apps = {

@@ -2,108 +2,187 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/policy/comments.h"
 #include "tests/policy/lines.h"
+#include "tests/policy/verbs_of_help.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
 namespace {
 
 struct TypedCommand {
-  std::string verb;                  // "promoter build"
-  std::vector<std::string> options;  // "--tss", "-f"
+  std::string verb;                // "promoter build"
+  std::vector<std::string> words;  // behind it
   std::string line;
 };
 
-// Verbs as `bigbird` alone lists them: lines that start with two blanks.
-std::set<std::string> known_verbs() {
-  std::set<std::string> verbs;
-  std::istringstream overview(testing::run_bigbird({"--help"}).out);
-  for (std::string line; std::getline(overview, line);) {
-    if (line.rfind("  ", 0) == 0) verbs.insert(line.substr(2, line.find("  ", 2) - 2));
+using policy::known_verbs;
+
+// Words of a shell up to the end of its command; quotes are taken off.
+std::vector<std::string> shell_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  bool in_word = false;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : '\n';
+    if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0 ||
+               std::string("|<>;&)`").find(c) != std::string::npos || (c == '#' && !in_word)) {
+      if (in_word) words.push_back(word);
+      word.clear();
+      in_word = false;
+      if (std::isspace(static_cast<unsigned char>(c)) == 0) break;
+    } else {
+      word += c;
+      in_word = true;
+    }
   }
-  return verbs;
+  return words;
 }
 
-// Every command line that begins with `bigbird ` (in a block, fenced or indented, or after run or run_to
-// FILE), with continuation lines.
+// The commands in what follows `bigbird `: one, or of `cluster sbatch` that and the verb in it.
+void add_commands(const std::string& text, const std::set<std::string>& verbs,
+                  std::vector<TypedCommand>& commands) {
+  std::vector<std::string> words = shell_words(text);
+  TypedCommand command{words.empty() ? "" : words.front(), {}, "bigbird " + text};
+  std::size_t count = 1;
+  std::string spoken;
+  for (std::size_t i = 0; i < words.size() && i < 3; ++i) {
+    spoken += (i == 0 ? "" : " ") + words[i];
+    const auto after = verbs.lower_bound(spoken + " ");  // the first words of several verbs are known too
+    if (verbs.count(spoken) == 0 && (after == verbs.end() || after->rfind(spoken + " ", 0) != 0)) continue;
+    command.verb = spoken;
+    count = i + 1;
+  }
+  for (std::size_t i = count; i < words.size(); ++i) {
+    const bool begins_verb = std::any_of(verbs.begin(), verbs.end(), [&](const std::string& name) {
+      return name == words[i] || name.rfind(words[i] + " ", 0) == 0;
+    });
+    if (command.verb == "cluster sbatch" && begins_verb) {
+      add_commands(text.substr(text.find(" " + words[i] + " ") + 1), verbs, commands);
+      break;
+    }
+    command.words.push_back(words[i]);
+  }
+  commands.push_back(command);
+}
+
+// Every command line: `bigbird ...` in a block, fenced or indented, after run or run_to FILE of a script, and
+// in the backticks of a sentence.
 std::vector<TypedCommand> typed_commands(const std::string& text, const std::set<std::string>& verbs) {
   std::vector<TypedCommand> commands;
   std::string whole = text;
   for (std::size_t at = 0; (at = whole.find("\\\n", at)) != std::string::npos;) whole.replace(at, 2, " ");
-  std::istringstream in(whole);
   bool in_block = false;
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind("```", 0) == 0) in_block = !in_block;
-    const std::size_t start = line.find("bigbird ");
-    const std::string before = line.substr(0, start == std::string::npos ? 0 : start);
-    const bool script = before == "run " || (before.rfind("run_to ", 0) == 0);
-    const bool block = in_block && (before.empty() || before == "$ " || before.back() == '(');
-    const bool typed = block || before == "    ";
-    if (start == std::string::npos || !(script || typed)) continue;
-    std::istringstream first_words(line.substr(start + 8));
-    std::string verb, second, third;
-    first_words >> verb >> second >> third;
-    if (verbs.count(verb + " " + second + " " + third) > 0) {
-      verb += " " + second + " " + third;
-    } else if (verbs.count(verb + " " + second) > 0) {
-      verb += " " + second;
+  std::string sentences;
+  for (const std::string& line : policy::lines_of(whole)) {
+    if (line.rfind("```", 0) == 0) {
+      in_block = !in_block;
+      continue;
     }
-    TypedCommand command{verb, {}, line};
-    std::istringstream words(line.substr(line.find(verb, start) + verb.size()));
-    for (std::string word; words >> word && word != "|" && word != ">" && word[0] != '#';) {
-      // A command in a command: `cluster sbatch --shards 8 variants -m ...`.
-      if (verb == "cluster sbatch" && std::any_of(verbs.begin(), verbs.end(), [&](const std::string& name) {
-            return name == word || name.rfind(word + " ", 0) == 0;
-          })) {
-        std::string rest;
-        std::getline(words, rest);
-        for (TypedCommand& inner : typed_commands("```\nbigbird " + word + rest + "\n```\n", verbs))
-          commands.push_back(inner);
-        break;
-      }
-      if (word.size() > 1 && word[0] == '-' &&
-          (std::isalpha(static_cast<unsigned char>(word[1])) != 0 || word[1] == '-' || word[1] == '@')) {
-        command.options.push_back(word.substr(0, word.find('=')));
-      }
+    const bool script = line.rfind("run ", 0) == 0 || line.rfind("run_to ", 0) == 0;
+    if (!in_block && !script && line.rfind("    ", 0) != 0) {
+      sentences += line + "\n";
+      continue;
     }
-    commands.push_back(command);
+    if (line.find("hint: ") == line.find_first_not_of(' ')) continue;  // what the program prints
+    const std::size_t end = std::min(line.find(" #"), line.size());
+    for (std::size_t at = 0; (at = line.find("bigbird ", at)) < end; at += 8) {
+      if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '(')
+        add_commands(line.substr(at + 8), verbs, commands);
+    }
+  }
+  for (std::size_t at = 0; (at = sentences.find('`', at)) != std::string::npos;) {
+    const std::size_t end = std::min(sentences.find('`', at + 1), sentences.size());
+    if (sentences.compare(at + 1, 8, "bigbird ") == 0)
+      add_commands(sentences.substr(at + 9, end - at - 9), verbs, commands);
+    at = end + 1;
   }
   return commands;
 }
 
-// The commands of a file that do not exist as typed.
+// What a reader puts something in for: "I/N", "OUT", "$genome", "...".
+bool is_placeholder(const std::string& word) {
+  const std::string value = word[0] == '-' ? word.substr(std::min(word.find('='), word.size())) : word;
+  return value.find_first_of("$*{") != std::string::npos || value.find("...") != std::string::npos ||
+         (value.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos &&
+          std::none_of(value.begin(), value.end(), [](char c) { return c >= 'a' && c <= 'z'; }));
+}
+
+// The commands of a text that do not exist as typed: no such verb or option, or a value that the program's
+// own parser refuses (--help before the words has it read them, and do nothing).
 std::vector<std::string> broken_commands(const std::string& text) {
   const std::set<std::string> verbs = known_verbs();
   std::vector<std::string> broken;
   for (const TypedCommand& command : typed_commands(text, verbs)) {
-    if (command.verb[0] == '-') continue;  // bigbird --version
-    if (command.verb == "help") continue;
-    if (verbs.count(command.verb) == 0) {
+    if (command.verb.empty() || command.verb[0] == '-' || command.verb == "help" ||
+        is_placeholder(command.verb))
+      continue;
+    static std::map<std::string, testing::RunResult> help;
+    std::vector<std::string> ask = shell_words(command.verb);
+    ask.push_back("--help");
+    if (help.count(command.verb) == 0) help[command.verb] = testing::run_bigbird(ask);
+    const testing::RunResult& asked = help.at(command.verb);
+    const bool family = asked.status == 0 && verbs.count(command.verb) == 0;
+    if (asked.status != 0 || (family && !command.words.empty() && !is_placeholder(command.words.front()))) {
       broken.push_back("no such verb: " + command.line);
       continue;
     }
-    std::vector<std::string> ask;
-    std::istringstream words(command.verb);
-    for (std::string word; words >> word;) ask.push_back(word);
-    ask.push_back("--help");
-    const std::string help = testing::run_bigbird(ask).out;
-    for (const std::string& option : command.options) {
+    if (family) continue;
+    bool exact = true;
+    for (const std::string& word : command.words) {
+      exact = exact && !is_placeholder(word);
+      if (word.size() < 2 || word[0] != '-' || std::isdigit(static_cast<unsigned char>(word[1])) != 0)
+        continue;
+      const std::string option = word.substr(0, word.find('='));
       bool known = false;
       for (const char* end : {",", " ", "\n"}) {
-        known = known || help.find("  " + option + end) != std::string::npos ||
-                help.find("," + option + end) != std::string::npos;
+        known = known || asked.out.find("  " + option + end) != std::string::npos ||
+                asked.out.find("," + option + end) != std::string::npos;
       }
       if (!known) broken.push_back("no option " + option + ": " + command.line);
     }
+    // A sentence names an option without its value.
+    std::vector<std::string> words = command.words;
+    while (!words.empty() && words.back().size() > 1 && words.back()[0] == '-') words.pop_back();
+    if (!exact || words.empty()) continue;
+    ask.insert(ask.end(), words.begin(), words.end());
+    const testing::RunResult parsed = testing::run_bigbird(ask);
+    if (parsed.status != 0) broken.push_back(command.line + ": " + parsed.err);
   }
   return broken;
+}
+
+// Every page that people read.
+std::vector<std::string> pages() {
+  const std::filesystem::path root = testing::source_dir();
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    if (entry.path().extension() == ".md") found.push_back(entry.path().string());
+  }
+  for (const char* folder : {"docs", "benchmarks", "packaging", "pipelines", "tests"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() == ".md") found.push_back(entry.path().string());
+    }
+  }
+  return found;
 }
 
 TEST(Documents, ACommandThatDoesNotExistIsFound) {
@@ -115,6 +194,11 @@ TEST(Documents, ACommandThatDoesNotExistIsFound) {
             1u);
   EXPECT_EQ(broken_commands("```\nbigbird cluster sbatch --frobnicate 2 variants -m x\n```\n").size(), 1u);
   EXPECT_EQ(broken_commands("```\n$ bigbird man \\\n  --frobnicate completion\n```\n").size(), 1u);
+  EXPECT_EQ(broken_commands("```\nzcat x | bigbird chunk --passes some -f - # bigbird x\n```\n").size(), 1u);
+  EXPECT_EQ(broken_commands("```\nbigbird chunk --passes '2' -f - | bigbird x\n```\n").size(), 1u);
+  EXPECT_EQ(broken_commands("Say `bigbird chunk\n--passes some`, or `bigbird text qa`.\n").size(), 1u);
+  EXPECT_EQ(broken_commands("`bigbird text qa`, `bigbird chunk --passes N`, `bigbird VERB`").size(), 0u);
+  EXPECT_EQ(broken_commands("`bigbird text qa frobnicate`, `bigbird text frobnicate`").size(), 2u);
 }
 
 TEST(Documents, EveryCommandOfTheReadmeExists) {
@@ -124,31 +208,15 @@ TEST(Documents, EveryCommandOfTheReadmeExists) {
 }
 
 TEST(Documents, EveryCommandOfThePagesExists) {
-  for (const auto& entry : std::filesystem::directory_iterator(testing::source_dir() / "docs")) {
-    EXPECT_EQ(policy::joined(broken_commands(testing::read_text(entry.path()))), "") << entry.path();
-  }
+  ASSERT_GT(pages().size(), 30u);
+  for (const std::string& page : pages())
+    EXPECT_EQ(policy::joined(broken_commands(testing::read_text(page))), "") << page;
 }
 
 TEST(Documents, EveryCommandOfTheDemonstrationExists) {
   const std::string demo = testing::read_text(testing::source_dir() / "pipelines/demo.sh");
   EXPECT_GE(typed_commands(demo, known_verbs()).size(), 8u);
   EXPECT_EQ(policy::joined(broken_commands(demo)), "");
-}
-
-TEST(Documents, EveryVerbStandsInTheReadme) {
-  const std::string readme = testing::read_text(testing::source_dir() / "README.md");
-  for (const std::string& verb : known_verbs()) {
-    EXPECT_NE(readme.find("`" + verb + "`"), std::string::npos)
-        << "README.md does not name the verb " << verb;
-  }
-}
-
-// The page to know every verb by has a row for each, and the table of the program says nothing else of them.
-TEST(Documents, EveryVerbHasARowOnThePageOfVerbs) {
-  const std::string page = testing::read_text(testing::source_dir() / "docs/verbs.md");
-  for (const std::string& verb : known_verbs()) {
-    EXPECT_NE(page.find("\n| `" + verb + "` |"), std::string::npos) << "docs/verbs.md has no row of " << verb;
-  }
 }
 
 TEST(Documents, FirstScreenOfTheReadmeNamesBothCommands) {

@@ -28,7 +28,7 @@ class ModelOperations {
 
   // Forward, with the losses that the batch has labels for. Linear layers: of the real tokens. Attention: a
   // query block with every key block of its list, as often as it is listed, real tokens alone. Layers that
-  // LayerDrop leaves out count by their share.
+  // LayerDrop leaves out count by their fraction.
   double forward(const Batch& batch);
 
  private:

@@ -249,24 +249,21 @@ class RegionReader {
  public:
   RegionReader(const std::string& path, const ContigNames& names) : bed_(path, 4), names_(names) {}
 
-  // Up to `size` of them; false at the end.
-  bool fill(std::vector<NamedRegion>& regions, std::uint64_t size) {
-    regions.clear();
+  bool next(NamedRegion& region) {
     BedRecord record;
-    while (regions.size() < size && bed_.next(record)) {
-      const std::size_t contig = names_.require(record.chrom, bed_.where());
-      if (record.end > names_[contig].length) {
-        throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", bed_.where(), record.begin,
-                                    record.end, record.chrom, names_[contig].length),
-                        "check that the regions are of this assembly");
-      }
-      if (record.begin == record.end) {
-        throw_bad_input(bed_.where() + ": the region is empty", "remove it, or give the bases around it");
-      }
-      const std::string place = format_region(names_[contig].name, record.begin, record.end);
-      regions.push_back({record.name == "." ? place : record.name, {contig, record.begin, record.end}});
+    if (!bed_.next(record)) return false;
+    const std::size_t contig = names_.require(record.chrom, bed_.where());
+    if (record.end > names_[contig].length) {
+      throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", bed_.where(), record.begin, record.end,
+                                  record.chrom, names_[contig].length),
+                      "check that the regions are of this assembly");
     }
-    return !regions.empty();
+    if (record.begin == record.end) {
+      throw_bad_input(bed_.where() + ": the region is empty", "remove it, or give the bases around it");
+    }
+    const std::string place = format_region(names_[contig].name, record.begin, record.end);
+    region = {record.name == "." ? place : record.name, {contig, record.begin, record.end}};
+    return true;
   }
 
  private:
@@ -357,7 +354,6 @@ IsmResult RegionMutator::around(const std::string& chrom, std::int64_t position,
 IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backend& backend) {
   IsmContext context(options.ism, backend);
   RegionReader reader(options.regions, context.names);
-  std::vector<NamedRegion> chunk;
   // Names of columns are those of a result, which there is none of yet.
   IsmResult empty;
   empty.profiles = context.columns.profiles;
@@ -372,26 +368,25 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   IsmRegionsTally tally;
   if (outputs.are_whole()) return tally;
   Progress progress("ism", 0, "sequences");
-  while (reader.fill(chunk, outputs.chunk_size())) {
-    throw_if_cancelled();
-    if (!outputs.begin(chunk.size(), digest_of(chunk, context.names))) continue;
-    for (const NamedRegion& region : chunk) {
-      Mutagenesis mutagenesis(context, region.place);
-      require_few_sequences(options.ism, fmt::format("{}: region {}", options.regions, region.name),
-                            mutagenesis.expected());
-      const IsmResult result = mutagenesis.run(progress);
-      tally.sequences += result.sequences;
-      tally.n_rich += result.n_rich;
-      tally.padded += result.padded;
-      tally.cut += result.cut;
-      ism_rows(result, [&](const std::vector<std::string>& fields) {
-        outputs.write(0, fmt::format("{}\t{}\n", escape_controls(region.name), fmt::join(fields, "\t")));
-      });
-    }
-    outputs.end();
-  }
-  if (outputs.records() == 0) throw_bad_input(options.regions + ": no regions in it", "give at least one");
-  outputs.close();
+  outputs.run<NamedRegion>(
+      [&](NamedRegion& region) { return reader.next(region); },
+      [&](const std::vector<NamedRegion>& chunk) { return digest_of(chunk, context.names); },
+      [&](const std::vector<NamedRegion>& chunk) {
+        for (const NamedRegion& region : chunk) {
+          Mutagenesis mutagenesis(context, region.place);
+          require_few_sequences(options.ism, fmt::format("{}: region {}", options.regions, region.name),
+                                mutagenesis.expected());
+          const IsmResult result = mutagenesis.run(progress);
+          tally.sequences += result.sequences;
+          tally.n_rich += result.n_rich;
+          tally.padded += result.padded;
+          tally.cut += result.cut;
+          ism_rows(result, [&](const std::vector<std::string>& fields) {
+            outputs.write(0, fmt::format("{}\t{}\n", escape_controls(region.name), fmt::join(fields, "\t")));
+          });
+        }
+      },
+      {options.regions + ": no regions in it", "give at least one"});
   warn_of_replaced_letters(options.ism.fasta, context.fasta.iupac_replaced());
   tally.regions = static_cast<std::int64_t>(outputs.records());
   return tally;

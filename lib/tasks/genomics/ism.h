@@ -14,7 +14,7 @@
 
 #include "kernels/backend.h"
 #include "lib/core/progress.h"
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_scorer.h"
 

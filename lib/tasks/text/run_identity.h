@@ -1,5 +1,5 @@
 // What a run of a model over texts depends on: for finished chunks that are taken up again, and shards that
-// are put together (lib/tasks/chunked_outputs.h).
+// are put together (lib/parts/chunked_outputs.h).
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 #include "kernels/backend.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 #include "lib/tasks/text/text_settings.h"
 
 namespace bigbird {

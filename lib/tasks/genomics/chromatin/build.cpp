@@ -307,7 +307,7 @@ void check_options(const ChromatinBuildOptions& options) {
   }
   if (options.gap && *options.gap < 0) refuse(fmt::format("`gap` {}", *options.gap), "0 or more bases");
   if (options.max_n && !(*options.max_n >= 0 && *options.max_n <= 1)) {
-    refuse(fmt::format("`max_n` {}", *options.max_n), "a share between 0 and 1");
+    refuse(fmt::format("`max_n` {}", *options.max_n), "a fraction between 0 and 1");
   }
 }
 

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> calibration_rows(const ChromatinDataset& data, Split 
 LabelledScores score_labelled_bins(SequenceScorer& scorer, const ChromatinDataset& data,
                                    const std::vector<std::uint32_t>& rows, double max_n);
 
-// Prior correction by the weight of positives that the model was trained with (config.json). The shares of
+// Prior correction by the weight of positives that the model was trained with (config.json). The fractions of
 // the training split are taken to be those of the bins that are predicted.
 CalibrationChoices chromatin_choices(const ModelConfig& config);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <numeric>
 #include <utility>
 
@@ -223,24 +222,20 @@ void PredictionCounts::require_scored(const std::string& input) const {
   if (scored == 0) throw_bad_input(input + ": no window could be scored", "see `max_n`");
 }
 
-void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, double max_n, Progress& progress,
-                       const std::function<void(const PredictedRow&, const SequenceScores*)>& row) {
-  // All rows that are not written yet, in order; those to be scored get their scores in the same order.
-  std::deque<PredictedRow> waiting;
-  const auto write_missing = [&] {
-    while (!waiting.empty() && waiting.front().status != PredictionStatus::scored) {
-      row(waiting.front(), nullptr);
-      waiting.pop_front();
-    }
-  };
-  const auto write_scored = [&](const SequenceScores& scores) {
-    write_missing();
-    row(waiting.front(), &scores);
-    waiting.pop_front();
-    write_missing();
-    progress.advance(1);
-  };
+void TargetScorer::give_missing() {
+  for (; !waiting_.empty() && waiting_.front().first.status != PredictionStatus::scored; waiting_.pop_front())
+    (*waiting_.front().second)(waiting_.front().first, nullptr);
+}
 
+void TargetScorer::add(PredictionTargets& targets, const Row& row) {
+  const auto give = std::make_shared<const Row>(row);
+  const auto give_scored = [this](const SequenceScores& scores) {
+    give_missing();
+    (*waiting_.front().second)(waiting_.front().first, &scores);
+    waiting_.pop_front();
+    give_missing();
+    progress_.advance(1);
+  };
   std::vector<PredictedRow> chunk(chunk_windows);
   std::vector<std::string> sequences(chunk_windows);
   std::vector<EncodedSequence> encoded(chunk_windows);
@@ -251,21 +246,31 @@ void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, doubl
     kernels::parallel_for(size, [&](std::size_t i) {
       PredictedRow& target = chunk[i];
       target.n_share = share_of_n(sequences[i]);
-      if (target.status == PredictionStatus::scored && target.n_share > max_n) {
+      if (target.status == PredictionStatus::scored && target.n_share > max_n_) {
         target.status = PredictionStatus::too_many_n;
       }
       if (target.status != PredictionStatus::scored) return;
-      encoded[i] = scorer.encode(sequences[i]);
+      encoded[i] = scorer_.encode(sequences[i]);
       target.cut = encoded[i].cut;
     });
     for (std::size_t i = 0; i < size; ++i) {
       const PredictionStatus status = chunk[i].status;
-      waiting.push_back(std::move(chunk[i]));
-      if (status == PredictionStatus::scored) scorer.add(std::move(encoded[i]), write_scored);
+      waiting_.emplace_back(std::move(chunk[i]), give);
+      if (status == PredictionStatus::scored) scorer_.add(std::move(encoded[i]), give_scored);
     }
   }
-  scorer.finish();
-  write_missing();
+}
+
+void TargetScorer::finish() {
+  scorer_.finish();
+  give_missing();
+}
+
+void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, double max_n, Progress& progress,
+                       const TargetScorer::Row& row) {
+  TargetScorer targets_scorer(scorer, max_n, progress);
+  targets_scorer.add(targets, row);
+  targets_scorer.finish();
 }
 
 }  // namespace bigbird

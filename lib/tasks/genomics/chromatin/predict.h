@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/core/progress.h"
@@ -22,7 +24,7 @@
 
 namespace bigbird {
 
-enum class PredictionStatus {
+enum class PredictionStatus : std::uint8_t {
   scored,
   too_many_n,    // the fraction of N in the window is above the limit
   short_contig,  // the contig is shorter than the window
@@ -86,9 +88,32 @@ struct PredictionCounts {
   void require_scored(const std::string& input) const;
 };
 
-// Calls row(target, scores) for every target, in order; null for one that is not scored: a window with a
-// larger fraction of N than max_n, or of a contig that is too short.
+// Targets through models, chunk by chunk.
+class TargetScorer {
+ public:
+  // Null for a target that is not scored: a window with a larger fraction of N than max_n, or of a contig
+  // that is too short.
+  using Row = std::function<void(PredictedRow&, const SequenceScores*)>;
+
+  TargetScorer(SequenceScorer& scorer, double max_n, Progress& progress)
+      : scorer_(scorer), max_n_(max_n), progress_(progress) {}
+  // `row` is called for every target, in order, now or later.
+  void add(PredictionTargets& targets, const Row& row);
+  // Every row was given afterwards.
+  void finish();
+
+ private:
+  void give_missing();
+
+  SequenceScorer& scorer_;
+  double max_n_;
+  Progress& progress_;
+  // All rows that were not given yet, in order; those to be scored get their scores in the same order.
+  std::deque<std::pair<PredictedRow, std::shared_ptr<const Row>>> waiting_;
+};
+
+// All targets at once.
 void predict_chromatin(PredictionTargets& targets, SequenceScorer& scorer, double max_n, Progress& progress,
-                       const std::function<void(const PredictedRow&, const SequenceScores*)>& row);
+                       const TargetScorer::Row& row);
 
 }  // namespace bigbird

@@ -21,13 +21,6 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<PredictionFormat, const char*>, 5> format_names{
-    {{PredictionFormat::tsv, "tsv"},
-     {PredictionFormat::npy, "npy"},
-     {PredictionFormat::h5, "h5"},
-     {PredictionFormat::bedgraph, "bedgraph"},
-     {PredictionFormat::bigwig, "bigwig"}}};
-
 const std::vector<std::string> place_columns = {"chrom",      "start", "end",     "name", "window_start",
                                                 "window_end", "shift", "n_share", "cut",  "status"};
 
@@ -238,11 +231,11 @@ void require_suffix(const std::string& path, std::initializer_list<const char*> 
 }  // namespace
 
 PredictionFormat parse_prediction_format(const std::string& name) {
-  return parse_name(format_names, name, "choice of `format`");
+  return parse_name(prediction_format_names, name, "choice of `format`");
 }
 
 const char* name_of(PredictionFormat format) {
-  return find_name(format_names, format);
+  return find_name(prediction_format_names, format);
 }
 
 bool is_track(PredictionFormat format) {

@@ -2,10 +2,12 @@
 // whole or not at all.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/tasks/genomics/chromatin/predict.h"
@@ -14,6 +16,12 @@
 namespace bigbird {
 
 enum class PredictionFormat { tsv, npy, h5, bedgraph, bigwig };
+inline constexpr std::array<std::pair<PredictionFormat, const char*>, 5> prediction_format_names{
+    {{PredictionFormat::tsv, "tsv"},
+     {PredictionFormat::npy, "npy"},
+     {PredictionFormat::h5, "h5"},
+     {PredictionFormat::bedgraph, "bedgraph"},
+     {PredictionFormat::bigwig, "bigwig"}}};
 PredictionFormat parse_prediction_format(const std::string& name);  // Error{usage} listing the names
 const char* name_of(PredictionFormat format);
 // bedgraph or bigwig: places in a genome.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,7 +12,6 @@
 #include <tuple>
 #include <utility>
 
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
@@ -21,11 +19,17 @@
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/tasks/chunk_bytes.h"
-#include "lib/tasks/chunk_run.h"
+#include "lib/parts/chunked_numbers.h"
 #include "lib/tasks/model_identity.h"
 
 namespace bigbird {
+
+template <typename Bytes>
+void pass(Bytes& bytes, PredictedRow& row) {
+  bytes(row.chrom, row.name, row.begin, row.end, row.window_begin, row.window_end, row.shift, row.n_share,
+        row.cut, row.status, row.contig);
+}
+
 namespace {
 
 using Json = nlohmann::basic_json<OrderedMap>;
@@ -62,44 +66,9 @@ struct PredictedChunk {
   std::vector<float> values;
 };
 
-std::string to_bytes(const PredictedChunk& chunk) {
-  ChunkBytesWriter bytes;
-  bytes.put_count(chunk.rows.size());
-  for (const PredictedRow& row : chunk.rows) {
-    bytes.put_text(row.chrom);
-    bytes.put_text(row.name);
-    for (const std::int64_t place : {row.begin, row.end, row.window_begin, row.window_end, row.shift})
-      bytes.put(place);
-    bytes.put(row.n_share);
-    bytes.put(std::uint8_t{row.cut});
-    bytes.put(static_cast<std::uint8_t>(row.status));
-    bytes.put(std::uint64_t{row.contig});
-  }
-  bytes.put_all(chunk.values);
-  return bytes.take();
-}
-
-PredictedChunk predicted_chunk(std::string_view bytes, const std::string& path) {
-  ChunkBytesReader reader(bytes, path);
-  PredictedChunk chunk;
-  chunk.rows.resize(reader.take_count(1));
-  for (PredictedRow& row : chunk.rows) {
-    reader.take_text(row.chrom);
-    reader.take_text(row.name);
-    for (std::int64_t* place : {&row.begin, &row.end, &row.window_begin, &row.window_end, &row.shift})
-      reader.take(*place);
-    reader.take(row.n_share);
-    std::uint8_t cut = 0, status = 0;
-    std::uint64_t contig = 0;
-    reader.take(cut);
-    reader.take(status);
-    reader.take(contig);
-    row.cut = cut != 0;
-    row.status = static_cast<PredictionStatus>(status);
-    row.contig = static_cast<std::size_t>(contig);
-  }
-  reader.take_all(chunk.values);
-  return chunk;
+template <typename Bytes>
+void pass(Bytes& bytes, PredictedChunk& chunk) {
+  bytes(chunk.rows, chunk.values);
 }
 
 // What the outputs are like, for a merge that has neither model nor genome.
@@ -196,33 +165,13 @@ class PredictionFiles {
   std::unique_ptr<PredictionSink> main_;
 };
 
-// The rows of one chunk, as targets.
+// Of one chunk, each with the sequence of its window.
+using TargetRows = std::vector<std::pair<PredictedRow, std::string>>;
+
 class ChunkTargets : public PredictionTargets {
  public:
-  explicit ChunkTargets(const std::vector<Contig>& contigs) : contigs_(contigs) {}
+  ChunkTargets(TargetRows& rows, const std::vector<Contig>& contigs) : rows_(rows), contigs_(contigs) {}
 
-  // Up to `size` of them; false at the end.
-  bool fill(PredictionTargets& from, std::uint64_t size) {
-    rows_.clear();
-    next_ = 0;
-    PredictedRow row;
-    std::string sequence;
-    while (rows_.size() < size && from.next(row, sequence))
-      rows_.emplace_back(std::move(row), std::move(sequence));
-    return !rows_.empty();
-  }
-  std::uint64_t size() const { return rows_.size(); }
-  std::string digest() const {
-    Sha256 digest;
-    for (const auto& [row, sequence] : rows_) {
-      const std::string line =
-          fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", row.chrom.size(), row.chrom, row.begin, row.end,
-                      row.name.size(), row.name, row.window_begin, row.window_end, sequence.size());
-      digest.update(line.data(), line.size());
-      digest.update(sequence.data(), sequence.size());
-    }
-    return digest.finish();
-  }
   bool next(PredictedRow& row, std::string& sequence) override {
     if (next_ == rows_.size()) return false;
     std::tie(row, sequence) = std::move(rows_[next_++]);
@@ -231,65 +180,22 @@ class ChunkTargets : public PredictionTargets {
   const std::vector<Contig>& contigs() const override { return contigs_; }
 
  private:
+  TargetRows& rows_;
   const std::vector<Contig>& contigs_;
-  std::vector<std::pair<PredictedRow, std::string>> rows_;
   std::size_t next_ = 0;
 };
 
-// A chunk whose predictions are on their way, or there.
-struct BegunChunk {
-  ChunkRun::Chunk place;
-  std::uint64_t rows = 0;  // that it will have
-  PredictedChunk made;
-  bool is_whole() const { return !place.is_wanted || made.rows.size() == rows; }
-};
-
-// The rows of all chunks that are to be predicted, each chunk begun when its first row is asked for. Their
-// end is that of a chunk where nothing runs beside the program, which is whole, and kept, before the next one
-// is begun; else that of the input.
-class BegunTargets : public PredictionTargets {
- public:
-  // `write` is called for each chunk that was finished by the run before.
-  BegunTargets(PredictionTargets& all, ChunkRun& run, std::deque<BegunChunk>& begun,
-               std::function<void()> write, bool works_ahead)
-      : all_(all),
-        run_(run),
-        begun_(begun),
-        write_(std::move(write)),
-        works_ahead_(works_ahead),
-        chunk_(all.contigs()) {}
-
-  // Whether there are more rows; begins the next chunk.
-  bool more() { return next_chunk(); }
-  bool next(PredictedRow& row, std::string& sequence) override {
-    if (chunk_.next(row, sequence)) return true;
-    return works_ahead_ && next_chunk() && chunk_.next(row, sequence);
+ChunkKey key_of(const TargetRows& rows) {
+  Sha256 digest;
+  for (const auto& [row, sequence] : rows) {
+    const std::string line =
+        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", row.chrom.size(), row.chrom, row.begin, row.end,
+                    row.name.size(), row.name, row.window_begin, row.window_end, sequence.size());
+    digest.update(line.data(), line.size());
+    digest.update(sequence.data(), sequence.size());
   }
-  const std::vector<Contig>& contigs() const override { return all_.contigs(); }
-
- private:
-  // The next chunk that is wanted; false at the end.
-  bool next_chunk() {
-    while (chunk_.fill(all_, run_.chunk_size())) {
-      throw_if_cancelled();
-      std::optional<ChunkRun::Chunk> place = run_.open(chunk_.size(), chunk_.digest());
-      if (!place) continue;
-      BegunChunk& chunk = begun_.emplace_back();
-      chunk.place = std::move(*place);
-      chunk.rows = chunk_.size();
-      if (chunk.place.is_wanted) return true;
-      write_();
-    }
-    return false;
-  }
-
-  PredictionTargets& all_;
-  ChunkRun& run_;
-  std::deque<BegunChunk>& begun_;
-  std::function<void()> write_;
-  bool works_ahead_;
-  ChunkTargets chunk_;
-};
+  return {rows.size(), digest.finish()};
+}
 
 ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts& facts,
                       SequenceScorer& scorer, const CalibratedScores& calibrated) {
@@ -316,40 +222,42 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
     if (!ensemble.name.empty()) facts.variants.push_back(ensemble.name);
   }
   PredictionCounts counts;
-  ChunkRun run(options.output, header_of(options, facts, scorer, calibrated), options.input, options.work);
+  ChunkedNumbers run(options.output, header_of(options, facts, scorer, calibrated), options.input,
+                     options.work);
   if (run.is_whole()) return counts;
   std::optional<PredictionFiles> files;
   if (!run.is_shard()) files.emplace(options.output, facts);
   Progress progress("chromatin predict", 0, "windows");
-  std::deque<BegunChunk> begun;
-  // In the order of the input.
-  const auto write_whole_ones = [&] {
-    for (; !begun.empty() && begun.front().is_whole(); begun.pop_front()) {
-      ChunkRun::Chunk& place = begun.front().place;
-      if (place.is_wanted) place.bytes = to_bytes(begun.front().made);
-      run.finish(place);
-      const PredictedChunk predicted = predicted_chunk(place.bytes, run.path(place));
-      const std::uint64_t scored_before = counts.scored;
-      for (const PredictedRow& row : predicted.rows) counts.add(row);
-      if (place.is_wanted) counts.predicted += counts.scored - scored_before;
-      if (files) files->write(predicted, run.path(place));
-    }
+  TargetScorer target_scorer(scorer, options.max_n, progress);
+  PartSteps<TargetRows, PredictedChunk> steps;
+  steps.works_ahead = scorer.works_ahead();
+  steps.read = [&](TargetRows& chunk) {
+    return read_records(chunk, options.work.chunk,
+                        [&](auto& record) { return targets.next(record.first, record.second); });
   };
-  const auto take_row = [&](const PredictedRow& row, const SequenceScores* scores) {
-    // What is at the front and finished already has no rows to come.
-    write_whole_ones();
-    PredictedChunk& made = begun.front().made;
-    made.rows.push_back(row);
-    if (scores != nullptr) {
-      for (const Ensemble& ensemble : ensembles)
-        add_means(*scores, calibrated, ensemble, options.columns.selected, made.values);
-    }
-    write_whole_ones();
+  steps.key = key_of;
+  steps.begin = [&](TargetRows& chunk, const std::function<void(PredictedChunk)>& done) {
+    ChunkTargets rows(chunk, targets.contigs());
+    const auto take = [&, made = std::make_shared<PredictedChunk>(), size = chunk.size(), done](
+                          PredictedRow& row, const SequenceScores* scores) {
+      made->rows.push_back(std::move(row));
+      if (scores != nullptr) {
+        for (const Ensemble& ensemble : ensembles)
+          add_means(*scores, calibrated, ensemble, options.columns.selected, made->values);
+      }
+      if (made->rows.size() == size) done(std::move(*made));
+    };
+    target_scorer.add(rows, take);
   };
-  BegunTargets stream(targets, run, begun, write_whole_ones, scorer.works_ahead());
-  while (stream.more()) predict_chromatin(stream, scorer, options.max_n, progress, take_row);
-  write_whole_ones();
-  if (run.records() == 0) throw_bad_input(options.input + ": there is nothing to predict");
+  steps.finish = [&] { target_scorer.finish(); };
+  steps.write = [&](TargetRows&, const PredictedChunk& predicted, const ChunkPlace& place) {
+    const std::uint64_t scored_before = counts.scored;
+    for (const PredictedRow& row : predicted.rows) counts.add(row);
+    if (place.is_new) counts.predicted += counts.scored - scored_before;
+    if (files) files->write(predicted, place.path);
+  };
+  run.parts().run(steps);
+  if (run.parts().records() == 0) throw_bad_input(options.input + ": there is nothing to predict");
   run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
     if (!files) return;
     counts.require_scored(options.input);
@@ -364,7 +272,7 @@ PredictionCounts merge_chromatin_predictions(const std::vector<std::string>& sha
   PredictionFiles files(output, facts_of(merged.header().output, shards.front()));
   PredictionCounts counts;
   merged.for_each([&](std::string_view bytes, const std::string& path) {
-    const PredictedChunk predicted = predicted_chunk(bytes, path);
+    const auto predicted = from_chunk_bytes<PredictedChunk>(bytes, path);
     for (const PredictedRow& row : predicted.rows) counts.add(row);
     files.write(predicted, path);
   });

@@ -325,14 +325,14 @@ void check_options(const PromoterBuildOptions& options) {
         "the window holds `left` bases before the TSS and `right` from it on, for instance 5000 and 3000");
   }
   if (!(options.max_n >= 0.0 && options.max_n <= 1.0)) {
-    throw_usage(fmt::format("promoter build: {} is not a share of N", options.max_n),
+    throw_usage(fmt::format("promoter build: {} is not a fraction of N", options.max_n),
                 "give `max_n` from 0 to 1");
   }
   if (options.min_distance < 0 || options.min_distance > most || !(options.gc_tolerance >= 0.0) ||
       options.gc_tolerance > 1.0) {
     throw_usage(fmt::format("`min_distance` {} with `gc_tolerance` {} is no rule for negatives",
                             options.min_distance, options.gc_tolerance),
-                "give a distance in bp from 0 on, and a share from 0 to 1");
+                "give a distance in bp from 0 on, and a fraction from 0 to 1");
   }
 }
 

@@ -19,9 +19,9 @@ void require_two_classes(const SequenceScorer& scorer);
 // 0 and 1, windows of one class alone.
 LabelledScores score_labelled_windows(SequenceScorer& scorer, const LabelledSource& source, double max_n);
 
-// Prior correction goes from the share of positives in training (train_prior) to the share `prior` that is
-// wanted; what is fitted goes from the share on the side to the same. Without `prior` the share on the side
-// is taken. Error{usage} for shares that do not lie between 0 and 1.
+// Prior correction goes from the fraction of positives in training (train_prior) to the fraction `prior` that
+// is wanted; what is fitted goes from the fraction on the side to the same. Without `prior` the fraction on
+// the side is taken. Error{usage} for fractions that do not lie between 0 and 1.
 CalibrationChoices promoter_choices(const LabelledScores& side, std::optional<double> prior,
                                     double train_prior);
 

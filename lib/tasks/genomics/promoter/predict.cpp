@@ -99,8 +99,8 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
         of_other_length, count, scorer.window()->length, scorer.model().path(), first_of_other_length));
   }
   if (left_out > 0) {
-    log_warning(fmt::format("{} of {} windows have a larger share of N than {} and were not scored", left_out,
-                            count, max_n));
+    log_warning(fmt::format("{} of {} windows have a larger fraction of N than {} and were not scored",
+                            left_out, count, max_n));
   }
   if (cut > 0) {
     log_warning(

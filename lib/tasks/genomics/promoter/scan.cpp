@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -24,7 +24,7 @@
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/calibrated_scores.h"
-#include "lib/tasks/chunk_run.h"
+#include "lib/parts/chunked_numbers.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/promoter/tss.h"
 #include "lib/tasks/model_identity.h"
@@ -87,6 +87,7 @@ struct Piece {
   std::int64_t first = 0;  // position
   std::int64_t count = 0;
 };
+using Pieces = std::vector<Piece>;
 
 // The grid of all regions, cut into chunks of so many positions, and these into pieces.
 class Grid {
@@ -99,11 +100,10 @@ class Grid {
     for (const Region& region : regions_) total += count_positions(region, step_);
     return total;
   }
-  // The pieces of the next chunk; none at the end.
-  std::vector<Piece> next() {
+  // The next chunk; false at the end.
+  bool next(Pieces& pieces) {
     const std::int64_t at_once =
         std::clamp<std::int64_t>(scan_bases_per_piece / step_, 1, positions_per_piece);
-    std::vector<Piece> pieces;
     for (std::int64_t left = chunk_; left > 0 && region_ < regions_.size();) {
       const Region& region = regions_[region_];
       const std::int64_t here = std::min({at_once, left, count_positions(region, step_) - done_});
@@ -115,7 +115,7 @@ class Grid {
         done_ = 0;
       }
     }
-    return pieces;
+    return !pieces.empty();
   }
 
  private:
@@ -141,51 +141,36 @@ class Scanner {
   PromoterScanSummary run() {
     Grid grid(regions_, options_.step, options_.work.chunk);
     const ScanFacts facts = make_facts(grid);
-    const ScanPaths paths{options_.output, options_.calls, options_.summary};
     // The index stands for the genome, whose bases the run knows by their fingerprint.
-    ChunkRun run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
+    ChunkedNumbers run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
     if (run.is_whole()) return {};
     std::optional<ScanFiles> files;
-    if (!run.is_shard()) files.emplace(paths, facts);
+    if (!run.is_shard())
+      files.emplace(ScanPaths{options_.output, options_.calls, options_.summary}, facts);
     Progress progress("promoter scan",
                       static_cast<std::uint64_t>(facts.positions) / options_.work.shard.count, "positions");
     PromoterScanSummary counted;
-    std::deque<BegunChunk> begun;
-    // In the order of the genome.
-    const auto write_whole_ones = [&] {
-      for (; !begun.empty() && begun.front().is_whole(); begun.pop_front()) {
-        BegunChunk& one = begun.front();
-        if (one.place.is_wanted) one.place.bytes = to_bytes(one.made);
-        run.finish(one.place);
-        const ScannedChunk chunk = scanned_chunk(one.place.bytes, run.path(one.place));
-        counted.positions += static_cast<std::int64_t>(one.positions);
-        counted.scored += static_cast<std::int64_t>(chunk.positions.size());
-        counted.windows += chunk.windows;
-        if (one.place.is_wanted) counted.scored_now += chunk.windows;
-        counted.beyond_contig += chunk.beyond_contig;
-        counted.n_rich += chunk.n_rich;
-        counted.cut += chunk.cut;
-        if (files) files->write(chunk);
-      }
-    };
-    for (std::vector<Piece> pieces = grid.next(); !pieces.empty(); pieces = grid.next()) {
-      std::optional<ChunkRun::Chunk> place = run.open(positions_of(pieces), digest_of(pieces));
-      if (!place) continue;
-      BegunChunk& chunk = begun.emplace_back();
-      chunk.place = std::move(*place);
-      chunk.positions = positions_of(pieces);
-      if (chunk.place.is_wanted) {
-        scan(pieces, chunk, progress);
+    PartSteps<Pieces, ScannedChunk> steps;
+    steps.works_ahead = scorer_.works_ahead();
+    steps.read = [&](Pieces& pieces) { return grid.next(pieces); };
+    steps.key = [&](const Pieces& pieces) { return key_of(pieces); };
+    steps.begin = [&](Pieces& pieces, const BegunScan::Done& done) { scan(pieces, done, progress); };
+    steps.finish = [&] { scorer_.finish(); };
+    steps.write = [&](Pieces&, const ScannedChunk& chunk, const ChunkPlace& place) {
+      counted.positions += static_cast<std::int64_t>(place.key.records);
+      counted.scored += static_cast<std::int64_t>(chunk.positions.size());
+      counted.windows += chunk.windows;
+      if (place.is_new) {
+        counted.scored_now += chunk.windows;
       } else {
-        progress.advance(chunk.positions);
+        progress.advance(place.key.records);
       }
-      chunk.is_asked = true;
-      // Where nothing runs beside the program, a chunk is whole, and kept, before the next one is begun.
-      if (!scorer_.works_ahead() || begun.size() > most_begun) scorer_.finish();
-      write_whole_ones();
-    }
-    scorer_.finish();
-    write_whole_ones();
+      counted.beyond_contig += chunk.beyond_contig;
+      counted.n_rich += chunk.n_rich;
+      counted.cut += chunk.cut;
+      if (files) files->write(chunk);
+    };
+    run.parts().run(steps);
     warn_of_replaced_letters(fasta_.path(), fasta_.iupac_replaced());
     run.close(files ? files->paths() : std::vector<std::string>{}, [&] {
       if (files) counted = files->close();
@@ -299,19 +284,16 @@ class Scanner {
     return header;
   }
 
-  static std::uint64_t positions_of(const std::vector<Piece>& pieces) {
-    std::uint64_t positions = 0;
-    for (const Piece& piece : pieces) positions += static_cast<std::uint64_t>(piece.count);
-    return positions;
-  }
   // The places; the bases are those of the genome, which the run knows by its fingerprint.
-  std::string digest_of(const std::vector<Piece>& pieces) const {
+  ChunkKey key_of(const Pieces& pieces) const {
+    std::uint64_t positions = 0;
     std::string text;
     for (const Piece& piece : pieces) {
+      positions += static_cast<std::uint64_t>(piece.count);
       text += fmt::format("{}\t{}\t{}\t{}\n", names_[piece.region->contig].name, piece.first, piece.count,
                           piece.region->end);
     }
-    return sha256_bytes(text);
+    return {positions, sha256_bytes(text)};
   }
 
   // The scores of one position on the strands + and -, as they arrive.
@@ -326,28 +308,30 @@ class Scanner {
     EncodedSequence encoded;
   };
 
-  // A chunk whose scores are on their way, or there.
-  struct BegunChunk {
-    ChunkRun::Chunk place;
-    std::uint64_t positions = 0;
+  // A chunk whose scores are on their way.
+  struct BegunScan {
+    using Done = std::function<void(ScannedChunk)>;
     ScannedChunk made;
-    bool is_asked = false;    // all of its windows have been added
-    std::size_t missing = 0;  // positions that have no scores yet
-    bool is_whole() const { return is_asked && missing == 0; }
+    std::size_t missing = 1;  // positions that have no scores yet; and one until all windows were added
+    Done done;
+    void take_one() {
+      if (--missing == 0) done(std::move(made));
+    }
   };
-  // Chunks that are begun and not whole; behind one that waits for a full batch there may be many of N alone.
-  static constexpr std::size_t most_begun = 64;
 
-  void scan(const std::vector<Piece>& pieces, BegunChunk& chunk, Progress& progress) {
+  void scan(const Pieces& pieces, const BegunScan::Done& done, Progress& progress) {
+    const auto chunk = std::make_shared<BegunScan>();
+    chunk->done = done;
     for (const Piece& piece : pieces) {
       throw_if_cancelled();
       scan_piece(piece, chunk);
       progress.advance(static_cast<std::uint64_t>(piece.count));
     }
+    chunk->take_one();
   }
 
-  void scan_piece(const Piece& piece, BegunChunk& begun) {
-    ScannedChunk& chunk = begun.made;
+  void scan_piece(const Piece& piece, const std::shared_ptr<BegunScan>& begun) {
+    ScannedChunk& chunk = begun->made;
     const Region& region = *piece.region;
     const std::int64_t first = piece.first;
     const std::int64_t length = left_ + right_, contig_length = names_[region.contig].length;
@@ -374,7 +358,7 @@ class Scanner {
           ++chunk.n_rich;
           continue;
         }
-        if (++scores->missing == 1) ++begun.missing;
+        if (++scores->missing == 1) ++begun->missing;
         items.push_back({scores, strand, window - begin, {}});
       }
     }
@@ -388,11 +372,11 @@ class Scanner {
       ++chunk.windows;
       const auto scores = item.scores;
       const std::size_t strand = item.strand;
-      scorer_.add(std::move(item.encoded), [this, &begun, scores, strand](const SequenceScores& result) {
+      scorer_.add(std::move(item.encoded), [this, begun, scores, strand](const SequenceScores& result) {
         (strand == 0 ? scores->at.plus : scores->at.minus) = calibrated_.mean(result, 0);
         if (--scores->missing > 0) return;
-        begun.made.positions.push_back(scores->at);
-        --begun.missing;
+        begun->made.positions.push_back(scores->at);
+        begun->take_one();
       });
     }
   }

@@ -12,8 +12,8 @@
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/bed.h"
-#include "lib/tasks/chunk_bytes.h"
-#include "lib/tasks/shard_file.h"
+#include "lib/parts/chunk_bytes.h"
+#include "lib/parts/shard_file.h"
 
 namespace bigbird {
 namespace {
@@ -31,23 +31,6 @@ Json evaluation_json(const CallEvaluation& evaluation) {
 }
 
 }  // namespace
-
-std::string to_bytes(const ScannedChunk& chunk) {
-  ChunkBytesWriter bytes;
-  bytes.put_all(chunk.positions);
-  for (const std::int64_t count : {chunk.windows, chunk.beyond_contig, chunk.n_rich, chunk.cut})
-    bytes.put(count);
-  return bytes.take();
-}
-
-ScannedChunk scanned_chunk(std::string_view bytes, const std::string& path) {
-  ChunkBytesReader reader(bytes, path);
-  ScannedChunk chunk;
-  reader.take_all(chunk.positions);
-  for (std::int64_t* count : {&chunk.windows, &chunk.beyond_contig, &chunk.n_rich, &chunk.cut})
-    reader.take(*count);
-  return chunk;
-}
 
 std::string to_json(const ScanFacts& facts) {
   Json json;
@@ -252,7 +235,7 @@ PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, 
   const MergedShards merged(shards);
   ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
   merged.for_each(
-      [&](std::string_view bytes, const std::string& path) { files.write(scanned_chunk(bytes, path)); });
+      [&](std::string_view bytes, const std::string& path) { files.write(from_chunk_bytes<ScannedChunk>(bytes, path)); });
   PromoterScanSummary summary;
   close_together(files.paths(), [&] { summary = files.close(); });
   return summary;

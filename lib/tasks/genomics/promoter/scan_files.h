@@ -51,9 +51,10 @@ struct ScannedChunk {
   std::int64_t n_rich = 0;
   std::int64_t cut = 0;
 };
-std::string to_bytes(const ScannedChunk& chunk);
-// `path` names the bytes in Error{bad_input}.
-ScannedChunk scanned_chunk(std::string_view bytes, const std::string& path);
+template <typename Bytes>
+void pass(Bytes& bytes, ScannedChunk& chunk) {
+  bytes(chunk.positions, chunk.windows, chunk.beyond_contig, chunk.n_rich, chunk.cut);
+}
 
 // What the files depend on besides the scores.
 struct ScanFacts {

@@ -60,6 +60,10 @@ double share_from(std::span<const float> row, std::span<const float>::iterator p
 
 }  // namespace
 
+std::string background_digest(const std::string& path) {
+  return entry(SafetensorsFile(path), "digest");
+}
+
 VariantBackground::VariantBackground(const std::string& path, std::size_t profiles,
                                      const BackgroundOrigin& origin)
     : file_(path) {

@@ -24,6 +24,9 @@ struct BackgroundOrigin {
   std::vector<std::string> tracks = {};  // AlleleTracks::identities; none: no values of tracks are compared
 };
 
+// sha256 of its sizes and of the tracks' values, as the file says; the rest of it is not read.
+std::string background_digest(const std::string& path);
+
 class VariantBackground {
  public:
   // Error{bad_input} when the file is none of BackgroundWriter's, has another number of profiles, was made

@@ -48,15 +48,28 @@ AlleleBaselines::AlleleBaselines(const std::vector<std::string>& files,
   for (const std::string& text : files) open(text, columns, fasta);
 }
 
+std::vector<std::string> AlleleBaselines::identities(const std::vector<std::string>& files,
+                                                     const std::vector<std::string>& columns) {
+  std::vector<std::string> identities;
+  for (const std::string& text : files) {
+    const NamedPath named = named_path(text);
+    if (named.path == "-") throw_usage("`baseline` -: scores of another tool are read from a file");
+    VariantTable rows(named.path);
+    std::string identity = column_id(named.name) + ":" + sampled_digest(named.path);
+    for (const std::size_t place : BaselineTable::score_places(rows, columns))
+      identity += ":" + rows.columns()[place];
+    identities.push_back(identity);
+  }
+  return identities;
+}
+
 void AlleleBaselines::open(const std::string& text, const std::vector<std::string>& columns,
                            const Fasta& fasta) {
   const NamedPath named = named_path(text);
-  if (named.path == "-") throw_usage("`baseline` -: scores of another tool are read from a file");
   check_build(named.path, fasta, contigs_);
   File& file = files_.emplace_back();
   file.rows = std::make_unique<VariantTable>(named.path);
   file.places = BaselineTable::score_places(*file.rows, columns);
-  std::string identity = column_id(named.name) + ":" + sampled_digest(named.path);
   for (const std::size_t place : file.places) {
     const std::string& column = file.rows->columns()[place];
     const std::string id = column_id(named.name + "_" + column);
@@ -65,9 +78,7 @@ void AlleleBaselines::open(const std::string& text, const std::vector<std::strin
                   "name the tables: `baseline` NAME=FILE");
     }
     ids_.push_back(id);
-    identity += ":" + column;
   }
-  identities_.push_back(identity);
   if (!has_table_index(named.path)) {
     file.table = std::make_unique<BaselineTable>(*file.rows, file.places, keys_);
     log_info(fmt::format(

@@ -67,6 +67,18 @@ struct ChunkResult {
   std::uint64_t windows_asked = 0;                 // REF and ALT of every scored allele and shift
 };
 
+// For chunk_bytes.h: what is kept of a chunk while the run is not finished.
+template <typename Bytes>
+void pass(Bytes& bytes, AlleleResult& allele) {
+  bytes(allele.reason, allele.flags, allele.n_share, allele.token_share, allele.difference,
+        allele.log_fold_change, allele.profile, allele.e_value, allele.functional, allele.tracks,
+        allele.baselines, allele.groups, allele.values);
+}
+template <typename Bytes>
+void pass(Bytes& bytes, ChunkResult& result) {
+  bytes(result.windows, result.windows_asked, result.records);
+}
+
 struct ChunkScorerOptions {
   AlleleRules rules;
   VariantWindows windows;

@@ -36,7 +36,7 @@ struct VariantCost {
   double warm_up_seconds = 0;   // of the first record that was run, which counts nowhere else
   std::size_t peak_memory = 0;  // bytes of this process, with the sample run
 
-  // Of the whole file, from the judged share of its records.
+  // Of the whole file, from the judged fraction of its records.
   double passes() const;
   double alleles() const;
   double scored_alleles() const;

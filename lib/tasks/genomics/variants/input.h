@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lib/core/progress.h"
-#include "lib/io/files/sha256.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/vcf.h"
@@ -31,9 +30,6 @@ class VariantInput {
   // Number of the chunk that next() gave last.
   std::uint64_t chunk_number() const { return chunks_ - 1; }
   std::uint64_t records() const { return records_; }
-  // records_digest of the chunk given last, and sha256 over those of all. finish_digest: once, at the end.
-  const std::string& chunk_digest() const { return chunk_digest_; }
-  std::string finish_digest() { return digest_.finish(); }
 
  private:
   VcfReader reader_;
@@ -42,8 +38,6 @@ class VariantInput {
   std::uint64_t chunk_;
   std::uint64_t chunks_ = 0;
   std::uint64_t records_ = 0;
-  std::string chunk_digest_;
-  Sha256 digest_;
 };
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "lib/core/error.h"
@@ -16,7 +17,7 @@
 #include "lib/io/genome/vcf.h"
 #include "lib/tasks/genomics/variants/outputs.h"
 #include "lib/tasks/genomics/variants/score_hdf5.h"
-#include "lib/tasks/merge_shards.h"
+#include "lib/parts/merge.h"
 
 namespace bigbird {
 namespace {
@@ -32,28 +33,27 @@ std::string summary_path(const std::string& prefix) {
   return prefix + ".summary.json";
 }
 
-std::uint64_t chunks_of_input(const VariantSummary& summary) {
-  return summary.chunk == 0 ? 0 : (summary.input_records + summary.chunk - 1) / summary.chunk;
+// Of an output of any format; nothing where no summary lies beside it.
+std::optional<std::string> prefix_of(const std::string& output) {
+  for (const VariantFormat format : {VariantFormat::vcf, VariantFormat::npy, VariantFormat::h5}) {
+    const std::string prefix = variant_prefix(format, output);
+    if (file_exists(summary_path(prefix))) return prefix;
+  }
+  return std::nullopt;
 }
 
 ShardOutput open_shard(const std::string& path) {
-  for (const VariantFormat format : {VariantFormat::vcf, VariantFormat::npy, VariantFormat::h5}) {
-    const std::string prefix = variant_prefix(format, path);
-    if (!file_exists(summary_path(prefix))) continue;
-    const VariantSummary summary = read_variant_summary(summary_path(prefix));
-    if (!summary.shard) {
-      throw_bad_input(path + ": the output of a whole run, no shard",
-                      "give what runs with `shard` I/N wrote");
-    }
-    for (const WrittenScores& file : summary.scores) {
-      if (file_has_digest(prefix + file.suffix, file.digest)) continue;
-      throw_bad_input(prefix + file.suffix + ": was cut or changed after it was written",
-                      "run this shard again");
-    }
-    return {path, prefix, summary, *summary.shard};
+  const std::optional<std::string> prefix = prefix_of(path);
+  if (!prefix) {
+    throw_bad_input(summary_path(path) + ": there is no summary of this shard",
+                    "the files that `bigbird variants` writes beside the output of a shard belong to it");
   }
-  throw_bad_input(summary_path(path) + ": there is no summary of this shard",
-                  "the files that `bigbird variants` writes beside the output of a shard belong to it");
+  const VariantSummary summary = read_variant_summary(summary_path(*prefix));
+  if (!summary.shard) {
+    throw_bad_input(path + ": the output of a whole run, no shard", "give what runs with `shard` I/N wrote");
+  }
+  for (const WrittenScores& file : summary.scores) require_unchanged(*prefix + file.suffix, file.digest);
+  return {path, *prefix, summary, *summary.shard};
 }
 
 // What the scores of all shards depend on, and what to say of two that differ in it.
@@ -91,11 +91,7 @@ std::vector<ShardOutput> open_shards(const std::vector<std::string>& paths) {
     shards.push_back(std::move(opened[i]));
   }
   const VariantSummary& first = shards.front().summary;
-  if (chunks != chunks_of_input(first)) {
-    throw_bad_input(fmt::format("{}: its input has {} chunks, the shards {}",
-                                summary_path(shards.front().prefix), chunks_of_input(first), chunks),
-                    "run the shards again, all with the same options");
-  }
+  require_every_chunk(summary_path(shards.front().prefix), first.input_records, first.chunk, chunks);
   return shards;
 }
 
@@ -201,6 +197,10 @@ VariantSummary merged_summary(const std::vector<ShardOutput>& shards) {
 }
 
 }  // namespace
+
+bool has_variant_summary(const std::string& output) {
+  return prefix_of(output).has_value();
+}
 
 VariantSummary merge_variants(const VariantMergeOptions& options) {
   const std::vector<ShardOutput> shards = open_shards(options.shards);

@@ -1,4 +1,4 @@
-// `bigbird variants merge`: the outputs of all shards of one run, put together to the bytes that the run
+// `bigbird merge` of variants: the outputs of all shards of one run, put together to the bytes that the run
 // without shards gives.
 #pragma once
 
@@ -15,6 +15,9 @@ struct VariantMergeOptions {
   std::string output;  // of the shards' own format; "-": stdout, for VCF and tables
   std::string report;  // as of run_variants
 };
+
+// Whether a summary of such an output lies beside it.
+bool has_variant_summary(const std::string& output);
 
 // Error{bad_input} naming the file: no summary, shards of different runs (model, input, genome, options,
 // chunks, format), a shard missing or given twice, a file with another number of records than its summary

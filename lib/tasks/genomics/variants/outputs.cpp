@@ -70,19 +70,21 @@ void VariantOutputs::write(const VcfRecord& record, const std::vector<AlleleResu
   if (skipped_) skipped_->write(record, alleles);
 }
 
-void VariantOutputs::close(VariantSummary summary, Scores scores) {
-  OutputSet outputs({});
-  for (const std::string& file : files_) outputs.add({"", file});
+std::vector<std::string> VariantOutputs::files() const {
+  std::vector<std::string> files = files_;
+  if (skipped_) files.insert(files.end(), {report_ + ".skipped.tsv", report_ + ".summary.json"});
+  return files;
+}
+
+void VariantOutputs::close(VariantSummary summary, Scores scores, OutputSet& outputs) {
   if (scores == Scores::keep) scores_->close();
-  if (!skipped_) return outputs.commit();
-  for (const char* suffix : {".skipped.tsv", ".summary.json"}) outputs.add({"", report_ + suffix});
+  if (!skipped_) return;
   if (scores == Scores::keep && prefix_ != "-") add_digests(outputs, files_, prefix_, summary);
   if (skipped_->rows() != summary.tally.skipped.total()) {
     throw_runtime("the counts of skipped alleles disagree");
   }
   skipped_->close();
   write_text_atomic(report_ + ".summary.json", summary_json(summary));
-  outputs.commit();
 }
 
 }  // namespace bigbird

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/files/output_set.h"
 #include "lib/tasks/genomics/variants/score_writers.h"
 #include "lib/tasks/genomics/variants/summary.h"
 
@@ -31,9 +32,11 @@ class VariantOutputs {
   void write(const VcfRecord& record, const std::vector<AlleleResult>& alleles);
 
   enum class Scores { keep, discard };
-  // Puts the files in their places, or all but the scores. Without it nothing is left behind. What the scores
+  // All of them, the further ones too.
+  std::vector<std::string> files() const;
+  // Finishes the files, or all but the scores; they appear with `outputs`, which names them. What the scores
   // hold is added to the summary.
-  void close(VariantSummary summary, Scores scores);
+  void close(VariantSummary summary, Scores scores, OutputSet& outputs);
 
  private:
   class SkippedTable;

@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <deque>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
@@ -17,10 +18,10 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/genome/tabix.h"
+#include "lib/parts/parts.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/variants/background.h"
 #include "lib/tasks/genomics/variants/baselines.h"
-#include "lib/tasks/genomics/variants/chunk_result_bytes.h"
 #include "lib/tasks/genomics/variants/columns.h"
 #include "lib/tasks/genomics/variants/input.h"
 #include "lib/tasks/genomics/variants/outputs.h"
@@ -31,10 +32,6 @@ namespace {
 
 // Profiles that get columns of their own in a VCF or a table without being asked for.
 constexpr std::size_t few_profiles = 8;
-
-// Records that are read and not written yet, in chunks: behind one that waits for a full batch there may be
-// many of which nothing is scored.
-constexpr std::uint64_t chunks_of_records_begun = 16;
 
 const char* mismatch_rule_name(RefMismatch rule) {
   if (rule == RefMismatch::use) return "use";
@@ -72,8 +69,7 @@ std::vector<std::size_t> choose_profiles(const VariantRunOptions& options,
 
 // What the scores depend on: a resumed run and the shards of a merge must agree in all of it.
 std::string run_json(const VariantRunOptions& options, const ScoringContext& context,
-                     const std::vector<std::size_t>& written, const VariantBackground* background,
-                     const AlleleBaselines* baselines) {
+                     const std::vector<std::size_t>& written) {
   nlohmann::ordered_json json;
   json["version"] = bigbird_version();
   json["precision"] = kernels::name_of(context.scorer.precision());
@@ -97,9 +93,9 @@ std::string run_json(const VariantRunOptions& options, const ScoringContext& con
   json["n_matches"] = context.rules.n_matches;
   json["pass_only"] = context.rules.pass_only;
   json["written_profiles"] = written;
-  json["background_sha256"] = background == nullptr ? "" : background->digest();
+  json["background_sha256"] = options.background.empty() ? "" : background_digest(options.background);
   json["tracks"] = context.origin.tracks;
-  json["baselines"] = baselines == nullptr ? std::vector<std::string>() : baselines->identities();
+  json["baselines"] = AlleleBaselines::identities(options.baselines, options.baseline_columns);
   json["calibrated"] = false;
   return json_text(json, 2);
 }
@@ -125,11 +121,12 @@ VariantSummary empty_summary(const VariantRunOptions& options, const std::string
   return summary;
 }
 
-FinishedChunks open_finished_chunks(const VariantRunOptions& options, const VariantSummary& summary) {
-  if (!chunks_can_be_kept(options.output, options.restart)) return {};
-  const std::string identity = fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format,
-                                           options.shard.index, options.shard.count, options.scoring.chunk);
-  return {variant_prefix(options.format, options.output) + ".parts", identity, options.restart};
+void keep_chunks(const VariantRunOptions& options, const VariantSummary& summary, Parts& parts) {
+  if (!chunks_can_be_kept(options.output, options.restart)) return;
+  parts.keep_chunks(
+      variant_prefix(options.format, options.output) + ".parts",
+      fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format, options.shard.index,
+                  options.shard.count, options.scoring.chunk));
 }
 
 // Records of a shard, about, where an index tells; 0 when they are not known.
@@ -138,65 +135,57 @@ std::uint64_t expected_records(const VariantRunOptions& options) {
   return records_in_index(options.scoring.input).value_or(0) / options.shard.count;
 }
 
+using Records = std::vector<VcfRecord>;
+
 // A run, from its inputs opened in this order to its outputs closed.
 class VariantRun {
  public:
-  VariantRun(const VariantRunOptions& options, SequenceScorer& scorer)
+  VariantRun(const VariantRunOptions& options, ScoringContext& context,
+             const std::vector<std::size_t>& written, VariantSummary summary, Parts& parts)
       : options_(options),
-        context_(options.scoring, scorer),
+        context_(context),
         background_(open_background(options.background, context_)),
         baselines_(open_baselines(options, context_)),
-        written_(choose_profiles(options, scorer.profiles())),
         chunk_scorer_(
-            scorer, context_.fasta, context_.contigs,
-            {context_.rules, context_.windows, written_, true, context_.tracks.get(), baselines_.get()},
+            context.scorer, context_.fasta, context_.contigs,
+            {context_.rules, context_.windows, written, true, context_.tracks.get(), baselines_.get()},
             background_.get()),
-        columns_(scorer.profiles(), chunk_scorer_.groups(), written_, chunk_scorer_.values_per_profile(),
+        columns_(context.scorer.profiles(), chunk_scorer_.groups(), written,
+                 chunk_scorer_.values_per_profile(),
                  context_.tracks ? context_.tracks->ids() : std::vector<std::string>(),
                  baselines_ ? baselines_->ids() : std::vector<std::string>()),
-        summary_(empty_summary(options,
-                               run_json(options, context_, written_, background_.get(), baselines_.get()))),
-        finished_chunks_(open_finished_chunks(options, summary_)),
+        summary_(std::move(summary)),
+        parts_(parts),
         input_(options.scoring.input, options.scoring.regions, context_.fasta, context_.contigs,
                options.scoring.chunk),
-        outputs_({options.format, options.output, options.provenance, scorer.profiles(), written_,
+        outputs_({options.format, options.output, options.provenance, context.scorer.profiles(), written,
                   chunk_scorer_.values_per_profile()},
                  report_prefix(options.report, options.format, options.output), input_.reader(),
                  context_.fasta.contigs(), columns_) {}
 
-  // Of an earlier run like this one whose outputs are there and whole: nothing was scored now.
-  std::optional<VariantsDone> of_whole_run() const {
-    if (!goes_on(options_.restart)) return std::nullopt;
-    const std::string report = report_prefix(options_.report, options_.format, options_.output);
-    const std::string path = report + ".summary.json";
-    if (!is_whole_run(path, variant_prefix(options_.format, options_.output), summary_)) return std::nullopt;
-    log_info(options_.output + ": is whole already, and of this run");
-    finished_chunks_.remove();
-    return VariantsDone{read_variant_summary(path).tally, 0};
-  }
-
   void score_input() {
     Progress progress("variants", expected_records(options_), "records");
-    std::vector<VcfRecord> records;
-    while (input_.next(records)) {
-      if (!options_.shard.takes(input_.chunk_number())) continue;
-      begin(std::move(records));
-      // Where nothing runs beside the program, a chunk is whole, and kept, before the next one is begun.
-      const bool too_many = records_begun_ > chunks_of_records_begun * options_.scoring.chunk;
-      if (too_many || !context_.scorer.works_ahead()) chunk_scorer_.finish();
-      write_whole_ones(progress);
-    }
-    chunk_scorer_.finish();
-    write_whole_ones(progress);
+    PartSteps<Records, ChunkResult> steps;
+    steps.works_ahead = context_.scorer.works_ahead();
+    steps.read = [&](Records& records) { return input_.next(records); };
+    steps.key = [](const Records& records) { return ChunkKey{records.size(), records_digest(records)}; };
+    steps.begin = [&](Records& records, std::function<void(ChunkResult)> done) {
+      chunk_scorer_.add(records, std::move(done));
+    };
+    steps.finish = [&] { chunk_scorer_.finish(); };
+    steps.write = [&](Records& records, const ChunkResult& result, const ChunkPlace& place) {
+      const std::uint64_t scored_before = summary_.tally.scored;
+      write(records, result);
+      if (place.is_new) scored_ += summary_.tally.scored - scored_before;
+      progress.advance(records.size());
+    };
+    parts_.run(steps);
   }
 
   VariantsDone finish() {
-    if (resumed_records_ > 0) {
-      log_info(fmt::format("{} records were scored by the run before", resumed_records_));
-    }
-    if (input_.records() == 0) log_warning(options_.scoring.input + ": no records");
-    summary_.input_records = input_.records();
-    summary_.input_digest = input_.finish_digest();
+    if (parts_.records() == 0) log_warning(options_.scoring.input + ": no records");
+    summary_.input_records = parts_.records();
+    summary_.input_digest = parts_.input_digest();
     // A shard may be without a scored allele; all of them are looked at when they are merged.
     std::optional<Error> nothing;
     if (!summary_.shard) nothing = why_nothing_was_scored(summary_.tally, options_.scoring.input);
@@ -204,50 +193,16 @@ class VariantRun {
       const ProcessCost cost = process_cost();
       summary_.cost = ScoringCost{scored_, cost.wall_seconds, cost.cpu_seconds, cost.peak_memory};
     }
-    outputs_.close(summary_, nothing ? VariantOutputs::Scores::discard : VariantOutputs::Scores::keep);
-    finished_chunks_.remove();
+    parts_.close(outputs_.files(), [&](OutputSet& outputs) {
+      outputs_.close(summary_, nothing ? VariantOutputs::Scores::discard : VariantOutputs::Scores::keep,
+                     outputs);
+    });
     if (nothing) throw Error(*nothing);
     return {summary_.tally, scored_};
   }
 
  private:
-  // A chunk whose scores are on their way, or there.
-  struct BegunChunk {
-    std::vector<VcfRecord> records;
-    std::uint64_t number = 0;
-    std::string digest;
-    bool is_kept = false;  // by the run before
-    std::optional<ChunkResult> result;
-  };
-  // Of the input's last chunk: its scores are those of the run before where it has them, else the models' of
-  // now.
-  void begin(std::vector<VcfRecord> records) {
-    records_begun_ += records.size();
-    BegunChunk& chunk = begun_.emplace_back(
-        BegunChunk{std::move(records), input_.chunk_number(), input_.chunk_digest(), false, std::nullopt});
-    if (const auto bytes = finished_chunks_.load(chunk.number, chunk.digest)) {
-      resumed_records_ += chunk.records.size();
-      chunk.is_kept = true;
-      chunk.result = chunk_result_from_bytes(*bytes, finished_chunks_.path(chunk.number));
-      return;
-    }
-    chunk_scorer_.add(chunk.records, [&chunk](ChunkResult result) { chunk.result = std::move(result); });
-  }
-  // In the order of the input.
-  void write_whole_ones(Progress& progress) {
-    for (; !begun_.empty() && begun_.front().result; begun_.pop_front()) {
-      const BegunChunk& chunk = begun_.front();
-      if (finished_chunks_.keeps() && !chunk.is_kept)
-        finished_chunks_.save(chunk.number, chunk.digest, to_bytes(*chunk.result));
-      const std::uint64_t scored_before = summary_.tally.scored;
-      write(chunk.records, *chunk.result);
-      if (!chunk.is_kept) scored_ += summary_.tally.scored - scored_before;
-      progress.advance(chunk.records.size());
-      records_begun_ -= chunk.records.size();
-    }
-  }
-
-  void write(const std::vector<VcfRecord>& records, const ChunkResult& result) {
+  void write(const Records& records, const ChunkResult& result) {
     const VariantTally& tally = summary_.tally;
     const std::uint64_t alleles_before = tally.alleles;
     const std::uint64_t skipped_before = tally.skipped.total();
@@ -262,27 +217,33 @@ class VariantRun {
   }
 
   const VariantRunOptions& options_;
-  ScoringContext context_;
+  ScoringContext& context_;
   std::unique_ptr<VariantBackground> background_;  // null without one
   std::unique_ptr<AlleleBaselines> baselines_;     // null without any
-  std::vector<std::size_t> written_;
   ChunkScorer chunk_scorer_;
   VariantColumns columns_;
   VariantSummary summary_;
-  FinishedChunks finished_chunks_;
+  Parts& parts_;
   VariantInput input_;
   VariantOutputs outputs_;
-  std::deque<BegunChunk> begun_;
-  std::uint64_t records_begun_ = 0;
-  std::uint64_t resumed_records_ = 0;
   std::uint64_t scored_ = 0;  // alleles, by this process
 };
 
 }  // namespace
 
 VariantsDone run_variants(const VariantRunOptions& options, SequenceScorer& scorer) {
-  VariantRun run(options, scorer);
-  if (const std::optional<VariantsDone> done = run.of_whole_run()) return *done;
+  ScoringContext context(options.scoring, scorer);
+  const std::vector<std::size_t> written = choose_profiles(options, scorer.profiles());
+  VariantSummary summary = empty_summary(options, run_json(options, context, written));
+  Parts parts({options.scoring.chunk, options.shard, options.restart});
+  keep_chunks(options, summary, parts);
+  const std::string told = report_prefix(options.report, options.format, options.output) + ".summary.json";
+  if (goes_on(options.restart) &&
+      is_whole_run(told, variant_prefix(options.format, options.output), summary)) {
+    parts.leave_whole(options.output);
+    return {read_variant_summary(told).tally, 0};  // nothing was scored now
+  }
+  VariantRun run(options, context, written, std::move(summary), parts);
   run.score_input();
   return run.finish();
 }

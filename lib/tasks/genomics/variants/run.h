@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/chunks.h"
+#include "lib/parts/finished_chunks.h"
 #include "lib/tasks/genomics/variants/score_writers.h"
 #include "lib/tasks/genomics/variants/scoring.h"
 #include "lib/tasks/genomics/variants/summary.h"

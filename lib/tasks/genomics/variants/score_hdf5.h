@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/io/tables/hdf5.h"
-#include "lib/tasks/merge_shards.h"
+#include "lib/parts/merge.h"
 
 namespace bigbird {
 

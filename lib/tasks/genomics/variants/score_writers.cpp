@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/core/names.h"
 #include "lib/io/files/file.h"
 #include "lib/io/tables/float_rows.h"
 #include "lib/io/tables/tsv.h"
@@ -17,12 +18,6 @@
 namespace bigbird {
 namespace {
 
-constexpr std::array<std::pair<const char*, VariantFormat>, 6> format_words = {{{"v", VariantFormat::vcf},
-                                                                                {"z", VariantFormat::vcf_gz},
-                                                                                {"b", VariantFormat::bcf},
-                                                                                {"tsv", VariantFormat::tsv},
-                                                                                {"npy", VariantFormat::npy},
-                                                                                {"h5", VariantFormat::h5}}};
 constexpr std::array<std::pair<const char*, VariantFormat>, 7> suffixes = {
     {{".vcf.gz", VariantFormat::vcf_gz},
      {".vcf.bgz", VariantFormat::vcf_gz},
@@ -202,12 +197,7 @@ VariantFormat variant_format(const std::string& word, const std::string& output)
       if (has_suffix(output, suffix)) format = meant;
     }
   } else {
-    const auto found = std::find_if(format_words.begin(), format_words.end(),
-                                    [&](const auto& entry) { return word == entry.first; });
-    if (found == format_words.end()) {
-      throw_usage("-O " + word + ": no such type of output", "one of v, z, b, tsv, npy, h5");
-    }
-    format = found->second;
+    format = parse_name(variant_format_names, word, "choice of `format`");
   }
   if (output == "-" && (format == VariantFormat::npy || format == VariantFormat::h5)) {
     throw_usage("matrices cannot go to stdout", "give a file with -o");
@@ -216,10 +206,7 @@ VariantFormat variant_format(const std::string& word, const std::string& output)
 }
 
 const char* variant_format_word(VariantFormat format) {
-  for (const auto& [word, meant] : format_words) {
-    if (meant == format) return word;
-  }
-  return "";
+  return find_name(variant_format_names, format);
 }
 
 std::string variant_prefix(VariantFormat format, const std::string& output) {

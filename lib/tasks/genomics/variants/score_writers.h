@@ -1,8 +1,10 @@
 // Where scored variants go: annotated VCF or BCF, a table, or matrices with a table of their rows.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/io/genome/contig_names.h"
@@ -14,7 +16,15 @@
 namespace bigbird {
 
 enum class VariantFormat { vcf, vcf_gz, bcf, tsv, npy, h5 };
-// `word` as -O takes it (v, z, b, tsv, npy, h5); empty: by the suffix of `output`, else vcf. Error{usage} for
+// As -O takes them.
+inline constexpr std::array<std::pair<VariantFormat, const char*>, 6> variant_format_names{
+    {{VariantFormat::vcf, "v"},
+     {VariantFormat::vcf_gz, "z"},
+     {VariantFormat::bcf, "b"},
+     {VariantFormat::tsv, "tsv"},
+     {VariantFormat::npy, "npy"},
+     {VariantFormat::h5, "h5"}}};
+// `word`: one of these names; empty: by the suffix of `output`, else vcf. Error{usage} for
 // another word, and for matrices to "-".
 VariantFormat variant_format(const std::string& word, const std::string& output);
 const char* variant_format_word(VariantFormat format);

@@ -10,7 +10,7 @@
 
 #include "lib/io/files/file_digest.h"
 #include "lib/io/genome/vcf.h"
-#include "lib/tasks/chunks.h"
+#include "lib/parts/finished_chunks.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/reason_counts.h"

@@ -40,10 +40,10 @@ ScoredTexts score_texts(const TextRows& gold, TextClassifier& classifier,
 ScoredTexts read_scored_texts(const TextRows& gold, const std::string& predictions,
                               const std::vector<std::string>& labels = {});
 
-// Classes: accuracy, micro_f1 (which is accuracy where every text has one class), macro_f1, mcc, the share of
-// the largest class ("majority"), for each class precision, recall, f1 and support, and the confusion table.
-// Several labels: micro and macro F1, the share of rows that are right in every label. Regression: pearson,
-// spearmanr, mse. `provenance_json` is put in as it is when not empty.
+// Classes: accuracy, micro_f1 (which is accuracy where every text has one class), macro_f1, mcc, the fraction
+// of the largest class ("majority"), for each class precision, recall, f1 and support, and the confusion
+// table. Several labels: micro and macro F1, the fraction of rows that are right in every label. Regression:
+// pearson, spearmanr, mse. `provenance_json` is put in as it is when not empty.
 std::string text_metrics_json(const ScoredTexts& scored, const std::string& provenance_json);
 
 // "#class precision recall f1 support" and the confusion table, as TSV. Error{bad_input} but for classes.

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/core/cancel.h"
-#include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/io/files/sha256.h"
 #include "lib/io/text/text_lines.h"
@@ -110,31 +108,21 @@ InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& c
                          options.input, options.work);
   InputTally tally;
   if (outputs.are_whole()) return tally;
-  std::vector<LabelledText> chunk;
-  for (bool more = true; more;) {
-    throw_if_cancelled();
-    chunk.clear();
-    while (more && chunk.size() < outputs.chunk_size()) {
-      more = texts.next(chunk.emplace_back());
-      if (!more) chunk.pop_back();
-    }
-    if (chunk.empty() || !outputs.begin(chunk.size(), texts_digest(chunk))) continue;
-    std::size_t taken = 0;
-    const auto next = [&](LabelledText& text) {
-      if (taken == chunk.size()) return false;
-      text = std::move(chunk[taken++]);
-      return true;
-    };
-    add_tally(tally,
-              classify_texts(next, classifier, [&](const LabelledText& text, std::span<const double> values) {
-                outputs.write(0, rows.row(text.id, values));
-              }));
-    outputs.end();
-  }
-  if (outputs.records() == 0) {
-    throw_bad_input(options.input + ": there are no texts", "give a file with a row at least");
-  }
-  outputs.close();
+  outputs.run<LabelledText>(
+      [&](LabelledText& text) { return texts.next(text); }, texts_digest,
+      [&](std::vector<LabelledText>& chunk) {
+        std::size_t taken = 0;
+        const auto next = [&](LabelledText& text) {
+          if (taken == chunk.size()) return false;
+          text = std::move(chunk[taken++]);
+          return true;
+        };
+        const auto write = [&](const LabelledText& text, std::span<const double> values) {
+          outputs.write(0, rows.row(text.id, values));
+        };
+        add_tally(tally, classify_texts(next, classifier, write));
+      },
+      {options.input + ": there are no texts", "give a file with a row at least"});
   return tally;
 }
 

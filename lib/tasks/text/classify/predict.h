@@ -1,5 +1,5 @@
 // A file of texts in, a table or JSON Lines of their classes out, in the order of the file: what `text
-// classify predict` does. In chunks (lib/tasks/chunked_outputs.h).
+// classify predict` does. In chunks (lib/parts/chunked_outputs.h).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 #include "kernels/backend.h"
 #include "lib/io/text/labelled_texts.h"
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 #include "lib/tasks/text/classify/classifier.h"
 
 namespace bigbird {

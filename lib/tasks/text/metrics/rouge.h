@@ -11,7 +11,7 @@
 
 namespace bigbird {
 
-// Shares of 0 to 1. f1 is 0 where precision and recall are.
+// Fractions of 0 to 1. f1 is 0 where precision and recall are.
 struct RougeScore {
   double precision = 0;  // of the prediction
   double recall = 0;     // of the target

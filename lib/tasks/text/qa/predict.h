@@ -1,11 +1,11 @@
 // A file of questions in, files of their answers out (answer_files.h), in the order of the file: what `text
-// qa predict` does. In chunks (lib/tasks/chunked_outputs.h).
+// qa predict` does. In chunks (lib/parts/chunked_outputs.h).
 #pragma once
 
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 #include "lib/tasks/text/qa/answerer.h"
 
 namespace bigbird {

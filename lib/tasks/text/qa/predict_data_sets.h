@@ -1,5 +1,5 @@
 // Files of questions to files of predictions, in the form that the data set's own script reads: what `text qa
-// predict` does with the formats beside squad (predict.h). In chunks (lib/tasks/chunked_outputs.h); a file
+// predict` does with the formats beside squad (predict.h). In chunks (lib/parts/chunked_outputs.h); a file
 // appears whole or not at all.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 #include "lib/tasks/text/qa/predictor.h"
 #include "lib/tasks/text/qa/triviaqa_reader.h"
 

@@ -41,7 +41,7 @@ struct AnswerReading {
   // triviaqa and wikihop: how many windows of a document, or inputs of a question, are trained on, from its
   // beginning: they are one sample, and memory is planned for as many.
   std::size_t max_windows = usual_document_windows;
-  // nq: the share of windows without the answer that is kept, drawn by (seed, number of the window in the
+  // nq: the fraction of windows without the answer that is kept, drawn by (seed, number of the window in the
   // file).
   double keep_null = 1;
   std::uint64_t seed = 1;

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/progress.h"
@@ -90,41 +89,32 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
   SummaryTally tally;
   if (outputs.are_whole()) return tally;
   Progress progress("text summarize predict", 0, "documents");
-  std::vector<SummaryPair> chunk;
-  for (bool more = true; more;) {
-    throw_if_cancelled();
-    chunk.clear();
-    std::uint64_t number = pairs.rows();
-    while (more && chunk.size() < outputs.chunk_size()) {
-      more = pairs.next(chunk.emplace_back());
-      if (!more) chunk.pop_back();
-    }
-    if (chunk.empty() || !outputs.begin(chunk.size(), documents_digest(chunk))) continue;
-    for (const SummaryPair& pair : chunk) {
-      const std::uint64_t index = number++;
-      EncodedDocument document = summarizer.encode(pair.document);
-      if (document.blank) {
-        const std::string what = pair.place + ": a document without a word";
-        if (!options.pairs.skip_bad)
-          throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
-        if (tally.skipped++ == 0) tally.first_skipped = what;
-        continue;
-      }
-      ++tally.documents;
-      tally.cut += document.cut ? 1 : 0;
-      summarizer.add(std::move(document), index, [&, id = pair.id](const WrittenSummary& summary) {
-        tally.unended += summary.ended ? 0 : 1;
-        tally.tokens += static_cast<std::int64_t>(summary.tokens.size());
-        outputs.write(0, summary_row(options.form, id, summary));
-        progress.advance(1);
-      });
-    }
-    summarizer.finish();
-    outputs.end();
-  }
-  if (outputs.records() == 0)
-    throw_bad_input(options.input + ": there are no documents", "give one at least");
-  outputs.close();
+  outputs.run<SummaryPair>(
+      [&](SummaryPair& pair) { return pairs.next(pair); }, documents_digest,
+      [&](const std::vector<SummaryPair>& chunk) {
+        std::uint64_t number = pairs.rows() - chunk.size();
+        for (const SummaryPair& pair : chunk) {
+          const std::uint64_t index = number++;
+          EncodedDocument document = summarizer.encode(pair.document);
+          if (document.blank) {
+            const std::string what = pair.place + ": a document without a word";
+            if (!options.pairs.skip_bad)
+              throw_bad_input(what, "take it out, or count and pass over such records with `skip_bad`");
+            if (tally.skipped++ == 0) tally.first_skipped = what;
+            continue;
+          }
+          ++tally.documents;
+          tally.cut += document.cut ? 1 : 0;
+          summarizer.add(std::move(document), index, [&, id = pair.id](const WrittenSummary& summary) {
+            tally.unended += summary.ended ? 0 : 1;
+            tally.tokens += static_cast<std::int64_t>(summary.tokens.size());
+            outputs.write(0, summary_row(options.form, id, summary));
+            progress.advance(1);
+          });
+        }
+        summarizer.finish();
+      },
+      {options.input + ": there are no documents", "give one at least"});
   if (pairs.skipped() > 0) {
     tally.first_skipped = pairs.first_skipped();
     tally.skipped += pairs.skipped();

@@ -1,5 +1,5 @@
 // Documents in, JSON Lines or a table of their summaries out, in the order of the input: what `text summarize
-// predict` does. In chunks (lib/tasks/chunked_outputs.h).
+// predict` does. In chunks (lib/parts/chunked_outputs.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/io/text/summary_pairs.h"
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 #include "lib/tasks/text/summarize/summarizer.h"
 
 namespace bigbird {

@@ -32,7 +32,7 @@ enum class EarlyStopping {
 struct Sampling {
   double temperature = 1.0;  // logits are divided by it
   std::int64_t top_k = 50;   // from the most likely tokens only; 0: from all
-  double top_p = 1.0;        // from the most likely tokens that make up this share of probability
+  double top_p = 1.0;        // from the most likely tokens that make up this fraction of probability
   std::uint64_t seed = 1;
   std::uint64_t index = 0;  // of the source among all sources
 };

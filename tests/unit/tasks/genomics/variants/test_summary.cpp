@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/core/error.h"
-#include "lib/tasks/genomics/variants/chunk_result_bytes.h"
+#include "lib/parts/chunk_bytes.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -117,9 +117,9 @@ TEST(ChunkResultBytes, HoldEveryNumberOfAnAllele) {
   full.groups[1].difference = 4.5f;
   full.values = {1, 2, 3};
   result.records = {{full, allele(SkipReason::too_long)}, {}};
-  const std::string bytes = to_bytes(result);
-  const ChunkResult back = chunk_result_from_bytes(bytes, "part");
-  EXPECT_EQ(to_bytes(back), bytes);
+  const std::string bytes = chunk_bytes(result);
+  auto back = from_chunk_bytes<ChunkResult>(bytes, "part");
+  EXPECT_EQ(chunk_bytes(back), bytes);
   EXPECT_EQ(back.windows, 7u);
   EXPECT_EQ(back.windows_asked, 9u);
   ASSERT_EQ(back.records.size(), 2u);
@@ -135,7 +135,7 @@ TEST(ChunkResultBytes, HoldEveryNumberOfAnAllele) {
   EXPECT_EQ(one.values, full.values);
   EXPECT_EQ(back.records[0][1].reason, SkipReason::too_long);
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
-    EXPECT_THROW(chunk_result_from_bytes(std::string_view(bytes).substr(0, size), "part"), Error) << size;
+    EXPECT_THROW(from_chunk_bytes<ChunkResult>(std::string_view(bytes).substr(0, size), "part"), Error) << size;
   }
 }
 

@@ -1,4 +1,4 @@
-// Putting the outputs of shards (chunks.h) together to the bytes that one run gives. Chunk c of the input
+// Putting the outputs of shards (finished_chunks.h) together to the bytes that one run gives. Chunk c of the input
 // lies in shard c % N, so that the outputs are read in turn, chunk by chunk; how many rows each chunk has is
 // what a shard writes down beside its output.
 //
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/tasks/chunks.h"
-#include "lib/tasks/json_entries.h"
+#include "lib/parts/json_entries.h"
+#include "lib/parts/side_file.h"
 
 namespace bigbird {
 
@@ -31,10 +31,21 @@ struct ShardFacts {
   std::vector<std::pair<std::string, std::string>> same;
 };
 
+// Of an output that `facts` are of; `other_kind` says that kinds differ.
+ShardFacts shard_facts(const std::string& output, const PartFacts& facts, const char* other_kind,
+                       std::uint64_t records, const std::string& input_digest);
+
 // Which of `shards` is the first, the second ... of the run. Error{bad_input} naming the outputs: numbers of
 // shards or anything of `same` differ, a shard is given twice or is missing. Error{usage} for no shard at
 // all.
 std::vector<std::size_t> order_of_shards(const std::vector<ShardFacts>& shards);
+
+// Every record is in a chunk of one of the shards: Error{bad_input} naming `path`, which says that the input
+// has so many records in chunks of so many.
+void require_every_chunk(const std::string& path, std::uint64_t records, std::uint64_t chunk,
+                         std::uint64_t chunks_of_shards);
+// Error{bad_input}: a file is not the one that was written, cut or changed.
+void require_unchanged(const std::string& path, const FileDigest& digest);
 
 // Calls take(shard, chunk of that shard) for all chunks of the input in order. `chunks_of`: how many each
 // shard has; `names`: of the shards, for the Error{bad_input} where one of them has too few chunks for its
@@ -49,17 +60,15 @@ struct ChunkedTable {
 };
 
 enum class RowNumbers {
-  keep,  // rows are copied as they are
-  anew   // the first column is the row's number, counted from 0 over all shards
+  keep,    // rows are copied as they are
+  anew,    // the first column is the row's number, counted from 0 over all shards
+  no_head  // lines without a head, such as JSON Lines, are copied as they are
 };
 
 // Tab-separated tables in the order of the shards: the head of the first ("##" lines and the line of names,
 // which must be that of all), and the rows in order. Error{bad_input}: names of columns differ, fewer or more
 // rows than `rows` says.
 void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, const std::string& output);
-
-// The same of lines without a head, such as JSON Lines.
-void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& output);
 
 // The same of JSON whose entries have lines to themselves (json_entries.h): one file with all entries. `rows`
 // counts the lines of entries of one section; those of the frame are not among them.

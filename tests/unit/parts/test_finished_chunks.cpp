@@ -1,5 +1,5 @@
 // Shards and finished chunks: which chunks a shard takes, what a resumed run takes up and what it refuses.
-#include "lib/tasks/chunks.h"
+#include "lib/parts/finished_chunks.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "lib/core/error.h"
-#include "lib/tasks/chunk_bytes.h"
 #include "tests/support/support.h"
 
 namespace bigbird {
@@ -188,28 +187,6 @@ TEST_F(FinishedChunksTest, ARunThatKeepsNothingWritesNothing) {
   // Nor does a run that has not finished a chunk make a folder.
   EXPECT_TRUE(open(Restart::refuse).keeps());
   EXPECT_FALSE(std::filesystem::exists(folder()));
-}
-
-TEST(ChunkBytes, ComeBackAsTheyWerePut) {
-  ChunkBytesWriter writer;
-  writer.put(std::int32_t{-7});
-  writer.put_all(std::vector<float>{1.5f, -2.0f});
-  writer.put_all(std::vector<double>{});
-  writer.put_count(3);
-  const std::string bytes = writer.take();
-  ChunkBytesReader reader(bytes, "part");
-  std::int32_t number = 0;
-  std::vector<float> floats;
-  std::vector<double> doubles = {1};
-  reader.take(number);
-  reader.take_all(floats);
-  reader.take_all(doubles);
-  EXPECT_EQ(number, -7);
-  EXPECT_EQ(floats, (std::vector<float>{1.5f, -2.0f}));
-  EXPECT_TRUE(doubles.empty());
-  // A count of more than is left is refused before room is made for it.
-  expect_error(ErrorKind::bad_input, "cut short", [&] { (void)reader.take_count(1); });
-  expect_error(ErrorKind::bad_input, "cut short", [&] { reader.take(number); });
 }
 
 }  // namespace

@@ -21,20 +21,9 @@
 #include <vector>
 
 #include "lib/io/files/file.h"
-#include "lib/io/files/file_digest.h"
-#include "lib/tasks/chunks.h"
-#include "lib/tasks/output_shards.h"
+#include "lib/parts/side_file.h"
 
 namespace bigbird {
-
-struct ShardHeader {
-  std::string kind;  // the verb: "chromatin predict"
-  Shard shard;
-  std::uint64_t chunk = 0;  // records
-  RunIdentity identity;
-  FileDigest input_file;  // not known where the input is no file
-  std::string output;     // JSON object: what the output is like; decides nothing that is computed
-};
 
 class ShardFileWriter {
  public:

@@ -1,12 +1,12 @@
 // See shell_words.h.
-#include "apps/shell_words.h"
+#include "lib/core/shell_words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
-namespace bigbird::apps {
+namespace bigbird {
 namespace {
 
 bool is_control(char c) {
@@ -42,4 +42,4 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-}  // namespace bigbird::apps
+}  // namespace bigbird

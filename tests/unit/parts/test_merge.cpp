@@ -1,5 +1,5 @@
 // Outputs of shards put together: their order, what must agree, and rows that are too many or too few.
-#include "lib/tasks/merge_shards.h"
+#include "lib/parts/merge.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -131,10 +131,15 @@ TEST_F(MergeFiles, ShardsMayBeMoreThanDescriptors) {
 
 TEST_F(MergeFiles, LinesHaveNoHead) {
   const std::string one = table("one", "a\nb\n"), two = table("two", "c\n"), none = table("none", "");
-  merge_lines({{one, {1, 1}}, {two, {1}}, {none, {0}}}, path("merged"));
+  merge_tables({{one, {1, 1}}, {two, {1}}, {none, {0}}}, RowNumbers::no_head, path("merged"));
   EXPECT_EQ(testing::read_text(path("merged")), "a\nc\nb\n");
-  expect_refused(one + ": has more rows", [&] { merge_lines({{one, {1}}, {two, {1}}}, path("never")); });
-  expect_refused(two + ": has fewer rows", [&] { merge_lines({{one, {2}}, {two, {2}}}, path("never")); });
+  const auto merge = [&](std::uint64_t rows_of_one, std::uint64_t rows_of_two) {
+    return [=, this] {
+      merge_tables({{one, {rows_of_one}}, {two, {rows_of_two}}}, RowNumbers::no_head, path("never"));
+    };
+  };
+  expect_refused(one + ": has more rows", merge(1, 1));
+  expect_refused(two + ": has fewer rows", merge(2, 2));
   EXPECT_FALSE(std::filesystem::exists(path("never")));
 }
 

@@ -1,6 +1,6 @@
-// Shards and finished chunks; see chunks.h. The file of a chunk: magic, digest of its input (64 letters), the
+// Shards and finished chunks; see finished_chunks.h. The file of a chunk: magic, digest of its input (64 letters), the
 // bytes that were saved, FNV-1a of all that.
-#include "lib/tasks/chunks.h"
+#include "lib/parts/finished_chunks.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Entries of JSON files; see json_entries.h.
-#include "lib/tasks/json_entries.h"
+#include "lib/parts/json_entries.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // See shard_file.h.
-#include "lib/tasks/shard_file.h"
+#include "lib/parts/shard_file.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "lib/core/hash.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
-#include "lib/tasks/merge_shards.h"
+#include "lib/parts/merge.h"
 
 namespace bigbird {
 namespace {
@@ -50,10 +50,10 @@ ShardHeader header_of(const Json& json) {
   return header;
 }
 
-// The parts of a mapped file, one behind the other.
-class Parts {
+// The pieces of a mapped file, one behind the other.
+class Pieces {
  public:
-  Parts(const MappedFile& file, std::size_t at) : file_(file), at_(at) {}
+  Pieces(const MappedFile& file, std::size_t at) : file_(file), at_(at) {}
 
   bool at_end() const { return at_ == file_.size(); }
   std::string_view next() {
@@ -88,7 +88,7 @@ class Parts {
   std::size_t at_;
 };
 
-Parts parts_of(const MappedFile& file) {
+Pieces pieces_of(const MappedFile& file) {
   const std::string_view begin(reinterpret_cast<const char*>(file.data()),
                                std::min(file.size(), shard_first_line.size()));
   if (begin != shard_first_line) {
@@ -97,9 +97,9 @@ Parts parts_of(const MappedFile& file) {
   return {file, shard_first_line.size()};
 }
 
-ShardHeader header_at(Parts& parts, const std::string& path) {
+ShardHeader header_at(Pieces& pieces, const std::string& path) {
   try {
-    return header_of(parts.next_json());
+    return header_of(pieces.next_json());
   } catch (const Json::exception& error) {
     throw_bad_input(fmt::format("{}: not written by bigbird: {}", path, json_problem(error)), run_again);
   }
@@ -138,8 +138,8 @@ bool is_shard_file(const std::string& path) {
 
 ShardHeader read_shard_header(const std::string& path) {
   const MappedFile file(path);
-  Parts parts = parts_of(file);
-  return header_at(parts, path);
+  Pieces pieces = pieces_of(file);
+  return header_at(pieces, path);
 }
 
 struct MergedShards::Opened {
@@ -150,13 +150,13 @@ struct MergedShards::Opened {
   std::string input_digest;
 
   explicit Opened(const std::string& path) : file(path) {
-    Parts parts = parts_of(file);
-    header = header_at(parts, path);
+    Pieces pieces = pieces_of(file);
+    header = header_at(pieces, path);
     std::string_view last;
-    while (!parts.at_end()) {
+    while (!pieces.at_end()) {
       throw_if_cancelled();
       if (last.data() != nullptr) chunks.push_back(last);
-      last = parts.next();
+      last = pieces.next();
     }
     try {
       const Json end = Json::parse(last);
@@ -178,27 +178,17 @@ ShardContents MergedShards::contents_of(const std::string& path) {
 MergedShards::MergedShards(const std::vector<std::string>& paths) {
   std::vector<Opened> opened;
   std::vector<ShardFacts> facts;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Opened& shard = opened.emplace_back(paths[i]);
-    ShardFacts& of = facts.emplace_back(ShardFacts{paths[i], shard.header.shard, {}});
-    of.same = {{"of other verbs", shard.header.kind},
-               {"sizes of chunks differ", std::to_string(shard.header.chunk)},
-               {"made from different records", fmt::format("{} {}", shard.records, shard.input_digest)}};
-    for (const auto& [name, value] : shard.header.identity)
-      of.same.emplace_back(fmt::format("`{}` differs", name), value);
+  for (const std::string& path : paths) {
+    const Opened& shard = opened.emplace_back(path);
+    facts.push_back(
+        shard_facts(path, shard.header, "of other verbs", shard.records, shard.input_digest));
   }
   std::uint64_t chunks = 0;
   for (const std::size_t i : order_of_shards(facts)) {
     chunks += opened[i].chunks.size();
     shards_.push_back(std::move(opened[i]));
   }
-  const std::uint64_t size = header().chunk;
-  const std::uint64_t expected = size == 0 ? 0 : (records() + size - 1) / size;
-  if (chunks != expected) {
-    throw_bad_input(
-        fmt::format("{}: its input has {} chunks, the shards {}", paths.front(), expected, chunks),
-        "run the shards again, all with the same options");
-  }
+  require_every_chunk(paths.front(), records(), header().chunk, chunks);
 }
 
 MergedShards::~MergedShards() = default;

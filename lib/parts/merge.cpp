@@ -1,5 +1,5 @@
 // Outputs of shards put together; see merge_shards.h.
-#include "lib/tasks/merge_shards.h"
+#include "lib/parts/merge.h"
 
 #include <fmt/format.h>
 
@@ -71,18 +71,6 @@ LineReaders open_all(const std::vector<ChunkedTable>& shards) {
   return files;
 }
 
-// The rows of all chunks in the order of the input.
-void for_each_row(const std::vector<ChunkedTable>& shards, const LineReaders& files,
-                  const std::function<void(std::string_view)>& take) {
-  std::string_view line;
-  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
-    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
-      if (!files[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
-      take(line);
-    }
-  });
-}
-
 void refuse_what_is_left(const LineReaders& files) {
   std::string_view line;
   for (const auto& file : files) {
@@ -114,6 +102,18 @@ void close_section(LineReader& file, std::string_view end) {
 }
 
 }  // namespace
+
+ShardFacts shard_facts(const std::string& output, const PartFacts& facts, const char* other_kind,
+                       std::uint64_t records, const std::string& input_digest) {
+  ShardFacts shard{output, facts.shard, {}};
+  shard.same = {{other_kind, facts.kind},
+                // Before the records: their digest is made of those of chunks.
+                {"sizes of chunks differ", std::to_string(facts.chunk)},
+                {"made from different records", fmt::format("{} {}", records, input_digest)}};
+  for (const auto& [name, value] : facts.identity)
+    shard.same.emplace_back(fmt::format("`{}` differs", name), value);
+  return shard;
+}
 
 std::vector<std::size_t> order_of_shards(const std::vector<ShardFacts>& shards) {
   if (shards.empty()) throw_usage("no shard is given");
@@ -149,6 +149,20 @@ std::vector<std::size_t> order_of_shards(const std::vector<ShardFacts>& shards) 
   return order;
 }
 
+void require_every_chunk(const std::string& path, std::uint64_t records, std::uint64_t chunk,
+                         std::uint64_t chunks_of_shards) {
+  const std::uint64_t expected = chunk == 0 ? 0 : (records + chunk - 1) / chunk;
+  if (chunks_of_shards == expected) return;
+  throw_bad_input(
+      fmt::format("{}: its input has {} chunks, the shards {}", path, expected, chunks_of_shards),
+      run_all_again);
+}
+
+void require_unchanged(const std::string& path, const FileDigest& digest) {
+  if (file_has_digest(path, digest)) return;
+  throw_bad_input(path + ": was cut or changed after it was written", "run this shard again");
+}
+
 void for_each_chunk_in_turn(const std::vector<std::size_t>& chunks_of, const std::vector<std::string>& names,
                             const std::function<void(std::size_t, std::size_t)>& take) {
   const std::size_t chunks = std::accumulate(chunks_of.begin(), chunks_of.end(), std::size_t{0});
@@ -171,7 +185,7 @@ void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, c
   OutputStream out(output);
   LineReaders tables = open_all(shards);
   std::string head;
-  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+  for (std::size_t shard = 0; shard < shards.size() && numbers != RowNumbers::no_head; ++shard) {
     const std::string head_here = read_head(*tables[shard]);
     if (shard == 0) head = head_here;
     if (names_of_columns(head_here) != names_of_columns(head)) {
@@ -181,26 +195,19 @@ void merge_tables(const std::vector<ChunkedTable>& shards, RowNumbers numbers, c
   }
   out.write(head);
   std::uint64_t number = 0;
-  for_each_row(shards, tables, [&](std::string_view line) {
-    if (numbers == RowNumbers::anew) {
-      out.write(std::to_string(number++));
-      line.remove_prefix(std::min(line.find('\t'), line.size()));
+  std::string_view line;
+  for_each_chunk_of(shards, [&](std::size_t shard, std::size_t chunk) {
+    for (std::uint64_t row = 0; row < shards[shard].rows[chunk]; ++row) {
+      if (!tables[shard]->next(line)) refuse_other_length(shards[shard].path, "fewer rows");
+      if (numbers == RowNumbers::anew) {
+        out.write(std::to_string(number++));
+        line.remove_prefix(std::min(line.find('\t'), line.size()));
+      }
+      out.write(line);
+      out.write("\n");
     }
-    out.write(line);
-    out.write("\n");
   });
   refuse_what_is_left(tables);
-  out.close();
-}
-
-void merge_lines(const std::vector<ChunkedTable>& shards, const std::string& output) {
-  OutputStream out(output);
-  LineReaders files = open_all(shards);
-  for_each_row(shards, files, [&](std::string_view line) {
-    out.write(line);
-    out.write("\n");
-  });
-  refuse_what_is_left(files);
   out.close();
 }
 

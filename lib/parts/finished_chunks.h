@@ -1,24 +1,6 @@
 // Work on a long input, cut into numbered chunks: a shard takes every N-th of them, so that N machines share
 // an input whose length nobody knows, and finished ones are kept on disk until the output is whole, so that a
-// run that was stopped goes on where it stood. (merge_shards.h puts the outputs of shards together.)
-//
-//   FinishedChunks finished(output + ".parts", identity, options.resume ? Restart::resume : Restart::refuse);
-//   for (std::uint64_t chunk = 0; input.next(records); ++chunk) {
-//     if (!options.shard.takes(chunk)) continue;
-//     const std::string digest = records_digest(records);
-//     Scores scores;
-//     if (const auto bytes = finished.load(chunk, digest)) {
-//       scores = from_bytes(*bytes);
-//     } else {
-//       scores = score(records);
-//       finished.save(chunk, digest, to_bytes(scores));
-//     }
-//     output.write(records, scores);
-//   }
-//   output.close();
-//   finished.remove();
-//
-// chunk_bytes.h has what to_bytes and from_bytes are made of.
+// run that was stopped goes on where it stood. Parts::run() (parts.h) is the loop above both.
 #pragma once
 
 #include <cstdint>

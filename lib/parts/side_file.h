@@ -1,15 +1,18 @@
-// One output of a shard, and what lies beside it as OUT.shard.json so that the outputs of all shards can be
-// put together to the bytes of one run. Written by ChunkedOutputs (chunked_outputs.h).
+// What lies beside an output: OUT.shard.json of an output of rows or entries (chunked_outputs.h), so that
+// those of all shards can be put together, and OUT.run.json of one of numbers (chunked_numbers.h). Both say
+// what the output is of, and what it holds: whether a run that goes on finds it whole.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/io/files/file_digest.h"
-#include "lib/tasks/chunks.h"
-#include "lib/tasks/json_entries.h"
+#include "lib/io/files/output_set.h"
+#include "lib/parts/finished_chunks.h"
+#include "lib/parts/json_entries.h"
 
 namespace bigbird {
 
@@ -28,18 +31,22 @@ const EntriesLayout& entries_layout(ChunkForm form);
 // agree in all of it. Names are those of settings where there is one.
 using RunIdentity = std::map<std::string, std::string>;
 
-struct OutputShard {
-  std::string kind;  // "tsv", "nbest"
+// What is known of any output before a record is read.
+struct PartFacts {
+  std::string kind;  // what is in it: "tsv", "nbest"; of numbers the verb, "chromatin predict"
+  Shard shard;
+  std::uint64_t chunk = 0;  // records
+  RunIdentity identity;
+  FileDigest input_file;  // not known where the input is no file
+};
+
+struct OutputShard : PartFacts {
   ChunkForm form = ChunkForm::lines;
   bool has_head = false;
-  Shard shard;
   std::vector<std::uint64_t> lines;  // of each chunk that it took, without those of head and frame
   std::uint64_t records = 0;         // of the whole input
   std::string input_digest;          // sha256 over the digests of all chunks
-  std::uint64_t chunk = 0;           // records
-  RunIdentity identity;
-  FileDigest input_file;  // not known where the input is no file
-  FileDigest output;      // not known: written by an earlier version
+  FileDigest output;                 // not known: written by an earlier version
 };
 
 // "OUT.shard.json".
@@ -47,16 +54,25 @@ std::string output_shard_path(const std::string& output);
 void write_output_shard(const std::string& output, const OutputShard& shard);
 // Error{bad_input} naming the file that is missing or is none that write_output_shard made.
 OutputShard read_output_shard(const std::string& output);
-
 // Whether an output is there, whole, and what a run of these facts would make: nothing is left to be done.
 // `lines`, `records` and `input_digest` of `run` are not known yet and not looked at; without a digest of the
 // input's file it never is.
 bool is_whole_output(const std::string& output, const OutputShard& run);
-
 // Outputs of the shards of one run, in any order, as the output of that run; `output` is "-" for stdout. How
 // many records they are of. Error{bad_input} naming the files: as read_output_shard; other kinds, inputs,
 // sizes of chunks, models or settings; a shard that is missing or given twice; a file that is not the one
 // that was written, cut or changed.
 std::uint64_t merge_outputs(const std::vector<std::string>& shards, const std::string& output);
+
+// The same of numbers. `header`: JSON object, what the outputs are like; decides nothing that is computed.
+struct ShardHeader : PartFacts {
+  std::string output;
+};
+// "OUT.run.json".
+std::string run_record_path(const std::string& output);
+// `files`: the outputs, which `outputs` may have still.
+void write_run_record(const std::string& output, const ShardHeader& header,
+                      const std::vector<std::string>& files, const OutputSet& outputs);
+bool is_recorded_whole(const std::string& output, const ShardHeader& header);
 
 }  // namespace bigbird

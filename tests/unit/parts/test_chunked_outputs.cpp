@@ -1,6 +1,6 @@
 // Outputs made chunk by chunk: what a shard leaves beside them, what a resumed run takes up, and what is put
 // together from shards.
-#include "lib/tasks/chunked_outputs.h"
+#include "lib/parts/chunked_outputs.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/core/error.h"
@@ -36,30 +37,41 @@ class ChunkedOutputsTest : public ::testing::Test {
                            identity, path("input"), work);
     whole_ = outputs.are_whole();
     if (whole_) return;
-    for (std::uint64_t begin = 0; begin < records; begin += work.chunk) {
-      if (begin / work.chunk == stop) return;
-      const std::uint64_t end = std::min(begin + work.chunk, records);
-      if (!outputs.begin(end - begin, std::string(64, static_cast<char>('a' + begin)))) continue;
-      made_.push_back(begin / work.chunk);
-      std::string object = "{", list = "{\"predictions\": [", answers = "{\n    \"answer\": {";
-      std::string facts = "\n    },\n    \"sp\": {";
-      for (std::uint64_t i = begin; i < end; ++i) {
-        outputs.write(0, std::to_string(i) + "\n");
-        list += (i == begin ? "\n" : ",\n") + std::to_string(i);
-        answers += (i == begin ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": \"a\"";
-        facts += (i == begin ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": []";
-        object += (i == begin ? "\n    \"" : ",\n    \"") + std::to_string(i) + "\": [\n        " +
-                  std::to_string(i) + "\n    ]";
-      }
-      outputs.write(1, object + "\n");
-      outputs.write(1, "}\n");
-      outputs.write(2, list + "\n]}\n");
-      outputs.write(3, answers + facts + "\n    }\n}\n");
-      outputs.end();
+    std::uint64_t number = 0;
+    const auto next = [&](std::uint64_t& record) {
+      if (number / work.chunk == stop) throw Stopped();
+      record = number++;
+      return record < records;
+    };
+    const auto digest = [](const std::vector<std::uint64_t>& chunk) {
+      return std::string(64, static_cast<char>('a' + chunk.front()));
+    };
+    try {
+      outputs.run<std::uint64_t>(next, digest, [&](const auto& chunk) { make(outputs, chunk, work); }, {});
+    } catch (const Stopped&) {
+      return;
     }
     EXPECT_EQ(outputs.records(), records);
     resumed_ = outputs.resumed_records();
-    outputs.close();
+  }
+  struct Stopped {};
+  void make(ChunkedOutputs& outputs, const std::vector<std::uint64_t>& chunk, const ChunkedWork& work) {
+    made_.push_back(chunk.front() / work.chunk);
+    std::string object = "{", list = "{\"predictions\": [", answers = "{\n    \"answer\": {";
+    std::string facts = "\n    },\n    \"sp\": {";
+    for (const std::uint64_t i : chunk) {
+      const bool first = i == chunk.front();
+      outputs.write(0, std::to_string(i) + "\n");
+      list += (first ? "\n" : ",\n") + std::to_string(i);
+      answers += (first ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": \"a\"";
+      facts += (first ? "\n        \"" : ",\n        \"") + std::to_string(i) + "\": []";
+      object += (first ? "\n    \"" : ",\n    \"") + std::to_string(i) + "\": [\n        " +
+                std::to_string(i) + "\n    ]";
+    }
+    outputs.write(1, object + "\n");
+    outputs.write(1, "}\n");
+    outputs.write(2, list + "\n]}\n");
+    outputs.write(3, answers + facts + "\n    }\n}\n");
   }
   static ChunkedWork work(Shard shard = {}, Restart restart = Restart::refuse) { return {2, shard, restart}; }
   void expect_refused(const std::string& words, const std::function<void()>& action) {
@@ -233,12 +245,25 @@ TEST_F(ChunkedOutputsTest, NothingIsKeptWhereItCannotBeReadAgain) {
   expect_refused("stdout or a device", open("-", path("input"), work({}, Restart::resume)));
   expect_refused("`shard` 1/2", open("/dev/null", path("input"), work({1, 2})));
   ChunkedOutputs piped({{path("x"), "tsv"}}, {}, "-", work());
-  ASSERT_TRUE(piped.begin(1, std::string(64, 'a')));
-  piped.write(0, "row\n");
-  piped.end();
-  EXPECT_FALSE(std::filesystem::exists(path("x.parts")));
-  piped.close();
+  bool read = false;
+  const auto once = [&](int&) { return !std::exchange(read, true); };
+  piped.run<int>(
+      once, [](const auto&) { return std::string(64, 'a'); },
+      [&](const auto&) {
+        piped.write(0, "row\n");
+        EXPECT_FALSE(std::filesystem::exists(path("x.parts")));
+      },
+      {"there is nothing", "give something"});
   EXPECT_EQ(file("x"), "row\n");
+}
+
+TEST_F(ChunkedOutputsTest, AnInputWithoutRecordsIsRefused) {
+  ChunkedOutputs outputs({{path("x"), "tsv"}}, {}, path("input"), work());
+  expect_refused("there is nothing", [&] {
+    outputs.run<int>([](int&) { return false; }, [](const auto&) { return std::string(64, 'a'); },
+                     [](const auto&) {}, {"there is nothing", "give something"});
+  });
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
 }
 
 }  // namespace
