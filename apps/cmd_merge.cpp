@@ -10,6 +10,7 @@
 #include "apps/verbs.h"
 #include "lib/core/error.h"
 #include "lib/core/message_text.h"
+#include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/parts/shard_file.h"
 #include "lib/parts/sharded_verbs.h"
@@ -56,7 +57,8 @@ Merged merge_any(const MergeOptions& options) {
   const std::vector<std::string>& shards = options.shards;
   const std::string numbers =
       is_shard_file(shards.front()) ? read_shard_header(shards.front()).kind : std::string();
-  const bool variants = numbers.empty() && std::any_of(shards.begin(), shards.end(), has_variant_summary);
+  const bool variants = numbers.empty() && !file_exists(output_shard_path(shards.front())) &&
+                        std::any_of(shards.begin(), shards.end(), has_variant_summary);
   if (numbers != promoter_scan_kind && !(options.paths.calls.empty() && options.paths.summary.empty()))
     throw_usage("merge: --calls and --summary are of shards of `promoter scan`");
   if (!variants && !options.report.empty()) throw_usage("merge: --report is of shards of `variants`");
@@ -76,8 +78,7 @@ int run_merge(const std::string& name, int argc, char** argv) {
   MergeOptions options;
   CLI::App& app = verb.app();
   app.add_option("SHARDS", options.shards,
-                 "One output of each shard, in any order, with the files that lie beside it; of " +
-                     names_of_sharded_verbs("`"))
+                 "One output of each shard, in any order, with the files that lie beside it")
       ->required();
   app.add_option("-o,--output", options.paths.output, "The same of one run; - is stdout")
       ->required()

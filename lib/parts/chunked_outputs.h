@@ -1,10 +1,10 @@
 // Outputs of text that are made in parts (parts.h); what goes to the standard output goes there chunk by
-// chunk. Beside each output of a shard, OUT.shard.json says what is needed to put them together (side_file.h).
-// For verbs whose every output is one file of rows, or JSON with entries in lines of their own.
+// chunk. Beside each output of a shard, OUT.shard.json says what is needed to put them together
+// (side_file.h). For verbs whose every output is one file of rows, or JSON with entries in lines of their own.
 //
 //   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
 //   if (outputs.are_whole()) return;
-//   outputs.run<Text>([&](Text& text) { return texts.next(text); }, digest_of, [&](std::vector<Text>& chunk) {
+//   outputs.run<Text>([&](Text& text) { return texts.next(text); }, add_text, [&](std::vector<Text>& chunk) {
 //     for (const Text& text : chunk) outputs.write(0, row(text));
 //   }, {"in.csv: there are no texts", "give one at least"});
 #pragma once
@@ -43,22 +43,23 @@ class ChunkedOutputs {
   // made; run() is not called.
   bool are_whole() const { return whole_; }
 
-  // Makes the outputs, and puts them in their places; without that nothing is left behind but finished chunks.
-  // `next(record)` is false behind the last one; `digest(chunk)`: 64 letters that stand for all that is made
-  // of it; `make(chunk)` writes it. `nothing`: the message and hint of the Error{bad_input} for an input
-  // without records; empty: it is none.
+  // Makes the outputs, and puts them in their places; without that nothing is left behind but finished
+  // chunks. `next(record)` is false behind the last one; `add_to_digest(sha256, record)` takes all that is
+  // made of it; `make(chunk)` writes a chunk. `nothing`: the message and hint of the Error{bad_input} for an
+  // input without records; empty: it is none.
   struct Nothing {
     std::string message, hint;
   };
-  template <typename Record, typename Next, typename Digest, typename Make>
-  void run(const Next& next, const Digest& digest, const Make& make, const Nothing& nothing) {
+  template <typename Record, typename Next, typename AddToDigest, typename Make>
+  void run(const Next& next, const AddToDigest& add_to_digest, const Make& make, const Nothing& nothing) {
     using Records = std::vector<Record>;
     PartSteps<Records, Texts> steps;
     bool more = true;  // a reader is not asked again behind its end
     steps.read = [&](Records& chunk) {
-      return more && read_records(chunk, parts_.chunk_size(), [&](Record& record) { return more = next(record); });
+      return more &&
+             read_records(chunk, parts_.chunk_size(), [&](Record& record) { return more = next(record); });
     };
-    steps.key = [&](const Records& chunk) { return ChunkKey{chunk.size(), digest(chunk)}; };
+    steps.key = [&](const Records& chunk) { return key_of_records(chunk, add_to_digest); };
     steps.begin = [&](Records& chunk, const std::function<void(Texts)>& done) {
       texts_.of.assign(outputs_.size(), "");
       make(chunk);

@@ -1,5 +1,5 @@
-// Shards and finished chunks; see finished_chunks.h. The file of a chunk: magic, digest of its input (64 letters), the
-// bytes that were saved, FNV-1a of all that.
+// Shards and finished chunks; see finished_chunks.h. The file of a chunk: magic, digest of its input (64
+// letters), the bytes that were saved, FNV-1a of all that.
 #include "lib/parts/finished_chunks.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Outputs of shards put together; see merge_shards.h.
+// Outputs of shards put together; see merge.h.
 #include "lib/parts/merge.h"
 
 #include <fmt/format.h>

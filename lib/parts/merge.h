@@ -1,6 +1,6 @@
-// Putting the outputs of shards (finished_chunks.h) together to the bytes that one run gives. Chunk c of the input
-// lies in shard c % N, so that the outputs are read in turn, chunk by chunk; how many rows each chunk has is
-// what a shard writes down beside its output.
+// Putting the outputs of shards (finished_chunks.h) together to the bytes that one run gives. Chunk c of the
+// input lies in shard c % N, so that the outputs are read in turn, chunk by chunk; how many rows each chunk
+// has is what a shard writes down beside its output.
 //
 //   std::vector<ShardFacts> facts;        // a shard of each output, and what must be the same in all
 //   std::vector<ChunkedTable> tables;     // in the order of the shards

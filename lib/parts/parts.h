@@ -160,6 +160,14 @@ void Parts::run(const PartSteps<Records, Result>& steps) {
   write_whole_ones();
 }
 
+// Of what `add_to_digest(sha256, record)` takes of each record.
+template <typename Record, typename AddToDigest>
+ChunkKey key_of_records(const std::vector<Record>& records, const AddToDigest& add_to_digest) {
+  Sha256 digest;
+  for (const Record& record : records) add_to_digest(digest, record);
+  return {records.size(), digest.finish()};
+}
+
 // Up to `size` records of `next`, which is false behind the last one; whether there is any.
 template <typename Record, typename Next>
 bool read_records(std::vector<Record>& records, std::uint64_t size, const Next& next) {

@@ -24,10 +24,9 @@ const ShardedVerb* find_sharded_verb(const std::string& name) {
   return nullptr;
 }
 
-std::string names_of_sharded_verbs(const std::string& quote) {
+std::string names_of_sharded_verbs() {
   std::string names;
-  for (const ShardedVerb& verb : sharded_verbs())
-    names += (names.empty() ? "" : ", ") + quote + verb.name + quote;
+  for (const ShardedVerb& verb : sharded_verbs()) names += (names.empty() ? "" : ", ") + verb.name;
   return names;
 }
 

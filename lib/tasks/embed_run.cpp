@@ -114,16 +114,12 @@ class ChunkWindows : public WindowReader {
   std::size_t next_ = 0;
 };
 
-ChunkKey key_of(const Windows& windows) {
-  Sha256 digest;
-  for (const Window& window : windows) {
-    const std::string line =
-        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", window.id.size(), window.id, window.chrom.size(),
-                    window.chrom, window.begin, window.end, window.strand, window.sequence.size());
-    digest.update(line.data(), line.size());
-    digest.update(window.sequence.data(), window.sequence.size());
-  }
-  return {windows.size(), digest.finish()};
+void add_window(Sha256& digest, const Window& window) {
+  const std::string line =
+      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", window.id.size(), window.id, window.chrom.size(),
+                  window.chrom, window.begin, window.end, window.strand, window.sequence.size());
+  digest.update(line.data(), line.size());
+  digest.update(window.sequence.data(), window.sequence.size());
 }
 
 }  // namespace
@@ -146,7 +142,7 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
   steps.read = [&](Windows& chunk) {
     return read_records(chunk, options.work.chunk, [&](Window& window) { return windows.next(window); });
   };
-  steps.key = key_of;
+  steps.key = [](const Windows& chunk) { return key_of_records(chunk, add_window); };
   steps.begin = [&](Windows& chunk, const std::function<void(EmbeddedChunk)>& done) {
     ChunkWindows reader(chunk);
     EmbeddedChunk made;
@@ -173,8 +169,9 @@ std::uint64_t run_embed(const EmbedOptions& options, WindowReader& windows, Embe
 std::uint64_t merge_embeddings(const std::vector<std::string>& shards, const std::string& output) {
   const MergedShards merged(shards);
   EmbeddingFiles files(output, matrix_facts(merged.header().output, shards.front()));
-  merged.for_each(
-      [&](std::string_view bytes, const std::string& path) { files.write(from_chunk_bytes<EmbeddedChunk>(bytes, path)); });
+  merged.for_each([&](std::string_view bytes, const std::string& path) {
+    files.write(from_chunk_bytes<EmbeddedChunk>(bytes, path));
+  });
   close_together(files.paths(), [&] { files.close(); });
   return merged.records();
 }

@@ -1,5 +1,5 @@
 // What the numbers of a scorer depend on besides its input: what two machines must have alike to work on one
-// run (output_shards.h).
+// run (lib/parts/side_file.h).
 #pragma once
 
 #include <string>

@@ -1,13 +1,15 @@
 // The script for Slurm, run with an sbatch that does at once what it is given: its merged output has the
-// bytes of one run, for every verb of genomics that takes shards; what cannot be made into a script is
-// refused.
+// bytes of one run, for every verb that takes shards; what cannot be made into a script is refused.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
+#include "lib/parts/sharded_verbs.h"
 #include "tests/cli/text_fixture.h"
 #include "tests/cli/variants_fixture.h"
+#include "tests/support/tiny_question_model.h"
 
 namespace bigbird::testing {
 namespace {
@@ -67,6 +69,21 @@ for line in 1 ${lines:-2 3}; do date -d '+1 hour' +%Y-%m-%dT%H:%M:%S; [ "$lines"
                   (bases[i] == 'A' ? "C" : "A") + "\t.\t.\t.\n";
     write("bins.bed", bins);
     write("in.vcf", variants);
+    write_tiny_text_model(path("classes"));
+    write_tiny_question_model(path("answers"));
+    std::filesystem::create_directories(path("summaries"));
+    write_tiny_summary_model(path("summaries"));
+    std::string texts = "id,text\n", documents;
+    std::vector<TinyQuestion> questions;
+    for (unsigned i = 0; i < 11; ++i) {
+      const std::string id = std::to_string(i), words = tiny_text(i) + " " + tiny_text(i + 50);
+      texts += id + "," + tiny_text(i) + "\n";
+      documents += "{\"id\": \"" + id + "\", \"document\": \"" + words + "\"}\n";
+      questions.push_back({id, tiny_text(i + 100), words, words.substr(0, 2), 0});
+    }
+    write("texts.csv", texts);
+    write("documents.jsonl", documents);
+    write("questions.json", tiny_questions_json(questions));
     write("region.bed", "chr1\t1000\t1002\nchr1\t1100\t1102\nchr1\t1200\t1201\n");
   }
   static std::string file(const std::string& name) { return read_text(path(name)); }
@@ -124,6 +141,28 @@ TEST_F(ClusterSbatch, TheScriptGivesTheBytesOfOneRun) {
        ".bedgraph.gz", {}, {"--calls", ".calls.bed", "--summary", ".counts.json"});
   same(Words{"embed", "-m", path("chromatin"), "-R", path("bins.bed"), "--chunk", "4"} + genome, ".npy");
   same(Words{"ism", "-m", path("chromatin"), "-R", path("region.bed"), "--chunk", "1"} + genome, ".tsv");
+}
+
+TEST_F(ClusterSbatch, TheScriptGivesTheBytesOfOneRunOfText) {
+  same({"text", "classify", "predict", "-m", path("classes"), path("texts.csv"), "--chunk", "2"}, ".tsv");
+  same(
+      {"text", "qa", "predict", "-m", path("answers"), path("questions.json"), "--version-2", "--chunk", "2"},
+      ".json", {}, {"--nbest", ".nbest.json", "--null-odds", ".odds.json"});
+  same({"text", "summarize", "predict", "-m", path("summaries"), path("documents.jsonl"), "--chunk", "2"},
+       ".jsonl");
+}
+
+TEST_F(ClusterSbatch, EveryVerbOfTheTableTakesAShard) {
+  for (const ShardedVerb& verb : sharded_verbs()) {
+    Words help;
+    std::istringstream words(verb.name);
+    for (std::string word; words >> word;) help.push_back(word);
+    const std::string text = must(help + Words{"--help"}).out;
+    for (const std::string& option : {std::string("--shard"), std::string("--resume")})
+      EXPECT_TRUE(holds(text, option)) << verb.name;
+    for (const auto* options : {&verb.more, &verb.merged})
+      for (const std::string& option : *options) EXPECT_TRUE(holds(text, option)) << verb.name << option;
+  }
 }
 
 TEST_F(ClusterSbatch, SlurmIsAskedForWhatWasTyped) {

@@ -165,7 +165,7 @@ TEST_F(TextShards, MergeRefusesWhatIsNotOneRun) {
   write("third", "#id\n");
   never({path("third")}, "nothing that says which shard");
   write("third.summary.json", "{}");
-  never({path("third")}, "bigbird variants merge");
+  never({path("third")}, "third.summary.json: no summary of bigbird variants");
   write("third.shard.json", "{}");
   never({path("third")}, "third.shard.json: not written by bigbird");
   // A shard that says nothing of its last chunk, and does not hold it.

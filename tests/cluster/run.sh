@@ -205,7 +205,7 @@ same_run() { # same_run OUT WHOLE: the merged output and what lies beside it
 within 120 ended "$stopped_merge" || wrong "the merge of job $stopped is $(state "$stopped_merge")"
 is_in "$stopped_merge" COMPLETED || wrong "the merge of job $stopped is $(state "$stopped_merge")"
 for shard in 1 2; do
-  holds stopped.vcf.gz.shards/$shard.log "records were scored by the run before"
+  holds stopped.vcf.gz.shards/$shard.log "records were finished by the run before"
   scontrol -o show job "${stopped}_$shard" | grep -q ' Restarts=[1-9]' || wrong "shard $shard of job $stopped was not queued again"
 done
 same_run stopped.vcf.gz whole-stopped.vcf.gz
@@ -215,7 +215,7 @@ within 240 ended "$first" || wrong "job $first goes on: $(squeue -h -j "$first" 
 within 60 ended "$merge"
 is_in "$merge" CANCELLED || wrong "a shard failed, and the merge is $(state "$merge"), not cancelled"
 [ ! -e scored.vcf.gz ] || wrong "there is an output although a shard is missing"
-for shard in "$requeued" "${lost[@]}"; do holds "scored.vcf.gz.shards/$shard.log" "records were scored by the run before"; done
+for shard in "$requeued" "${lost[@]}"; do holds "scored.vcf.gz.shards/$shard.log" "records were finished by the run before"; done
 for shard in "$waits" "$unseen"; do holds "scored.vcf.gz.shards/$shard.log" "is whole already, and of this run"; done
 if [ -e "$slurm/isolated" ]; then
   holds "scored.vcf.gz.shards/$waits.log" " on n2 (since "
@@ -235,7 +235,7 @@ refusal "7 of 8 shards"
 resubmit scored.vcf.gz
 within 120 ended "$merge" || true
 is_in "$merge" COMPLETED || wrong "the script run again: the merge is $(state "$merge")"
-holds "scored.vcf.gz.shards/$killed.log" "records were scored by the run before"
+holds "scored.vcf.gz.shards/$killed.log" "records were finished by the run before"
 same_run scored.vcf.gz whole.vcf.gz
 note "the script run again: the last shard done, merged: the bytes of one run"
 nothing_left scored.vcf.gz.shards stopped.vcf.gz.shards inputs/genome few .

@@ -254,8 +254,8 @@ class RegionReader {
     if (!bed_.next(record)) return false;
     const std::size_t contig = names_.require(record.chrom, bed_.where());
     if (record.end > names_[contig].length) {
-      throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", bed_.where(), record.begin, record.end,
-                                  record.chrom, names_[contig].length),
+      throw_bad_input(fmt::format("{}: {}-{} reaches beyond {} ({} bp)", bed_.where(), record.begin,
+                                  record.end, record.chrom, names_[contig].length),
                       "check that the regions are of this assembly");
     }
     if (record.begin == record.end) {
@@ -270,15 +270,6 @@ class RegionReader {
   BedReader bed_;
   const ContigNames& names_;
 };
-
-std::string digest_of(const std::vector<NamedRegion>& regions, const ContigNames& names) {
-  std::string text;
-  for (const NamedRegion& region : regions) {
-    text += fmt::format("{}\t{}\t{}\t{}\n", region.name, names[region.place.contig].name, region.place.begin,
-                        region.place.end);
-  }
-  return sha256_bytes(text);
-}
 
 RunIdentity identity_of(const IsmOptions& options, const IsmContext& context) {
   RunIdentity identity = scorer_identity(context.scorer);
@@ -370,7 +361,12 @@ IsmRegionsTally mutate_regions(const IsmRegionsOptions& options, kernels::Backen
   Progress progress("ism", 0, "sequences");
   outputs.run<NamedRegion>(
       [&](NamedRegion& region) { return reader.next(region); },
-      [&](const std::vector<NamedRegion>& chunk) { return digest_of(chunk, context.names); },
+      [&](Sha256& digest, const NamedRegion& region) {
+        const std::string line =
+            fmt::format("{}\t{}\t{}\t{}\n", region.name, context.names[region.place.contig].name,
+                        region.place.begin, region.place.end);
+        digest.update(line.data(), line.size());
+      },
       [&](const std::vector<NamedRegion>& chunk) {
         for (const NamedRegion& region : chunk) {
           Mutagenesis mutagenesis(context, region.place);

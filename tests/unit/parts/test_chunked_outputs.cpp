@@ -43,9 +43,7 @@ class ChunkedOutputsTest : public ::testing::Test {
       record = number++;
       return record < records;
     };
-    const auto digest = [](const std::vector<std::uint64_t>& chunk) {
-      return std::string(64, static_cast<char>('a' + chunk.front()));
-    };
+    const auto digest = [](Sha256& of, std::uint64_t record) { of.update(&record, sizeof record); };
     try {
       outputs.run<std::uint64_t>(next, digest, [&](const auto& chunk) { make(outputs, chunk, work); }, {});
     } catch (const Stopped&) {
@@ -248,7 +246,7 @@ TEST_F(ChunkedOutputsTest, NothingIsKeptWhereItCannotBeReadAgain) {
   bool read = false;
   const auto once = [&](int&) { return !std::exchange(read, true); };
   piped.run<int>(
-      once, [](const auto&) { return std::string(64, 'a'); },
+      once, [](Sha256&, int) {},
       [&](const auto&) {
         piped.write(0, "row\n");
         EXPECT_FALSE(std::filesystem::exists(path("x.parts")));
@@ -260,8 +258,8 @@ TEST_F(ChunkedOutputsTest, NothingIsKeptWhereItCannotBeReadAgain) {
 TEST_F(ChunkedOutputsTest, AnInputWithoutRecordsIsRefused) {
   ChunkedOutputs outputs({{path("x"), "tsv"}}, {}, path("input"), work());
   expect_refused("there is nothing", [&] {
-    outputs.run<int>([](int&) { return false; }, [](const auto&) { return std::string(64, 'a'); },
-                     [](const auto&) {}, {"there is nothing", "give something"});
+    outputs.run<int>([](int&) { return false; }, [](Sha256&, int) {}, [](const auto&) {},
+                     {"there is nothing", "give something"});
   });
   EXPECT_FALSE(std::filesystem::exists(path("x")));
 }

@@ -165,8 +165,9 @@ class PredictionFiles {
   std::unique_ptr<PredictionSink> main_;
 };
 
-// Of one chunk, each with the sequence of its window.
-using TargetRows = std::vector<std::pair<PredictedRow, std::string>>;
+// With the sequence of its window; and those of a chunk.
+using TargetRow = std::pair<PredictedRow, std::string>;
+using TargetRows = std::vector<TargetRow>;
 
 class ChunkTargets : public PredictionTargets {
  public:
@@ -185,16 +186,13 @@ class ChunkTargets : public PredictionTargets {
   std::size_t next_ = 0;
 };
 
-ChunkKey key_of(const TargetRows& rows) {
-  Sha256 digest;
-  for (const auto& [row, sequence] : rows) {
-    const std::string line =
-        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", row.chrom.size(), row.chrom, row.begin, row.end,
-                    row.name.size(), row.name, row.window_begin, row.window_end, sequence.size());
-    digest.update(line.data(), line.size());
-    digest.update(sequence.data(), sequence.size());
-  }
-  return {rows.size(), digest.finish()};
+void add_target(Sha256& digest, const TargetRow& target) {
+  const auto& [row, sequence] = target;
+  const std::string line =
+      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", row.chrom.size(), row.chrom, row.begin, row.end,
+                  row.name.size(), row.name, row.window_begin, row.window_end, sequence.size());
+  digest.update(line.data(), line.size());
+  digest.update(sequence.data(), sequence.size());
 }
 
 ShardHeader header_of(const ChromatinPredictOptions& options, const OutputFacts& facts,
@@ -233,9 +231,9 @@ PredictionCounts run_chromatin_predict(const ChromatinPredictOptions& options, P
   steps.works_ahead = scorer.works_ahead();
   steps.read = [&](TargetRows& chunk) {
     return read_records(chunk, options.work.chunk,
-                        [&](auto& record) { return targets.next(record.first, record.second); });
+                        [&](TargetRow& row) { return targets.next(row.first, row.second); });
   };
-  steps.key = key_of;
+  steps.key = [](const TargetRows& chunk) { return key_of_records(chunk, add_target); };
   steps.begin = [&](TargetRows& chunk, const std::function<void(PredictedChunk)>& done) {
     ChunkTargets rows(chunk, targets.contigs());
     const auto take = [&, made = std::make_shared<PredictedChunk>(), size = chunk.size(), done](

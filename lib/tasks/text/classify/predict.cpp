@@ -33,15 +33,11 @@ std::string predicted_label(const TextClassifier& classifier, std::span<const do
   return labels.empty() ? "." : fmt::format("{}", fmt::join(labels, ","));
 }
 
-std::string texts_digest(const std::vector<LabelledText>& texts) {
-  Sha256 digest;
-  for (const LabelledText& text : texts) {
-    add_to_digest(digest, text.id);
-    add_to_digest(digest, text.text);
-    add_to_digest(digest, text.pair ? "pair" : "");
-    if (text.pair) add_to_digest(digest, *text.pair);
-  }
-  return digest.finish();
+void add_text(Sha256& digest, const LabelledText& text) {
+  add_to_digest(digest, text.id);
+  add_to_digest(digest, text.text);
+  add_to_digest(digest, text.pair ? "pair" : "");
+  if (text.pair) add_to_digest(digest, *text.pair);
 }
 
 void add_tally(InputTally& tally, const InputTally& more) {
@@ -108,21 +104,21 @@ InputTally predict_texts(const TextPredictionOptions& options, TextClassifier& c
                          options.input, options.work);
   InputTally tally;
   if (outputs.are_whole()) return tally;
-  outputs.run<LabelledText>(
-      [&](LabelledText& text) { return texts.next(text); }, texts_digest,
-      [&](std::vector<LabelledText>& chunk) {
-        std::size_t taken = 0;
-        const auto next = [&](LabelledText& text) {
-          if (taken == chunk.size()) return false;
-          text = std::move(chunk[taken++]);
-          return true;
-        };
-        const auto write = [&](const LabelledText& text, std::span<const double> values) {
-          outputs.write(0, rows.row(text.id, values));
-        };
-        add_tally(tally, classify_texts(next, classifier, write));
-      },
-      {options.input + ": there are no texts", "give a file with a row at least"});
+  outputs.run<LabelledText>([&](LabelledText& text) { return texts.next(text); }, add_text,
+                            [&](std::vector<LabelledText>& chunk) {
+                              std::size_t taken = 0;
+                              const auto next = [&](LabelledText& text) {
+                                if (taken == chunk.size()) return false;
+                                text = std::move(chunk[taken++]);
+                                return true;
+                              };
+                              const auto write = [&](const LabelledText& text,
+                                                     std::span<const double> values) {
+                                outputs.write(0, rows.row(text.id, values));
+                              };
+                              add_tally(tally, classify_texts(next, classifier, write));
+                            },
+                            {options.input + ": there are no texts", "give a file with a row at least"});
   return tally;
 }
 

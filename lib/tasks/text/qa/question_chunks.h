@@ -17,12 +17,7 @@ template <typename Question, typename Read, typename AddToDigest, typename Answe
 void answer_in_chunks(const std::string& input, ChunkedOutputs& outputs, const Read& read,
                       const AddToDigest& add_to_digest, const Answer& answer) {
   if (outputs.are_whole()) return;
-  const auto digest = [&](const std::vector<Question>& chunk) {
-    Sha256 of_chunk;
-    for (const Question& question : chunk) add_to_digest(of_chunk, question);
-    return of_chunk.finish();
-  };
-  outputs.run<Question>(read, digest, answer,
+  outputs.run<Question>(read, add_to_digest, answer,
                         {input + ": there are no questions", "give a file with at least one question"});
 }
 

@@ -45,13 +45,9 @@ const char* kind_of(SummaryForm form) {
   return form == SummaryForm::tsv ? "tsv" : form == SummaryForm::lines ? "lines" : "jsonl";
 }
 
-std::string documents_digest(const std::vector<SummaryPair>& documents) {
-  Sha256 digest;
-  for (const SummaryPair& document : documents) {
-    add_to_digest(digest, document.id);
-    add_to_digest(digest, document.document);
-  }
-  return digest.finish();
+void add_document(Sha256& digest, const SummaryPair& document) {
+  add_to_digest(digest, document.id);
+  add_to_digest(digest, document.document);
 }
 
 // All that a summary depends on beside the document and the model.
@@ -90,7 +86,7 @@ SummaryTally predict_summaries(const SummaryPredictionOptions& options, Summariz
   if (outputs.are_whole()) return tally;
   Progress progress("text summarize predict", 0, "documents");
   outputs.run<SummaryPair>(
-      [&](SummaryPair& pair) { return pairs.next(pair); }, documents_digest,
+      [&](SummaryPair& pair) { return pairs.next(pair); }, add_document,
       [&](const std::vector<SummaryPair>& chunk) {
         std::uint64_t number = pairs.rows() - chunk.size();
         for (const SummaryPair& pair : chunk) {

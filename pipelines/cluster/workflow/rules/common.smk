@@ -29,7 +29,7 @@ TASKS = {
         "variants",
         [],
         True,
-        "variants merge",
+        "merge",
         [".skipped.tsv", ".summary.json"],
     ),
     "bins": ("chromatin predict", ["-R"], True, "merge", [".run.json"]),
