@@ -13,6 +13,7 @@ namespace bigbird::policy {
 namespace {
 
 constexpr std::size_t line_limit = 600;
+constexpr std::size_t function_limit = 60;  // of apps: what is longer does work that belongs in lib
 
 // Each room may include itself and everything to its right.
 constexpr std::array<std::string_view, 10> rooms_of_lib = {
@@ -353,6 +354,18 @@ std::string forbidden_literal(std::string_view file, std::string_view text, std:
   return "";
 }
 
+// The first line (from 0) of a function that ends in line `end`: "}" where its first line begins, with what
+// lies between further in. `end` itself where there is none.
+std::size_t function_begin(const std::vector<std::string>& code, std::size_t end) {
+  const std::size_t indent = code[end].find('}');
+  if (indent == std::string::npos || indent > 2 || code[end].size() != indent + 1) return end;
+  for (std::size_t at = end; at-- > 0;) {
+    const std::size_t first = code[at].find_first_not_of(' ');
+    if (first != std::string::npos && first <= indent) return at;
+  }
+  return end;
+}
+
 // The text with comments blanked out, and literals as well where asked; lines and columns stay.
 std::string without_comments(const std::string& text, bool without_literals) {
   std::string out = text;
@@ -417,6 +430,9 @@ std::vector<std::string> violations(const std::string& path, const std::string& 
       report(i + 1,
              target[0] == '"' ? forbidden_own_include(path, name) : forbidden_system_include(path, name));
     }
+    const std::size_t begin = function_begin(code, i);
+    if (starts_with(path, "apps/") && i + 1 - begin > function_limit)
+      report(begin + 1, "a function of over 60 lines: apps asks, calls lib and prints");
     report(i + 1, forbidden_code(path, code[i]));
     report(i + 1, forbidden_literal(path, uncommented[i], code[i]));
     report(i + 1, forbidden_text(path, lines[i]));

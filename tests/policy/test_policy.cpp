@@ -60,6 +60,17 @@ TEST(Policy, AppsComputesNothing) {
   expect_good("apps/x.cpp", "#include \"lib/training/run_options.h\"");
 }
 
+TEST(Policy, FunctionsOfAppsAreShort) {
+  const auto file = [](std::size_t lines) {
+    std::string text = "// What for.\nint f(int a,\n      int b) {\n";
+    for (std::size_t i = 3; i < lines; ++i) text += "  g();\n";
+    return text + "}\n";
+  };
+  EXPECT_EQ(joined(violations("apps/x.cpp", file(60))), "");
+  EXPECT_EQ(violations("apps/x.cpp", file(61)).size(), 1u);
+  EXPECT_EQ(joined(violations("lib/core/x.cpp", file(61))), "");
+}
+
 TEST(Policy, KernelsStandAlone) {
   expect_bad("kernels/cpu/x.cpp", "#include \"lib/core/error.h\"");
   expect_bad("kernels/cpu/x.cpp", "#include \"kernels/cuda/x.h\"");
