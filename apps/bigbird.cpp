@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -116,7 +117,7 @@ struct Choice {
   std::string begun = {};  // the longest beginning of verbs, "text qa"
 };
 
-std::vector<std::string> names_of(const std::vector<VerbRow>& rows) {
+std::vector<std::string> names_of(std::span<const VerbRow> rows) {
   std::vector<std::string> names;
   for (const VerbRow& row : rows) {
     if (row.run != nullptr) names.emplace_back(row.name);

@@ -50,10 +50,37 @@ void CalibrationOptions::write_measured(const std::vector<MeasuredMethod>& measu
   write_calibration_table(output_, measured, measured_on, comments);
 }
 
-void CalibrationOptions::write(const Calibration& calibration) const {
+void CalibrationOptions::fit(const Verb& verb, SequenceScorer& scorer, const LabelledScores& side,
+                             const CalibrationChoices& choices, const MeasuredSide& other,
+                             Calibration calibration, const Provenance& provenance,
+                             const std::string& profiles_tsv) const {
+  calibration.weights = scorer.digests().front();
+  calibration.strands = scorer.strands_read();
+  calibration.windows = static_cast<std::int64_t>(side.windows());
+  calibration.outputs = fit_calibrations(side, choices);
+  const std::vector<MeasuredMethod> measured =
+      other.scores ? measure_calibrations(*other.scores, calibration.outputs, choices)
+                   : cross_measure_calibrations(side, choices);
+  std::vector<std::string> comments;
+  if (verb.provenance()) {
+    comments = provenance_lines(provenance);
+    calibration.provenance = provenance_json(provenance);
+  }
+  for (const std::string& line : describe_calibration(calibration.outputs, scorer.profiles()))
+    log_warning(line);
+  if (!profiles_tsv.empty()) {
+    write_calibration_of_profiles(profiles_tsv, measured, scorer.profiles(), calibration.outputs, comments);
+  }
+  write_measured(measured, other.name, comments);
   write_calibration(model_, calibration);
   log_info(fmt::format("{}: fitted on {} windows of {}", calibration_path(model_), calibration.windows,
                        calibration.fitted_on));
+}
+
+CalibrationChoices CalibrationOptions::choices(const Verb& verb, CalibrationChoices choices) const {
+  choices.bins = bins_;
+  choices.seed = verb.seed();
+  return choices;
 }
 
 }  // namespace bigbird::apps

@@ -165,20 +165,15 @@ void take_shape_of_plan(const CLI::App& app, AttentionRequest& request) {
   if (request.length == 0) request.length = plan.blocks() * plan.block_size();
 }
 
-}  // namespace
-
-int cmd_attention(int argc, char** argv) {
-  Verb verb("attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
-            {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
-             "bigbird attention --plan plan.json --lists",
-             "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
-             "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
-  AttentionRequest request;
-  ModelConfig& config = request.config;
-  RandomModeOptions random_mode;
-  std::string svg_file, json_file;
+struct AttentionOutputs {
+  std::string svg, json;
   bool lists = false;
+};
+
+void add_options(Verb& verb, AttentionRequest& request, RandomModeOptions& random_mode,
+                 AttentionOutputs& typed) {
   CLI::App& app = verb.app();
+  ModelConfig& config = request.config;
   app.add_option("--length", request.length,
                  "Tokens; rounded up to a whole number of blocks. A plan's own length with --plan")
       ->transform(count_suffix());
@@ -198,42 +193,57 @@ int cmd_attention(int argc, char** argv) {
          "First tokens that see all and are seen by all, in whole blocks, beside what the pattern has (the "
          "paper's 128 of a question)")
       ->capture_default_str();
-  app.add_flag("--lists", lists, "Also print the key blocks of every row");
-  app.add_option("--svg", svg_file, "Draw one head here");
+  app.add_flag("--lists", typed.lists, "Also print the key blocks of every row");
+  app.add_option("--svg", typed.svg, "Draw one head here");
   app.add_option("--head", request.head_drawn, "The head to draw")->capture_default_str();
-  app.add_option("--json", json_file, "Write the lists and facts here (- for stdout)");
+  app.add_option("--json", typed.json, "Write the lists and facts here (- for stdout)");
+}
+
+}  // namespace
+
+int cmd_attention(int argc, char** argv) {
+  Verb verb("attention", "Print an attention plan: block lists, degrees, path lengths, picture.",
+            {"bigbird attention --length 4096", "bigbird attention --length 768 --heads 2 --json plan.json",
+             "bigbird attention --plan plan.json --lists",
+             "bigbird attention --length 4096 --global-tokens 128 --json question-plan.json",
+             "bigbird attention --length 24 --block-size 2 --random-blocks 1 --heads 1 --svg plan.svg"});
+  AttentionRequest request;
+  ModelConfig& config = request.config;
+  RandomModeOptions random_mode;
+  AttentionOutputs typed;
+  add_options(verb, request, random_mode, typed);
   if (!verb.parse(argc, argv)) return 0;
 
   random_mode.apply(config);
   config.attention = parse_attention_pattern(request.pattern);
   request.plan = random_mode.plan();
-  take_shape_of_plan(app, request);
-  if (app.count("--length") == 0 && request.length == 0) {
+  take_shape_of_plan(verb.app(), request);
+  if (verb.app().count("--length") == 0 && request.length == 0) {
     throw_usage("--length is required", "give the number of tokens, such as --length 4096");
   }
   check(request);
   Rows rows = plan_rows(config, request.layer, request.blocks(), false);
   make_first_blocks_global(rows, (request.global_tokens + config.block_size - 1) / config.block_size);
 
-  OutputSet outputs({{"--svg", svg_file}, {"--json", json_file}});
-  if (!svg_file.empty()) {
+  OutputSet outputs({{"--svg", typed.svg}, {"--json", typed.json}});
+  if (!typed.svg.empty()) {
     AttentionPicture picture{config.attention, config.block_size,
                              fmt::format("{}, {} blocks of {} tokens, {} random, layer {}, head {}",
                                          request.pattern, request.blocks(), config.block_size,
                                          config.num_random_blocks, request.layer, request.head_drawn),
                              rows[static_cast<std::size_t>(request.head_drawn)]};
-    write_text_atomic(svg_file, attention_svg(picture));
+    write_text_atomic(typed.svg, attention_svg(picture));
   }
-  if (json_file == "-") {
+  if (typed.json == "-") {
     fmt::print("{}", plan_json(request, rows, verb));
     outputs.commit();
     return 0;
   }
-  if (!json_file.empty()) write_text_atomic(json_file, plan_json(request, rows, verb));
+  if (!typed.json.empty()) write_text_atomic(typed.json, plan_json(request, rows, verb));
   outputs.commit();
   print_heading(request);
   print_degrees(rows);
-  if (lists) print_lists(rows);
+  if (typed.lists) print_lists(rows);
   return 0;
 }
 

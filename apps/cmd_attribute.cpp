@@ -37,13 +37,16 @@ struct AttributeCommand {
   std::string method = name_of(AttributionMethod::gradient_x_input);
   std::string baseline = name_of(AttributionOptions{}.baseline);
   AttributionOptions attribution;
+  const CLI::Option* steps = nullptr;
+  const CLI::Option* baseline_option = nullptr;
 };
 
-// --method with what belongs to it. `typed`: whether --steps or --baseline was given.
-AttributionOptions method_of(const AttributeCommand& options, bool typed) {
+// --method with what belongs to it.
+AttributionOptions method_of(const AttributeCommand& options) {
   AttributionOptions attribution = options.attribution;
   attribution.method = parse_attribution_method(options.method);
   attribution.baseline = parse_attribution_baseline(options.baseline);
+  const bool typed = options.steps->count() + options.baseline_option->count() > 0;
   if (typed && attribution.method == AttributionMethod::gradient_x_input) {
     throw_usage("attribute: --steps and --baseline are of integrated gradients",
                 "give --method integrated-gradients too");
@@ -107,16 +110,47 @@ std::string track_path(const std::string& output, std::size_t profile, bool seve
   return fmt::format("{}.{}{}", output.substr(0, dot), profile, output.substr(dot));
 }
 
-}  // namespace
+void tell(const Attribution& attribution, const std::string& path, const Fasta& fasta,
+          const ModelWindow& window, std::int64_t bases) {
+  if (attribution.tiles > 1) {
+    log_info(
+        fmt::format("the region is longer than the window of {} bp: {} windows, and of each the tile of {} "
+                    "bp over its target; a tile's values are about its own window's logit",
+                    window.length, attribution.tiles, window.length / 2));
+  }
+  warn_of_replaced_letters(path, fasta.iupac_replaced());
+  if (attribution.n_bases > 0)
+    log_info(fmt::format("{} of {} bases are N and have no value", attribution.n_bases, bases));
+  if (constexpr double much = 0.1; attribution.n_share > much) {
+    log_warning(fmt::format("{:.1f} % of a window are N: the logit of such a window says little",
+                            100 * attribution.n_share));
+  }
+  if (attribution.cut_bases > 0) {
+    log_warning(
+        fmt::format("{} of {} bases have no value: their windows have more tokens than the model takes",
+                    attribution.cut_bases, bases));
+  }
+}
 
-int cmd_attribute(int argc, char** argv) {
-  Verb verb(
-      "attribute", "Spread a logit over the bases of a region: gradient x input or integrated gradients.",
-      {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
-       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw",
-       "bigbird attribute -m run/final -m other/final -f genome.fa.gz -r chr1:20,001-20,400 --method ig "
-       "--steps 64 -o ig.bedgraph"});
-  AttributeCommand options;
+// `comments`: of all tracks; none: there is no provenance.
+void write_tracks(const std::string& output, const Fasta& fasta, const Region& region,
+                  const FinetunedModel& model, const Attribution& attribution,
+                  const std::vector<std::size_t>& outputs, const std::vector<std::string>& comments) {
+  OutputSet tracks({});
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::string path = track_path(output, outputs[k], outputs.size() > 1);
+    tracks.add({"", path});
+    std::vector<std::string> own = comments;
+    own.push_back(fmt::format("profile={} {}", outputs[k], model.profiles()[outputs[k]].name));
+    const std::unique_ptr<TrackWriter> track =
+        make_track_writer(path, track_format(path), fasta.contigs(), comments.empty() ? comments : own);
+    write_attribution(*track, region, attribution.values[k]);
+    track->close();
+  }
+  tracks.commit();
+}
+
+void add_options(Verb& verb, AttributeCommand& options) {
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models,
                  "Model folder of promoter finetune or chromatin finetune; several are averaged")
@@ -134,14 +168,14 @@ int cmd_attribute(int argc, char** argv) {
                  "gradient-x-input (gxi): at the tokens alone, one pass; integrated-gradients (ig): from a "
                  "baseline to the tokens, so that the values add up")
       ->type_name("METHOD");
-  CLI::Option* const steps =
+  options.steps =
       app.add_option(
              "--steps", options.attribution.steps,
              "Points between baseline and tokens (Gauss-Legendre), a forward and a backward pass each")
           ->transform(count_suffix())
           ->check(CLI::Range(1, 1 << 16))
           ->type_name("COUNT");
-  CLI::Option* const baseline =
+  options.baseline_option =
       app.add_option(
              "--baseline", options.baseline,
              "Word vector that the path starts from: zero; mean, of all pieces; n, pad or mask, those "
@@ -161,8 +195,21 @@ int cmd_attribute(int argc, char** argv) {
   verb.add_threads();
   verb.add_device();
   verb.add_random_mode();
+}
+
+}  // namespace
+
+int cmd_attribute(int argc, char** argv) {
+  Verb verb(
+      "attribute", "Spread a logit over the bases of a region: gradient x input or integrated gradients.",
+      {"bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 -o attribution.bedgraph",
+       "bigbird attribute -m run/final -f genome.fa.gz -r chr1:20,001-20,400 --profiles 0,2 -o out.bw",
+       "bigbird attribute -m run/final -m other/final -f genome.fa.gz -r chr1:20,001-20,400 --method ig "
+       "--steps 64 -o ig.bedgraph"});
+  AttributeCommand options;
+  add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
-  const AttributionOptions method = method_of(options, steps->count() + baseline->count() > 0);
+  const AttributionOptions method = method_of(options);
 
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));
@@ -181,24 +228,7 @@ int cmd_attribute(int argc, char** argv) {
   const Attribution attribution = attribute_region(attributor, fasta, region, window, strands);
 
   const std::int64_t bases = region.end - region.begin;
-  if (attribution.tiles > 1) {
-    log_info(
-        fmt::format("the region is longer than the window of {} bp: {} windows, and of each the tile of {} "
-                    "bp over its target; a tile's values are about its own window's logit",
-                    window.length, attribution.tiles, window.length / 2));
-  }
-  warn_of_replaced_letters(options.fasta, fasta.iupac_replaced());
-  if (attribution.n_bases > 0)
-    log_info(fmt::format("{} of {} bases are N and have no value", attribution.n_bases, bases));
-  if (constexpr double much = 0.1; attribution.n_share > much) {
-    log_warning(fmt::format("{:.1f} % of a window are N: the logit of such a window says little",
-                            100 * attribution.n_share));
-  }
-  if (attribution.cut_bases > 0) {
-    log_warning(
-        fmt::format("{} of {} bases have no value: their windows have more tokens than the model takes",
-                    attribution.cut_bases, bases));
-  }
+  tell(attribution, options.fasta, fasta, window, bases);
   tell_completeness(attribution, outputs);
   std::vector<std::string> comments;
   if (verb.provenance()) {
@@ -208,18 +238,7 @@ int cmd_attribute(int argc, char** argv) {
     comments = provenance_lines(provenance);
     comments.push_back(description(method));
   }
-  OutputSet tracks({});
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const std::string path = track_path(options.output, outputs[k], outputs.size() > 1);
-    tracks.add({"", path});
-    std::vector<std::string> own = comments;
-    own.push_back(fmt::format("profile={} {}", outputs[k], model.profiles()[outputs[k]].name));
-    const std::unique_ptr<TrackWriter> track = make_track_writer(
-        path, track_format(path), fasta.contigs(), verb.provenance() ? own : std::vector<std::string>{});
-    write_attribution(*track, region, attribution.values[k]);
-    track->close();
-  }
-  tracks.commit();
+  write_tracks(options.output, fasta, region, model, attribution, outputs, comments);
   verb.set_throughput(static_cast<double>(bases) * static_cast<double>(outputs.size()), "bp");
   return 0;
 }

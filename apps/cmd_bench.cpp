@@ -64,6 +64,28 @@ class ProcessorShare {
 };
 constexpr double quiet_share = 0.7;
 
+// What the rates are of, as lines of the table; warns where the machine was not free.
+std::vector<std::string> facts_of_run(const Verb& verb, const kernels::Backend& backend,
+                                      const MachineRates& rates, double share) {
+  std::vector<std::string> comments;
+  if (verb.provenance())
+    comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
+  for (const std::string& line :
+       {"processor=" + processor_name(), fmt::format("processors={}", processor_count()),
+        fmt::format("threads={}", kernels::thread_count()), "device=" + backend.name(),
+        "arithmetic=" + backend.arithmetic(), fmt::format("precision={}", name_of(backend.precision())),
+        fmt::format("processor_share={:.2f}", share), "model=" + rates.model}) {
+    comments.push_back(line);
+  }
+  if (backend.in_host_memory() && share < quiet_share) {
+    log_warning(fmt::format(
+        "the processors were not free: {:.0f} % of the time of {} threads, so that a quiet machine does more; "
+        "-@ with the cores that are free gives what this one does",
+        100 * share, kernels::thread_count()));
+  }
+  return comments;
+}
+
 }  // namespace
 
 int cmd_bench(int argc, char** argv) {
@@ -105,23 +127,7 @@ int cmd_bench(int argc, char** argv) {
   const ProcessorShare processors;
   const MachineRates rates = measure_machine(options, *backend, steady_seconds());
 
-  const double share = processors.share();
-  std::vector<std::string> comments;
-  if (verb.provenance())
-    comments = provenance_lines({bigbird_version(), verb.command(), verb.seed(), "", {}});
-  for (const std::string& line :
-       {"processor=" + processor_name(), fmt::format("processors={}", processor_count()),
-        fmt::format("threads={}", kernels::thread_count()), "device=" + backend->name(),
-        "arithmetic=" + backend->arithmetic(), fmt::format("precision={}", name_of(backend->precision())),
-        fmt::format("processor_share={:.2f}", share), "model=" + rates.model}) {
-    comments.push_back(line);
-  }
-  if (backend->in_host_memory() && share < quiet_share) {
-    log_warning(fmt::format(
-        "the processors were not free: {:.0f} % of the time of {} threads, so that a quiet machine does more; "
-        "-@ with the cores that are free gives what this one does",
-        100 * share, kernels::thread_count()));
-  }
+  const std::vector<std::string> comments = facts_of_run(verb, *backend, rates, processors.share());
   OutputStream out(output);
   out.write(machine_rates_tsv(rates, comments));
   out.close();

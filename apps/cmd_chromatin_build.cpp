@@ -59,21 +59,13 @@ void report(const ChromatinBuildOptions& options, const ChromatinBuildSummary& s
                        summary.sides.at("test"), summary.sides.at("none")));
 }
 
-}  // namespace
-
-int cmd_chromatin_build(int argc, char** argv) {
-  Verb verb("chromatin build",
-            "Label the bins of a genome by the peaks that cover them, for many tracks at once.",
-            {"bigbird chromatin build --peaks genome/peaks/peaks.tsv -f genome/genome.fa.gz --valid chr2 "
-             "--test chr3 -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --blacklist "
-             "blacklist.bed.gz -o chromatin",
-             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
-             "--window 1000 -o chromatin"});
-  ChromatinBuildOptions options;
+// The window as typed: as a whole, or what is before and behind the bin.
+struct TypedWindow {
   std::int64_t window = 8000;
   std::optional<std::int64_t> left, right;
-  CLI::App& app = verb.app();
+};
+
+void add_files(CLI::App& app, ChromatinBuildOptions& options) {
   app.add_option(
          "--peaks", options.peaks,
          "Table #name group file [track] of narrowPeak or BED files; track: only the peaks with this name "
@@ -88,7 +80,9 @@ int cmd_chromatin_build(int argc, char** argv) {
                  "Folder: bins.bed.gz, labels.npy, profiles.tsv, manifest.json")
       ->required()
       ->type_name("DIR");
+}
 
+void add_label_options(CLI::App& app, ChromatinBuildOptions& options) {
   const std::string labels = "Labels";
   app.add_option("--bin", options.bin, "Bases of a bin; bins begin on multiples of it")
       ->transform(count_suffix())
@@ -101,7 +95,9 @@ int cmd_chromatin_build(int argc, char** argv) {
   app.add_flag("--clip", options.clip,
                "Cut peaks that reach over the end of their contig there; else they are an error")
       ->group(labels);
+}
 
+void add_bin_options(CLI::App& app, ChromatinBuildOptions& options) {
   const std::string choice = "Which bins";
   app.add_option(
          "--keep", options.keep,
@@ -124,23 +120,27 @@ int cmd_chromatin_build(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("FRACTION")
       ->group(choice);
+}
 
+void add_window_options(CLI::App& app, TypedWindow& typed) {
   const std::string windows = "Windows";
-  CLI::Option* whole = app.add_option("--window", window, "Bases of the window, the bin in its middle")
+  CLI::Option* whole = app.add_option("--window", typed.window, "Bases of the window, the bin in its middle")
                            ->transform(count_suffix())
                            ->group(windows);
   CLI::Option* before =
-      app.add_option("--left", left, "Bases of the window before the bin, instead of --window")
+      app.add_option("--left", typed.left, "Bases of the window before the bin, instead of --window")
           ->transform(count_suffix())
           ->type_name("BASES")
           ->group(windows);
-  CLI::Option* after = app.add_option("--right", right, "Bases of the window behind the bin")
+  CLI::Option* after = app.add_option("--right", typed.right, "Bases of the window behind the bin")
                            ->transform(count_suffix())
                            ->type_name("BASES")
                            ->group(windows);
   before->needs(after)->excludes(whole);
   after->needs(before)->excludes(whole);
+}
 
+void add_split_options(CLI::App& app, ChromatinBuildOptions& options) {
   const std::string sides = "Split";
   app.add_option(
          "--splits", options.split.preset,
@@ -167,20 +167,42 @@ int cmd_chromatin_build(int argc, char** argv) {
       ->transform(count_suffix())
       ->type_name("BASES")
       ->group(sides);
+}
+
+}  // namespace
+
+int cmd_chromatin_build(int argc, char** argv) {
+  Verb verb("chromatin build",
+            "Label the bins of a genome by the peaks that cover them, for many tracks at once.",
+            {"bigbird chromatin build --peaks genome/peaks/peaks.tsv -f genome/genome.fa.gz --valid chr2 "
+             "--test chr3 -o chromatin",
+             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --splits deepsea --blacklist "
+             "blacklist.bed.gz -o chromatin",
+             "bigbird chromatin build --peaks tracks.tsv -f hg19.fa.gz --keep tf:2,dhs --min-overlap 0.25 "
+             "--window 1000 -o chromatin"});
+  ChromatinBuildOptions options;
+  TypedWindow typed;
+  CLI::App& app = verb.app();
+  add_files(app, options);
+  add_label_options(app, options);
+  add_bin_options(app, options);
+  add_window_options(app, typed);
+  add_split_options(app, options);
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
 
-  if (left && right) {
-    options.left = *left;
-    options.right = *right;
+  if (typed.left && typed.right) {
+    options.left = *typed.left;
+    options.right = *typed.right;
   } else {
-    if (window < options.bin) {
-      throw_usage(fmt::format("chromatin build: --window {} is less than a bin of {}", window, options.bin),
-                  "a window holds its bin");
+    if (typed.window < options.bin) {
+      throw_usage(
+          fmt::format("chromatin build: --window {} is less than a bin of {}", typed.window, options.bin),
+          "a window holds its bin");
     }
-    options.left = (window - options.bin) / 2;
-    options.right = window - options.bin - options.left;
+    options.left = (typed.window - options.bin) / 2;
+    options.right = typed.window - options.bin - options.left;
   }
   options.replace = verb.force();
   options.with_provenance = verb.provenance();

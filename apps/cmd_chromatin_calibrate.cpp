@@ -15,13 +15,14 @@
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/calibration_report.h"
 #include "lib/tasks/genomics/chromatin/calibrate.h"
 
 namespace bigbird::apps {
 namespace {
 
-struct CalibrateCommand {
+struct ChromatinCalibrateCommand {
+  CalibrationOptions options;
+  ScoringOptions scoring;
   std::string data, fasta, profiles_tsv;
   std::string split = "valid";
   std::string measure_split;
@@ -35,22 +36,9 @@ void say_left_out(const std::string& split, const LabelledScores& side) {
                        side.left_out + side.windows(), split));
 }
 
-}  // namespace
-
-int cmd_chromatin_calibrate(int argc, char** argv) {
-  Verb verb("chromatin calibrate",
-            "Fit each profile of a chromatin model to the fraction of positives among labelled bins, for "
-            "chromatin predict --calibrated.",
-            {"bigbird chromatin calibrate -m run/final --data chromatin",
-             "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "
-             "--per-profile profiles.tsv",
-             "bigbird chromatin calibrate -m run/final --data chromatin --most-windows 4k --curve curve.tsv "
-             "--svg curve.svg"});
-  CalibrateCommand typed;
-  CalibrationOptions options;
-  ScoringOptions scoring;
+void add_options(Verb& verb, ChromatinCalibrateCommand& typed) {
   CLI::App& app = verb.app();
-  options.add(verb, "chromatin finetune");
+  typed.options.add(verb, "chromatin finetune");
   app.add_option("--data", typed.data, "Data set of chromatin build")->required()->type_name("DIR");
   app.add_option("-f,--fasta-ref", typed.fasta, "Genome, instead of the data set's own")->type_name("FASTA");
   app.add_option("--split", typed.split, "Bins to fit on: train, valid, test or none");
@@ -66,79 +54,70 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   app.add_option("--per-profile", typed.profiles_tsv, "Table of the errors of every profile")
       ->type_name("FILE");
   verb.leave_out_of_provenance("--per-profile");
-  scoring.add(verb, {.strands = Strands::both});
+  typed.scoring.add(verb, {.strands = Strands::both});
   verb.add_seed();
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_chromatin_calibrate(int argc, char** argv) {
+  Verb verb("chromatin calibrate",
+            "Fit each profile of a chromatin model to the fraction of positives among labelled bins, for "
+            "chromatin predict --calibrated.",
+            {"bigbird chromatin calibrate -m run/final --data chromatin",
+             "bigbird chromatin calibrate -m run/final --data chromatin --measure-split valid -o errors.tsv "
+             "--per-profile profiles.tsv",
+             "bigbird chromatin calibrate -m run/final --data chromatin --most-windows 4k --curve curve.tsv "
+             "--svg curve.svg"});
+  ChromatinCalibrateCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
   const Split split = parse_split_side(typed.split, "--split " + typed.split);
   Split measured_split = Split::test;
   if (!typed.measure_split.empty())
     measured_split = parse_split_side(typed.measure_split, "--measure-split " + typed.measure_split);
+  const CalibrationOptions& options = typed.options;
   options.check(verb);
   OutputSet outputs = options.outputs();
   outputs.add({"--per-profile", typed.profiles_tsv});
 
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  SequenceScorer scorer({{options.model()}, scoring.strands(), scoring.batch()}, *backend);
+  SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   const ChromatinDataset data(typed.data, typed.fasta);
   require_profiles(scorer, data);
-  const auto rows_of = [&](Split side) {
-    return calibration_rows(data, side, typed.most_windows, verb.seed());
+  const auto scores_of = [&](Split of, const std::string& name) {
+    LabelledScores side = score_labelled_bins(
+        scorer, data, calibration_rows(data, of, typed.most_windows, verb.seed()), typed.max_n);
+    say_left_out(name, side);
+    return side;
   };
-  const LabelledScores side = score_labelled_bins(scorer, data, rows_of(split), typed.max_n);
-  say_left_out(typed.split, side);
-  CalibrationChoices choices = chromatin_choices(scorer.model().config());
-  choices.bins = options.bins();
-  choices.seed = verb.seed();
-
-  Calibration calibration;
-  calibration.task = "chromatin";
-  calibration.weights = scorer.digests().front();
-  calibration.strands = scorer.strands_read();
-  calibration.fitted_on = fmt::format("{}, split {}", typed.data, typed.split);
-  calibration.windows = static_cast<std::int64_t>(side.windows());
-  calibration.positive_weight = scorer.model().config().positive_weight;
-  for (const Profile& profile : scorer.profiles()) calibration.names.push_back(profile.name);
-  calibration.outputs = fit_calibrations(side, choices);
-
-  double windows = static_cast<double>(side.windows());
-  std::vector<MeasuredMethod> measured;
-  std::string measured_on = split_side_name(measured_split);
+  const LabelledScores side = scores_of(split, typed.split);
+  const ModelConfig& config = scorer.model().config();
+  MeasuredSide other{fmt::format("{}, {}-fold", typed.split, calibration_folds), {}};
+  std::size_t windows = side.windows();
   const bool folds =
       measured_split == split || (typed.measure_split.empty() && data.rows(measured_split).empty());
-  if (folds) {
-    measured = cross_measure_calibrations(side, choices);
-    measured_on = fmt::format("{}, {}-fold", typed.split, calibration_folds);
-  } else {
-    const LabelledScores other = score_labelled_bins(scorer, data, rows_of(measured_split), typed.max_n);
-    say_left_out(measured_on, other);
-    measured = measure_calibrations(other, calibration.outputs, choices);
-    windows += static_cast<double>(other.windows());
+  if (!folds) {
+    other.name = split_side_name(measured_split);
+    other.scores = scores_of(measured_split, other.name);
+    windows += other.scores->windows();
   }
-  std::vector<std::string> comments;
-  if (verb.provenance()) {
-    const Provenance provenance{
-        bigbird_version(),
-        verb.command(),
-        verb.seed(),
-        typed.fasta,
-        {model_input(options.model(), calibration.weights), {"data", typed.data, ""}}};
-    comments = provenance_lines(provenance);
-    calibration.provenance = provenance_json(provenance);
-  }
-  for (const std::string& line : describe_calibration(calibration.outputs, scorer.profiles()))
-    log_warning(line);
-  if (!typed.profiles_tsv.empty()) {
-    write_calibration_of_profiles(typed.profiles_tsv, measured, scorer.profiles(), calibration.outputs,
-                                  comments);
-  }
-  options.write_measured(measured, measured_on, comments);
-  options.write(calibration);
+  Calibration calibration;
+  calibration.task = "chromatin";
+  calibration.fitted_on = fmt::format("{}, split {}", typed.data, typed.split);
+  calibration.positive_weight = config.positive_weight;
+  for (const Profile& profile : scorer.profiles()) calibration.names.push_back(profile.name);
+  const Provenance provenance{
+      bigbird_version(),
+      verb.command(),
+      verb.seed(),
+      typed.fasta,
+      {model_input(options.model(), scorer.digests().front()), {"data", typed.data, ""}}};
+  options.fit(verb, scorer, side, options.choices(verb, chromatin_choices(config)), other, calibration,
+              provenance, typed.profiles_tsv);
   outputs.commit();
-  verb.set_throughput(windows, "windows");
+  verb.set_throughput(static_cast<double>(windows), "windows");
   return 0;
 }
 

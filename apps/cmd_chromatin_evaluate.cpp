@@ -128,16 +128,7 @@ void write_pictures(const ChromatinEvaluateCommand& options, OutputSet& outputs,
   }
 }
 
-}  // namespace
-
-int cmd_chromatin_evaluate(int argc, char** argv) {
-  Verb verb(
-      "chromatin evaluate", "Score predicted chromatin profiles against their labels.",
-      {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
-       "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
-       "--profiles-tsv profiles.tsv --svg curves.svg",
-       "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
-  ChromatinEvaluateCommand options;
+void add_options(Verb& verb, ChromatinEvaluateCommand& options) {
   CLI::App& app = verb.app();
   app.add_option("--predictions", options.predictions,
                  "Scores, a row per bin and a column per profile: .npy, .h5, or TSV whose last columns they "
@@ -172,10 +163,20 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   options.scoring.add(verb, {.strands = Strands::both});
   app.add_option("--max-n", options.max_n, "Leave out bins whose window has a larger fraction of N (--model)")
       ->check(CLI::Range(0.0, 1.0));
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_chromatin_evaluate(int argc, char** argv) {
+  Verb verb(
+      "chromatin evaluate", "Score predicted chromatin profiles against their labels.",
+      {"bigbird chromatin evaluate --predictions scores.npy --labels chromatin -o summary.json",
+       "bigbird chromatin evaluate --predictions single=a.npy --predictions rc=b.npy --labels chromatin "
+       "--profiles-tsv profiles.tsv --svg curves.svg",
+       "bigbird chromatin evaluate -m run/final --data chromatin -o summary.json"});
+  ChromatinEvaluateCommand options;
+  add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
   if (!options.plot.empty() && options.svg.empty()) throw_usage("--plot draws nothing without --svg");
 

@@ -8,17 +8,16 @@
 #include "lib/tasks/genomics/chromatin/import_deepsea.h"
 
 namespace bigbird::apps {
+namespace {
 
-int cmd_chromatin_import_deepsea(int argc, char** argv) {
-  Verb verb("chromatin import-deepsea",
-            "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
-            {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins allTFs.pos.bed -f "
-             "hg19.fa.gz --profiles predictor.names.tsv -o deepsea",
-             "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
-  DeepseaImportOptions options;
+// Bound by add_genome_options().
+struct TypedBins {
   std::int64_t window = 8000, left = -1, right = -1, train_lines = -1;
-  bool no_pairs = false;
-  CLI::App& app = verb.app();
+  CLI::Option* before = nullptr;
+  CLI::Option* lines = nullptr;
+};
+
+void add_matrix_options(CLI::App& app, DeepseaImportOptions& options, bool& no_pairs) {
   app.add_option("--mat", options.files, "train.mat, valid.mat and test.mat, or some of them")
       ->required()
       ->type_name("FILE");
@@ -36,7 +35,10 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
   app.add_option("--memory", options.memory, "Bytes for samples in memory; they are read in slabs")
       ->transform(count_suffix())
       ->check(CLI::PositiveNumber);
+}
 
+// Windows, and the bins that they are cut around.
+void add_genome_options(CLI::App& app, DeepseaImportOptions& options, TypedBins& typed) {
   const std::string genome = "Windows from the genome (else the matrices' own sequences are kept)";
   CLI::Option* bins = app.add_option("--bins", options.bins,
                                      "Coordinates of the bins, in the published order (allTFs.pos.bed)")
@@ -47,61 +49,79 @@ int cmd_chromatin_import_deepsea(int argc, char** argv) {
                            ->group(genome);
   bins->needs(fasta);
   fasta->needs(bins);
-  CLI::Option* whole = app.add_option("--window", window, "Bases of the window, the bin in its middle")
+  CLI::Option* whole = app.add_option("--window", typed.window, "Bases of the window, the bin in its middle")
                            ->transform(count_suffix())
                            ->needs(bins)
                            ->group(genome);
-  CLI::Option* before =
-      app.add_option("--left", left, "Bases of the window before the bin, instead of --window")
+  typed.before =
+      app.add_option("--left", typed.left, "Bases of the window before the bin, instead of --window")
           ->transform(count_suffix())
           ->needs(bins)
           ->group(genome);
-  CLI::Option* after = app.add_option("--right", right, "Bases of the window behind the bin")
+  CLI::Option* after = app.add_option("--right", typed.right, "Bases of the window behind the bin")
                            ->transform(count_suffix())
                            ->needs(bins)
                            ->group(genome);
-  before->needs(after)->excludes(whole);
-  after->needs(before)->excludes(whole);
+  typed.before->needs(after)->excludes(whole);
+  after->needs(typed.before)->excludes(whole);
   app.add_option("--check-every", options.check_every,
                  "Compare every so many bins with the genome; 0 compares none")
       ->check(CLI::NonNegativeNumber)
       ->group(genome);
-  CLI::Option* lines = app.add_option("--train-lines", train_lines,
-                                      "Lines of --bins before those of valid.mat; default: the bins of "
-                                      "train.mat, or 2,200,000 without it")
-                           ->transform(count_suffix())
-                           ->check(CLI::NonNegativeNumber)
-                           ->needs(bins)
-                           ->group(genome);
+  typed.lines = app.add_option("--train-lines", typed.train_lines,
+                               "Lines of --bins before those of valid.mat; default: the bins of "
+                               "train.mat, or 2,200,000 without it")
+                    ->transform(count_suffix())
+                    ->check(CLI::NonNegativeNumber)
+                    ->needs(bins)
+                    ->group(genome);
+}
+
+void take_window(const TypedBins& typed, DeepseaImportOptions& options) {
+  constexpr std::int64_t bin = 200;
+  if (typed.before->count() > 0) {
+    if (typed.left < 0 || typed.right < 0)
+      throw_usage("import-deepsea: --left and --right are 0 or more bases", "");
+    options.left = typed.left;
+    options.right = typed.right;
+  } else {
+    if (typed.window < bin) {
+      throw_usage(fmt::format("import-deepsea: --window {} is less than a bin of {}", typed.window, bin),
+                  "a window holds its bin");
+    }
+    options.left = (typed.window - bin) / 2;
+    options.right = typed.window - bin - options.left;
+  }
+  if (typed.lines->count() > 0) options.train_lines = typed.train_lines;
+  log_info(options.bins.empty()
+               ? "without --bins the sequences of the matrices are kept: windows are as long as they are"
+               : fmt::format("windows of {} bp will be cut from {} around the bins of {}",
+                             options.left + bin + options.right, options.fasta, options.bins));
+}
+
+}  // namespace
+
+int cmd_chromatin_import_deepsea(int argc, char** argv) {
+  Verb verb("chromatin import-deepsea",
+            "Turn DeepSEA's training bundle (train.mat, valid.mat, test.mat) into a chromatin data set.",
+            {"bigbird chromatin import-deepsea --mat train.mat valid.mat test.mat --bins allTFs.pos.bed -f "
+             "hg19.fa.gz --profiles predictor.names.tsv -o deepsea",
+             "bigbird chromatin import-deepsea --mat valid.mat -o deepsea-1kb"});
+  DeepseaImportOptions options;
+  TypedBins typed;
+  bool no_pairs = false;
+  add_matrix_options(verb.app(), options, no_pairs);
+  add_genome_options(verb.app(), options, typed);
   verb.add_threads();
   verb.add_force();
   if (!verb.parse(argc, argv)) return 0;
-
-  constexpr std::int64_t bin = 200;
-  if (before->count() > 0) {
-    if (left < 0 || right < 0) throw_usage("import-deepsea: --left and --right are 0 or more bases", "");
-    options.left = left;
-    options.right = right;
-  } else {
-    if (window < bin) {
-      throw_usage(fmt::format("import-deepsea: --window {} is less than a bin of {}", window, bin),
-                  "a window holds its bin");
-    }
-    options.left = (window - bin) / 2;
-    options.right = window - bin - options.left;
-  }
-  if (lines->count() > 0) options.train_lines = train_lines;
+  take_window(typed, options);
   options.pairs = !no_pairs;
   options.replace = verb.force();
   options.with_provenance = verb.provenance();
   options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
   for (const std::string& file : options.files) options.provenance.inputs.push_back({"matrix", file, ""});
   if (!options.bins.empty()) options.provenance.inputs.push_back({"bins", options.bins, ""});
-  log_info(options.bins.empty()
-               ? "without --bins the sequences of the matrices are kept: windows are as long as they are"
-               : fmt::format("windows of {} bp will be cut from {} around the bins of {}",
-                             options.left + bin + options.right, options.fasta, options.bins));
-
   const DeepseaImportSummary summary = import_deepsea(options);
   const auto count = [&](Split split) { return summary.bins[static_cast<std::size_t>(split)]; };
   log_info(

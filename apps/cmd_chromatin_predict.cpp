@@ -17,7 +17,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 #include "lib/tasks/genomics/chromatin/predict_run.h"
@@ -93,18 +92,7 @@ void say(const PredictionCounts& counts, double max_n) {
   }
 }
 
-}  // namespace
-
-int cmd_chromatin_predict(int argc, char** argv) {
-  Verb verb(
-      "chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
-      {"bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -o predictions.tsv",
-       "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
-       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed --calibrated isotonic -o predictions.tsv",
-       ("bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
-        "--profiles 0,125-130 -o tracks"),
-       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
-  PredictCommand typed;
+void add_options(Verb& verb, PredictCommand& typed) {
   CLI::App& app = verb.app();
   app.add_option("-m,--model", typed.models, "Model folder of chromatin finetune; several are averaged")
       ->required()
@@ -131,10 +119,22 @@ int cmd_chromatin_predict(int argc, char** argv) {
                "(first model, both strands), for chromatin evaluate");
   typed.work.add(verb);
   typed.work.add_chunk(verb, "Windows", windows_of_a_chunk);
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_chromatin_predict(int argc, char** argv) {
+  Verb verb(
+      "chromatin predict", "Predict chromatin profiles of bins: table, matrix or genome tracks.",
+      {"bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -o predictions.tsv",
+       "bigbird chromatin predict -m run/final --data chromatin --split test -O npy -o test.npy",
+       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed --calibrated isotonic -o predictions.tsv",
+       ("bigbird chromatin predict -m run1/final -m run2/final -f hg19.fa -R bins.bed -O bigwig "
+        "--profiles 0,125-130 -o tracks"),
+       "bigbird chromatin predict -m run/final -f hg19.fa -R bins.bed -O h5 --shard 2/10 -o part2"});
+  PredictCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
   check(typed);
   ChromatinPredictOptions options;
@@ -154,10 +154,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   const std::unique_ptr<PredictionTargets> targets = make_targets(typed, data, scorer);
 
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, typed.fasta, {}};
-    for (std::size_t i = 0; i < typed.models.size(); ++i) {
-      provenance.inputs.push_back(model_input(typed.models[i], scorer.digests()[i]));
-    }
+    Provenance provenance = provenance_of_models(verb, typed.fasta, typed.models, scorer.digests());
     calibrated.add_to(provenance);
     options.comments = provenance_lines(provenance);
     calibrated.add_to(options.comments);

@@ -9,15 +9,9 @@
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
+namespace {
 
-int cmd_chunk(int argc, char** argv) {
-  Verb verb(
-      "chunk", "Cut a genome into documents of consecutive sentences, for pretraining.",
-      {"bigbird chunk -f genome.fa.gz -o documents.bed.gz",
-       "bigbird chunk -f genome.fa.gz -o train.bed --exclude held_out.bed --max-n 0.5 --max-n-sentence 0.9",
-       "bigbird chunk -f genome.fa.gz --chromosomes 20,21 --passes 1 --format text -o -"});
-  ChunkOptions options;
-  std::string format = "bed12";
+void add_options(Verb& verb, ChunkOptions& options, std::string& format) {
   CLI::App& app = verb.app();
   app.add_option("-f,--fasta-ref", options.fasta,
                  "Genome (FASTA with .fai); BED12 without N limits needs only the .fai")
@@ -67,17 +61,26 @@ int cmd_chunk(int argc, char** argv) {
       ->group(group);
   verb.add_seed();
   verb.add_threads();
+}
+
+}  // namespace
+
+int cmd_chunk(int argc, char** argv) {
+  Verb verb(
+      "chunk", "Cut a genome into documents of consecutive sentences, for pretraining.",
+      {"bigbird chunk -f genome.fa.gz -o documents.bed.gz",
+       "bigbird chunk -f genome.fa.gz -o train.bed --exclude held_out.bed --max-n 0.5 --max-n-sentence 0.9",
+       "bigbird chunk -f genome.fa.gz --chromosomes 20,21 --passes 1 --format text -o -"});
+  ChunkOptions options;
+  std::string format = "bed12";
+  add_options(verb, options, format);
   if (!verb.parse(argc, argv)) return 0;
 
   options.seed = verb.seed();
   options.format = format == "text" ? ChunkFormat::text : ChunkFormat::bed12;
   if (verb.provenance()) {
-    Provenance provenance;
-    provenance.version = bigbird_version();
-    provenance.command = verb.command();
-    provenance.seed = verb.seed();
-    provenance.reference = options.fasta;
-    options.provenance = provenance_lines(provenance);
+    options.provenance =
+        provenance_lines({bigbird_version(), verb.command(), verb.seed(), options.fasta, {}});
   }
   const ChunkSummary summary = chunk_genome(options);
   log_info(fmt::format("{} documents, {} sentences, {} bp from {} chromosomes", summary.documents,

@@ -138,6 +138,78 @@ std::string origin_table(const LoadedModel& model, std::uint64_t seed) {
   return text;
 }
 
+struct ConvertCommand {
+  std::string from, to, dtype = "fp32", dialect = "hf", decoder, tokenizer;
+  LoadOptions load;
+};
+
+void add_options(Verb& verb, ConvertCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("FROM", typed.from,
+                 "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
+                 "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus")
+      ->required();
+  app.add_option("TO", typed.to, "Model folder to write")->required();
+  app.add_option("--dtype", typed.dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
+  app.add_option("--to-dialect", typed.dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
+      ->capture_default_str();
+  verb.add_random_mode();
+  app.add_option(
+      "--decoder", typed.decoder,
+      "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
+      "(the encoder's own layers, only attention to the document random)");
+  app.add_option("--positions", typed.load.positions,
+                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--tokenizer", typed.tokenizer,
+                 "Folder whose tokenizer is copied, instead of the model's own");
+  app.add_option("--allow-missing", typed.load.allow_missing,
+                 "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'")
+      ->type_name("PATTERN");
+  app.add_flag("--allow-nan", typed.load.allow_nan, "Take NaN and infinities as they are");
+  verb.add_seed();
+  verb.add_threads();
+  verb.add_force();
+}
+
+// An encoder gets one, which is then to be trained.
+void give_decoder(ConvertCommand& typed) {
+  const ModelConfig stored = read_config(typed.from + "/config.json", typed.load.plan_file);
+  if (stored.has_decoder())
+    throw_bad_input(typed.from + ": the model has a decoder already", "give one to an encoder");
+  typed.load.head = HeadType::generation;
+  typed.load.decoder = decoder_like(stored);
+  typed.load.decoder->coupled = parse_name(decoder_names, typed.decoder, "decoder");
+}
+
+// All but the calibration and the self-test, which are of the weights as they were written.
+void write_converted(const Verb& verb, const ConvertCommand& typed, WriteOptions write, LoadedModel& model,
+                     const AtomicFolder& folder) {
+  const std::string& tokenizer = typed.tokenizer.empty() ? typed.from : typed.tokenizer;
+  if (typed.load.decoder) choose_ends(tokenizer, model.config);
+  Conversion conversion{typed.from,
+                        verb.provenance() ? verb.command() : "",
+                        {},
+                        model.notes,
+                        take_tokenizer(tokenizer, model.dialect, model.config),
+                        write};
+  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
+  for (const std::string& file : model.files) {
+    provenance.inputs.push_back({"weights", file, sha256_file(file)});
+    conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
+  }
+  if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
+  write.tokenizer = tokenizer_options(read_text_settings(typed.from));
+  write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters,
+                    conversion.tokenizer.empty() ? "" : tokenizer,
+                    model_card(converted_card(model.config, conversion)), write);
+  copy_model_task(typed.from, folder.path());
+  if (!model.config.has_decoder()) return;
+  if (const std::string search = generation_config_text(typed.from); !search.empty())
+    write_text_atomic(folder.file("generation_config.json"), search);
+}
+
 }  // namespace
 
 int cmd_convert(int argc, char** argv) {
@@ -146,82 +218,24 @@ int cmd_convert(int argc, char** argv) {
              "bigbird convert bert-base-uncased warm-start", "bigbird convert model gena --to-dialect gena",
              "bigbird convert bigbird-roberta-base summarizer --decoder coupled",
              "bigbird convert pegasus-large summarizer --positions 4096 --tokenizer bigbird-pegasus"});
-  std::string from, to, dtype = "fp32", dialect = "hf", decoder, tokenizer;
-  LoadOptions load;
-  CLI::App& app = verb.app();
-  app.add_option("FROM", from,
-                 "Model folder: config.json with model.safetensors or pytorch_model.bin, whole or in shards; "
-                 "BigBird, BigBird-Pegasus, GENA-LM, BERT, RoBERTa or Pegasus")
-      ->required();
-  app.add_option("TO", to, "Model folder to write")->required();
-  app.add_option("--dtype", dtype, "Numbers of the weights: fp32, bf16 or fp16")->capture_default_str();
-  app.add_option("--to-dialect", dialect, "hf (Hugging Face's, and ours) or gena (GENA-LM's own code)")
-      ->capture_default_str();
-  verb.add_random_mode();
-  app.add_option(
-      "--decoder", decoder,
-      "Give an encoder a decoder, to be trained: new (layers like the encoder's, all random) or coupled "
-      "(the encoder's own layers, only attention to the document random)");
-  app.add_option("--positions", load.positions,
-                 "Positions of a BigBird made of an original Pegasus; its sinusoids go on. 0: those it has")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--tokenizer", tokenizer, "Folder whose tokenizer is copied, instead of the model's own");
-  app.add_option("--allow-missing", load.allow_missing,
-                 "Tensors that may be missing and then start from random values, as a pattern: 'cls.*'")
-      ->type_name("PATTERN");
-  app.add_flag("--allow-nan", load.allow_nan, "Take NaN and infinities as they are");
-  verb.add_seed();
-  verb.add_threads();
-  verb.add_force();
+  ConvertCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
   stop_anywhere(true);
+  LoadOptions& load = typed.load;
   load.seed = verb.seed();
   load.plan_file = verb.random_mode().plan();
   WriteOptions write;
-  write.type = parse_name(weight_type_names, dtype, "type that weights are written in");
-  write.dialect = parse_written_dialect(dialect);
+  write.type = parse_name(weight_type_names, typed.dtype, "type that weights are written in");
+  write.dialect = parse_written_dialect(typed.dialect);
+  if (!typed.decoder.empty()) give_decoder(typed);
 
-  if (tokenizer.empty()) tokenizer = from;
-  if (!decoder.empty()) {
-    const ModelConfig stored = read_config(from + "/config.json", load.plan_file);
-    if (stored.has_decoder())
-      throw_bad_input(from + ": the model has a decoder already", "give one to an encoder");
-    load.head = HeadType::generation;
-    load.decoder = decoder_like(stored);
-    load.decoder->coupled = parse_name(decoder_names, decoder, "decoder");
-  }
-
-  AtomicFolder folder(to, verb.force());
-  LoadedModel model = load_model(from, load);
+  AtomicFolder folder(typed.to, verb.force());
+  LoadedModel model = load_model(typed.from, load);
   leave_int8(model);
-  if (load.decoder) choose_ends(tokenizer, model.config);
-  Conversion conversion{from,
-                        verb.provenance() ? verb.command() : "",
-                        {},
-                        model.notes,
-                        take_tokenizer(tokenizer, model.dialect, model.config),
-                        write};
-  if (conversion.tokenizer.empty()) tokenizer.clear();
-  Provenance provenance{bigbird_version(), verb.command(), verb.seed(), {}, {}};
-  for (const std::string& file : model.files) {
-    provenance.inputs.push_back({"weights", file, sha256_file(file)});
-    conversion.source_files.push_back(fmt::format("`{}` (sha256 {})", file, provenance.inputs.back().sha256));
-  }
-  if (verb.provenance()) write.metadata["provenance"] = provenance_json(provenance);
-  write.tokenizer = tokenizer_options(read_text_settings(from));
-  write_model_files(folder.path(), model.config, ParameterLayout(model.config), model.parameters, tokenizer,
-                    model_card(converted_card(model.config, conversion)), write);
-  for (const std::string& name : model_task_file_names()) {
-    const std::string file = from + "/" + name;
-    if (file_exists(file)) write_text_atomic(folder.file(name), read_file(file));
-  }
+  write_converted(verb, typed, write, model, folder);
   const bool warm_start = load.decoder || model.dialect == Dialect::original_pegasus;
   const std::string origins = warm_start ? origin_table(model, verb.seed()) : "";
-  if (model.config.has_decoder()) {
-    if (const std::string search = generation_config_text(from); !search.empty())
-      write_text_atomic(folder.file("generation_config.json"), search);
-  }
   bool same_model = !verb.random_mode().given() && load.allow_missing.empty();
   // What was rounded is what the self-test has to see.
   if (write.type != TensorType::f32) {
@@ -231,7 +245,7 @@ int cmd_convert(int argc, char** argv) {
     same_model = same_model && rounded.parameters == model.parameters;
     model = std::move(rounded);
   }
-  take_calibration(from, folder.path(), same_model, model.config);
+  take_calibration(typed.from, folder.path(), same_model, model.config);
   const auto backend = kernels::make_cpu_backend();
   write_self_test(folder.path(), run_self_test(*backend, model.config, model.parameters));
   folder.commit();

@@ -22,6 +22,43 @@ namespace {
 
 constexpr std::uint64_t sequences_of_a_chunk = 256;
 
+struct EmbedCommand {
+  std::string model, records, fasta, regions, text, output;
+  std::string pool = "mean";
+  ScoringOptions scoring;
+  WorkOptions work;
+};
+
+void add_options(Verb& verb, EmbedCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", typed.model, "Model folder; its output head is not used")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("FASTA", typed.records, "Every record is one sequence, on the forward strand; - is stdin");
+  app.add_option("-f,--fasta-ref", typed.fasta, "Genome for --regions-file")->type_name("FASTA");
+  app.add_option("-R,--regions-file", typed.regions, "Windows; strand - is reverse-complemented; - is stdin")
+      ->type_name("BED");
+  app.add_option(
+         "--text", typed.text,
+         "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
+         "stdin")
+      ->type_name("FILE");
+  app.add_option(
+         "--pool", typed.pool,
+         "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
+         "every N bases, the mean over the tokens there, each weighted by its bases in the bin")
+      ->type_name("POOL");
+  app.add_option("-o,--output", typed.output,
+                 "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
+                 "OUT.rows.tsv")
+      ->required()
+      ->type_name("FILE");
+  typed.scoring.add(verb, {});
+  typed.work.add(verb);
+  typed.work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
+  add_machine(verb);
+}
+
 }  // namespace
 
 int cmd_embed(int argc, char** argv) {
@@ -30,41 +67,10 @@ int cmd_embed(int argc, char** argv) {
              "bigbird embed -m run/final windows.fa --pool bin:200 -o vectors.safetensors",
              "bigbird embed -m run/final -f genome.fa.gz -R windows.bed --shard 2/10 -o part2",
              "bigbird embed -m run/final --text sentences.txt --pool token -o vectors.npy"});
-  std::string model, records, fasta, regions, text, output;
-  std::string pool = "mean";
-  ScoringOptions scoring;
-  WorkOptions work;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", model, "Model folder; its output head is not used")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("FASTA", records, "Every record is one sequence, on the forward strand; - is stdin");
-  app.add_option("-f,--fasta-ref", fasta, "Genome for --regions-file")->type_name("FASTA");
-  app.add_option("-R,--regions-file", regions, "Windows; strand - is reverse-complemented; - is stdin")
-      ->type_name("BED");
-  app.add_option(
-         "--text", text,
-         "Every line that is not blank is one sequence, of words or of bases, as the model reads; - is "
-         "stdin")
-      ->type_name("FILE");
-  app.add_option(
-         "--pool", pool,
-         "cls: the vector of [CLS]; mean: of a sequence's tokens; token: one for each; bin:N: one for "
-         "every N bases, the mean over the tokens there, each weighted by its bases in the bin")
-      ->type_name("POOL");
-  app.add_option("-o,--output", output,
-                 "OUT.npy (float32, a row each), OUT.safetensors or OUT.h5 (embeddings); the table goes to "
-                 "OUT.rows.tsv")
-      ->required()
-      ->type_name("FILE");
-  scoring.add(verb, {});
-  work.add(verb);
-  work.add_chunk(verb, "Sequences", sequences_of_a_chunk);
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  EmbedCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
+  const auto& [model, records, fasta, regions, text, output, pool, scoring, work] = typed;
   const int sources = (records.empty() ? 0 : 1) + (regions.empty() ? 0 : 1) + (text.empty() ? 0 : 1);
   if (sources != 1 || regions.empty() != fasta.empty()) {
     throw_usage("give the sequences in one way",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/scoring_options.h"
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/core/error.h"
@@ -171,10 +172,7 @@ int cmd_fill_mask(int argc, char** argv) {
   app.add_option("--top", options.top, "Pieces to show for every masked token, the most probable first")
       ->check(CLI::Range(1, 1 << 24));
   app.add_option("-o,--output", options.output, "Where the TSV goes; - is stdout")->type_name("FILE");
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
   if (!verb.parse(argc, argv)) return 0;
   if (options.text.empty() && options.region.empty()) {
     throw_usage("fill-mask needs something to fill", "give a text with [MASK], or -f FASTA -r REGION");

@@ -27,6 +27,15 @@ namespace {
 
 constexpr std::uint64_t regions_of_a_chunk = 16;
 
+struct IsmCommand {
+  IsmOptions ism;
+  std::string output = "-", svg, window = "auto", value = "diff";
+  IsmRegionsOptions regions;
+  ScoringOptions scoring;
+  WorkOptions work;
+  std::int64_t svg_profile = -1;
+};
+
 // How the numbers were made, for the header of a table and under the picture's title.
 std::vector<std::string> description(const IsmResult& result, const std::string& value) {
   const std::string window =
@@ -70,27 +79,98 @@ void tell(const IsmResult& result) {
 }
 
 // All regions of a file into one table.
-int mutate_file(Verb& verb, const IsmOptions& options, IsmRegionsOptions& regions, const WorkOptions& work,
-                const std::string& output, const std::string& svg, const std::string& value) {
-  if (!svg.empty() || has_suffix(output, ".npy")) {
+int mutate_file(Verb& verb, IsmCommand& typed) {
+  const IsmOptions& options = typed.ism;
+  IsmRegionsOptions& regions = typed.regions;
+  if (!typed.svg.empty() || has_suffix(typed.output, ".npy")) {
     throw_usage("ism: --regions-file gives a table", "-o OUT.tsv; matrices and pictures are of one --region");
   }
   regions.ism = options;
-  regions.output = output;
-  regions.work = work.work(verb);
+  regions.output = typed.output;
+  regions.work = typed.work.work(verb);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
-    for (const std::string& model : options.models)
-      provenance.inputs.push_back(model_input(model, ModelFolder(model).weights_digest()));
-    regions.comments = provenance_lines(provenance);
-    regions.comments.push_back("ism_value=" + value);
+    std::vector<std::string> digests;
+    for (const std::string& model : options.models) digests.push_back(ModelFolder(model).weights_digest());
+    regions.comments = provenance_lines(provenance_of_models(verb, options.fasta, options.models, digests));
+    regions.comments.push_back("ism_value=" + typed.value);
   }
   const IsmRegionsTally tally = mutate_regions(regions, *backend);
   log_info(fmt::format("{} regions", tally.regions));
   tell_windows(tally.n_rich, tally.padded, "their contig", tally.cut, tally.sequences);
   verb.set_throughput(static_cast<double>(tally.sequences), "sequences");
   return 0;
+}
+
+// Matrix or table of one region, and its picture.
+int mutate_one(Verb& verb, const IsmCommand& typed) {
+  const IsmOptions& options = typed.ism;
+  if (typed.work.asked())
+    throw_usage("ism: --shard and --resume are of --regions-file", "one region is done at once");
+  check_ism_path(typed.output);
+  OutputSet outputs({{"--output", typed.output}, {"--svg", typed.svg}});
+  if (typed.svg_profile >= 0 && typed.svg.empty())
+    throw_usage("--svg-profile without --svg", "give --svg FILE too");
+
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
+  const IsmResult result = mutate_region(options, *backend);
+  const std::size_t drawn = drawn_profile(result, typed.svg_profile);
+  tell(result);
+  std::vector<std::string> comments;
+  if (verb.provenance()) {
+    comments = provenance_lines(provenance_of_models(verb, options.fasta, options.models, result.digests));
+    for (const std::string& line : description(result, typed.value)) comments.push_back(line);
+  }
+  if (!typed.svg.empty())
+    write_text_atomic(typed.svg, sequence_logo_svg(ism_logo(result, drawn, options.value)));
+  write_ism(typed.output, result, comments);
+  outputs.commit();
+  verb.set_throughput(static_cast<double>(result.sequences), "sequences");
+  return 0;
+}
+
+void add_options(Verb& verb, IsmCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", typed.ism.models, "Fine-tuned model folder; several are averaged")
+      ->required()
+      ->take_all()
+      ->expected(1)
+      ->type_name("MODEL");
+  app.add_option("-f,--fasta-ref", typed.ism.fasta, "Genome")->required()->type_name("FASTA");
+  CLI::Option* const region =
+      app.add_option("-r,--region", typed.ism.region, "Bases to substitute, as in chr1:1000-1050");
+  app.add_option("-R,--regions-file", typed.regions.regions, "Every region of it by itself, into one table")
+      ->type_name("BED")
+      ->excludes(region);
+  app.add_option("-o,--output", typed.output,
+                 "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
+                 "OUT.tsv; - is a table on stdout")
+      ->type_name("FILE");
+  app.add_option("--svg", typed.svg, "Logo and heat map of one profile")->type_name("FILE");
+  app.add_option("--svg-profile", typed.svg_profile,
+                 "Index of that profile; the first that is computed if not given")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K");
+  typed.scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
+  app.add_option(
+      "--value", typed.value,
+      "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
+  app.add_option(
+      "--window-at", typed.window,
+      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
+  app.add_option("--window", typed.ism.window_length, "bp, for a model that does not tell its window")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--max-n", typed.ism.max_n, "Largest fraction of N in a window")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--max-sequences", typed.ism.max_sequences,
+                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
+      ->transform(count_suffix())
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("COUNT");
+  typed.work.add(verb);
+  typed.work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
+  add_machine(verb);
 }
 
 }  // namespace
@@ -102,89 +182,20 @@ int cmd_ism(int argc, char** argv) {
              "effects.npy --svg effects.svg",
              "bigbird ism -m chromatin-run/final -f genome.fa.gz -R regions.bed --shard 2/10 -o part2.tsv",
              "bigbird ism -m promoter-run/final -f genome.fa.gz -r chr1:20000-20019 --value lfc"});
-  IsmOptions options;
-  std::string output = "-", svg, window = "auto", value = "diff";
-  IsmRegionsOptions regions;
-  ScoringOptions scoring;
-  WorkOptions work;
-  std::int64_t svg_profile = -1;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.models, "Fine-tuned model folder; several are averaged")
-      ->required()
-      ->take_all()
-      ->expected(1)
-      ->type_name("MODEL");
-  app.add_option("-f,--fasta-ref", options.fasta, "Genome")->required()->type_name("FASTA");
-  CLI::Option* const region =
-      app.add_option("-r,--region", options.region, "Bases to substitute, as in chr1:1000-1050");
-  app.add_option("-R,--regions-file", regions.regions, "Every region of it by itself, into one table")
-      ->type_name("BED")
-      ->excludes(region);
-  app.add_option("-o,--output", output,
-                 "OUT.npy (float32 [profiles, bases, A C G T], with OUT.rows.tsv and OUT.profiles.tsv) or "
-                 "OUT.tsv; - is a table on stdout")
-      ->type_name("FILE");
-  app.add_option("--svg", svg, "Logo and heat map of one profile")->type_name("FILE");
-  app.add_option("--svg-profile", svg_profile,
-                 "Index of that profile; the first that is computed if not given")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("K");
-  scoring.add(verb, {.strands = Strands::both, .profiles = "all", .offset = true});
-  app.add_option(
-      "--value", value,
-      "diff: p(alt) - p(ref); lfc: log2 odds(alt) - log2 odds(ref); on each strand, then averaged");
-  app.add_option(
-      "--window-at", window,
-      "region: one window, on the middle of the region; base: one on each base; auto: region where it fits");
-  app.add_option("--window", options.window_length, "bp, for a model that does not tell its window")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--max-n", options.max_n, "Largest fraction of N in a window")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--max-sequences", options.max_sequences,
-                 "Refuse a region that needs more sequences, three or four for each base; 0: refuse none")
-      ->transform(count_suffix())
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("COUNT");
-  work.add(verb);
-  work.add_chunk(verb, "Regions of a BED", regions_of_a_chunk);
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  IsmCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
-  options.window_at = parse_ism_window(window);
-  options.strands = scoring.strands();
-  options.profiles = scoring.profiles();
-  options.batch = scoring.batch();
-  options.offset = scoring.offset();
-  options.value = parse_ism_value(value);
-  if (options.region.empty() == regions.regions.empty()) {
+  IsmOptions& options = typed.ism;
+  options.window_at = parse_ism_window(typed.window);
+  options.strands = typed.scoring.strands();
+  options.profiles = typed.scoring.profiles();
+  options.batch = typed.scoring.batch();
+  options.offset = typed.scoring.offset();
+  options.value = parse_ism_value(typed.value);
+  if (options.region.empty() == typed.regions.regions.empty()) {
     throw_usage("ism: give the bases to substitute", "--region CHROM:FROM-TO, or --regions-file BED");
   }
-  if (!regions.regions.empty()) return mutate_file(verb, options, regions, work, output, svg, value);
-  if (work.asked())
-    throw_usage("ism: --shard and --resume are of --regions-file", "one region is done at once");
-  check_ism_path(output);
-  OutputSet outputs({{"--output", output}, {"--svg", svg}});
-  if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");
-
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
-  const IsmResult result = mutate_region(options, *backend);
-  const std::size_t drawn = drawn_profile(result, svg_profile);
-  tell(result);
-  std::vector<std::string> comments;
-  if (verb.provenance()) {
-    Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
-    for (std::size_t i = 0; i < options.models.size(); ++i)
-      provenance.inputs.push_back(model_input(options.models[i], result.digests[i]));
-    comments = provenance_lines(provenance);
-    for (const std::string& line : description(result, value)) comments.push_back(line);
-  }
-  if (!svg.empty()) write_text_atomic(svg, sequence_logo_svg(ism_logo(result, drawn, options.value)));
-  write_ism(output, result, comments);
-  outputs.commit();
-  verb.set_throughput(static_cast<double>(result.sequences), "sequences");
-  return 0;
+  return options.region.empty() ? mutate_file(verb, typed) : mutate_one(verb, typed);
 }
 
 }  // namespace bigbird::apps

@@ -13,6 +13,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/parts/shard_file.h"
+#include "lib/parts/sharded_verbs.h"
 #include "lib/parts/side_file.h"
 #include "lib/tasks/embed_run.h"
 #include "lib/tasks/genomics/chromatin/predict_run.h"

@@ -10,21 +10,37 @@
 #include "lib/tasks/genomics/promoter/build.h"
 
 namespace bigbird::apps {
+namespace {
 
-int cmd_promoter_build(int argc, char** argv) {
-  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
-            {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
-             ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
-              "hg38ToHg19.over.chain.gz -o promoters"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
-              "--split kfold:5"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
-              "--split gene"),
-             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o both --negatives "
-              "random+genomic")});
-  PromoterBuildOptions options;
-  std::string negatives = "random";
-  std::string split = "promoter";
+void report(const PromoterBuildOptions& options, const std::string& negatives,
+            const PromoterBuildSummary& summary) {
+  log_info(fmt::format("{} of {} TSS give a window; as many negatives{}, kind: {}", summary.promoters,
+                       summary.rows, options.negatives.size() > 1 ? " of each kind" : "", negatives));
+  const auto& steps = summary.genomic.by_gc_step;
+  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t count) { return count > 0; })) {
+    log_info(fmt::format(
+        "genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}; {} overlap "
+        "another negative",
+        options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3], summary.genomic.overlapping));
+  }
+  for (const auto& [reason, count] : summary.dropped) log_info(fmt::format("dropped {}: {}", count, reason));
+  for (const auto& sides : summary.sides) {
+    std::string line;
+    for (const auto& [side, count] : sides)
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, count);
+    log_info("promoters by split: " + line);
+  }
+  std::int64_t checked = 0;
+  bool leaks = false;
+  for (const LeakReport& report : summary.leaks) {
+    checked += report.examples;
+    leaks = leaks || report.any();
+  }
+  log_info(fmt::format("{} groups stay together; leak check of {} examples: {}", summary.groups, checked,
+                       leaks ? "LEAKS, see the manifest" : "none"));
+}
+
+void add_options(Verb& verb, PromoterBuildOptions& options, std::string& negatives, std::string& split) {
   CLI::App& app = verb.app();
   app.add_option("--tss", options.tss,
                  "BED of 6 columns, one base wide; EPDnew's BED of 8, TSS from the thick range; SGA; or FPS")
@@ -69,6 +85,25 @@ int cmd_promoter_build(int argc, char** argv) {
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
+}
+
+}  // namespace
+
+int cmd_promoter_build(int argc, char** argv) {
+  Verb verb("promoter build", "Cut windows around transcription start sites and make negatives for each.",
+            {"bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o promoters",
+             ("bigbird promoter build --tss EPDnew_human_006_hg38.bed -f hg19.fa.gz --lift "
+              "hg38ToHg19.over.chain.gz -o promoters"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o folds --negatives permute "
+              "--split kfold:5"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o genomic --negatives genomic "
+              "--split gene"),
+             ("bigbird promoter build --tss promoters.tss.bed -f genome.fa.gz -o both --negatives "
+              "random+genomic")});
+  PromoterBuildOptions options;
+  std::string negatives = "random";
+  std::string split = "promoter";
+  add_options(verb, options, negatives, split);
   if (!verb.parse(argc, argv)) return 0;
 
   options.negatives = parse_negative_kinds(negatives);
@@ -79,30 +114,7 @@ int cmd_promoter_build(int argc, char** argv) {
   options.provenance = {
       bigbird_version(), verb.command(), verb.seed(), options.fasta, {{"tss", options.tss, ""}}};
   const PromoterBuildSummary summary = build_promoters(options);
-  log_info(fmt::format("{} of {} TSS give a window; as many negatives{}, kind: {}", summary.promoters,
-                       summary.rows, options.negatives.size() > 1 ? " of each kind" : "", negatives));
-  const auto& steps = summary.genomic.by_gc_step;
-  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t count) { return count > 0; })) {
-    log_info(fmt::format(
-        "genomic negatives: GC within {:g} of their promoter's {}, relaxed {}, closest drawn {}; {} overlap "
-        "another negative",
-        options.gc_tolerance, steps[0], steps[1] + steps[2], steps[3], summary.genomic.overlapping));
-  }
-  for (const auto& [reason, count] : summary.dropped) log_info(fmt::format("dropped {}: {}", count, reason));
-  for (const auto& sides : summary.sides) {
-    std::string line;
-    for (const auto& [side, count] : sides)
-      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", side, count);
-    log_info("promoters by split: " + line);
-  }
-  std::int64_t checked = 0;
-  bool leaks = false;
-  for (const LeakReport& report : summary.leaks) {
-    checked += report.examples;
-    leaks = leaks || report.any();
-  }
-  log_info(fmt::format("{} groups stay together; leak check of {} examples: {}", summary.groups, checked,
-                       leaks ? "LEAKS, see the manifest" : "none"));
+  report(options, negatives, summary);
   verb.set_throughput(static_cast<double>(summary.promoters), "promoters");
   return 0;
 }

@@ -1,11 +1,7 @@
 // `bigbird promoter evaluate`: precision, recall, F1, MCC, AUROC, AUPRC and the confusion table of
 // predictions; accuracy, macro F1 and MCC for more than two classes.
-#include <fmt/format.h>
-
-#include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,35 +12,45 @@
 #include "lib/core/error.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/promoter/evaluate.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/genomics/promoter/predict.h"
-#include "lib/tasks/windows.h"
 
 namespace bigbird::apps {
 namespace {
 
-LabelledPredictions predict_examples(SequenceScorer& scorer, const LabelledSource& data, double max_n) {
-  require_classes(scorer);
-  LabelledPredictions predictions;
-  predictions.classes = classes_of(scorer);
-  predictions.negatives = read_promoter_facts(data).negatives;
-  const std::unique_ptr<WindowReader> windows = read_labelled_windows(data);
-  predict_promoters(
-      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
-        if (static_cast<std::size_t>(window.label) >= predictions.classes) {
-          throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
-                                      window.id, window.label, predictions.classes));
-        }
-        if (probabilities.empty()) {
-          ++predictions.left_out;
-          return;
-        }
-        predictions.labels.push_back(window.label);
-        predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
-      });
-  return predictions;
+struct PromoterEvaluateCommand {
+  std::string predictions;
+  std::vector<std::string> models;
+  LabelledSource data;
+  ScoringOptions scoring;
+  std::string output = "-";
+  double threshold = 0.5;
+  double max_n = 0.5;
+};
+
+void add_options(Verb& verb, PromoterEvaluateCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("--predictions", typed.predictions,
+                 "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin")
+      ->type_name("TSV");
+  app.add_option("-m,--model", typed.models,
+                 "Or a model folder of promoter finetune, to score --data with; several are averaged")
+      ->allow_extra_args(false)
+      ->type_name("MODEL");
+  app.add_option("--data", typed.data.path,
+                 "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "
+                 "label, or a FASTA of class 1")
+      ->type_name("FILE");
+  app.add_option("--data-negatives", typed.data.negatives, "FASTA of class 0, where --data is one of class 1")
+      ->type_name("FASTA");
+  app.add_option("--max-n", typed.max_n,
+                 "Examples with a larger fraction of N are left out and counted (--model)")
+      ->check(CLI::Range(0.0, 1.0));
+  typed.scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
+  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  app.add_option("--threshold", typed.threshold, "Scores from here on count as positive");
+  add_machine(verb);
 }
 
 }  // namespace
@@ -54,37 +60,10 @@ int cmd_promoter_evaluate(int argc, char** argv) {
             {"bigbird promoter evaluate --predictions predictions.tsv",
              "bigbird promoter evaluate -m run/final --data promoters/test.tsv",
              "bigbird promoter evaluate -m run/final --data positives.fa --data-negatives negatives.fa"});
-  std::string predictions;
-  std::vector<std::string> models;
-  LabelledSource data;
-  ScoringOptions scoring;
-  std::string output = "-";
-  double threshold = 0.5;
-  double max_n = 0.5;
-  CLI::App& app = verb.app();
-  app.add_option("--predictions", predictions,
-                 "TSV with the columns label (0 or 1) and score, or label, p0, p1 ...; - is stdin")
-      ->type_name("TSV");
-  app.add_option("-m,--model", models,
-                 "Or a model folder of promoter finetune, to score --data with; several are averaged")
-      ->allow_extra_args(false)
-      ->type_name("MODEL");
-  app.add_option("--data", data.path,
-                 "Labelled sequences: a file of promoter build, a TSV or CSV with the columns sequence and "
-                 "label, or a FASTA of class 1")
-      ->type_name("FILE");
-  app.add_option("--data-negatives", data.negatives, "FASTA of class 0, where --data is one of class 1")
-      ->type_name("FASTA");
-  app.add_option("--max-n", max_n, "Examples with a larger fraction of N are left out and counted (--model)")
-      ->check(CLI::Range(0.0, 1.0));
-  scoring.add(verb, {.strands = Strands::forward, .had_batch = true});
-  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--threshold", threshold, "Scores from here on count as positive");
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  PromoterEvaluateCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
+  const auto& [predictions, models, data, scoring, output, threshold, max_n] = typed;
   if (predictions.empty() == models.empty() || models.empty() != data.empty() ||
       (data.empty() && !data.negatives.empty())) {
     throw_usage("give --predictions, or --model with --data",
@@ -99,9 +78,8 @@ int cmd_promoter_evaluate(int argc, char** argv) {
   } else {
     const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
     SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
-    scored = predict_examples(scorer, data, max_n);
-    for (std::size_t i = 0; verb.provenance() && i < models.size(); ++i)
-      provenance.inputs.push_back(model_input(models[i], scorer.digests()[i]));
+    scored = predict_labelled(scorer, data, max_n);
+    if (verb.provenance()) provenance = provenance_of_models(verb, "", models, scorer.digests());
     provenance.inputs.push_back({"data", data.path, ""});
   }
   OutputStream out(output);

@@ -28,19 +28,29 @@ void say_evaluation(const char* strand, const CallEvaluation& evaluation, std::i
       evaluation.calls, evaluation.precision()));
 }
 
-}  // namespace
+void tell(const PromoterScanOptions& options, const PromoterScanSummary& summary) {
+  log_info(
+      fmt::format("{} of {} positions scored, {} windows; left out: {} beyond their contig, {} rich in N",
+                  summary.scored, summary.positions, summary.windows, summary.beyond_contig, summary.n_rich));
+  if (summary.cut > 0) {
+    log_warning(fmt::format(
+        "{} windows have more tokens than the model takes and were cut at their right end", summary.cut));
+  }
+  if (options.work.shard_asked) {
+    log_info("calls and their evaluation are those of all shards: `bigbird merge` writes them");
+  } else {
+    log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
+  }
+  if (summary.any_strand) {
+    say_evaluation("either strand", *summary.any_strand, options.within);
+    say_evaluation("same strand", summary.same_strand, options.within);
+    if (summary.tss_unscored > 0) {
+      log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
+    }
+  }
+}
 
-int cmd_promoter_scan(int argc, char** argv) {
-  Verb verb(
-      "promoter scan", "Score every step of a genome with a promoter model and call promoters.",
-      {"bigbird promoter scan -m run/final -f genome.fa.gz -r chr1:1-200000 --step 50 > scores.bedgraph",
-       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
-       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
-       "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
-       "--calls calls.bed --tss promoters.tss.bed"});
-  PromoterScanOptions options;
-  ScoringOptions scoring;
-  WorkOptions work;
+void add_options(Verb& verb, PromoterScanOptions& options, ScoringOptions& scoring, WorkOptions& work) {
   CLI::App& app = verb.app();
   app.add_option("-m,--model", options.models, "Model folder of promoter finetune; several are averaged")
       ->required()
@@ -89,10 +99,23 @@ int cmd_promoter_scan(int argc, char** argv) {
   for (const char* place : {"--calls", "--summary"}) verb.leave_out_of_provenance(place);
   work.add(verb);
   work.add_chunk(verb, "Positions", positions_of_a_chunk);
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
+}
+
+}  // namespace
+
+int cmd_promoter_scan(int argc, char** argv) {
+  Verb verb(
+      "promoter scan", "Score every step of a genome with a promoter model and call promoters.",
+      {"bigbird promoter scan -m run/final -f genome.fa.gz -r chr1:1-200000 --step 50 > scores.bedgraph",
+       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 -o scores.bw --calls calls.bed",
+       "bigbird promoter scan -m run/final -f genome.fa.gz --step 100 --shard 2/10 -o part2",
+       "bigbird promoter scan -m run/final -f genome.fa.gz -r chr1 --step 100 -o scores.bedgraph.gz "
+       "--calls calls.bed --tss promoters.tss.bed"});
+  PromoterScanOptions options;
+  ScoringOptions scoring;
+  WorkOptions work;
+  add_options(verb, options, scoring, work);
   if (!verb.parse(argc, argv)) return 0;
 
   options.work = work.work(verb);
@@ -109,25 +132,7 @@ int cmd_promoter_scan(int argc, char** argv) {
       {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});
   const PromoterScanSummary summary = promoter_scan(options, *backend);
   if (summary.positions == 0) return 0;  // the output was whole already, or the shard has no chunk
-  log_info(
-      fmt::format("{} of {} positions scored, {} windows; left out: {} beyond their contig, {} rich in N",
-                  summary.scored, summary.positions, summary.windows, summary.beyond_contig, summary.n_rich));
-  if (summary.cut > 0) {
-    log_warning(fmt::format(
-        "{} windows have more tokens than the model takes and were cut at their right end", summary.cut));
-  }
-  if (options.work.shard_asked) {
-    log_info("calls and their evaluation are those of all shards: `bigbird merge` writes them");
-  } else {
-    log_info(fmt::format("{} calls at or above {:g}", summary.calls, options.threshold));
-  }
-  if (summary.any_strand) {
-    say_evaluation("either strand", *summary.any_strand, options.within);
-    say_evaluation("same strand", summary.same_strand, options.within);
-    if (summary.tss_unscored > 0) {
-      log_info(fmt::format("{} TSS lie where nothing could be scored", summary.tss_unscored));
-    }
-  }
+  tell(options, summary);
   verb.set_throughput(static_cast<double>(summary.windows), "windows");
   verb.set_cost_of(static_cast<double>(summary.scored_now), "window");
   return 0;

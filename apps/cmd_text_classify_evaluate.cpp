@@ -18,6 +18,43 @@
 #include "lib/tasks/text/classify/evaluate.h"
 
 namespace bigbird::apps {
+namespace {
+
+struct ClassifyEvaluateCommand {
+  TextClassifierOptions options;
+  std::string data, predictions, output = "-", table, svg;
+  std::vector<std::string> labels;
+  TextColumnOptions columns;
+  ScoringOptions scoring;
+};
+
+void add_options(Verb& verb, ClassifyEvaluateCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("--data", typed.data,
+                 "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-m,--model", typed.options.model, "Model folder to classify them with")->type_name("MODEL");
+  app.add_option("--predictions", typed.predictions,
+                 "Instead: what text classify predict wrote of them, as TSV")
+      ->type_name("TSV");
+  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  app.add_option("--table", typed.table, "Precision, recall, F1 and confusions of every class, as TSV")
+      ->type_name("FILE");
+  app.add_option("--svg", typed.svg, "The confusion table as a picture")->type_name("FILE");
+  app.add_option("--labels", typed.labels,
+                 "What the data call the classes, in the order of the model's outputs, as for a model that "
+                 "names them LABEL_0, LABEL_1 ...")
+      ->delimiter(',')
+      ->type_name("A,B");
+  app.add_option("--length", typed.options.length,
+                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  typed.columns.add(verb, true);
+  typed.scoring.add(verb, {});
+  add_machine(verb);
+}
+
+}  // namespace
 
 int cmd_text_classify_evaluate(int argc, char** argv) {
   Verb verb(
@@ -25,36 +62,10 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
       {"bigbird text classify evaluate -m run/final --data test.csv",
        "bigbird text classify evaluate --data test.csv --predictions predictions.tsv",
        "bigbird text classify evaluate -m run/final --data test.csv --table classes.tsv --svg confusion.svg"});
-  TextClassifierOptions options;
-  std::string data, predictions, output = "-", table, svg;
-  std::vector<std::string> labels;
-  TextColumnOptions columns;
-  ScoringOptions scoring;
-  CLI::App& app = verb.app();
-  app.add_option("--data", data, "Labelled texts: CSV, TSV, JSON Lines, or a folder with one for each class")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-m,--model", options.model, "Model folder to classify them with")->type_name("MODEL");
-  app.add_option("--predictions", predictions, "Instead: what text classify predict wrote of them, as TSV")
-      ->type_name("TSV");
-  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--table", table, "Precision, recall, F1 and confusions of every class, as TSV")
-      ->type_name("FILE");
-  app.add_option("--svg", svg, "The confusion table as a picture")->type_name("FILE");
-  app.add_option("--labels", labels,
-                 "What the data call the classes, in the order of the model's outputs, as for a model that "
-                 "names them LABEL_0, LABEL_1 ...")
-      ->delimiter(',')
-      ->type_name("A,B");
-  app.add_option("--length", options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
-  columns.add(verb, true);
-  scoring.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  ClassifyEvaluateCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
+  auto& [options, data, predictions, output, table, svg, labels, columns, scoring] = typed;
   if (predictions.empty() == options.model.empty()) {
     throw_usage("text classify evaluate: give --model or --predictions",
                 "predictions are what `bigbird text classify predict` wrote");

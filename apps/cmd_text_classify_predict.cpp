@@ -42,6 +42,39 @@ InputTally classify_at_once(const std::string& text, std::optional<std::string_v
   return tally;
 }
 
+struct ClassifyCommand {
+  TextClassifierOptions options;
+  TextPredictionOptions prediction;
+  std::string text, pair, form = "tsv";
+  const CLI::Option* text_option = nullptr;
+  const CLI::Option* pair_option = nullptr;
+  TextColumnOptions columns;
+  WorkOptions work;
+  ScoringOptions scoring;
+};
+
+void add_options(Verb& verb, ClassifyCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", typed.options.model, "Model folder with a classification head")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("IN", typed.prediction.input, "CSV, TSV, JSON Lines, a folder of texts, or - for stdin")
+      ->type_name("FILE");
+  typed.text_option = app.add_option("--text", typed.text, "Instead: one text, classified at once");
+  typed.pair_option = app.add_option("--text-pair", typed.pair, "The second text of a pair with --text");
+  app.add_option("-o,--output", typed.prediction.output, "Where the predictions go; - is stdout")
+      ->type_name("FILE");
+  app.add_option("-O,--output-type", typed.form, "Type of the output")
+      ->check(CLI::IsMember({"tsv", "jsonl"}));
+  app.add_option("--length", typed.options.length,
+                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
+  typed.columns.add(verb, false);
+  typed.work.add(verb);
+  typed.work.add_chunk(verb, "Texts", texts_of_a_chunk);
+  typed.scoring.add(verb, {});
+  add_machine(verb);
+}
+
 }  // namespace
 
 int cmd_text_classify_predict(int argc, char** argv) {
@@ -50,56 +83,32 @@ int cmd_text_classify_predict(int argc, char** argv) {
              "bigbird text classify predict -m run/final reviews.csv -o predictions.tsv",
              "zcat reviews.jsonl.gz | bigbird text classify predict -m run/final --format jsonl - > "
              "predictions.tsv"});
-  TextClassifierOptions options;
-  TextPredictionOptions prediction;
-  prediction.output = "-";
-  std::string text, pair, form = "tsv";
-  std::string& input = prediction.input;
-  TextColumnOptions columns;
-  WorkOptions work;
-  ScoringOptions scoring;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", options.model, "Model folder with a classification head")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("IN", input, "CSV, TSV, JSON Lines, a folder of texts, or - for stdin")->type_name("FILE");
-  CLI::Option* const text_option = app.add_option("--text", text, "Instead: one text, classified at once");
-  CLI::Option* const pair_option =
-      app.add_option("--text-pair", pair, "The second text of a pair with --text");
-  app.add_option("-o,--output", prediction.output, "Where the predictions go; - is stdout")
-      ->type_name("FILE");
-  app.add_option("-O,--output-type", form, "Type of the output")->check(CLI::IsMember({"tsv", "jsonl"}));
-  app.add_option("--length", options.length,
-                 "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
-  columns.add(verb, false);
-  work.add(verb);
-  work.add_chunk(verb, "Texts", texts_of_a_chunk);
-  scoring.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  ClassifyCommand typed;
+  typed.prediction.output = "-";
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
-  const bool at_once = text_option->count() > 0;
-  if (at_once == !input.empty() || (pair_option->count() > 0 && !at_once)) {
+  TextClassifierOptions& options = typed.options;
+  TextPredictionOptions& prediction = typed.prediction;
+  const bool at_once = typed.text_option->count() > 0;
+  if (at_once == !prediction.input.empty() || (typed.pair_option->count() > 0 && !at_once)) {
     throw_usage("text classify predict: give the texts in one way", "a file (or -), or --text \"...\"");
   }
-  if (at_once && work.asked()) {
+  if (at_once && typed.work.asked()) {
     throw_usage("text classify predict: --shard and --resume are of a file of texts",
                 "one text is classified at once");
   }
-  options.batch = scoring.batch();
-  prediction.work = work.work(verb);
-  prediction.form = form == "jsonl" ? PredictionForm::jsonl : PredictionForm::tsv;
+  options.batch = typed.scoring.batch();
+  prediction.work = typed.work.work(verb);
+  prediction.form = typed.form == "jsonl" ? PredictionForm::jsonl : PredictionForm::tsv;
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   TextClassifier classifier(options, *backend);
   InputTally tally;
   if (at_once) {
     std::optional<std::string> second;
-    if (pair_option->count() > 0) second = checked_text(pair, "--text-pair");
-    tally = classify_at_once(checked_text(text, "--text"), second, prediction, classifier);
+    if (typed.pair_option->count() > 0) second = checked_text(typed.pair, "--text-pair");
+    tally = classify_at_once(checked_text(typed.text, "--text"), second, prediction, classifier);
   } else {
-    prediction.columns = columns.columns(Labels::ignored);
+    prediction.columns = typed.columns.columns(Labels::ignored);
     prediction.precision = backend->precision();
     if (verb.provenance()) {
       Provenance provenance{bigbird_version(), verb.command(), std::nullopt, "", {}};
@@ -108,7 +117,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
     }
     tally = predict_texts(prediction, classifier);
   }
-  say_inputs(at_once ? "the text" : input, tally, classifier.length());
+  say_inputs(at_once ? "the text" : prediction.input, tally, classifier.length());
   verb.set_throughput(static_cast<double>(tally.inputs), "texts");
   return 0;
 }

@@ -15,26 +15,38 @@
 #include "lib/tasks/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
+namespace {
+
+struct GlueEvaluateCommand {
+  GlueScoringOptions glue;
+  std::string model, data, predictions, output = "-";
+};
+
+void add_options(Verb& verb, GlueEvaluateCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("--data", typed.data,
+                 "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-m,--model", typed.model, "Model folder to predict with")->type_name("MODEL");
+  app.add_option("--predictions", typed.predictions,
+                 "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder")
+      ->type_name("TSV");
+  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  typed.glue.add(verb);
+}
+
+}  // namespace
 
 int cmd_text_glue_evaluate(int argc, char** argv) {
   Verb verb("text glue evaluate", "Score a task of GLUE with its official metrics; JSON on stdout.",
             {"bigbird text glue evaluate --task sst2 --data glue_data/SST-2/dev.tsv -m sst2-run/final",
              "bigbird text glue evaluate --task mnli --data glue_data/MNLI -m mnli-run/final",
              "bigbird text glue evaluate --task rte --data glue_data/RTE/dev.tsv --predictions dev/RTE.tsv"});
-  GlueScoringOptions glue;
-  std::string model, data, predictions, output = "-";
-  CLI::App& app = verb.app();
-  app.add_option("--data", data,
-                 "File with labels; or the folder of its dev.tsv, of mnli of both sides' dev files")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-m,--model", model, "Model folder to predict with")->type_name("MODEL");
-  app.add_option("--predictions", predictions,
-                 "Instead: a file with the header index<TAB>prediction, rows numbered from 0; or its folder")
-      ->type_name("TSV");
-  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  glue.add(verb);
+  GlueEvaluateCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
+  const auto& [glue, model, data, predictions, output] = typed;
   const GlueTask& task = glue.task();
   if (predictions.empty() == model.empty()) {
     throw_usage("text glue evaluate: give --model or --predictions",

@@ -28,30 +28,113 @@
 namespace bigbird::apps {
 namespace {
 
+struct SummaryEvaluateCommand {
+  SummaryEvaluationOptions evaluation;
+  SummaryDataOptions data;
+  std::string output = "-", table, model, summaries;
+  SearchOptionsOfVerb search;
+  bool no_stem = false;
+};
+
 struct WrittenBy {
   std::string digest;  // of the model
   std::optional<std::uint64_t> seed;
 };
 
-WrittenBy write_summaries(const Verb& verb, const SearchOptionsOfVerb& search, const std::string& model,
-                          const SummaryEvaluationOptions& evaluation, const std::string& output) {
+WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed) {
+  const SummaryEvaluationOptions& evaluation = typed.evaluation;
   SummaryPredictionOptions prediction;
   prediction.input = evaluation.data;
   prediction.pairs = evaluation.pairs;
   prediction.pairs.parts = SummaryParts::document;
-  prediction.output = output;
+  prediction.output = typed.summaries;
   prediction.work.chunk = documents_of_a_chunk;
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   prediction.precision = backend->precision();
-  SummarizerOptions options = search.summarizer();
-  options.model = model;
+  SummarizerOptions options = typed.search.summarizer();
+  options.model = typed.model;
   Summarizer summarizer(options, *backend);
-  search.apply(verb, summarizer.search());
-  require_summarizer_memory(summarizer, *backend);
+  typed.search.apply(verb, summarizer.search());
   summarizer.prepare();
   const SummaryTally tally = predict_summaries(prediction, summarizer);
   say_tally(evaluation.data, tally, summarizer.length());
   return {summarizer.folder().weights_digest(), seed_of(summarizer.search())};
+}
+
+void add_options(Verb& verb, SummaryEvaluateCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option(
+         "--data", typed.evaluation.data,
+         "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* const predictions = app.add_option(
+      "--predictions", typed.evaluation.predictions,
+      "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
+  predictions->type_name("FILE");
+  CLI::Option* const model_option =
+      app.add_option("-m,--model", typed.model,
+                     "Or: a model folder with a decoder, which summarizes the documents first")
+          ->type_name("MODEL")
+          ->excludes(predictions);
+  app.add_option(
+         "--summaries", typed.summaries,
+         "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
+         "a stop: `text summarize predict`, then --predictions")
+      ->type_name("FILE")
+      ->needs(model_option);
+  app.add_option("--prediction-field", typed.evaluation.prediction_field,
+                 "Field of the predictions; default as --summary-field");
+  app.add_option("-o,--output", typed.output, "Where the JSON goes; - is stdout")->type_name("FILE");
+  app.add_option("--table", typed.table, "Scores of every document, as TSV")->type_name("FILE");
+  app.add_option(
+         "--types", typed.evaluation.rouge.types,
+         "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--no-stem", typed.no_stem, "Compare words, not their Porter stems");
+  app.add_option("--bootstrap", typed.evaluation.bootstrap_seed,
+                 "Seed of the 1,000 samples that intervals of 95 % come from")
+      ->type_name("SEED");
+  app.add_option("--line-break", typed.evaluation.line_break,
+                 "What stands for a line break in a text; \"\" is nothing but line breaks themselves")
+      ->type_name("TEXT");
+  typed.data.add(verb, SummaryParts::both);
+  typed.search.add(verb);
+}
+
+void check(const SummaryEvaluateCommand& typed) {
+  if (typed.evaluation.data == "-" && typed.evaluation.predictions == "-") {
+    throw_usage("text summarize evaluate: only one of the files can be the standard input",
+                "write one to a file");
+  }
+  if (typed.evaluation.predictions.empty() && typed.model.empty())
+    throw_usage("text summarize evaluate: neither predictions nor a model",
+                "give --predictions FILE or -m MODEL");
+  if (typed.evaluation.data == "-" && !typed.model.empty()) {
+    throw_usage("text summarize evaluate: with -m the data are read twice, the standard input cannot be",
+                "write it to a file");
+  }
+}
+
+void say_remarks(const SummaryEvaluation& evaluation) {
+  say_skipped(evaluation.skipped, evaluation.first_skipped);
+  const std::array<std::pair<std::int64_t, const char*>, 3> remarks{
+      {{evaluation.empty_summaries, "summaries of the data are empty: they count 0"},
+       {evaluation.empty_predictions, "predictions are empty"},
+       {evaluation.unknown, "predictions are of ids that the data do not have"}}};
+  for (const auto& [count, what] : remarks) {
+    if (count > 0) log_warning(fmt::format("{} {}", count, what));
+  }
+}
+
+void say_scores(const SummaryEvaluation& evaluation, const std::vector<std::string>& types) {
+  for (std::size_t i = 0; i < evaluation.by_type.size(); ++i) {
+    const RougeSummary& summary = evaluation.by_type[i];
+    log_info(fmt::format("{}: F1 {:.4f} ({:.4f} to {:.4f}), precision {:.4f}, recall {:.4f}", types[i],
+                         summary.mean.f1, summary.low.f1, summary.high.f1, summary.mean.precision,
+                         summary.mean.recall));
+  }
 }
 
 }  // namespace
@@ -65,110 +148,48 @@ int cmd_text_summarize_evaluate(int argc, char** argv) {
              "bigbird text summarize evaluate --data dev.jsonl --list-of-summaries --predictions lines.txt "
              "--types rouge1,rougeL --no-stem",
              "bigbird text summarize evaluate --data test.jsonl -m run/final --summaries summaries.jsonl"});
-  SummaryEvaluationOptions options;
-  SummaryDataOptions data;
-  std::string output = "-", table, model, summaries;
-  SearchOptionsOfVerb search;
-  bool no_stem = false;
-  CLI::App& app = verb.app();
-  app.add_option(
-         "--data", options.data,
-         "Summaries that people wrote: JSON Lines, CSV, TSV, lines, or a folder of documents/ and summaries/")
-      ->required()
-      ->type_name("FILE");
-  CLI::Option* const predictions = app.add_option(
-      "--predictions", options.predictions,
-      "What was predicted: JSON Lines, CSV or TSV, by id; or one summary a line (.txt), in the order of the data");
-  predictions->type_name("FILE");
-  CLI::Option* const model_option =
-      app.add_option("-m,--model", model,
-                     "Or: a model folder with a decoder, which summarizes the documents first")
-          ->type_name("MODEL")
-          ->excludes(predictions);
-  app.add_option(
-         "--summaries", summaries,
-         "With -m: where its summaries go, as JSON Lines; else they are not kept. In parts, and to go on after "
-         "a stop: `text summarize predict`, then --predictions")
-      ->type_name("FILE")
-      ->needs(model_option);
-  app.add_option("--prediction-field", options.prediction_field,
-                 "Field of the predictions; default as --summary-field");
-  app.add_option("-o,--output", output, "Where the JSON goes; - is stdout")->type_name("FILE");
-  app.add_option("--table", table, "Scores of every document, as TSV")->type_name("FILE");
-  app.add_option(
-         "--types", options.rouge.types,
-         "rouge1 to rouge9, rougeL (of whole texts) and rougeLsum (of lines, which papers print as R-L)")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_flag("--no-stem", no_stem, "Compare words, not their Porter stems");
-  app.add_option("--bootstrap", options.bootstrap_seed,
-                 "Seed of the 1,000 samples that intervals of 95 % come from")
-      ->type_name("SEED");
-  app.add_option("--line-break", options.line_break,
-                 "What stands for a line break in a text; \"\" is nothing but line breaks themselves")
-      ->type_name("TEXT");
-  data.add(verb, SummaryParts::both);
-  search.add(verb);
+  SummaryEvaluateCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
-  if (options.data == "-" && options.predictions == "-") {
-    throw_usage("text summarize evaluate: only one of the files can be the standard input",
-                "write one to a file");
-  }
-  if (options.predictions.empty() && model.empty())
-    throw_usage("text summarize evaluate: neither predictions nor a model",
-                "give --predictions FILE or -m MODEL");
-  if (options.data == "-" && !model.empty()) {
-    throw_usage("text summarize evaluate: with -m the data are read twice, the standard input cannot be",
-                "write it to a file");
-  }
+  check(typed);
+  SummaryEvaluationOptions& options = typed.evaluation;
+  const std::string& table = typed.table;
   // The summaries are the model's work of hours: they have their place before they are measured.
-  require_different({{"--output", output}, {"--table", table}, {"--summaries", summaries}});
-  OutputSet outputs({{"--output", output}, {"--table", table}});
-  options.rouge.stem = !no_stem;
-  options.pairs = data.pairs();
+  require_different({{"--output", typed.output}, {"--table", table}, {"--summaries", typed.summaries}});
+  OutputSet outputs({{"--output", typed.output}, {"--table", table}});
+  options.rouge.stem = !typed.no_stem;
+  options.pairs = typed.data.pairs();
   std::vector<ProvenanceInput> inputs{{"data", options.data, ""}};
   std::optional<std::uint64_t> seed;
   std::optional<AtomicFolder> scratch;  // goes with the verb
-  if (model.empty()) {
+  if (typed.model.empty()) {
     inputs.push_back({"predictions", options.predictions, ""});
   } else {
     rouge("", "", options.rouge);  // types that there are not are found before the long work
-    if (summaries.empty()) {
+    if (typed.summaries.empty()) {
       const auto place = std::filesystem::temp_directory_path() / "bigbird-summaries";
-      summaries = scratch.emplace(place.string()).file("summaries.jsonl");
+      typed.summaries = scratch.emplace(place.string()).file("summaries.jsonl");
     }
-    const WrittenBy written = write_summaries(verb, search, model, options, summaries);
-    inputs.push_back({"model", model, written.digest});
+    const WrittenBy written = write_summaries(verb, typed);
+    inputs.push_back({"model", typed.model, written.digest});
     seed = written.seed;
-    options.predictions = summaries;
+    options.predictions = typed.summaries;
     options.prediction_field = "summary";
     options.skip_missing = options.pairs.skip_bad;
   }
   const SummaryEvaluation evaluation = evaluate_summaries(options);
-  say_skipped(evaluation.skipped, evaluation.first_skipped);
-  const std::array<std::pair<std::int64_t, const char*>, 3> remarks{
-      {{evaluation.empty_summaries, "summaries of the data are empty: they count 0"},
-       {evaluation.empty_predictions, "predictions are empty"},
-       {evaluation.unknown, "predictions are of ids that the data do not have"}}};
-  for (const auto& [count, what] : remarks) {
-    if (count > 0) log_warning(fmt::format("{} {}", count, what));
-  }
+  say_remarks(evaluation);
   const Provenance provenance{bigbird_version(), verb.command(), seed, "", inputs};
   if (!table.empty()) {
     write_text_atomic(table, summary_scores_tsv(evaluation, verb.provenance() ? provenance_lines(provenance)
                                                                               : std::vector<std::string>()));
   }
-  OutputStream out(output);
+  OutputStream out(typed.output);
   out.write(
       summary_metrics_json(evaluation, verb.provenance() ? provenance_json(provenance) : std::string()));
   out.close();
   outputs.commit();
-  for (std::size_t i = 0; i < evaluation.by_type.size(); ++i) {
-    const RougeSummary& summary = evaluation.by_type[i];
-    log_info(fmt::format("{}: F1 {:.4f} ({:.4f} to {:.4f}), precision {:.4f}, recall {:.4f}",
-                         options.rouge.types[i], summary.mean.f1, summary.low.f1, summary.high.f1,
-                         summary.mean.precision, summary.mean.recall));
-  }
+  say_scores(evaluation, options.rouge.types);
   verb.set_throughput(static_cast<double>(evaluation.ids.size()), "documents");
   return 0;
 }

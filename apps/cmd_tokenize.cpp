@@ -21,15 +21,53 @@ constexpr std::array<std::pair<PrintFormat, const char*>, 3> print_names{
 
 Provenance provenance_of(const Verb& verb, const SourceOptions& source, const std::string& folder,
                          const Tokenizer& tokenizer) {
-  Provenance provenance;
-  provenance.version = bigbird_version();
-  provenance.command = verb.command();
-  provenance.reference = source.fasta;
+  Provenance provenance{bigbird_version(), verb.command(), {}, source.fasta, {}};
   provenance.inputs.push_back({"tokenizer", folder, tokenizer.digest()});
   if (!source.documents.empty()) provenance.inputs.push_back({"documents", source.documents, ""});
   if (!source.windows.empty()) provenance.inputs.push_back({"windows", source.windows, ""});
   if (!source.text.empty()) provenance.inputs.push_back({"text", source.text, ""});
   return provenance;
+}
+
+struct TokenizeCommand {
+  SourceOptions source;
+  std::string folder;
+  std::string output;
+  std::string print;
+  std::uint64_t tokens_per_shard = 0;
+};
+
+void add_options(Verb& verb, TokenizeCommand& typed) {
+  CLI::App& app = verb.app();
+  app.add_option("-m,--model", typed.folder, "Tokenizer folder, or a model folder that holds one")
+      ->required()
+      ->type_name("FOLDER");
+  app.add_option("-f,--fasta-ref", typed.source.fasta,
+                 "Genome (FASTA with .fai); alone: a document per record")
+      ->type_name("FASTA");
+  CLI::Option* documents = app.add_option("-d,--documents", typed.source.documents,
+                                          "Documents (BED12): a block per sentence; strand - is read as the "
+                                          "reverse complement, last block first");
+  documents->type_name("BED");
+  app.add_option("-R,--regions-file", typed.source.windows, "Windows (BED): each a document of one sentence")
+      ->type_name("BED")
+      ->excludes(documents);
+  app.add_option("--text", typed.source.text,
+                 "Instead of a genome: a sentence per line, a blank line between documents; - is stdin")
+      ->type_name("FILE");
+  CLI::Option* prefix =
+      app.add_option("-o,--output", typed.output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
+  prefix->type_name("PREFIX");
+  app.add_option(
+         "--shard-size", typed.tokens_per_shard,
+         "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
+         "this many tokens; 0: one shard")
+      ->transform(count_suffix());
+  app.add_option("--print", typed.print,
+                 "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases")
+      ->check(CLI::IsMember({"ids", "pieces", "bed"}))
+      ->excludes(prefix);
+  verb.add_threads();
 }
 
 }  // namespace
@@ -40,40 +78,10 @@ int cmd_tokenize(int argc, char** argv) {
              "bigbird tokenize -m tokenizer -f genome.fa.gz -R windows.bed --print bed > tokens.bed",
              "bigbird chunk -f genome.fa.gz --format text -o - | bigbird tokenize -m tokenizer --text - "
              "--print ids"});
-  SourceOptions source;
-  std::string folder;
-  std::string output;
-  std::string print;
-  std::uint64_t tokens_per_shard = 0;
-  CLI::App& app = verb.app();
-  app.add_option("-m,--model", folder, "Tokenizer folder, or a model folder that holds one")
-      ->required()
-      ->type_name("FOLDER");
-  app.add_option("-f,--fasta-ref", source.fasta, "Genome (FASTA with .fai); alone: a document per record")
-      ->type_name("FASTA");
-  CLI::Option* documents = app.add_option("-d,--documents", source.documents,
-                                          "Documents (BED12): a block per sentence; strand - is read as the "
-                                          "reverse complement, last block first");
-  documents->type_name("BED");
-  app.add_option("-R,--regions-file", source.windows, "Windows (BED): each a document of one sentence")
-      ->type_name("BED")
-      ->excludes(documents);
-  app.add_option("--text", source.text,
-                 "Instead of a genome: a sentence per line, a blank line between documents; - is stdin")
-      ->type_name("FILE");
-  CLI::Option* prefix = app.add_option("-o,--output", output, "Write PREFIX.bin, PREFIX.idx and PREFIX.json");
-  prefix->type_name("PREFIX");
-  app.add_option(
-         "--shard-size", tokens_per_shard,
-         "Begin a new shard (PREFIX.00000.bin, PREFIX.00001.bin, ...) before the document that would pass "
-         "this many tokens; 0: one shard")
-      ->transform(count_suffix());
-  app.add_option("--print", print,
-                 "Print instead: ids or pieces, a line per sentence; bed, a line per token with its bases")
-      ->check(CLI::IsMember({"ids", "pieces", "bed"}))
-      ->excludes(prefix);
-  verb.add_threads();
+  TokenizeCommand typed;
+  add_options(verb, typed);
   if (!verb.parse(argc, argv)) return 0;
+  auto& [source, folder, output, print, tokens_per_shard] = typed;
   if (output.empty() && print.empty()) {
     throw_usage("tokenize needs somewhere to write", "give -o PREFIX, or --print ids");
   }

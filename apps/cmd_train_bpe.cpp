@@ -9,14 +9,9 @@
 #include "lib/io/files/provenance.h"
 
 namespace bigbird::apps {
+namespace {
 
-int cmd_train_bpe(int argc, char** argv) {
-  Verb verb(
-      "train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
-      {"bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer",
-       "bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 4096 --sample-bp 5M",
-       "bigbird train-bpe --text sentences.txt -o tokenizer --vocab-size 1000"});
-  VocabularyOptions options;
+void add_options(Verb& verb, VocabularyOptions& options) {
   CLI::App& app = verb.app();
   app.add_option("-f,--fasta-ref", options.source.fasta, "Genome (FASTA with .fai)")->type_name("FASTA");
   app.add_option("-d,--documents", options.source.documents,
@@ -43,6 +38,18 @@ int cmd_train_bpe(int argc, char** argv) {
   verb.add_seed();
   verb.add_threads();
   verb.add_force();
+}
+
+}  // namespace
+
+int cmd_train_bpe(int argc, char** argv) {
+  Verb verb(
+      "train-bpe", "Train a byte-pair vocabulary on a seeded sample of sentences.",
+      {"bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer",
+       "bigbird train-bpe -f genome.fa.gz -d documents.bed.gz -o tokenizer --vocab-size 4096 --sample-bp 5M",
+       "bigbird train-bpe --text sentences.txt -o tokenizer --vocab-size 1000"});
+  VocabularyOptions options;
+  add_options(verb, options);
   if (!verb.parse(argc, argv)) return 0;
 
   const bool from_genome = !options.source.fasta.empty() && !options.source.documents.empty();
@@ -56,11 +63,7 @@ int cmd_train_bpe(int argc, char** argv) {
   options.seed = verb.seed();
   options.overwrite = verb.force();
   if (verb.provenance()) {
-    Provenance provenance;
-    provenance.version = bigbird_version();
-    provenance.command = verb.command();
-    provenance.seed = verb.seed();
-    provenance.reference = options.source.fasta;
+    Provenance provenance{bigbird_version(), verb.command(), verb.seed(), options.source.fasta, {}};
     if (from_genome) provenance.inputs.push_back({"documents", options.source.documents, ""});
     if (!from_genome) provenance.inputs.push_back({"text", options.source.text, ""});
     options.provenance = provenance;

@@ -37,18 +37,7 @@ void log_evaluation(const VariantEvaluation& evaluation, bool with_labels) {
   }
 }
 
-}  // namespace
-
-int cmd_variants_evaluate(int argc, char** argv) {
-  Verb verb(
-      "variants evaluate",
-      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with other tools.",
-      {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
-       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
-       "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
-  VariantEvaluationOptions options;
-  std::string output = "-";
-  std::string json;
+void add_options(Verb& verb, VariantEvaluationOptions& options, std::string& output, std::string& json) {
   CLI::App& app = verb.app();
   app.add_option("SCORED", options.scored,
                  "What `variants` wrote: a table or VCF, plain or compressed; - is stdin. Or any table with "
@@ -92,6 +81,21 @@ int cmd_variants_evaluate(int argc, char** argv) {
   app.add_option("--json", json, "Both tables and the counts, as JSON")->type_name("FILE");
   verb.add_seed();
   verb.add_threads();
+}
+
+}  // namespace
+
+int cmd_variants_evaluate(int argc, char** argv) {
+  Verb verb(
+      "variants evaluate",
+      "Evaluate scored variants: AUROC and AUPRC against labels, by class, and agreement with other tools.",
+      {"bigbird variants evaluate scored.tsv --labels eqtl.tsv -o evaluation.tsv",
+       "bigbird variants evaluate scored.vcf.gz --labels clinvar.vcf.gz --json evaluation.json",
+       "bigbird variants evaluate scored.tsv --baseline cadd=cadd.tsv.gz --baseline-columns phred"});
+  VariantEvaluationOptions options;
+  std::string output = "-";
+  std::string json;
+  add_options(verb, options, output, json);
   if (!verb.parse(argc, argv)) return 0;
 
   OutputSet outputs({{"--output", output}, {"--json", json}});

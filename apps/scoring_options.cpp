@@ -1,6 +1,8 @@
 // Options of the verbs that run a model on sequences; see scoring_options.h.
 #include "apps/scoring_options.h"
 
+#include "lib/model/folder/model_folder.h"
+
 namespace bigbird::apps {
 
 void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
@@ -50,6 +52,22 @@ void ScoringOptions::add(Verb& verb, const ScoringDefaults& defaults) {
   if (!defaults.had_batch) return;
   app.add_option("--batch", batch_.sequences)->check(CLI::Range(1, 65536))->group(hidden)->excludes(tokens);
   verb.leave_out_of_provenance("--batch");
+}
+
+Provenance provenance_of_models(const Verb& verb, const std::string& fasta,
+                                const std::vector<std::string>& models,
+                                const std::vector<std::string>& digests) {
+  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, fasta, {}};
+  for (std::size_t i = 0; i < models.size(); ++i)
+    provenance.inputs.push_back(model_input(models[i], digests[i]));
+  return provenance;
+}
+
+void add_machine(Verb& verb) {
+  verb.add_threads();
+  verb.add_device();
+  verb.add_precision();
+  verb.add_random_mode();
 }
 
 }  // namespace bigbird::apps

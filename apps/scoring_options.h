@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/command_line.h"
+#include "lib/io/files/provenance.h"
 #include "lib/tasks/calibration.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_runner.h"
@@ -51,5 +53,14 @@ class ScoringOptions {
   std::int64_t offset_ = -1;
   BatchSize batch_;
 };
+
+// For verbs that name models: the command, the genome (may be empty), and each model with the digest of its
+// weights.
+Provenance provenance_of_models(const Verb& verb, const std::string& fasta,
+                                const std::vector<std::string>& models,
+                                const std::vector<std::string>& digests);
+
+// What the verbs that run a model ask of the machine: --threads, --device, --precision; and --random-mode.
+void add_machine(Verb& verb);
 
 }  // namespace bigbird::apps

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
+#include "apps/scoring_options.h"
 #include "apps/summary_options.h"
 #include "lib/core/log.h"
 #include "lib/core/names.h"
-#include "lib/training/memory_plan.h"
 
 namespace bigbird::apps {
 namespace {
@@ -24,28 +22,6 @@ constexpr std::array<std::pair<Decoding, const char*>, 4> summary_decoding_names
      {Decoding::sample, "sample"}}};
 constexpr std::array<std::pair<EarlyStopping, const char*>, 3> early_stopping_names{
     {{EarlyStopping::no, "no"}, {EarlyStopping::yes, "yes"}, {EarlyStopping::never, "never"}}};
-
-// Smaller ways to run, one option at a time.
-SmallerRuns smaller_runs(const Summarizer& summarizer, const kernels::Backend& backend,
-                         const MemoryBefore& before) {
-  SmallerRuns groups(3);
-  const auto offer = [&](std::vector<SmallerRun>& group, const char* option, std::int64_t now,
-                         std::int64_t least, auto change) {
-    for (std::int64_t less = now / 2; less >= least; less /= 2) {
-      group.push_back({fmt::format("`{}` {}", option, less), [&, change, less] {
-                         SummarizerSizes sizes = summarizer.sizes();
-                         change(sizes, less);
-                         return plan_inference_memory(summarizer.memory(sizes), backend, before);
-                       }});
-    }
-  };
-  const SummarizerSizes now = summarizer.sizes();
-  offer(groups[0], "documents", now.documents, 1,
-        [](SummarizerSizes& sizes, std::int64_t n) { sizes.documents = n; });
-  offer(groups[1], "beams", now.beams, 1, [](SummarizerSizes& sizes, std::int64_t n) { sizes.beams = n; });
-  offer(groups[2], "length", now.length, 2, [](SummarizerSizes& sizes, std::int64_t n) { sizes.length = n; });
-  return groups;
-}
 
 }  // namespace
 
@@ -81,10 +57,7 @@ void SearchOptionsOfVerb::add(Verb& verb) {
   top_p_option_ = option("--top-p", sampling_.top_p,
                          "sample: from the most likely tokens that make up this fraction; 1: all");
   verb.add_seed();
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
 }
 
 SummarizerOptions SearchOptionsOfVerb::summarizer() const {
@@ -126,15 +99,6 @@ void SearchOptionsOfVerb::apply(const Verb& verb, SearchOptions& search) const {
 std::optional<std::uint64_t> seed_of(const SearchOptions& search) {
   if (search.decoding != Decoding::sample) return std::nullopt;
   return search.sampling.seed;
-}
-
-void require_summarizer_memory(const Summarizer& summarizer, const kernels::Backend& backend) {
-  const MemoryBefore before = memory_before(backend, 0);
-  const TrainingMemory plan = plan_inference_memory(summarizer.memory(summarizer.sizes()), backend, before);
-  for (const MemoryPlan& place : plan.places) {
-    for (const std::string& line : memory_table(place)) log_info(line);
-  }
-  require_memory(plan, smaller_runs(summarizer, backend, before));
 }
 
 void say_tally(const std::string& input, const SummaryTally& tally, std::int64_t length) {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "kernels/backend.h"
 #include "lib/tasks/text/summarize/predict.h"
 #include "lib/tasks/text/summarize/summarizer.h"
 
@@ -48,10 +47,6 @@ class SearchOptionsOfVerb {
 
 // For provenance: the seed of a search that draws.
 std::optional<std::uint64_t> seed_of(const SearchOptions& search);
-
-// Says the memory that the summarizer will take, row by row. Error{environment} where there is less, with
-// options that would fit.
-void require_summarizer_memory(const Summarizer& summarizer, const kernels::Backend& backend);
 
 // What was cut, and what was passed over.
 void say_tally(const std::string& input, const SummaryTally& tally, std::int64_t length);

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 
 namespace bigbird::apps {
 

@@ -102,10 +102,7 @@ void GlueScoringOptions::add(Verb& verb) {
                  "Most tokens of an input; 0 is what the model was trained with. Longer ones are cut");
   app.add_flag("--replace-invalid", replace_invalid_, "Put U+FFFD where bytes are no UTF-8; else an error");
   scoring_.add(verb, {});
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
+  add_machine(verb);
 }
 
 void TextEncodingChoice::add(Verb& verb) {

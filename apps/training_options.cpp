@@ -11,7 +11,6 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
-#include "lib/training/rate_sweep.h"
 
 namespace bigbird::apps {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "apps/command_line.h"
 #include "apps/rank_options.h"
+#include "lib/training/rate_sweep.h"
 #include "lib/training/run_options.h"
-#include "lib/training/trainer.h"
 
 namespace bigbird::apps {
 

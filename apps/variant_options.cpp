@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include "lib/core/log.h"
-#include "lib/io/files/provenance.h"
-#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 
@@ -26,7 +24,20 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
       ->allow_extra_args(false)
       ->type_name("REGION");
   app.add_flag("--pass-only", scoring_.rules.pass_only, "Skip records whose FILTER is not PASS or .");
+  add_windows(app);
+  app.add_option("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk")
+      ->transform(count_suffix())
+      ->check(CLI::Range(1, 1000000))
+      ->group("Work");
+  ScoringDefaults defaults;
+  defaults.strands = Strands::both;
+  if (with_profiles) defaults.profiles = "all of at most 8, and all in matrices";
+  defaults.group = "Work";
+  sequences_.add(verb, defaults);
+  add_machine(verb);
+}
 
+void VariantOptions::add_windows(CLI::App& app) {
   const std::string windows = "Windows";
   app.add_option("--window", scoring_.windows.window, "Bases of a window; 0: as the model was trained")
       ->check(CLI::Range(0, 1 << 24))
@@ -64,20 +75,6 @@ void VariantOptions::add(Verb& verb, bool with_profiles) {
       ->check(CLI::IsMember({"skip", "use", "swap"}))
       ->group(windows);
   app.add_flag("--n-matches", scoring_.rules.n_matches, "N in REF matches any base")->group(windows);
-
-  app.add_option("--chunk", scoring_.chunk, "Records held at once; windows are shared within a chunk")
-      ->transform(count_suffix())
-      ->check(CLI::Range(1, 1000000))
-      ->group("Work");
-  ScoringDefaults defaults;
-  defaults.strands = Strands::both;
-  if (with_profiles) defaults.profiles = "all of at most 8, and all in matrices";
-  defaults.group = "Work";
-  sequences_.add(verb, defaults);
-  verb.add_threads();
-  verb.add_device();
-  verb.add_precision();
-  verb.add_random_mode();
 }
 
 void VariantOptions::add_tracks(Verb& verb) {
@@ -103,11 +100,7 @@ std::unique_ptr<SequenceScorer> VariantOptions::make_scorer(kernels::Backend& ba
 }
 
 Provenance VariantOptions::provenance(const Verb& verb, SequenceScorer& scorer) const {
-  Provenance provenance{bigbird_version(), verb.command(), std::nullopt, scoring_.fasta, {}};
-  for (std::size_t model = 0; model < models_.size(); ++model) {
-    provenance.inputs.push_back(model_input(models_[model], scorer.digests()[model]));
-  }
-  return provenance;
+  return provenance_of_models(verb, scoring_.fasta, models_, scorer.digests());
 }
 
 void log_tally(const VariantTally& tally) {

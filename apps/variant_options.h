@@ -32,6 +32,8 @@ class VariantOptions {
   Provenance provenance(const Verb& verb, SequenceScorer& scorer) const;
 
  private:
+  void add_windows(CLI::App& app);
+
   std::vector<std::string> models_;
   VariantScoringOptions scoring_;
   std::string anchor_ = "variant";

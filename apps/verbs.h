@@ -2,6 +2,7 @@
 // A new verb is one file apps/cmd_<verb>.cpp, its declaration here and its row in verbs.cpp.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct VerbRow {
 inline constexpr int most_verb_words = 3;  // "text classify finetune"
 
 // In the order of the help: a group title, then its verbs. The title of a group without verbs is not shown.
-const std::vector<VerbRow>& verb_table();
+std::span<const VerbRow> verb_table();
 
 // The row of a verb by its full name, or null.
 const VerbRow* find_verb(const std::string& name);

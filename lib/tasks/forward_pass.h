@@ -10,7 +10,7 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 
 namespace bigbird {
 

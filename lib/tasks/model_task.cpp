@@ -126,9 +126,11 @@ std::map<std::string, std::string> model_task_files(const std::optional<ModelWin
   return files;
 }
 
-const std::vector<std::string>& model_task_file_names() {
-  static const std::vector<std::string> names = {window_file, profiles_file};
-  return names;
+void copy_model_task(const std::string& from, const std::string& to) {
+  for (const char* name : {window_file, profiles_file}) {
+    const std::string file = from + "/" + name;
+    if (file_exists(file)) write_text_atomic(to + "/" + name, read_file(file));
+  }
 }
 
 Strands parse_strands(const std::string& word) {

@@ -63,8 +63,8 @@ std::vector<Profile> read_model_profiles(const std::string& model_folder, std::s
 // out.
 std::map<std::string, std::string> model_task_files(const std::optional<ModelWindow>& window,
                                                     const std::vector<Profile>& profiles);
-// Their names, for whoever copies a model folder.
-const std::vector<std::string>& model_task_file_names();
+// Copies those that are there, for whoever makes a model folder of another.
+void copy_model_task(const std::string& from, const std::string& to);
 
 // forward: the window as it is given; reverse: its reverse complement; both: one and the other. automatic:
 // forward for models of promoters, whose windows have a direction, else both.

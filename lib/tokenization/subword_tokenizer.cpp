@@ -13,10 +13,9 @@
 #include <utility>
 
 #include "lib/core/error.h"
-#include "lib/io/files/sha256.h"
 #include "lib/tokenization/aligned_text.h"
 #include "lib/tokenization/byte_level_bpe.h"
-#include "lib/tokenization/sentencepiece_definition.h"
+#include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
@@ -300,14 +299,6 @@ std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definitio
                                                   PieceTable table, std::string digest,
                                                   const std::string& where) {
   return std::make_unique<SubwordTokenizer>(definition, special, std::move(table), std::move(digest), where);
-}
-
-std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePieceModel& model,
-                                                             const SpecialIds& special,
-                                                             const std::string& bytes,
-                                                             const std::string& where) {
-  return make_subword_tokenizer(converted_definition(model, special, ConvertedClass::bigbird, where), special,
-                                piece_table(model), sha256_bytes(bytes), where);
 }
 
 PieceTable subword_pieces(const TokenizerJson& definition) {

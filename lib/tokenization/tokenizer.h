@@ -128,17 +128,14 @@ class Tokenizer {
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 // The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,
-// `where` its name for messages. The first needs model.is_dna_bpe(), the third a unigram or BPE model.
+// `where` its name for messages. The first needs model.is_dna_bpe().
 std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
                                               const std::string& bytes);
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
                                                         const SpecialIds& special, const std::string& bytes,
                                                         const std::string& where);
-std::unique_ptr<Tokenizer> make_fast_sentencepiece_tokenizer(const SentencePieceModel& model,
-                                                             const SpecialIds& special,
-                                                             const std::string& bytes,
-                                                             const std::string& where);
-// Of text; `table` has what is special, by id.
+// Of text, by the steps of a tokenizer.json or of a unigram or BPE model (sentencepiece_definition.h);
+// `table` has what is special, by id.
 std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
                                                   PieceTable table, std::string digest,
                                                   const std::string& where);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 #include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"

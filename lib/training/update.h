@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/ranks/slice_sums.h"
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/model_operations.h"
 #include "lib/training/optimizer.h"

@@ -13,6 +13,7 @@
 #include "lib/core/unicode.h"
 #include "lib/tasks/text/qa/example.h"
 #include "lib/tasks/text/qa/windows.h"
+#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
 #include "tests/fuzz/entry_text.h"
@@ -48,7 +49,8 @@ inline const std::array<std::unique_ptr<Tokenizer>, 2>& question_tokenizers() {
     const std::string bytes = serialize_sentencepiece_model(model);
     return std::array<std::unique_ptr<Tokenizer>, 2>{
         make_sentencepiece_tokenizer(model, {}, bytes, "fuzz"),
-        make_fast_sentencepiece_tokenizer(model, {}, bytes, "fuzz")};
+        make_subword_tokenizer(converted_definition(model, {}, ConvertedClass::bigbird, "fuzz"), {},
+                               piece_table(model), "", "fuzz")};
   }();
   return tokenizers;
 }

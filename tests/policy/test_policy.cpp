@@ -50,6 +50,25 @@ TEST(Policy, ArrowsBetweenRoomsPointOneWay) {
   expect_good("lib/tasks/genomics/x.cpp", "#include \"lib/training/trainer.h\"");
   expect_good("lib/data/x.cpp", "#include \"lib/data/documents.h\"");
   expect_good("apps/x.cpp", "#include \"lib/report/card.h\"");
+  expect_bad("lib/tasks/x.cpp", "#include \"lib/quantization/layers.h\"");
+  expect_good("lib/quantization/x.cpp", "#include \"lib/tasks/genomics/chromatin/dataset.h\"");
+}
+
+TEST(Policy, AppsComputesNothing) {
+  expect_bad("apps/x.cpp", "#include \"lib/model/network/model.h\"");
+  expect_bad("apps/x.cpp", "#include \"lib/training/trainer.h\"");
+  expect_good("apps/x.cpp", "#include \"lib/training/run_options.h\"");
+}
+
+TEST(Policy, FunctionsOfAppsAreShort) {
+  const auto file = [](std::size_t lines) {
+    std::string text = "// What for.\nint f(int a,\n      int b) {\n";
+    for (std::size_t i = 3; i < lines; ++i) text += "  g();\n";
+    return text + "}\n";
+  };
+  EXPECT_EQ(joined(violations("apps/x.cpp", file(60))), "");
+  EXPECT_EQ(violations("apps/x.cpp", file(61)).size(), 1u);
+  EXPECT_EQ(joined(violations("lib/core/x.cpp", file(61))), "");
 }
 
 TEST(Policy, KernelsStandAlone) {

@@ -79,7 +79,6 @@ class LineReader {
   bool next(std::string_view& line);
   // 1-based number of the line returned last; 0 before the first.
   std::uint64_t line_number() const { return line_number_; }
-  bool saw_crlf() const { return saw_crlf_; }
   const std::string& path() const { return input_.path(); }
   // "FILE:LINE", to open an error message with.
   std::string where() const;
@@ -94,7 +93,6 @@ class LineReader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool at_end_ = false;
-  bool saw_crlf_ = false;
   std::uint64_t line_number_ = 0;
 };
 

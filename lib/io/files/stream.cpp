@@ -152,10 +152,7 @@ bool LineReader::next(std::string_view& line) {
   std::size_t length = newline != nullptr ? static_cast<std::size_t>(newline - start) : end_ - begin_;
   if (newline == nullptr && length == 0) return false;
   begin_ += length + (newline != nullptr ? 1 : 0);
-  if (length > 0 && start[length - 1] == '\r') {
-    saw_crlf_ = true;
-    --length;
-  }
+  if (length > 0 && start[length - 1] == '\r') --length;
   line = std::string_view(start, length);
   ++line_number_;
   return true;

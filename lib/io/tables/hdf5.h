@@ -57,7 +57,7 @@ class Hdf5Reader {
   // piece. Slabs of whole multiples read nothing twice.
   std::int64_t chunk_of_last_axis(const std::string& name) const;
   // Elements [..., begin, end) of the last axis, all of the others: row-major, last axis fastest. Integers
-  // only; those outside 0..255 become the nearest of these.
+  // only; one outside 0..255 is an Error.
   void read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
                  std::vector<std::uint8_t>& out) const;
   std::vector<float> read_floats(const std::string& name) const;

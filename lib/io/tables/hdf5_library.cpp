@@ -54,6 +54,11 @@ Hdf5Properties exact_transfer() {
   return transfer;
 }
 
+template <typename Value>
+std::string bytes_of(const std::vector<Value>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+}
+
 }  // namespace
 
 struct Hdf5Library::State {
@@ -134,6 +139,120 @@ struct Hdf5Library::State {
     }
     return values;
   }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> links;
+    H5Literate(
+        h5.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+        [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
+          static_cast<std::vector<std::string>*>(out)->emplace_back(name);
+          return 0;
+        },
+        &links);
+    std::vector<std::string> found;
+    const Hdf5Properties access(H5Pcreate(H5P_LINK_ACCESS));
+    stay_in_file(access);
+    for (const std::string& name : links) {
+      const hid_t object = H5Oopen(h5.get(), name.c_str(), access.get());
+      if (object < 0) continue;
+      if (H5Iget_type(object) == H5I_DATASET) found.push_back(name);
+      H5Oclose(object);
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return found;
+  }
+
+  std::vector<std::int64_t> shape(const std::string& name) const {
+    const std::vector<hsize_t> sizes = extents(name, open(name));
+    return {sizes.begin(), sizes.end()};
+  }
+
+  std::int64_t chunk_of_last_axis(const std::string& name) const {
+    const Hdf5Dataset dataset = open(name);
+    std::vector<hsize_t> chunk(extents(name, dataset).size());
+    const Hdf5Properties properties(H5Dget_create_plist(dataset.get()));
+    if (chunk.empty() || H5Pget_layout(properties.get()) != H5D_CHUNKED) return 0;
+    H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
+    return static_cast<std::int64_t>(chunk.back());
+  }
+
+  std::vector<std::uint8_t> slab(const std::string& name, std::int64_t begin, std::int64_t end) const {
+    const Hdf5Dataset dataset = open(name);
+    const Hdf5Type stored(H5Dget_type(dataset.get()));
+    if (H5Tget_class(stored.get()) != H5T_INTEGER) fail(name, "holds no integers");
+    std::vector<hsize_t> sizes = extents(name, dataset);
+    if (sizes.empty() || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes.back()) {
+      fail(name, fmt::format("holds no elements {}-{}", begin, end));
+    }
+    std::vector<hsize_t> first(sizes.size(), 0);
+    first.back() = static_cast<hsize_t>(begin);
+    sizes.back() = static_cast<hsize_t>(end - begin);
+    hsize_t count = 1;
+    for (const hsize_t size : sizes) count *= size;
+    std::vector<std::uint8_t> out(count);
+    if (count == 0) return out;
+    const Hdf5Space place(H5Dget_space(dataset.get()));
+    const Hdf5Properties transfer = exact_transfer();
+    const Hdf5Space memory(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
+    if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
+        H5Dread(dataset.get(), H5T_NATIVE_UINT8, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
+      fail(name, unread_reason());
+    }
+    return out;
+  }
+
+  std::vector<float> rows(const std::string& name, std::int64_t begin, std::int64_t end) const {
+    const Hdf5Dataset dataset = open(name);
+    const Hdf5Type stored(H5Dget_type(dataset.get()));
+    if (H5Tget_class(stored.get()) != H5T_FLOAT) fail(name, "holds no floating-point numbers");
+    std::vector<hsize_t> sizes = extents(name, dataset);
+    if (sizes.size() != 2 || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes[0])
+      fail(name, fmt::format("is no matrix with rows {}-{}", begin, end));
+    const std::array<hsize_t, 2> first{static_cast<hsize_t>(begin), 0};
+    sizes[0] = static_cast<hsize_t>(end - begin);
+    std::vector<float> out(sizes[0] * sizes[1]);
+    if (out.empty()) return out;
+    const Hdf5Space place(H5Dget_space(dataset.get()));
+    const Hdf5Properties transfer = exact_transfer();
+    const Hdf5Space memory(H5Screate_simple(2, sizes.data(), nullptr));
+    if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
+        H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
+      fail(name, unread_reason());
+    }
+    return out;
+  }
+
+  std::vector<std::string> strings(const std::string& name) const {
+    const Hdf5Dataset dataset = open(name);
+    const Hdf5Type stored(H5Dget_type(dataset.get()));
+    if (H5Tis_variable_str(stored.get()) <= 0) fail(name, "holds no strings of variable length");
+    std::vector<char*> pointers(elements(name, dataset));
+    std::vector<std::string> values;
+    if (pointers.empty()) return values;
+    if (H5Dread(dataset.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
+      fail(name, "cannot be read: " + hdf5_reason());
+    }
+    values.reserve(pointers.size());
+    for (const char* text : pointers) values.emplace_back(text == nullptr ? "" : text);
+    const Hdf5Space space(H5Dget_space(dataset.get()));
+    H5Dvlen_reclaim(stored.get(), space.get(), H5P_DEFAULT, pointers.data());
+    return values;
+  }
+
+  std::string attribute(const std::string& name) const {
+    if (H5Aexists(h5.get(), name.c_str()) <= 0) return {};
+    const Hdf5Attribute attribute(H5Aopen(h5.get(), name.c_str(), H5P_DEFAULT));
+    const Hdf5Type type = hdf5_string_type();
+    const Hdf5Space space(attribute ? H5Aget_space(attribute.get()) : -1);
+    char* text = nullptr;  // for one string: the library would write as many as the attribute has
+    if (!attribute || H5Sget_simple_extent_npoints(space.get()) != 1 ||
+        H5Aread(attribute.get(), type.get(), &text) < 0) {
+      fail("attribute " + name, "is no single string of variable length");
+    }
+    const std::string value = text == nullptr ? "" : text;
+    H5free_memory(text);
+    return value;
+  }
 };
 
 Hdf5Library::Hdf5Library(const std::string& path) : state_(std::make_unique<State>()) {
@@ -151,126 +270,40 @@ Hdf5Library::Hdf5Library(const std::string& path) : state_(std::make_unique<Stat
 
 Hdf5Library::~Hdf5Library() = default;
 
-std::vector<std::string> Hdf5Library::names() const {
-  std::vector<std::string> links;
-  H5Literate(
-      state_->h5.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
-      [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
-        static_cast<std::vector<std::string>*>(out)->emplace_back(name);
-        return 0;
-      },
-      &links);
-  std::vector<std::string> found;
-  const Hdf5Properties access(H5Pcreate(H5P_LINK_ACCESS));
-  stay_in_file(access);
-  for (const std::string& name : links) {
-    const hid_t object = H5Oopen(state_->h5.get(), name.c_str(), access.get());
-    if (object < 0) continue;
-    if (H5Iget_type(object) == H5I_DATASET) found.push_back(name);
-    H5Oclose(object);
+std::string Hdf5Library::answer(const Hdf5Request& request, const std::string& name) const {
+  switch (request.what) {
+    case Hdf5Question::open:
+      return {};
+    case Hdf5Question::names:
+      return bytes_of_texts(state_->names());
+    case Hdf5Question::shape:
+      return bytes_of(state_->shape(name));
+    case Hdf5Question::chunk_of_last_axis:
+      return bytes_of(std::vector<std::int64_t>{state_->chunk_of_last_axis(name)});
+    case Hdf5Question::slab:
+      return bytes_of(state_->slab(name, request.begin, request.end));
+    case Hdf5Question::floats:
+      return bytes_of(state_->whole<float>(name, H5T_NATIVE_FLOAT));
+    case Hdf5Question::rows:
+      return bytes_of(state_->rows(name, request.begin, request.end));
+    case Hdf5Question::integers:
+      return bytes_of(state_->whole<std::int64_t>(name, H5T_NATIVE_INT64));
+    case Hdf5Question::strings:
+      return bytes_of_texts(state_->strings(name));
+    case Hdf5Question::attribute:
+      return state_->attribute(name);
   }
-  H5Eclear2(H5E_DEFAULT);
-  return found;
+  return {};
 }
 
-std::vector<std::int64_t> Hdf5Library::shape(const std::string& name) const {
-  const std::vector<hsize_t> sizes = state_->extents(name, state_->open(name));
-  return {sizes.begin(), sizes.end()};
-}
-
-std::int64_t Hdf5Library::chunk_of_last_axis(const std::string& name) const {
-  const Hdf5Dataset dataset = state_->open(name);
-  std::vector<hsize_t> chunk(state_->extents(name, dataset).size());
-  const Hdf5Properties properties(H5Dget_create_plist(dataset.get()));
-  if (chunk.empty() || H5Pget_layout(properties.get()) != H5D_CHUNKED) return 0;
-  H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
-  return static_cast<std::int64_t>(chunk.back());
-}
-
-void Hdf5Library::read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
-                            std::vector<std::uint8_t>& out) const {
-  const Hdf5Dataset dataset = state_->open(name);
-  const Hdf5Type stored(H5Dget_type(dataset.get()));
-  if (H5Tget_class(stored.get()) != H5T_INTEGER) state_->fail(name, "holds no integers");
-  std::vector<hsize_t> sizes = state_->extents(name, dataset);
-  if (sizes.empty() || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes.back()) {
-    state_->fail(name, fmt::format("holds no elements {}-{}", begin, end));
+std::string bytes_of_texts(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) {
+    const std::uint64_t size = text.size();
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+    bytes += text;
   }
-  std::vector<hsize_t> first(sizes.size(), 0);
-  first.back() = static_cast<hsize_t>(begin);
-  sizes.back() = static_cast<hsize_t>(end - begin);
-  hsize_t count = 1;
-  for (const hsize_t size : sizes) count *= size;
-  out.resize(count);
-  if (count == 0) return;
-  const Hdf5Space place(H5Dget_space(dataset.get()));
-  const Hdf5Properties transfer = exact_transfer();
-  const Hdf5Space memory(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr));
-  if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
-      H5Dread(dataset.get(), H5T_NATIVE_UINT8, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
-    state_->fail(name, unread_reason());
-  }
-}
-
-std::vector<float> Hdf5Library::read_floats(const std::string& name) const {
-  return state_->whole<float>(name, H5T_NATIVE_FLOAT);
-}
-
-void Hdf5Library::read_rows(const std::string& name, std::int64_t begin, std::int64_t end,
-                            std::vector<float>& out) const {
-  const Hdf5Dataset dataset = state_->open(name);
-  const Hdf5Type stored(H5Dget_type(dataset.get()));
-  if (H5Tget_class(stored.get()) != H5T_FLOAT) state_->fail(name, "holds no floating-point numbers");
-  std::vector<hsize_t> sizes = state_->extents(name, dataset);
-  if (sizes.size() != 2 || begin < 0 || end < begin || static_cast<hsize_t>(end) > sizes[0])
-    state_->fail(name, fmt::format("is no matrix with rows {}-{}", begin, end));
-  const std::array<hsize_t, 2> first{static_cast<hsize_t>(begin), 0};
-  sizes[0] = static_cast<hsize_t>(end - begin);
-  out.resize(sizes[0] * sizes[1]);
-  if (out.empty()) return;
-  const Hdf5Space place(H5Dget_space(dataset.get()));
-  const Hdf5Properties transfer = exact_transfer();
-  const Hdf5Space memory(H5Screate_simple(2, sizes.data(), nullptr));
-  if (H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, first.data(), nullptr, sizes.data(), nullptr) < 0 ||
-      H5Dread(dataset.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), transfer.get(), out.data()) < 0) {
-    state_->fail(name, unread_reason());
-  }
-}
-
-std::vector<std::int64_t> Hdf5Library::read_int64(const std::string& name) const {
-  return state_->whole<std::int64_t>(name, H5T_NATIVE_INT64);
-}
-
-std::vector<std::string> Hdf5Library::read_strings(const std::string& name) const {
-  const Hdf5Dataset dataset = state_->open(name);
-  const Hdf5Type stored(H5Dget_type(dataset.get()));
-  if (H5Tis_variable_str(stored.get()) <= 0) state_->fail(name, "holds no strings of variable length");
-  std::vector<char*> pointers(state_->elements(name, dataset));
-  std::vector<std::string> values;
-  if (pointers.empty()) return values;
-  if (H5Dread(dataset.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
-    state_->fail(name, "cannot be read: " + hdf5_reason());
-  }
-  values.reserve(pointers.size());
-  for (const char* text : pointers) values.emplace_back(text == nullptr ? "" : text);
-  const Hdf5Space space(H5Dget_space(dataset.get()));
-  H5Dvlen_reclaim(stored.get(), space.get(), H5P_DEFAULT, pointers.data());
-  return values;
-}
-
-std::string Hdf5Library::attribute(const std::string& name) const {
-  if (H5Aexists(state_->h5.get(), name.c_str()) <= 0) return {};
-  const Hdf5Attribute attribute(H5Aopen(state_->h5.get(), name.c_str(), H5P_DEFAULT));
-  const Hdf5Type type = hdf5_string_type();
-  const Hdf5Space space(attribute ? H5Aget_space(attribute.get()) : -1);
-  char* text = nullptr;  // for one string: the library would write as many as the attribute has
-  if (!attribute || H5Sget_simple_extent_npoints(space.get()) != 1 ||
-      H5Aread(attribute.get(), type.get(), &text) < 0) {
-    state_->fail("attribute " + name, "is no single string of variable length");
-  }
-  const std::string value = text == nullptr ? "" : text;
-  H5free_memory(text);
-  return value;
+  return bytes;
 }
 
 }  // namespace bigbird

@@ -12,45 +12,10 @@
 namespace bigbird {
 namespace {
 
-// What is asked: followed by `begin`, `end` and the name.
-enum class Hdf5Request : std::uint8_t {
-  open,
-  names,
-  shape,
-  chunk,
-  slab,
-  floats,
-  rows,
-  integers,
-  strings,
-  attribute
-};
-
-struct Hdf5RequestHead {
-  Hdf5Request what = Hdf5Request::open;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 // Of what only looks at a file. Values take as long as there are many.
 constexpr unsigned seconds_to_look = 10;
 
-template <typename Value>
-std::string bytes_of(const std::vector<Value>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
-}
-
-// Strings of any bytes: their sizes and their text.
-std::string bytes_of(const std::vector<std::string>& texts) {
-  std::string bytes;
-  for (const std::string& text : texts) {
-    const std::uint64_t size = text.size();
-    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
-    bytes += text;
-  }
-  return bytes;
-}
-
+// Of bytes_of_texts().
 std::vector<std::string> texts_of(std::string_view bytes) {
   std::vector<std::string> texts;
   while (!bytes.empty()) {
@@ -62,44 +27,12 @@ std::vector<std::string> texts_of(std::string_view bytes) {
   return texts;
 }
 
-std::string answer_of(const Hdf5Library& file, const Hdf5RequestHead& head, const std::string& name) {
-  switch (head.what) {
-    case Hdf5Request::open:
-      return {};
-    case Hdf5Request::names:
-      return bytes_of(file.names());
-    case Hdf5Request::shape:
-      return bytes_of(file.shape(name));
-    case Hdf5Request::chunk:
-      return bytes_of(std::vector<std::int64_t>{file.chunk_of_last_axis(name)});
-    case Hdf5Request::slab: {
-      std::vector<std::uint8_t> values;
-      file.read_slab(name, head.begin, head.end, values);
-      return bytes_of(values);
-    }
-    case Hdf5Request::floats:
-      return bytes_of(file.read_floats(name));
-    case Hdf5Request::rows: {
-      std::vector<float> values;
-      file.read_rows(name, head.begin, head.end, values);
-      return bytes_of(values);
-    }
-    case Hdf5Request::integers:
-      return bytes_of(file.read_int64(name));
-    case Hdf5Request::strings:
-      return bytes_of(file.read_strings(name));
-    case Hdf5Request::attribute:
-      return file.attribute(name);
-  }
-  return {};
-}
-
 LibraryChild::Serve server_of(const std::string& path) {
   return [path, file = std::shared_ptr<Hdf5Library>()](std::string_view request) mutable {
     if (!file) file = std::make_shared<Hdf5Library>(path);
-    Hdf5RequestHead head;
+    Hdf5Request head;
     std::memcpy(&head, request.data(), sizeof head);
-    return answer_of(*file, head, std::string(request.substr(sizeof head)));
+    return file->answer(head, std::string(request.substr(sizeof head)));
   };
 }
 
@@ -108,22 +41,22 @@ LibraryChild::Serve server_of(const std::string& path) {
 struct Hdf5Reader::State {
   explicit State(const std::string& path) : child(path, "HDF5", server_of(path)) {}
 
-  static std::string request(Hdf5Request what, const std::string& name, std::int64_t begin,
+  static std::string request(Hdf5Question what, const std::string& name, std::int64_t begin,
                              std::int64_t end) {
-    const Hdf5RequestHead head{what, begin, end};
+    const Hdf5Request head{what, begin, end};
     return std::string(reinterpret_cast<const char*>(&head), sizeof head) + name;
   }
-  std::string look(Hdf5Request what, const std::string& name = {}) {
+  std::string look(Hdf5Question what, const std::string& name = {}) {
     return child.answer(request(what, name, 0, 0), seconds_to_look);
   }
   template <typename Value>
-  void read(Hdf5Request what, const std::string& name, std::int64_t begin, std::int64_t end,
+  void read(Hdf5Question what, const std::string& name, std::int64_t begin, std::int64_t end,
             std::vector<Value>& out) {
     out.resize(child.ask(request(what, name, begin, end)) / sizeof(Value));
     child.receive(out.data(), out.size() * sizeof(Value));
   }
   template <typename Value>
-  std::vector<Value> whole(Hdf5Request what, const std::string& name) {
+  std::vector<Value> whole(Hdf5Question what, const std::string& name) {
     std::vector<Value> values;
     read(what, name, 0, 0, values);
     return values;
@@ -135,47 +68,47 @@ struct Hdf5Reader::State {
 Hdf5Reader::Hdf5Reader(const std::string& path) {
   MappedFile{path};  // a missing file is said as everywhere, and without a process
   state_ = std::make_unique<State>(path);
-  state_->look(Hdf5Request::open);
+  state_->look(Hdf5Question::open);
 }
 
 Hdf5Reader::~Hdf5Reader() = default;
 
 std::vector<std::string> Hdf5Reader::names() const {
-  return texts_of(state_->look(Hdf5Request::names));
+  return texts_of(state_->look(Hdf5Question::names));
 }
 
 std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
-  return state_->whole<std::int64_t>(Hdf5Request::shape, name);
+  return state_->whole<std::int64_t>(Hdf5Question::shape, name);
 }
 
 std::int64_t Hdf5Reader::chunk_of_last_axis(const std::string& name) const {
-  return state_->whole<std::int64_t>(Hdf5Request::chunk, name).at(0);
+  return state_->whole<std::int64_t>(Hdf5Question::chunk_of_last_axis, name).at(0);
 }
 
 void Hdf5Reader::read_slab(const std::string& name, std::int64_t begin, std::int64_t end,
                            std::vector<std::uint8_t>& out) const {
-  state_->read(Hdf5Request::slab, name, begin, end, out);
+  state_->read(Hdf5Question::slab, name, begin, end, out);
 }
 
 std::vector<float> Hdf5Reader::read_floats(const std::string& name) const {
-  return state_->whole<float>(Hdf5Request::floats, name);
+  return state_->whole<float>(Hdf5Question::floats, name);
 }
 
 void Hdf5Reader::read_rows(const std::string& name, std::int64_t begin, std::int64_t end,
                            std::vector<float>& out) const {
-  state_->read(Hdf5Request::rows, name, begin, end, out);
+  state_->read(Hdf5Question::rows, name, begin, end, out);
 }
 
 std::vector<std::int64_t> Hdf5Reader::read_int64(const std::string& name) const {
-  return state_->whole<std::int64_t>(Hdf5Request::integers, name);
+  return state_->whole<std::int64_t>(Hdf5Question::integers, name);
 }
 
 std::vector<std::string> Hdf5Reader::read_strings(const std::string& name) const {
-  return texts_of(state_->child.answer(State::request(Hdf5Request::strings, name, 0, 0)));
+  return texts_of(state_->child.answer(State::request(Hdf5Question::strings, name, 0, 0)));
 }
 
 std::string Hdf5Reader::attribute(const std::string& name) const {
-  return state_->look(Hdf5Request::attribute, name);
+  return state_->look(Hdf5Question::attribute, name);
 }
 
 }  // namespace bigbird

@@ -88,13 +88,6 @@ void ModelFolder::require_question_head() const {
       "make one with `bigbird text qa finetune`");
 }
 
-void ModelFolder::require_structured_answers() const {
-  if (config_.head == HeadType::structured_answers) return;
-  throw_bad_input(
-      fmt::format("{}: the model has no head for answers in parts, its head is {}", path_, head_words()),
-      "make one with `bigbird text qa finetune` on such a data set");
-}
-
 LoadedModel ModelFolder::load(const LoadOptions& options) const {
   return load_model(path_, options);
 }

@@ -40,7 +40,6 @@ class ModelFolder {
   void require_classifier() const;         // a classification head
   void require_masked_token_head() const;  // that of masked-lm or pretraining
   void require_question_head() const;      // a question answering head
-  void require_structured_answers() const;
   // What messages say of the head; of one that is not read, the class that has it.
   std::string head_words() const;
 

@@ -13,9 +13,9 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
+#include "lib/model/label_smoothing.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/host_values.h"
-#include "lib/model/network/label_smoothing.h"
 #include "lib/model/network/layout.h"
 #include "lib/model/plans/block_plan.h"
 

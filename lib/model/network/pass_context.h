@@ -12,10 +12,10 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
+#include "lib/model/label_smoothing.h"
 #include "lib/model/network/attention_runs.h"
 #include "lib/model/network/batch.h"
 #include "lib/model/network/dropout_site.h"
-#include "lib/model/network/label_smoothing.h"
 
 namespace bigbird {
 

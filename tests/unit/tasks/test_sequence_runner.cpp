@@ -44,7 +44,6 @@ TEST_F(AnswersOfSequences, ScoresOfEveryTokenAndTypesComeOutOfStructuredAnswers)
       {2, 5, 6, 7, 3}, {2, 9, 8, 7, 6, 5, 4, 3, 9, 10, 3}, {2, 3}};
   for (const bool types : {true, false}) {
     const ModelFolder folder(write_model(HeadType::structured_answers, types));
-    folder.require_structured_answers();
     SequenceRunner runner(folder, answers(), *backend_);
     std::size_t done = 0;
     for (const std::vector<std::int32_t>& ids : inputs) {
@@ -93,7 +92,7 @@ TEST_F(AnswersOfSequences, AModelWithoutSuchAHeadIsRefused) {
   const ModelFolder encoder(write_model(HeadType::encoder));
   EXPECT_THROW(SequenceRunner(encoder, answers(), *backend_), Error);
   try {
-    encoder.require_structured_answers();
+    encoder.require_question_head();
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::bad_input);

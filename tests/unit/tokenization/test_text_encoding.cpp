@@ -15,6 +15,7 @@
 #include "lib/core/rng.h"
 #include "lib/core/unicode.h"
 #include "lib/tokenization/literal_model.h"
+#include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/unigram_encoder.h"
@@ -144,12 +145,18 @@ TEST(FastView, WordModelsAreTheLibrarys) {
   EXPECT_EQ(encode_text(*tokenizer, "the", as_given).ids.size(), 1u);
 }
 
+std::unique_ptr<Tokenizer> fast_tokenizer(const SentencePieceModel& model, const std::string& where) {
+  const SpecialIds special{0, 0, 0, 0, 0};
+  return make_subword_tokenizer(converted_definition(model, special, ConvertedClass::bigbird, where), special,
+                                piece_table(model), "", where);
+}
+
 TEST(FastView, RefusesPiecesThatContradictThemselves) {
   const auto message = [](std::vector<ModelPiece> pieces) {
     SentencePieceModel model;
     model.pieces = std::move(pieces);
     try {
-      make_fast_sentencepiece_tokenizer(model, {0, 0, 0, 0, 0}, "", "FILE");
+      fast_tokenizer(model, "FILE");
     } catch (const Error& error) {
       EXPECT_EQ(error.message().find('\n'), std::string::npos);
       return error.message();
@@ -210,7 +217,7 @@ TEST(FastView, EqualsTheOracleForEqualScores) {
     SentencePieceModel model;
     model.pieces = {{"<unk>", 0, PieceType::unknown}};
     for (const std::u32string& piece : pieces) model.pieces.push_back({encode_utf8(piece), 0});
-    const auto tokenizer = make_fast_sentencepiece_tokenizer(model, {0, 0, 0, 0, 0}, "", "model");
+    const auto tokenizer = fast_tokenizer(model, "model");
     for (int texts = 0; texts < 20; ++texts) {
       std::u32string text;
       for (std::int64_t length = rng.between(0, 40); length > 0; --length) {

@@ -45,7 +45,6 @@ class KeepRule {
   // Error{usage}: a malformed text; Error{bad_input}: a group that no profile has.
   KeepRule(const std::string& text, const std::vector<Profile>& profiles);
   bool keeps(std::span<const std::uint8_t> row) const;
-  bool keeps_all() const { return terms_.empty(); }
 
  private:
   struct Condition {

@@ -111,4 +111,26 @@ std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& c
   return count;
 }
 
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n) {
+  require_classes(scorer);
+  LabelledPredictions predictions;
+  predictions.classes = classes_of(scorer);
+  predictions.negatives = read_promoter_facts(data).negatives;
+  const std::unique_ptr<WindowReader> windows = read_labelled_windows(data);
+  predict_promoters(
+      scorer, *windows, max_n, [&](const Window& window, std::span<const double> probabilities) {
+        if (static_cast<std::size_t>(window.label) >= predictions.classes) {
+          throw_bad_input(fmt::format("{}: example {} has label {}, the model has {} classes", data.path,
+                                      window.id, window.label, predictions.classes));
+        }
+        if (probabilities.empty()) {
+          ++predictions.left_out;
+          return;
+        }
+        predictions.labels.push_back(window.label);
+        predictions.scores.insert(predictions.scores.end(), probabilities.begin(), probabilities.end());
+      });
+  return predictions;
+}
+
 }  // namespace bigbird

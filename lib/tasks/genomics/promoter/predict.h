@@ -8,6 +8,8 @@
 #include <span>
 
 #include "lib/tasks/calibrated_scores.h"
+#include "lib/tasks/genomics/promoter/evaluate.h"
+#include "lib/tasks/genomics/promoter/labelled_sequences.h"
 #include "lib/tasks/sequence_scorer.h"
 #include "lib/tasks/windows.h"
 
@@ -28,5 +30,8 @@ std::int64_t predict_promoters(SequenceScorer& scorer, WindowReader& windows, do
 std::int64_t predict_promoters(SequenceScorer& scorer, const CalibratedScores& calibrated,
                                WindowReader& windows, double max_n,
                                const std::function<void(const Window&, std::span<const double>)>& row);
+
+// The same of labelled windows, with their labels. Error{bad_input} for a label that the models do not have.
+LabelledPredictions predict_labelled(SequenceScorer& scorer, const LabelledSource& data, double max_n);
 
 }  // namespace bigbird

@@ -29,7 +29,6 @@ class RepeatLibrary {
   // three LINE, three LTR, two DNA transposons.
   explicit RepeatLibrary(std::uint64_t seed);
 
-  const std::vector<RepeatFamily>& families() const { return families_; }
   // Overwrites about 45 % of `bases` with copies on both strands: SINE prefer GC-rich classes, LINE AT-rich
   // ones; then lays micro- and minisatellites over it. Returns the number of bases overwritten by
   // interspersed repeats.

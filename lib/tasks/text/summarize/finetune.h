@@ -8,7 +8,7 @@
 
 #include "kernels/backend.h"
 #include "lib/io/text/summary_pairs.h"
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/text/summarize/encoded_pair.h"
 #include "lib/training/run_options.h"

@@ -8,11 +8,13 @@
 #include "kernels/parallel.h"
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
+#include "lib/core/log.h"
 #include "lib/model/folder/inference_model.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tasks/text/summarize/line_marks.h"
 #include "lib/tasks/text/text_settings.h"
 #include "lib/tokenization/piece_text.h"
+#include "lib/training/memory_plan.h"
 
 namespace bigbird {
 namespace {
@@ -84,7 +86,7 @@ Summarizer::Summarizer(const SummarizerOptions& options, kernels::Backend& backe
   search_ = generation_defaults(options.model, config);
 }
 
-BatchLimits Summarizer::limits(const SummarizerSizes& sizes) const {
+BatchLimits Summarizer::limits(const Sizes& sizes) const {
   const std::int64_t block = folder_.config().block_size;
   const std::int64_t longest = (sizes.length + block - 1) / block * block;
   return {.tokens = sizes.documents * longest,
@@ -93,20 +95,47 @@ BatchLimits Summarizer::limits(const SummarizerSizes& sizes) const {
           .longest = longest};
 }
 
-DecoderLimits Summarizer::decoder_limits(const SummarizerSizes& sizes) const {
+DecoderLimits Summarizer::decoder_limits(const Sizes& sizes) const {
   return {.source_tokens = limits(sizes).tokens,
           .rows = sizes.documents * sizes.beams,
           .length = search_.max_length};
 }
 
-std::vector<MemoryRow> Summarizer::memory(const SummarizerSizes& sizes) const {
+std::vector<MemoryRow> Summarizer::memory(const Sizes& sizes) const {
   std::vector<MemoryRow> rows = plan_model_memory(folder_.config(), limits(sizes), {}, backend_);
   for (const MemoryRow& row : plan_decoder_memory(folder_.config(), decoder_limits(sizes), backend_))
     rows.push_back(row);
   return rows;
 }
 
+void Summarizer::require_memory() const {
+  const MemoryBefore before = memory_before(backend_, 0);
+  const auto plan_of = [&](const Sizes& sizes) {
+    return plan_inference_memory(memory(sizes), backend_, before);
+  };
+  const TrainingMemory plan = plan_of(sizes());
+  for (const MemoryPlan& place : plan.places) {
+    for (const std::string& line : memory_table(place)) log_info(line);
+  }
+  SmallerRuns smaller(3);  // one option at a time
+  const auto offer = [&](std::vector<SmallerRun>& group, const char* option, std::int64_t Sizes::*size,
+                         std::int64_t least) {
+    for (std::int64_t less = sizes().*size / 2; less >= least; less /= 2) {
+      group.push_back({fmt::format("`{}` {}", option, less), [&, size, less] {
+                         Sizes other = sizes();
+                         other.*size = less;
+                         return plan_of(other);
+                       }});
+    }
+  };
+  offer(smaller[0], "documents", &Sizes::documents, 1);
+  offer(smaller[1], "beams", &Sizes::beams, 1);
+  offer(smaller[2], "length", &Sizes::length, 2);
+  bigbird::require_memory(plan, smaller);
+}
+
 void Summarizer::prepare() {
+  require_memory();
   make_token_search(search_);
   if (search_.max_length > folder_.config().max_position_embeddings) {
     throw_usage(fmt::format("summaries of {} tokens: {} has {} positions", search_.max_length, folder_.path(),

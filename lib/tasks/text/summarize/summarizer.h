@@ -29,11 +29,6 @@ struct SummarizerOptions {
   std::int64_t documents = 2;  // that are summarized at once
 };
 
-// What memory depends on beside the model.
-struct SummarizerSizes {
-  std::int64_t documents = 0, length = 0, beams = 0;
-};
-
 struct WrittenSummary {
   std::string text;
   std::vector<std::int32_t> tokens;
@@ -53,12 +48,10 @@ class Summarizer {
   bool line_marks() const { return encoding_.line_marks; }
   // The folder's; to be changed before the first add().
   SearchOptions& search() { return search_; }
-  SummarizerSizes sizes() const { return {options_.documents, length_, search_.beams}; }
-  // What prepare() would take for such sizes, row by row: the model, and the decoder's caches for this
-  // search.
-  std::vector<MemoryRow> memory(const SummarizerSizes& sizes) const;
 
-  // Loads the weights. Error{usage} for a search that cannot be (make_token_search), or beyond the positions.
+  // Logs the memory that it takes, row by row, and loads the weights. Error{environment} where there is less
+  // memory, with sizes that would fit. Error{usage} for a search that cannot be (make_token_search), or beyond
+  // the positions.
   void prepare();
 
   // Safe to call from many threads at once.
@@ -75,8 +68,17 @@ class Summarizer {
     std::function<void(const WrittenSummary&)> done;
   };
 
-  BatchLimits limits(const SummarizerSizes& sizes) const;
-  DecoderLimits decoder_limits(const SummarizerSizes& sizes) const;
+  // What memory depends on beside the model.
+  struct Sizes {
+    std::int64_t documents = 0, length = 0, beams = 0;
+  };
+
+  Sizes sizes() const { return {options_.documents, length_, search_.beams}; }
+  // What such sizes take: the model, and the decoder's caches for this search.
+  std::vector<MemoryRow> memory(const Sizes& sizes) const;
+  void require_memory() const;
+  BatchLimits limits(const Sizes& sizes) const;
+  DecoderLimits decoder_limits(const Sizes& sizes) const;
   void run();
   WrittenSummary written(const FoundSequence& found) const;
 

@@ -1,5 +1,5 @@
-// See quantize.h.
-#include "lib/tasks/quantize.h"
+// See layers.h.
+#include "lib/quantization/layers.h"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@
 #include "lib/tasks/finetuned_model.h"
 #include "lib/tasks/genomics/promoter/labelled_sequences.h"
 
-namespace bigbird::apps {
+namespace bigbird {
 
 // Labelled windows of a classifier: its own split to measure the loss on, and another to choose layers by.
 class QuantizationWindows {
@@ -52,4 +52,4 @@ struct RepeatedLoss {
 RepeatedLoss repeat_quantization_loss(const std::string& folder, const std::string& data,
                                       const std::string& fasta, kernels::Backend& backend);
 
-}  // namespace bigbird::apps
+}  // namespace bigbird

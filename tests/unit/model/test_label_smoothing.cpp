@@ -1,5 +1,5 @@
 // Label smoothing against its two published formulas, by numbers and in the loss of the reference.
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 
 #include <gtest/gtest.h>
 

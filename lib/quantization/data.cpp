@@ -1,5 +1,5 @@
-// See quantization_data.h.
-#include "apps/quantization_data.h"
+// See data.h.
+#include "lib/quantization/data.h"
 
 #include <fmt/format.h>
 
@@ -12,15 +12,15 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/network/model.h"
+#include "lib/quantization/layers.h"
 #include "lib/tasks/genomics/chromatin/calibrate.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
 #include "lib/tasks/genomics/promoter/calibrate.h"
-#include "lib/tasks/quantize.h"
 #include "lib/tasks/sequence_scorer.h"
 #include "lib/tasks/windows.h"
 #include "lib/training/evaluator.h"
 
-namespace bigbird::apps {
+namespace bigbird {
 namespace {
 
 constexpr double most_n = 0.5;  // as promoter evaluate and chromatin evaluate have it
@@ -137,4 +137,4 @@ RepeatedLoss repeat_quantization_loss(const std::string& folder, const std::stri
   return {nats, nats - before.full};
 }
 
-}  // namespace bigbird::apps
+}  // namespace bigbird

@@ -1,5 +1,5 @@
 // Which layers stay, and what is measured: means of AUROC, and the divergence of masked tokens.
-#include "lib/tasks/quantize.h"
+#include "lib/quantization/layers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // See label_smoothing.h.
-#include "lib/model/network/label_smoothing.h"
+#include "lib/model/label_smoothing.h"
 
 #include <cmath>
 

@@ -1,0 +1,140 @@
+// See evaluation_run.h.
+#include "lib/training/evaluation_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/core/error.h"
+#include "lib/core/json_text.h"
+#include "lib/core/ordered_map.h"
+#include "lib/data/token_shards.h"
+#include "lib/io/files/file_digest.h"
+#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/model_folder.h"
+#include "lib/model/network/model.h"
+#include "lib/training/ngram_baselines.h"
+
+namespace bigbird {
+namespace {
+
+using Json = nlohmann::basic_json<OrderedMap>;
+
+const char* const bits_definition =
+    "sum over the masked tokens of -log2 p(true token), over the bases that these tokens stand for (N bases "
+    "count; [UNK] and special pieces are never masked)";
+const char* const text_bits_definition =
+    "sum over the masked tokens (whole words) of -log2 p(true token): over the tokens, and over the bytes of "
+    "text that they stand for ([UNK] and special pieces are never masked)";
+
+// Of DNA bits for each base; of text for each token (the paper's \"BPC\") and each byte.
+void append_bits(Json& json, double nats, const EvaluationResult& result, bool text) {
+  const double bits = nats / std::log(2.0);
+  if (text) json["bits_per_token"] = bits / static_cast<double>(result.sums.mlm_count);
+  json[text ? "bits_per_byte" : "bits_per_base"] = bits / static_cast<double>(result.bases_covered);
+}
+
+Json baseline_json(double nats, const EvaluationResult& result, bool text) {
+  Json json;
+  append_bits(json, nats, result, text);
+  json["mlm_loss"] = nats / static_cast<double>(result.sums.mlm_count);
+  return json;
+}
+
+Json baselines(const EvaluationRunOptions& options, const Tokenizer& tokenizer,
+               const EvaluationResult& result) {
+  const TokenShards shards(options.baseline_from);
+  shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
+  const NgramModel ngrams(shards, tokenizer, options.baseline_tokens, options.seed);
+  const BaselineScores scores = score_baselines(ngrams, result.scored);
+  Json json;
+  json["unigram"] = baseline_json(scores.unigram, result, shards.is_text());
+  json["unigram"]["smoothing"] = "add-one over the ordinary pieces";
+  json["bigram"] = baseline_json(scores.bigram, result, shards.is_text());
+  json["bigram"]["smoothing"] = fmt::format(
+      "(count(left, token) + k p_unigram(token)) / (count(left) + k), k = {:g} by leave-one-out; left is the "
+      "true token, which the model may not see",
+      ngrams.bigram_prior());
+  json["tokens"] = ngrams.tokens();
+  json["from"] = options.baseline_from;
+  return json;
+}
+
+Json result_json(const EvaluationResult& result, const PretrainingObjective& objective, bool text) {
+  Json json;
+  json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
+  json["mlm_accuracy"] =
+      objective.mlm
+          ? Json(static_cast<double>(result.sums.mlm_correct) / static_cast<double>(result.sums.mlm_count))
+          : Json(nullptr);
+  json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
+  if (objective.mlm) {
+    append_bits(json, result.sums.mlm_loss, result, text);
+  } else {
+    json[text ? "bits_per_byte" : "bits_per_base"] = nullptr;
+  }
+  json[text ? "bits_definition" : "bits_per_base_definition"] = text ? text_bits_definition : bits_definition;
+  const auto sequences = static_cast<double>(result.sums.sequence_count);
+  json["nsp_loss"] = objective.nsp ? Json(result.sums.sequence_loss / sequences) : Json(nullptr);
+  json["nsp_accuracy"] =
+      objective.nsp ? Json(static_cast<double>(result.sums.sequence_correct) / sequences) : Json(nullptr);
+  json["samples"] = result.samples;
+  json["tokens"] = result.tokens;
+  json["masked_tokens"] = result.sums.mlm_count;
+  json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
+  return json;
+}
+
+}  // namespace
+
+std::optional<EvaluationReport> run_evaluation(
+    EvaluationRunOptions options, RankTeam& team,
+    const std::function<std::unique_ptr<kernels::Backend>()>& make_backend) {
+  const ModelFolder folder(options.model);
+  const Tokenizer& tokenizer = folder.tokenizer();
+  const LoadedModel loaded = folder.load(HeadType::pretraining, options.seed);
+  const TokenShards shards(options.data);
+  shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
+  if (options.length == 0) options.length = loaded.config.max_position_embeddings;
+  if (options.length > loaded.config.max_position_embeddings) {
+    throw_usage(fmt::format("`length` {}: {} has {} positions", options.length, options.model,
+                            loaded.config.max_position_embeddings),
+                "leave `length` out");
+  }
+  // A random next sentence needs a second document.
+  options.objective.nsp = options.objective.nsp && shards.document_count() > 1;
+
+  const PretrainingBatches batches(shards, tokenizer, loaded.config, options.objective, options.length,
+                                   options.seed);
+  options.evaluation.batch =
+      std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
+  options.evaluation.keep_scored = !options.baseline_from.empty();
+  options.evaluation.progress = true;
+  const std::unique_ptr<kernels::Backend> backend = make_backend();
+  Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
+  model.set_parameters(loaded.parameters);
+  pack_own_weights(model);
+  team.enter(
+      {{"the program", sampled_digest("/proc/self/exe")},
+       {"the command", options.provenance.command},
+       {"the device", backend->arithmetic()},
+       {"the model", folder.weights_digest()},
+       {"the data", fmt::format("{} samples, {} tokens", batches.sampler().size(), shards.token_count())}});
+  const EvaluationResult result =
+      evaluate_pretraining(model, batches, tokenizer, options.evaluation, team.ranks());
+  team.leave();
+  if (team.ranks().rank() != 0) return std::nullopt;
+
+  Json json = result_json(result, batches.objective(), shards.is_text());
+  if (!options.baseline_from.empty()) json["baseline"] = baselines(options, tokenizer, result);
+  if (options.with_provenance) {
+    options.provenance.inputs.push_back(model_input(options.model, folder.weights_digest()));
+    options.provenance.inputs.push_back({"data", options.data, ""});
+    json["provenance"] = Json::parse(provenance_json(options.provenance));
+  }
+  return EvaluationReport{json_text(json, 2) + "\n", result.tokens};
+}
+
+}  // namespace bigbird
