@@ -24,9 +24,11 @@ std::string passage(const std::string& text, const std::string& begin, const std
 }
 
 TEST(ShardedVerbs, TheWorkflowKnowsThemAsTheyAre) {
-  const std::string tasks = passage(source("pipelines/cluster/workflow/rules/common.smk"), "TASKS = {", "\n}");
+  const std::string tasks =
+      passage(source("pipelines/cluster/workflow/rules/common.smk"), "TASKS = {", "\n}");
   // "name": ("verb", [before the input] or None, takes a genome, "merge", ["what lies beside"])
-  const std::regex row(R"re("(\w+)": \(\s*"([^"]+)",\s*(\[[^\]]*\]|None),\s*\w+,\s*"([^"]+)",\s*\[([^\]]*)\])re");
+  const std::regex row(
+      R"re("(\w+)": \(\s*"([^"]+)",\s*(\[[^\]]*\]|None),\s*\w+,\s*"([^"]+)",\s*\[([^\]]*)\])re");
   int rows = 0;
   for (std::sregex_iterator at(tasks.begin(), tasks.end(), row), end; at != end; ++at, ++rows) {
     const std::string task = (*at)[1].str();
@@ -36,8 +38,8 @@ TEST(ShardedVerbs, TheWorkflowKnowsThemAsTheyAre) {
     std::string beside;
     for (const std::string& suffix : verb->beside) beside += (beside.empty() ? "\"" : ", \"") + suffix + "\"";
     EXPECT_EQ((*at)[5].str(), beside) << task;
-    const std::string named = passage(source("pipelines/cluster/workflow/rules/common.smk"),
-                                      "if config[\"task\"] not in (", ")");
+    const std::string named =
+        passage(source("pipelines/cluster/workflow/rules/common.smk"), "if config[\"task\"] not in (", ")");
     EXPECT_EQ(named.find("\"" + task + "\"") == std::string::npos, verb->numbers) << task;
   }
   EXPECT_EQ(rows, 5);
