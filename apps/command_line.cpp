@@ -19,7 +19,6 @@
 #include "apps/job_limits.h"
 #include "apps/option_names.h"
 #include "apps/product_tables.h"
-#include "lib/core/shell_words.h"
 #include "apps/suggest.h"
 #include "kernels/devices.h"
 #include "kernels/parallel.h"
@@ -27,6 +26,7 @@
 #include "lib/core/log.h"
 #include "lib/core/names.h"
 #include "lib/core/process_cost.h"
+#include "lib/core/shell_words.h"
 #include "lib/model/folder/config_json.h"
 
 namespace bigbird::apps {

@@ -145,7 +145,7 @@ run_sanitizers() {
   # oracles compute the same values over again, and policy reads text.
   local lines=()
   if [ "${CI:-}" = true ]; then lines=(-DBIGBIRD_SANITIZE_LINES=-g0); fi
-  local watched=(core io tokenization data model training tasks report kernels ranks cuda cli)
+  local watched=(core io parts tokenization data model training tasks report kernels ranks cuda cli)
   # With clang, which takes half of g++'s time to build them.
   configure asan ${lines[@]+"${lines[@]}"}
   part asan-build build asan "${watched[@]/#/test_}"

@@ -1,6 +1,7 @@
 // Outputs of text that are made in parts (parts.h); what goes to the standard output goes there chunk by
 // chunk. Beside each output of a shard, OUT.shard.json says what is needed to put them together
-// (side_file.h). For verbs whose every output is one file of rows, or JSON with entries in lines of their own.
+// (side_file.h). For verbs whose every output is one file of rows, or JSON with entries in lines of their
+// own.
 //
 //   ChunkedOutputs outputs({{"out.tsv", "tsv", ChunkForm::lines, "#id\tlabel\n"}}, identity, "in.csv", work);
 //   if (outputs.are_whole()) return;

@@ -27,20 +27,14 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
 
 }  // namespace
 
-const EntriesLayout& json_object_layout() {
-  static const EntriesLayout layout{{"{\n", "}\n"}, "{}\n"};
-  return layout;
-}
-
-const EntriesLayout& json_predictions_layout() {
-  static const EntriesLayout layout{{"{\"predictions\": [\n", "]}\n"}, "{\"predictions\": []}\n"};
-  return layout;
-}
-
-const EntriesLayout& json_answers_and_facts_layout() {
-  static const EntriesLayout layout{{"{\n    \"answer\": {\n", "    },\n    \"sp\": {\n", "    }\n}\n"},
-                                    "{\n    \"answer\": {},\n    \"sp\": {}\n}\n"};
-  return layout;
+const EntriesLayout& entries_layout(ChunkForm form) {
+  static const std::vector<EntriesLayout> layouts = {
+      {{"{\n", "}\n"}, "{}\n"},
+      {{"{\"predictions\": [\n", "]}\n"}, "{\"predictions\": []}\n"},
+      {{"{\n    \"answer\": {\n", "    },\n    \"sp\": {\n", "    }\n}\n"},
+       "{\n    \"answer\": {},\n    \"sp\": {}\n}\n"}};
+  if (form == ChunkForm::lines) throw_runtime("lines are put one behind the other, without a frame");
+  return layouts.at(static_cast<std::size_t>(form) - 1);
 }
 
 std::vector<std::string_view> json_entries(std::string_view text, const EntriesLayout& layout) {

@@ -25,10 +25,17 @@ struct EntriesLayout {
   std::size_t sections() const { return frame.size() - 1; }
 };
 
-const EntriesLayout& json_object_layout();       // {id: ...}, as above
-const EntriesLayout& json_predictions_layout();  // {"predictions": [...]}, of Natural Questions
-// {"answer": {id: text}, "sp": {id: [...]}}, of HotpotQA: each question has a line in both sections.
-const EntriesLayout& json_answers_and_facts_layout();
+// How the texts of chunks become one text.
+enum class ChunkForm {
+  lines,                  // one behind the other, after a head ("##" lines and the names of columns) where
+                          // there is one; the others are JSON with entries: one with all of them
+  json_object,            // {id: ...}, as above
+  json_predictions,       // {"predictions": [...]}, of Natural Questions
+  json_answers_and_facts  // {"answer": {id: text}, "sp": {id: [...]}}, of HotpotQA: each question has a line
+                          // in both sections
+};
+// Error{runtime} for lines, which have none.
+const EntriesLayout& entries_layout(ChunkForm form);
 
 // The entries of each section of such a file, without the comma and the line end behind the last; all empty
 // for one without entries. Error{runtime} for a text that is none. Views into `text`.

@@ -153,9 +153,8 @@ void require_every_chunk(const std::string& path, std::uint64_t records, std::ui
                          std::uint64_t chunks_of_shards) {
   const std::uint64_t expected = chunk == 0 ? 0 : (records + chunk - 1) / chunk;
   if (chunks_of_shards == expected) return;
-  throw_bad_input(
-      fmt::format("{}: its input has {} chunks, the shards {}", path, expected, chunks_of_shards),
-      run_all_again);
+  throw_bad_input(fmt::format("{}: its input has {} chunks, the shards {}", path, expected, chunks_of_shards),
+                  run_all_again);
 }
 
 void require_unchanged(const std::string& path, const FileDigest& digest) {

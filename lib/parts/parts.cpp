@@ -54,7 +54,8 @@ void Parts::take_bytes(const ChunkPlace& place, const std::string& bytes) {
 void Parts::close(const std::vector<std::string>& files, const std::function<void(OutputSet&)>& put,
                   const std::string& note) {
   if (resumed_records_ > 0) {
-    log_info(fmt::format("{} of {} records were finished by the run before{}", resumed_records_, records_, note));
+    log_info(
+        fmt::format("{} of {} records were finished by the run before{}", resumed_records_, records_, note));
   }
   OutputSet outputs({});
   for (const std::string& file : files) outputs.add({"", file});

@@ -180,8 +180,7 @@ MergedShards::MergedShards(const std::vector<std::string>& paths) {
   std::vector<ShardFacts> facts;
   for (const std::string& path : paths) {
     const Opened& shard = opened.emplace_back(path);
-    facts.push_back(
-        shard_facts(path, shard.header, "of other verbs", shard.records, shard.input_digest));
+    facts.push_back(shard_facts(path, shard.header, "of other verbs", shard.records, shard.input_digest));
   }
   std::uint64_t chunks = 0;
   for (const std::size_t i : order_of_shards(facts)) {

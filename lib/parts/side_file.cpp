@@ -67,20 +67,6 @@ std::string name_beside(const std::string& output, const std::string& file) {
 
 }  // namespace
 
-const EntriesLayout& entries_layout(ChunkForm form) {
-  switch (form) {
-    case ChunkForm::json_object:
-      return json_object_layout();
-    case ChunkForm::json_predictions:
-      return json_predictions_layout();
-    case ChunkForm::json_answers_and_facts:
-      return json_answers_and_facts_layout();
-    case ChunkForm::lines:
-      break;
-  }
-  throw_runtime("lines are put one behind the other, without a frame");
-}
-
 std::string output_shard_path(const std::string& output) {
   return output + ".shard.json";
 }

@@ -16,17 +16,6 @@
 
 namespace bigbird {
 
-// How the texts of chunks become one text.
-enum class ChunkForm {
-  lines,  // one behind the other, after a head ("##" lines and the names of columns) where there is one
-  // Each is JSON with entries in lines of their own (json_entries.h): one with all entries.
-  json_object,
-  json_predictions,
-  json_answers_and_facts
-};
-// Error{runtime} for lines, which have none.
-const EntriesLayout& entries_layout(ChunkForm form);
-
 // What a run depends on besides its records, by name: a run that is resumed, and the shards of a merge, must
 // agree in all of it. Names are those of settings where there is one.
 using RunIdentity = std::map<std::string, std::string>;

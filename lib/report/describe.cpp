@@ -13,8 +13,8 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
-#include "lib/report/describe_parts.h"
 #include "lib/parts/shard_file.h"
+#include "lib/report/describe_parts.h"
 #include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {

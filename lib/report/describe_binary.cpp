@@ -13,8 +13,8 @@
 #include "lib/io/tables/npy_matrix.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/report/describe_parts.h"
 #include "lib/parts/shard_file.h"
+#include "lib/report/describe_parts.h"
 #include "lib/training/event_log.h"
 
 namespace bigbird {

@@ -146,13 +146,14 @@ TEST_F(MergeFiles, LinesHaveNoHead) {
 TEST_F(MergeFiles, EntriesOfObjectsStandInOneObject) {
   const std::string one = table("one", "{\n  \"a\": [\n  ],\n  \"c\": 3\n}\n");
   const std::string two = table("two", "{\n  \"b\": \",\"\n}\n"), none = table("none", "{}\n");
-  merge_json({{one, {2, 1}}, {two, {1}}, {none, {0}}}, json_object_layout(), path("merged"));
+  merge_json({{one, {2, 1}}, {two, {1}}, {none, {0}}}, entries_layout(ChunkForm::json_object),
+             path("merged"));
   EXPECT_EQ(testing::read_text(path("merged")), "{\n  \"a\": [\n  ],\n  \"b\": \",\",\n  \"c\": 3\n}\n");
-  merge_json({{none, {0}}}, json_object_layout(), path("empty"));
+  merge_json({{none, {0}}}, entries_layout(ChunkForm::json_object), path("empty"));
   EXPECT_EQ(testing::read_text(path("empty")), "{}\n");
   const auto merge = [&](const std::string& first, std::uint64_t rows) {
     return [this, first, rows, two] {
-      merge_json({{first, {rows}}, {two, {1}}}, json_object_layout(), path("never"));
+      merge_json({{first, {rows}}, {two, {1}}}, entries_layout(ChunkForm::json_object), path("never"));
     };
   };
   expect_refused(one + ": has more rows", merge(one, 2));
@@ -170,7 +171,7 @@ TEST_F(MergeFiles, SectionsAreMergedOneByOne) {
     return table(name, "{\n    \"answer\": {\n" + answers + "    },\n    \"sp\": {\n" + facts + "    }\n}\n");
   };
   const std::string one = pair("one", "a,\nc\n", "A,\nC\n"), two = pair("two", "b\n", "B\n");
-  const EntriesLayout& layout = json_answers_and_facts_layout();
+  const EntriesLayout& layout = entries_layout(ChunkForm::json_answers_and_facts);
   merge_json({{one, {1, 1}}, {two, {1}}}, layout, path("merged"));
   EXPECT_EQ(testing::read_text(path("merged")),
             testing::read_text(pair("all", "a,\nb,\nc\n", "A,\nB,\nC\n")));

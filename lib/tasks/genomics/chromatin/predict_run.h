@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/tasks/calibrated_scores.h"
 #include "lib/parts/parts.h"
+#include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/genomics/chromatin/predict.h"
 #include "lib/tasks/genomics/chromatin/predict_output.h"
 #include "lib/tasks/select_profiles.h"

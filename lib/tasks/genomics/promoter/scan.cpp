@@ -23,8 +23,8 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/region.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/calibrated_scores.h"
 #include "lib/parts/chunked_numbers.h"
+#include "lib/tasks/calibrated_scores.h"
 #include "lib/tasks/genomics/genome_fingerprint.h"
 #include "lib/tasks/genomics/promoter/tss.h"
 #include "lib/tasks/model_identity.h"
@@ -145,8 +145,7 @@ class Scanner {
     ChunkedNumbers run(options_.output, header(facts), options_.fasta + ".fai", options_.work);
     if (run.is_whole()) return {};
     std::optional<ScanFiles> files;
-    if (!run.is_shard())
-      files.emplace(ScanPaths{options_.output, options_.calls, options_.summary}, facts);
+    if (!run.is_shard()) files.emplace(ScanPaths{options_.output, options_.calls, options_.summary}, facts);
     Progress progress("promoter scan",
                       static_cast<std::uint64_t>(facts.positions) / options_.work.shard.count, "positions");
     PromoterScanSummary counted;

@@ -8,8 +8,8 @@
 
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tasks/calibration.h"
 #include "lib/parts/parts.h"
+#include "lib/tasks/calibration.h"
 #include "lib/tasks/genomics/promoter/scan_files.h"
 #include "lib/tasks/model_task.h"
 #include "lib/tasks/sequence_runner.h"

@@ -234,8 +234,9 @@ std::string strand_track_path(const std::string& path, const std::string& strand
 PromoterScanSummary merge_promoter_scan(const std::vector<std::string>& shards, const ScanPaths& paths) {
   const MergedShards merged(shards);
   ScanFiles files(paths, scan_facts(merged.header().output, shards.front()));
-  merged.for_each(
-      [&](std::string_view bytes, const std::string& path) { files.write(from_chunk_bytes<ScannedChunk>(bytes, path)); });
+  merged.for_each([&](std::string_view bytes, const std::string& path) {
+    files.write(from_chunk_bytes<ScannedChunk>(bytes, path));
+  });
   PromoterScanSummary summary;
   close_together(files.paths(), [&] { summary = files.close(); });
   return summary;

@@ -20,8 +20,8 @@ class AlleleBaselines {
  public:
   // `files`: as named_path takes them; `columns`: those with scores, empty for all. A file with an index
   // beside it is asked for the places of each chunk; any other is held in memory (BaselineTable). Fasta and
-  // contigs outlive the baselines. Error{usage} for two scores of one name; Error{bad_input} as BaselineTable,
-  // and for a table whose first REF alleles are not the genome's (as BuildCheck).
+  // contigs outlive the baselines. Error{usage} for two scores of one name; Error{bad_input} as
+  // BaselineTable, and for a table whose first REF alleles are not the genome's (as BuildCheck).
   AlleleBaselines(const std::vector<std::string>& files, const std::vector<std::string>& columns,
                   const Fasta& fasta, const ContigNames& contigs);
 

@@ -3,6 +3,7 @@
 
 #include "lib/core/cancel.h"
 #include "lib/io/files/sha256.h"
+#include "lib/parts/parts.h"
 #include "lib/tasks/genomics/variants/alleles.h"
 
 namespace bigbird {
@@ -28,12 +29,7 @@ VariantInput::VariantInput(const std::string& path, const std::vector<std::strin
 bool VariantInput::next(std::vector<VcfRecord>& records) {
   throw_if_cancelled();
   records.clear();
-  while (records.size() < chunk_) {
-    if (reader_.next(records.emplace_back())) continue;
-    records.pop_back();
-    break;
-  }
-  if (records.empty()) return false;
+  if (!read_records(records, chunk_, [&](VcfRecord& record) { return reader_.next(record); })) return false;
   if (chunks_ == 0) {
     BuildCheck check(reader_.path(), reader_.contigs(), reader_.build_hints(), fasta_, contigs_);
     for (const VcfRecord& seen : records) check.see(seen);

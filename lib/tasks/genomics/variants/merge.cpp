@@ -15,9 +15,9 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/genome/vcf.h"
+#include "lib/parts/merge.h"
 #include "lib/tasks/genomics/variants/outputs.h"
 #include "lib/tasks/genomics/variants/score_hdf5.h"
-#include "lib/parts/merge.h"
 
 namespace bigbird {
 namespace {

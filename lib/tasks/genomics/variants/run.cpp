@@ -123,10 +123,9 @@ VariantSummary empty_summary(const VariantRunOptions& options, const std::string
 
 void keep_chunks(const VariantRunOptions& options, const VariantSummary& summary, Parts& parts) {
   if (!chunks_can_be_kept(options.output, options.restart)) return;
-  parts.keep_chunks(
-      variant_prefix(options.format, options.output) + ".parts",
-      fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format, options.shard.index,
-                  options.shard.count, options.scoring.chunk));
+  parts.keep_chunks(variant_prefix(options.format, options.output) + ".parts",
+                    fmt::format("{}\n{}\n{} of {}, chunks of {}\n", summary.run, summary.format,
+                                options.shard.index, options.shard.count, options.scoring.chunk));
 }
 
 // Records of a shard, about, where an index tells; 0 when they are not known.

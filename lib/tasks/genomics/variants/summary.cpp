@@ -200,7 +200,8 @@ VariantSummary read_variant_summary(const std::string& path) {
     if (json.contains("provenance")) summary.provenance = json_text(json.at("provenance"));
     if (json.contains("shard")) summary.shard = read_shard(json.at("shard"));
   } catch (const Json::exception& error) {
-    throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, json_problem(error)));
+    throw_bad_input(fmt::format("{}: no summary of bigbird variants: {}", path, json_problem(error)),
+                    "give what `bigbird variants` wrote beside its output");
   }
   return summary;
 }

@@ -135,7 +135,8 @@ TEST(ChunkResultBytes, HoldEveryNumberOfAnAllele) {
   EXPECT_EQ(one.values, full.values);
   EXPECT_EQ(back.records[0][1].reason, SkipReason::too_long);
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
-    EXPECT_THROW(from_chunk_bytes<ChunkResult>(std::string_view(bytes).substr(0, size), "part"), Error) << size;
+    EXPECT_THROW(from_chunk_bytes<ChunkResult>(std::string_view(bytes).substr(0, size), "part"), Error)
+        << size;
   }
 }
 
