@@ -1,6 +1,6 @@
 // Charts for pages (html_page.h), whose colours and text they take, in the light and in the dark: curves over
-// numbers of any size with round ticks, horizontal bars with names at the left and numbers at the right, tables
-// of counts as shaded cells, and how often values lie where.
+// numbers of any size with round ticks, horizontal bars with names at the left and numbers at the right,
+// tables of counts as shaded cells, and how often values lie where.
 #pragma once
 
 #include <cstddef>

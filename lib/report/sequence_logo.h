@@ -28,7 +28,8 @@ double base_importance(const SequenceLogo& logo, std::size_t base);
 // A complete SVG document: rows of up to 100 bases, all on one scale.
 std::string sequence_logo_svg(const SequenceLogo& logo);
 
-// The effects of substitutions, with a title that says what they are: of one of the selected profiles of a result.
+// The effects of substitutions, with a title that says what they are: of one of the selected profiles of a
+// result.
 SequenceLogo ism_logo(const IsmResult& result, std::size_t selected, IsmValue value);
 
 }  // namespace bigbird

@@ -1,6 +1,6 @@
 // What a fine-tuned genome model was made for: the window it reads and the profiles it predicts. Kept beside
 // its weights as window.json and profiles.tsv, so that every verb that uses the model cuts the same windows
-// and names its columns. And the strands of a window that it is asked to read: one set of words for every verb.
+// and names its columns. And the strands of a window that it is asked to read: one set of words for all.
 #pragma once
 
 #include <cstddef>

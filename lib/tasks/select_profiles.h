@@ -18,8 +18,9 @@ struct PredictionColumns {
 // for what is neither, and for "none".
 PredictionColumns select_profiles(const std::vector<Profile>& profiles, const std::string& list);
 
-// Which profiles get numbers of their own in an output: the indices that a list means, ascending, each once: "none", or what select_profiles takes; an empty list:
-// all of at most `all_up_to` profiles, none of more. Error{usage} for what is no list, or no such profile.
+// Which profiles get numbers of their own in an output: the indices that a list means, ascending, each once.
+// "none", or what select_profiles takes; an empty list: all of at most `all_up_to` profiles, none of more.
+// Error{usage} for what is no list, or no such profile.
 std::vector<std::size_t> written_profiles(const std::string& list, const std::vector<Profile>& profiles,
                                           std::size_t all_up_to);
 

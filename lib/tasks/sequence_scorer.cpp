@@ -127,8 +127,8 @@ EncodedSequence SequenceScorer::encode_both(std::string_view sequence, const Kno
   return encoded;
 }
 
-// A runner gives its results in the order of the calls, so the last part of a sequence arrives before the last
-// one of the next.
+// A runner gives its results in the order of the calls, so the last part of a sequence arrives before the
+// last one of the next.
 void SequenceScorer::add(EncodedSequence sequence, std::function<void(const SequenceScores&)> done) {
   struct Awaited {
     std::vector<double> values;

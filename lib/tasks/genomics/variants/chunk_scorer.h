@@ -2,10 +2,10 @@
 // models say to what is written. The result is a function of the records, the genome and the models: not of
 // batches, threads or other chunks.
 //
-// From VCF to VCF a window waits in three queues: with its chunk among those that are begun (lib/parts/parts.h),
-// because the output has the order of the input; in the batch that is filled (sequence_runner.h), because a
-// model takes many sequences at once; and with its batch on the way to a device and back (device_thread.h),
-// because both work at the same time.
+// From VCF to VCF a window waits in three queues. With its chunk among those that are begun
+// (lib/parts/parts.h): the output has the order of the input. In the batch that is filled
+// (sequence_runner.h): a model takes many sequences at once. With its batch on the way to a device and back
+// (device_thread.h): the device works while the program prepares more.
 #pragma once
 
 #include <cstddef>
