@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t around_marks = 240;  // code points that are shown on either side of a mark
 constexpr std::size_t most_gold = 12;      // answers that are listed
 
-constexpr std::string_view style =
+constexpr std::string_view answers_style =
     "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:56rem;margin:2rem auto;padding:0 1rem}"
     "h1{font-size:1.3rem}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.15rem .8rem .15rem 0;"
     "text-align:left;font-weight:normal}td.n{text-align:right;font-variant-numeric:tabular-nums}"
@@ -117,7 +117,7 @@ std::string answers_html(const AnswerEvaluation& evaluation, const std::string& 
       "<style>{1}</style>\n</head>\n<body>\n<h1>Worst answers of {0} ({2})</h1>\n"
       "<p>The {3} answers of lowest F1. <mark class=\"gold\">Gold</mark>, <mark "
       "class=\"predicted\">predicted</mark>, <mark class=\"both\">both</mark>.</p>\n<table>\n",
-      svg_escaped(title), style, name_of(evaluation.format), evaluation.worst.size());
+      svg_escaped(title), answers_style, name_of(evaluation.format), evaluation.worst.size());
   for (const Metric& metric : evaluation.metrics) {
     const std::string value = !std::isfinite(metric.value) ? "-"
                               : metric.count               ? fmt::format("{:.0f}", metric.value)

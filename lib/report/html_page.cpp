@@ -10,7 +10,7 @@ namespace bigbird {
 namespace {
 
 // System colours are light or dark as the reader's system is; those of curves are seen on both.
-constexpr std::string_view style =
+constexpr std::string_view page_style =
     ":root{color-scheme:light dark}\n"
     "@media print{:root{color-scheme:light}figure,table{break-inside:avoid}}\n"
     "body{font:16px/1.5 system-ui,Helvetica,Arial,sans-serif;color:CanvasText;background:Canvas;max-width:86rem;"
@@ -89,7 +89,7 @@ std::string HtmlPage::text() const {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
          "<meta name=\"generator\" content=\"bigbird report\"/>\n<title>" +
-         svg_escaped(title_) + "</title>\n<style>\n" + std::string(style) +
+         svg_escaped(title_) + "</title>\n<style>\n" + std::string(page_style) +
          "</style>\n</head>\n<body>\n<h1>" + svg_escaped(title_) + "</h1>\n" + body_ + "</body>\n</html>\n";
 }
 

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::basic_json<OrderedMap>;
 
 constexpr std::size_t most_bars = 60;
-constexpr std::size_t most_classes = 60;  // of a confusion that is drawn
+constexpr std::size_t most_drawn_classes = 60;  // of a confusion that is drawn
 
 // What groups are compared by, the first that they have; and the fields around it, where it has some.
 struct Measure {
@@ -123,7 +123,7 @@ class Walk {
   }
 
   static bool is_square(const Json& rows) {
-    return rows.is_array() && !rows.empty() && rows.size() <= most_classes &&
+    return rows.is_array() && !rows.empty() && rows.size() <= most_drawn_classes &&
            std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
              return row.is_array() && row.size() == rows.size() &&
                     std::all_of(row.begin(), row.end(), [](const Json& v) { return v.is_number_integer(); });

@@ -12,17 +12,17 @@
 namespace bigbird {
 namespace {
 
-constexpr double wide = 640, low_plot = 182;                   // of most charts
-constexpr double square = 330;                                 // of the plot of a unit square
-constexpr double left = 66, right = 12, top = 30, below = 28;  // around the plot
-constexpr std::size_t most_points = 1200;                      // of a line
-constexpr std::size_t colours = 6;                             // classes line-0 ... of the page
+constexpr double chart_width = 640, plot_low = 182;  // of most charts
+constexpr double plot_square = 330;                  // of the plot of a unit square
+constexpr double plot_left = 66, plot_right = 12, plot_top = 30, plot_below = 28;  // around the plot
+constexpr std::size_t most_points = 1200;                                          // of a line
+constexpr std::size_t line_classes = 6;  // classes line-0 ... of the page
 
 // Where the plot lies in the picture.
 struct Frame {
   explicit Frame(const LineChart& chart)
-      : width(chart.unit_square ? left + square + right : wide),
-        bottom(top + (chart.unit_square ? square : low_plot)) {}
+      : width(chart.unit_square ? plot_left + plot_square + plot_right : chart_width),
+        bottom(plot_top + (chart.unit_square ? plot_square : plot_low)) {}
   double width;
   double bottom;
 };
@@ -86,19 +86,19 @@ class Legend {
  public:
   Legend(const LineChart& chart, const Frame& frame) {
     if (chart.lines.size() < 2) return;
-    double x = left;
+    double x = plot_left;
     rows_ = 1;
     for (std::size_t i = 0; i < chart.lines.size(); ++i) {
       const double needed = 36 + letter * static_cast<double>(chart.lines[i].legend.size());
-      if (x > left && x + needed > frame.width) {
-        x = left;
+      if (x > plot_left && x + needed > frame.width) {
+        x = plot_left;
         ++rows_;
       }
       const double y = frame.bottom + (chart.unit_square ? 36 : 20) + row_height * rows_;
       svg_ += fmt::format(
           "<path class=\"line line-{0}\" d=\"M{1:.1f} {2} h18\"/><text class=\"tick\" x=\"{3:.1f}\" "
           "y=\"{4}\">{5}</text>\n",
-          i % colours, x, y - 4, x + 23, y, svg_escaped(chart.lines[i].legend));
+          i % line_classes, x, y - 4, x + 23, y, svg_escaped(chart.lines[i].legend));
       x += needed;
     }
   }
@@ -155,11 +155,12 @@ std::string line_chart_svg(const LineChart& chart) {
   const Frame frame(chart);
   const double width = frame.width, plot_bottom = frame.bottom;
   const Legend legend(chart, frame);
-  const double full_height = plot_bottom + below + (chart.unit_square ? 16 : 0) + legend.room();
+  const double full_height = plot_bottom + plot_below + (chart.unit_square ? 16 : 0) + legend.room();
   std::string svg =
       fmt::format("<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
                   chart.unit_square ? " square" : "", width, full_height, svg_escaped(chart.title));
-  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"18\">{}</text>\n", left, svg_escaped(chart.title));
+  svg +=
+      fmt::format("<text class=\"title\" x=\"{}\" y=\"18\">{}</text>\n", plot_left, svg_escaped(chart.title));
   if (x_range.empty()) return svg + "<text class=\"tick\" x=\"66\" y=\"60\">no numbers</text>\n</svg>\n";
   if (x_range.low == x_range.high) x_range = with_room(x_range);
   if (chart.from_zero) {
@@ -170,35 +171,36 @@ std::string line_chart_svg(const LineChart& chart) {
   if (chart.from_zero) y_range.low = std::max(y_range.low, 0.0);
   if (chart.unit_square) x_range = y_range = {0, 1};
   const auto at_x = [&](double x) {
-    return left + (x - x_range.low) / (x_range.high - x_range.low) * (width - left - right);
+    return plot_left + (x - x_range.low) / (x_range.high - x_range.low) * (width - plot_left - plot_right);
   };
   const auto at_y = [&](double y) {
-    return plot_bottom - (y - y_range.low) / (y_range.high - y_range.low) * (plot_bottom - top);
+    return plot_bottom - (y - y_range.low) / (y_range.high - y_range.low) * (plot_bottom - plot_top);
   };
   for (const double tick : round_ticks(x_range.low, x_range.high, 6)) {
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1} V{2}\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"middle\">{4}</text>\n",
-        at_x(tick), top, plot_bottom, plot_bottom + 16, tick_text(tick));
+        at_x(tick), plot_top, plot_bottom, plot_bottom + 16, tick_text(tick));
   }
   for (const double tick : value_ticks(y_range, chart.logarithmic)) {
     const double y = at_y(chart.logarithmic ? std::log10(tick) : tick);
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0} {1:.1f} H{2}\"/><text class=\"tick\" x=\"{3}\" y=\"{4:.1f}\" "
         "text-anchor=\"end\">{5}</text>\n",
-        left, y, width - right, left - 6, y + 4, tick_text(tick));
+        plot_left, y, width - plot_right, plot_left - 6, y + 4, tick_text(tick));
   }
   // Beside the title where there is room for it, else under the axis.
-  svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", width - right,
-                     chart.unit_square ? plot_bottom + 32 : 18, svg_escaped(chart.x_label));
+  svg +=
+      fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                  width - plot_right, chart.unit_square ? plot_bottom + 32 : 18, svg_escaped(chart.x_label));
   if (!chart.y_label.empty()) {
     svg += fmt::format(
         "<text class=\"tick\" transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-        (top + plot_bottom) / 2, svg_escaped(chart.y_label));
+        (plot_top + plot_bottom) / 2, svg_escaped(chart.y_label));
   }
   if (chart.diagonal)
-    svg +=
-        fmt::format("<path class=\"guess\" d=\"M{} {} L{} {}\"/>\n", left, plot_bottom, width - right, top);
+    svg += fmt::format("<path class=\"guess\" d=\"M{} {} L{} {}\"/>\n", plot_left, plot_bottom,
+                       width - plot_right, plot_top);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string path;
     for (const auto& [x, y] : lines[i]) {
@@ -210,11 +212,11 @@ std::string line_chart_svg(const LineChart& chart) {
         path += fmt::format(" L{:.1f} {:.1f}", at_x(x), at_y(y));
       }
     }
-    svg += fmt::format("<path class=\"line line-{}\" d=\"{}\"/>\n", i % colours, path);
+    svg += fmt::format("<path class=\"line line-{}\" d=\"{}\"/>\n", i % line_classes, path);
     for (const auto& [x, y] : lines[i]) {
       if (!chart.lines[i].marked && lines[i].size() > 1) break;
       svg += fmt::format("<circle class=\"dot line-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n",
-                         i % colours, at_x(x), at_y(y));
+                         i % line_classes, at_x(x), at_y(y));
     }
   }
   return svg + legend.svg() + "</svg>\n";

@@ -11,9 +11,9 @@
 namespace bigbird {
 namespace {
 
-constexpr double width = 640, top = 78;
-constexpr double letter = 6.4;    // width of one
-constexpr std::size_t most = 18;  // letters of a name that are shown
+constexpr double matrix_width = 640, matrix_top = 78;
+constexpr double matrix_letter = 6.4;            // width of one
+constexpr std::size_t most_matrix_letters = 18;  // letters of a name that are shown
 
 }  // namespace
 
@@ -21,27 +21,27 @@ std::string matrix_chart_svg(const MatrixChart& chart) {
   const std::size_t size = chart.names.size();
   std::size_t longest = 8;
   for (const std::string& name : chart.names)
-    longest = std::max(longest, count_code_points(svg_shortened(name, most)));
-  const double left = 16 + letter * static_cast<double>(longest);
-  const double cell_width = (width - left - 8) / static_cast<double>(std::max<std::size_t>(size, 4));
+    longest = std::max(longest, count_code_points(svg_shortened(name, most_matrix_letters)));
+  const double left = 16 + matrix_letter * static_cast<double>(longest);
+  const double cell_width = (matrix_width - left - 8) / static_cast<double>(std::max<std::size_t>(size, 4));
   const double cell_height = std::clamp(cell_width, 16.0, 44.0);
-  const double height = top + cell_height * static_cast<double>(size) + 10;
+  const double height = matrix_top + cell_height * static_cast<double>(size) + 10;
   std::string svg = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
       "<text class=\"title\" x=\"8\" y=\"18\">{}</text>\n"
       "<text class=\"tick\" x=\"8\" y=\"38\">rows: the label; columns: what was predicted; shade: share of the row"
       "</text>\n",
-      width, height, svg_escaped(chart.title), svg_escaped(chart.title));
+      matrix_width, height, svg_escaped(chart.title), svg_escaped(chart.title));
   for (std::size_t row = 0; row < size; ++row) {
-    const double y = top + cell_height * static_cast<double>(row);
+    const double y = matrix_top + cell_height * static_cast<double>(row);
     const double middle = left + cell_width * (static_cast<double>(row) + 0.5);
     std::int64_t sum = 0;
     for (std::size_t column = 0; column < size; ++column) sum += chart.counts[row * size + column];
     svg += fmt::format(
         "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
         "<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-        left - 6, y + cell_height / 2 + 4, svg_escaped(svg_shortened(chart.names[row], most)), middle,
-        top - 8, svg_escaped(svg_shortened(chart.names[row], most)));
+        left - 6, y + cell_height / 2 + 4, svg_escaped(svg_shortened(chart.names[row], most_matrix_letters)),
+        middle, matrix_top - 8, svg_escaped(svg_shortened(chart.names[row], most_matrix_letters)));
     for (std::size_t column = 0; column < size; ++column) {
       const std::int64_t count = chart.counts[row * size + column];
       const double share = sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0;

@@ -15,21 +15,21 @@
 namespace bigbird {
 namespace {
 
-constexpr std::string_view letters = "ACGT";
+constexpr std::string_view base_letters = "ACGT";
 constexpr std::size_t bases_in_row = 100;
 constexpr double left_margin = 70, right_margin = 20, header = 64;
 constexpr double logo_height = 130;  // of both sides of the axis
 constexpr double heat_cell = 13, gap = 10, axis_height = 34, row_gap = 16, legend_height = 46;
 
 // In a box of 1 x 1, y downwards.
-constexpr std::array<const char*, 4> outlines = {
+constexpr std::array<const char*, 4> base_outlines = {
     "M0 1L.37 0H.63L1 1H.78L.7 .76H.3L.22 1ZM.36 .59H.64L.5 .17Z",
     "M.98 .33C.94 .12 .76 0 .52 0C.2 0 0 .2 0 .5C0 .8 .2 1 .52 1C.76 1 .94 .88 .98 .67H.76"
     "C.72 .78 .64 .83 .52 .83C.34 .83 .22 .71 .22 .5C.22 .29 .34 .17 .52 .17C.64 .17 .72 .22 .76 .33Z",
     "M.96 .31C.92 .12 .76 0 .52 0C.2 0 0 .2 0 .5C0 .8 .2 1 .52 1C.72 1 .88 .93 .98 .8V.46H.54V.62H.78V.72"
     "C.72 .79 .63 .83 .52 .83C.34 .83 .22 .71 .22 .5C.22 .29 .34 .17 .52 .17C.63 .17 .71 .22 .75 .31Z",
     "M0 0H1V.18H.61V1H.39V.18H0Z"};
-constexpr std::array<const char*, 4> colours = {"#2a9d3a", "#2b5fd9", "#e09b00", "#d62828"};
+constexpr std::array<const char*, 4> base_colours = {"#2a9d3a", "#2b5fd9", "#e09b00", "#d62828"};
 
 // White at 0, towards blue below and red above; `share` of the largest, -1 to 1.
 std::string heat_colour(double share) {
@@ -72,9 +72,9 @@ class Picture {
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
         "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n<defs>\n",
         width_, height);
-    for (std::size_t i = 0; i < letters.size(); ++i) {
-      svg_ += fmt::format("<path id=\"{}\" d=\"{}\" fill=\"{}\" fill-rule=\"evenodd\"/>\n", letters[i],
-                          outlines[i], colours[i]);
+    for (std::size_t i = 0; i < base_letters.size(); ++i) {
+      svg_ += fmt::format("<path id=\"{}\" d=\"{}\" fill=\"{}\" fill-rule=\"evenodd\"/>\n", base_letters[i],
+                          base_outlines[i], base_colours[i]);
     }
     svg_ += "</defs>\n";
     text(left_margin, 24, 15, "start", logo_.title);
@@ -124,9 +124,9 @@ class Picture {
     line(left_margin - 6, level(top, 0), row_width + 6, 0, "#999");
     for (std::size_t base = first; base < last; ++base)
       draw_base(base, left_margin + cell_ * static_cast<double>(base - first), top, heat_top);
-    for (std::size_t i = 0; i < letters.size(); ++i) {
+    for (std::size_t i = 0; i < base_letters.size(); ++i) {
       text(left_margin - 13, heat_top + heat_cell * (static_cast<double>(i) + 0.8), 11, "end",
-           letters.substr(i, 1), colours[i]);
+           base_letters.substr(i, 1), base_colours[i]);
     }
     svg_ += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" "
@@ -136,7 +136,7 @@ class Picture {
   }
 
   void draw_base(std::size_t base, double x, double top, double heat_top) {
-    const std::size_t letter = letters.find(logo_.bases[base]);
+    const std::size_t letter = base_letters.find(logo_.bases[base]);
     const double importance = importance_[base];
     if (letter != std::string_view::npos && std::isfinite(importance)) {
       const double from = level(top, std::max(importance, 0.0));
@@ -144,11 +144,11 @@ class Picture {
       if (height >= 0.05) {
         svg_ +=
             fmt::format("<use href=\"#{}\" transform=\"translate({:.2f} {:.2f}) scale({:.2f} {:.2f})\"{}/>\n",
-                        letters[letter], x + 0.04 * cell_, from, 0.92 * cell_, height,
+                        base_letters[letter], x + 0.04 * cell_, from, 0.92 * cell_, height,
                         importance < 0 ? " opacity=\"0.6\"" : "");
       }
     }
-    for (std::size_t i = 0; i < letters.size(); ++i) {
+    for (std::size_t i = 0; i < base_letters.size(); ++i) {
       const double y = heat_top + heat_cell * static_cast<double>(i);
       const auto effect = static_cast<double>(logo_.effects[base * 4 + i]);
       if (!std::isfinite(effect)) {
@@ -209,10 +209,10 @@ class Picture {
 }  // namespace
 
 double base_importance(const SequenceLogo& logo, std::size_t base) {
-  const std::size_t own = letters.find(logo.bases[base]);
+  const std::size_t own = base_letters.find(logo.bases[base]);
   if (own == std::string_view::npos) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
-  for (std::size_t i = 0; i < letters.size(); ++i) {
+  for (std::size_t i = 0; i < base_letters.size(); ++i) {
     if (i != own) sum += static_cast<double>(logo.effects[base * 4 + i]);
   }
   return -sum / 3;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/levels/pairs.h"
-#include "kernels/cpu/levels/softmax.h"
+#include "kernels/cpu/levels/attention_forward.h"
 
 namespace bigbird::kernels::BIGBIRD_LEVEL {
 

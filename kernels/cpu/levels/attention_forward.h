@@ -1,4 +1,7 @@
-// Softmax of the forward pass, a chunk of key blocks at a time; shared by the levels and AMX.
+// Attention of one query block over its listed key blocks: online softmax (Milakov and Gimelshein 2018; Dao
+// et al. 2022) over chunks of key blocks, so that scratch does not grow with the length of the list. Scores
+// are kept transposed, (keys, queries). attention_forward() is all of it but for the products, which a policy
+// takes: in floats, in pairs of bf16 numbers, or on AMX's tiles.
 #pragma once
 
 #include "kernels/cpu/levels/attention.h"
@@ -94,13 +97,6 @@ static inline void scores_to_probabilities(float* scores, Index rows, Index widt
   });
 }
 
-// Both, of a chunk.
-static inline void softmax_chunk(float* scores, Index rows, Index width, float* maximum, float* sum,
-                                 float* factor) {
-  raise_maxima(scores, rows, width, maximum, sum, factor);
-  scores_to_probabilities(scores, rows, width, maximum, sum);
-}
-
 static inline void drop_probabilities(const AttentionHead& head, Index first_query, Index first_key,
                                       float* scores, Index rows, Index width) {
   for (Index j = 0; j < width; j += lanes) {
@@ -110,6 +106,76 @@ static inline void drop_probabilities(const AttentionHead& head, Index first_que
       store(at, load(at) * drop.factors(first_key + row));
     }
   }
+}
+
+// The output of one query block, and its log-sum-exp unless null. `out` is at row 0 of the sequence.
+// Products(head, first_query, queries, scratch, own...) packs the queries, scaled so that scores are powers of
+// two, and has
+//   width                    queries, rounded up to what the products take at a time
+//   scratch                  what is behind its own part of the scratch
+//   makes_probabilities()    whether add_values() is given scores in place of probabilities, and adds these to
+//                            `sum` itself
+//   scores(block, keys, to)  to[keys][width] = scores of the keys of a block
+//   add_values(block, keys, scores, maximum, sum, sums)
+//                            sums[head_size][width] += values of the block, weighted
+template <typename Products, typename... Own>
+static inline void attention_forward(const AttentionHead& head, Index query_block, float* out,
+                                     Index out_stride, float* log_sum_exp, float* scratch, Own... own) {
+  const Index block_size = head.block_size, depth = head.head_size;
+  const Index first_query = query_block * block_size;
+  const Index queries = queries_in_block(head, query_block);
+  out += first_query * out_stride;
+  for (Index row = queries; row < smaller(block_size, head.rows - first_query); ++row) {
+    for (Index d = 0; d < depth; ++d) out[row * out_stride + d] = 0.0f;
+  }
+  if (queries == 0) return;
+
+  Products products(head, first_query, queries, scratch, own...);
+  const Index width = products.width;
+  float* const sums = products.scratch;         // [depth][width], the output before division
+  float* const maximum = sums + depth * width;  // [width]
+  float* const sum = maximum + width;
+  float* const factor = sum + width;
+  float* const scores = factor + width;  // [keys of a chunk][width]
+  begin_sums(depth, width, sums, maximum, sum);
+
+  const bool dropping = head.drop_probability > 0.0f;
+  const Index chunk = blocks_per_chunk(block_size);
+  const KeyBlocks listed(head, query_block);
+  for (Index begin = 0; begin < listed.count; begin += chunk) {
+    const Index end = smaller(begin + chunk, listed.count);
+    Index rows = 0;
+    for (Index at = begin; at < end; ++at) {
+      const Index block = listed.blocks[at], keys = keys_in_block(head, block);
+      float* const of_block = scores + rows * width;
+      products.scores(block, keys, of_block);
+      hide_later_keys(head, first_query, block * block_size, keys, width, of_block);
+      listed.raise(at, of_block, keys * width);
+      rows += keys;
+    }
+    if (rows == 0) continue;
+    raise_maxima(scores, rows, width, maximum, sum, factor);
+    if (!products.makes_probabilities()) scores_to_probabilities(scores, rows, width, maximum, sum);
+    scale_sums(depth, width, sums, factor);
+    rows = 0;
+    for (Index at = begin; at < end; ++at) {
+      const Index block = listed.blocks[at], keys = keys_in_block(head, block);
+      float* const of_block = scores + rows * width;
+      if (dropping) drop_probabilities(head, first_query, block * block_size, of_block, keys, width);
+      products.add_values(block, keys, of_block, maximum, sum, sums);
+      rows += keys;
+    }
+  }
+
+  for (Index row = 0; row < width; ++row) {
+    // A row that sees only padding has no keys at all: zeros, and a log-sum-exp of minus infinity.
+    factor[row] = sum[row] == 0.0f ? 0.0f : 1.0f / sum[row];
+    if (row >= queries || log_sum_exp == nullptr) continue;
+    log_sum_exp[first_query + row] =
+        sum[row] == 0.0f ? -__builtin_inff() : maximum[row] * ln_2 + __builtin_logf(sum[row]);
+  }
+  scale_sums(depth, width, sums, factor);
+  transpose(sums, width, depth, queries, 1.0f, out, out_stride, depth);
 }
 
 }  // namespace bigbird::kernels::BIGBIRD_LEVEL
