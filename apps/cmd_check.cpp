@@ -14,8 +14,10 @@
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/folder/self_test.h"
+#include "lib/model/quantization.h"
 #include "lib/tasks/calibration_file.h"
 #include "lib/tasks/probabilities.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird::apps {
 namespace {

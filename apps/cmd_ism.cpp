@@ -79,6 +79,7 @@ int mutate_file(Verb& verb, const IsmOptions& options, IsmRegionsOptions& region
   regions.ism = options;
   regions.output = output;
   regions.work = work.work(verb);
+  require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
@@ -169,6 +170,7 @@ int cmd_ism(int argc, char** argv) {
   OutputSet outputs({{"--output", output}, {"--svg", svg}});
   if (svg_profile >= 0 && svg.empty()) throw_usage("--svg-profile without --svg", "give --svg FILE too");
 
+  require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const IsmResult result = mutate_region(options, *backend);
   const std::size_t drawn = drawn_profile(result, svg_profile);

@@ -69,6 +69,7 @@ int cmd_promoter_predict(int argc, char** argv) {
   const std::unique_ptr<WindowReader> windows = !records.empty()   ? read_fasta_windows(records)
                                                 : !regions.empty() ? read_bed_windows(regions, fasta)
                                                                    : read_labelled_windows(data);
+  require_model_folders(models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
   require_classes(scorer);

@@ -21,7 +21,7 @@
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/model_card.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/tasks/calibration_file.h"
@@ -70,6 +70,13 @@ std::optional<std::size_t> parse_keep(const std::string& text, std::size_t layer
   return keep;
 }
 
+// A model whose layers are tried in int8.
+std::unique_ptr<Model> model_to_try(const LoadedModel& loaded, const BatchLimits& limits,
+                                    kernels::Backend& backend) {
+  const auto of_any = [&](const ModelConfig&) { return limits; };
+  return open_model(loaded.config, loaded.parameters, {.backend = backend, .limits = of_any, .packs = false});
+}
+
 // Sampled windows of a classifier, each with the same window and another base in its middle.
 class WindowSample {
  public:
@@ -89,8 +96,7 @@ class WindowSample {
         limits.longest = std::max(limits.longest, pair.token_offsets[i + 1] - pair.token_offsets[i]);
     }
     limits.sequences = 2;
-    network_ = std::make_unique<Model>(backend, config_, limits, ModelOptions{});
-    network_->set_parameters(loaded.parameters);
+    network_ = model_to_try(loaded, limits, backend);
   }
 
   // Single layers are told apart by a quarter of the windows.
@@ -319,18 +325,18 @@ int cmd_quantize(int argc, char** argv) {
     const std::vector<std::uint64_t> pieces = evaluation_pieces(batches.sampler(), options.most_examples);
     const std::vector<std::uint64_t> chosen =
         evaluation_pieces(others.sampler(), static_cast<std::uint64_t>((options.sample + 3) / 4));
-    Model network(*backend, loaded.config, batches.limits(1), {});
-    network.set_parameters(loaded.parameters);
+    const std::unique_ptr<Model> network = model_to_try(loaded, batches.limits(1), *backend);
     loss.measure = "kl";
     loss.most = options.max_loss.value_or(most_divergence);
     loss.data_sha256 = shards_digest(options.data);
-    errors = layer_errors(network, chosen.size(), [&](std::size_t i) {
+    errors = layer_errors(*network, chosen.size(), [&](std::size_t i) {
       Batch batch;
       others.append_piece(chosen[i], batch);
       return batch;
     });
     config = choose_and_measure(options, config, errors, [&](const LayerChoice& choice) {
-      const MaskedDivergence measured = masked_divergence(network, batches, pieces, 1, names_of(choice.int8));
+      const MaskedDivergence measured =
+          masked_divergence(*network, batches, pieces, 1, names_of(choice.int8));
       loss.full = measured.full;
       loss.quantized = measured.quantized;
       loss.loss = measured.divergence;

@@ -18,6 +18,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/ism_logo.h"
 #include "lib/report/report_inputs.h"
 #include "lib/report/sequence_logo.h"
@@ -167,6 +168,7 @@ int cmd_report(int argc, char** argv) {
   if (!ism.models.empty()) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
+    require_model_folders(ism.models);
     backend = verb.make_backend();
     drawing = std::make_unique<Logos>(ism, scoring.strands_typed(), *backend, bases / 2, logos);
     picture = [&](const StrongAllele& allele) { return drawing->draw(allele); };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/tasks/sequence_runner.h"
 
 namespace bigbird {

@@ -9,6 +9,7 @@
 #include "lib/tasks/inference_memory.h"
 #include "lib/tasks/probabilities.h"
 #include "lib/tasks/windows.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 
