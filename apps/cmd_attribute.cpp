@@ -213,13 +213,13 @@ int cmd_attribute(int argc, char** argv) {
 
   Fasta fasta(options.fasta);
   const Region region = parse_region(options.region, ContigNames(fasta.contigs()));
-  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   // All are checked before the first one's weights are read.
   std::vector<FinetunedModel> models;
   for (const std::string& folder : options.models) {
     models.emplace_back(folder);
     models.back().require_like(models.front());
   }
+  const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const FinetunedModel& model = models.front();
   const std::vector<std::size_t> outputs = outputs_of(model, options);
   const ModelWindow window = window_of(model, options);

@@ -18,6 +18,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/machine_rates.h"
 #include "lib/report/machine_table.h"
 
@@ -121,6 +122,7 @@ int cmd_bench(int argc, char** argv) {
   stop_anywhere(true);
   options.size = parse_machine_size(size);
   options.seed = verb.seed();
+  if (!options.model.empty()) require_model_folders({options.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const ScratchFolder scratch;
   options.scratch = scratch.path();

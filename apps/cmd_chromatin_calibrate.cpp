@@ -82,6 +82,7 @@ int cmd_chromatin_calibrate(int argc, char** argv) {
   OutputSet outputs = options.outputs();
   outputs.add({"--per-profile", typed.profiles_tsv});
 
+  require_model_folders({options.model()});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   const ChromatinDataset data(typed.data, typed.fasta);

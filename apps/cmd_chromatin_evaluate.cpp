@@ -186,6 +186,7 @@ int cmd_chromatin_evaluate(int argc, char** argv) {
   OutputSet outputs({{"--output", options.output},
                      {"--profiles-tsv", options.profiles_tsv},
                      {"--svg", has_suffix(options.svg, ".svg") ? options.svg : ""}});
+  require_model_folders(options.models);
   Evaluated evaluated =
       options.models.empty() ? evaluate_files(options) : evaluate_models(options, *verb.make_backend());
   double bins = 0;

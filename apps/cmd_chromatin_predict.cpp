@@ -140,6 +140,7 @@ int cmd_chromatin_predict(int argc, char** argv) {
   ChromatinPredictOptions options;
   options.format = parse_prediction_format(typed.format);
 
+  require_model_folders(typed.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   scorer.model().require_task("chromatin");

@@ -19,6 +19,7 @@
 #include "lib/core/error.h"
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/parts/sharded_verbs.h"
 #include "lib/tasks/genomics/variants/cost.h"
 
@@ -187,6 +188,7 @@ int cmd_cluster_plan(int argc, char** argv) {
   options.seconds = static_cast<double>(parse_duration(sample_time, "--sample-time"));
   const auto task_seconds = static_cast<double>(parse_duration(task_time, "--task-time"));
   if (task_seconds < 1) throw_usage("--task-time 0: a task takes some time", "30m, 2h");
+  require_model_folders(shared.models());
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   Plan plan;

@@ -21,6 +21,7 @@
 #include "lib/io/tables/tsv.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/fill_mask.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
 
 namespace bigbird::apps {
@@ -178,6 +179,7 @@ int cmd_fill_mask(int argc, char** argv) {
     throw_usage("fill-mask needs something to fill", "give a text with [MASK], or -f FASTA -r REGION");
   }
 
+  require_model_folders({options.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   MaskFiller filler(options.model, options.top, *backend);
   std::vector<std::string> comments;

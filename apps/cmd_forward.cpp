@@ -6,7 +6,6 @@
 #include "lib/core/cancel.h"
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
-#include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/tasks/forward_pass.h"
 
@@ -43,18 +42,19 @@ int cmd_forward(int argc, char** argv) {
   smoothing.apply(options.smoothing);
   random_mode.apply(options.random_mode, options.plan);
 
+  const ModelFolder folder(model);
   const auto backend = verb.make_backend();
   std::map<std::string, std::string> metadata;
   if (verb.provenance()) {
     Provenance provenance{bigbird_version(), verb.command(), {}, {}, {}};
-    provenance.inputs.push_back(model_input(model, weights_digest(model)));
+    provenance.inputs.push_back(model_input(model, folder.weights_digest()));
     provenance.inputs.push_back({"input", input, sha256_file(input)});
     if (!random_mode.plan().empty()) {
       provenance.inputs.push_back({"plan", random_mode.plan(), sha256_file(random_mode.plan())});
     }
     metadata["provenance"] = provenance_json(provenance);
   }
-  const std::int64_t tokens = run_forward_pass(*backend, model, input, output, options, metadata);
+  const std::int64_t tokens = run_forward_pass(*backend, folder, input, output, options, metadata);
   verb.set_throughput(static_cast<double>(tokens), "tokens");
   return 0;
 }

@@ -88,6 +88,7 @@ int mutate_file(Verb& verb, IsmCommand& typed) {
   regions.ism = options;
   regions.output = typed.output;
   regions.work = typed.work.work(verb);
+  require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   if (verb.provenance()) {
     std::vector<std::string> digests;
@@ -112,6 +113,7 @@ int mutate_one(Verb& verb, const IsmCommand& typed) {
   if (typed.svg_profile >= 0 && typed.svg.empty())
     throw_usage("--svg-profile without --svg", "give --svg FILE too");
 
+  require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const IsmResult result = mutate_region(options, *backend);
   const std::size_t drawn = drawn_profile(result, typed.svg_profile);

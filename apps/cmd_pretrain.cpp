@@ -11,7 +11,7 @@
 #include "kernels/backend.h"
 #include "lib/core/error.h"
 #include "lib/model/config.h"
-#include "lib/model/folder/config_json.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/training/pretraining.h"
 
 namespace bigbird::apps {
@@ -83,7 +83,7 @@ PositionType positions_of(const Typed& typed) {
 
 // The model folder's config with what was typed on top; the shape of its weights cannot change.
 ModelConfig config_on_top_of(const std::string& folder, const CLI::App& app, const Typed& typed) {
-  ModelConfig config = read_config(folder + "/config.json");
+  ModelConfig config = ModelFolder(folder).config();
   const auto fixed = [&](const char* option, std::int64_t typed_value, std::int64_t value) {
     if (app.count(option) > 0 && typed_value != value) {
       throw_usage(fmt::format("{} {}: the model in {} has {}", option, typed_value, folder, value),

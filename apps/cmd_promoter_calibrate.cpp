@@ -112,6 +112,7 @@ int cmd_promoter_calibrate(int argc, char** argv) {
   OutputSet outputs = options.outputs();
   find_sides(typed.data, sides);
 
+  require_model_folders({options.model()});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({{options.model()}, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   require_two_classes(scorer);

@@ -76,6 +76,7 @@ int cmd_promoter_evaluate(int argc, char** argv) {
     scored = read_labelled_predictions(predictions);
     provenance.inputs = {{"predictions", predictions, ""}};
   } else {
+    require_model_folders(models);
     const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
     SequenceScorer scorer({models, scoring.strands(), scoring.batch()}, *backend);
     scored = predict_labelled(scorer, data, max_n);

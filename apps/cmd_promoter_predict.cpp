@@ -108,6 +108,7 @@ int cmd_promoter_predict(int argc, char** argv) {
                                                 : !typed.regions.empty()
                                                     ? read_bed_windows(typed.regions, typed.fasta)
                                                     : read_labelled_windows(typed.data);
+  require_model_folders(typed.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   SequenceScorer scorer({typed.models, typed.scoring.strands(), typed.scoring.batch()}, *backend);
   require_classes(scorer);

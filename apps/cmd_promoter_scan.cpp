@@ -14,6 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/promoter/scan.h"
 
 namespace bigbird::apps {
@@ -127,6 +128,7 @@ int cmd_promoter_scan(int argc, char** argv) {
   options.with_provenance = verb.provenance();
   options.provenance = {bigbird_version(), verb.command(), std::nullopt, options.fasta, {}};
   if (!options.tss.empty()) options.provenance.inputs.push_back({"tss", options.tss, ""});
+  require_model_folders(options.models);
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   require_different(
       {{"--output", options.output}, {"--calls", options.calls}, {"--summary", options.summary}});

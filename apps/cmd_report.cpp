@@ -12,6 +12,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/report/allele_logos.h"
 #include "lib/report/report_inputs.h"
 #include "lib/tasks/genomics/ism.h"
@@ -92,6 +93,7 @@ int cmd_report(int argc, char** argv) {
   if (!ism.models.empty()) {
     ism.strands = scoring.strands();
     ism.batch = scoring.batch();
+    require_model_folders(ism.models);
     backend = verb.make_backend();
     picture = allele_logos(ism, scoring.strands_typed(), *backend, bases / 2, logos);
   }

@@ -79,6 +79,7 @@ int cmd_text_classify_evaluate(int argc, char** argv) {
     provenance.inputs.push_back({"predictions", predictions, ""});
   } else {
     options.batch = scoring.batch();
+    require_model_folders({options.model});
     const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
     TextClassifier classifier(options, *backend);
     scored = score_texts(gold, classifier, labels);

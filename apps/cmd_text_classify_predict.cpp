@@ -100,6 +100,7 @@ int cmd_text_classify_predict(int argc, char** argv) {
   options.batch = typed.scoring.batch();
   prediction.work = typed.work.work(verb);
   prediction.form = typed.form == "jsonl" ? PredictionForm::jsonl : PredictionForm::tsv;
+  require_model_folders({options.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   TextClassifier classifier(options, *backend);
   InputTally tally;

@@ -13,6 +13,7 @@
 #include "lib/core/log.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/classify/glue_scores.h"
 
 namespace bigbird::apps {
@@ -48,6 +49,7 @@ int cmd_text_glue_predict(int argc, char** argv) {
   const std::vector<GlueSplitFile> files = glue_split_files(task, data, part);
   if (task.name == "mnli" && part != GlueSplit::train && files.size() == 1)
     log_warning(fmt::format("{}: the other of MNLI's two sides is not there", files.front().path));
+  require_model_folders({model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   TextClassifier classifier(glue.classifier(model), *backend);
   const GlueOutputs outputs(task, classifier, glue.labels());

@@ -289,6 +289,7 @@ int cmd_text_qa_predict(int argc, char** argv) {
   } else {
     choice.trivia.check("text qa predict", format);
   }
+  require_model_folders({options.model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::uint64_t questions = spans ? predict_spans(choice, options, *backend)
                                         : predict_answer_file(format, choice, options, *backend);

@@ -20,6 +20,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/output_set.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/metrics/rouge.h"
 #include "lib/tasks/text/summarize/evaluate.h"
 #include "lib/tasks/text/summarize/predict.h"
@@ -49,6 +50,7 @@ WrittenBy write_summaries(const Verb& verb, const SummaryEvaluateCommand& typed)
   prediction.pairs.parts = SummaryParts::document;
   prediction.output = typed.summaries;
   prediction.work.chunk = documents_of_a_chunk;
+  require_model_folders({model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   prediction.precision = backend->precision();
   SummarizerOptions options = typed.search.summarizer();

@@ -13,6 +13,7 @@
 #include "kernels/backend.h"
 #include "lib/core/names.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/text/summarize/predict.h"
 #include "lib/tasks/text/summarize/summarizer.h"
 
@@ -61,6 +62,7 @@ int cmd_text_summarize_predict(int argc, char** argv) {
   prediction.pairs = data.pairs();
   prediction.form = parse_name(summary_form_names, form, "output type");
   prediction.work = work.work(verb);
+  require_model_folders({model});
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   prediction.precision = backend->precision();
   Summarizer summarizer(options, *backend);

@@ -8,6 +8,7 @@
 #include "apps/work_options.h"
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
@@ -59,6 +60,7 @@ int cmd_variants(int argc, char** argv) {
   options.format = variant_format(type, options.output);
   options.restart = work.restart(verb);
   options.shard = work.shard();
+  require_model_folders(shared.models());
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) {

@@ -7,6 +7,7 @@
 #include "apps/verbs.h"
 #include "kernels/backend.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/tasks/genomics/variants/run.h"
 
 namespace bigbird::apps {
@@ -32,6 +33,7 @@ int cmd_variants_background(int argc, char** argv) {
   if (!verb.parse(argc, argv)) return 0;
 
   options.scoring = shared.scoring();
+  require_model_folders(shared.models());
   const std::unique_ptr<kernels::Backend> backend = verb.make_backend();
   const std::unique_ptr<SequenceScorer> scorer = shared.make_scorer(*backend);
   if (verb.provenance()) options.provenance_json = provenance_json(shared.provenance(verb, *scorer));

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/io/files/provenance.h"
+#include "lib/model/folder/model_folder.h"
 
 namespace bigbird::apps {
 namespace {
@@ -262,6 +263,11 @@ void TrainingOptions::tell_defaults() {
   tell_one("--lr", options_.learning_rate);
   tell_one("--epochs", options_.epochs);
   if (options_.batch != chosen_by_memory) tell_one("--batch", static_cast<double>(options_.batch));
+}
+
+std::unique_ptr<kernels::Backend> TrainingOptions::make_backend() const {
+  if (!options_.init.empty()) require_model_folders({options_.init});
+  return ranks_.make_backend(verb_);
 }
 
 void TrainingOptions::reads(const std::string& path) const {

@@ -26,6 +26,7 @@ class VariantOptions {
   // As typed; empty when not given.
   const std::string& profiles() const { return sequences_.profiles(); }
 
+  const std::vector<std::string>& models() const { return models_; }
   VariantScoringOptions scoring() const;
   std::unique_ptr<SequenceScorer> make_scorer(kernels::Backend& backend) const;
   // Of the verb, with the digests of the models.

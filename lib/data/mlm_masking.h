@@ -17,9 +17,10 @@
 #include <vector>
 
 #include "lib/core/rng.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 enum class MaskingUnit { tokens, words };
 

@@ -9,9 +9,10 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/text/documents.h"
 #include "lib/tokenization/text_encoding.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 struct TextShardOptions {
   std::string prefix;                  // of the files to write (token_shards.h)

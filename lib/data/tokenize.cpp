@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/data/token_shards.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -8,9 +8,10 @@
 #include "lib/data/sentence_source.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/provenance.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 struct TokenizeSummary {
   std::uint64_t documents = 0;

@@ -13,6 +13,7 @@
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
 #include "lib/tokenization/sentencepiece_model.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {

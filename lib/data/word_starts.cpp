@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 

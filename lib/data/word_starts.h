@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+class Tokenizer;
 
 // Per id: the piece opens with Tokenizer::word_start(). Special pieces begin no word. Error{bad_input} when
 // no piece does, as in DNA vocabularies.

@@ -11,7 +11,7 @@
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
-#include "lib/model/network/model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/quantization/layers.h"
 #include "lib/tasks/genomics/chromatin/calibrate.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
@@ -125,15 +125,15 @@ RepeatedLoss repeat_quantization_loss(const std::string& folder, const std::stri
   shards.require_tokenizer(model.tokenizer().digest(), model.tokenizer().vocab_size());
   PretrainingObjective objective;
   objective.nsp = false;
-  const LoadedModel loaded = model.load();
-  const PretrainingBatches batches(shards, model.tokenizer(), loaded.config, objective,
-                                   loaded.config.max_position_embeddings, before.seed);
+  const ModelConfig& config = model.config();
+  const PretrainingBatches batches(shards, model.tokenizer(), config, objective,
+                                   config.max_position_embeddings, before.seed);
   EvaluationOptions options;
   options.batch = 1;
   options.max_samples = most;
-  Model network(backend, loaded.config, batches.limits(options.batch), {});
-  network.set_parameters(loaded.parameters);
-  const double nats = evaluate_pretraining(network, batches, model.tokenizer(), options).mlm_loss();
+  const auto limits = [&](const ModelConfig&) { return batches.limits(options.batch); };
+  const std::unique_ptr<Model> network = open_model(model, {backend, limits}).model;
+  const double nats = evaluate_pretraining(*network, batches, model.tokenizer(), options).mlm_loss();
   return {nats, nats - before.full};
 }
 

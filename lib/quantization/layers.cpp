@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/core/progress.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/model/network/model.h"
 #include "lib/tasks/metrics.h"
 #include "lib/tasks/rank_comparison.h"
 
@@ -193,9 +194,9 @@ MaskedDivergence masked_divergence(Model& model, const PretrainingBatches& batch
       rows[row] = divergence_of_row(full.data() + row * columns, quantized.data() + row * columns, columns);
     });
     result.divergence = std::accumulate(rows.begin(), rows.end(), result.divergence);
-    result.full += of_full.mlm_loss_sum;
-    result.quantized += of_quantized.mlm_loss_sum;
-    result.tokens += of_full.mlm_count;
+    result.full += of_full[Loss::mlm].sum;
+    result.quantized += of_quantized[Loss::mlm].sum;
+    result.tokens += of_full[Loss::mlm].count;
     progress.advance(end - begin);
   }
   if (result.tokens == 0) throw_bad_input("no token of the data was masked", "take more samples");

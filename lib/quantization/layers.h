@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
+#include "lib/model/quantization.h"
 #include "lib/tasks/calibration_run.h"
 #include "lib/training/pretraining_batches.h"
 
 namespace bigbird {
+
+class Model;
 
 // Most that may be lost where nothing else was said: of the mean AUROC, and of the divergence in nats for
 // each masked token (about one part in a hundred of the perplexity).

@@ -16,7 +16,7 @@
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/model_card.h"
-#include "lib/model/folder/model_folder.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/quantization/data.h"
@@ -58,6 +58,13 @@ std::optional<std::size_t> parse_keep(const std::string& text, std::size_t layer
   return keep;
 }
 
+// A model whose layers are tried in int8.
+std::unique_ptr<Model> model_to_try(const LoadedModel& loaded, const BatchLimits& limits,
+                                    kernels::Backend& backend) {
+  const auto of_any = [&](const ModelConfig&) { return limits; };
+  return open_model(loaded.config, loaded.parameters, {.backend = backend, .limits = of_any, .packs = false});
+}
+
 // Sampled windows of a classifier, each with the same window and another base in its middle.
 class WindowSample {
  public:
@@ -77,8 +84,7 @@ class WindowSample {
         limits.longest = std::max(limits.longest, pair.token_offsets[i + 1] - pair.token_offsets[i]);
     }
     limits.sequences = 2;
-    network_ = std::make_unique<Model>(backend, config_, limits, ModelOptions{});
-    network_->set_parameters(loaded.parameters);
+    network_ = model_to_try(loaded, limits, backend);
   }
 
   // Single layers are told apart by a quarter of the windows.
@@ -195,18 +201,17 @@ class QuantizeRun {
     const std::vector<std::uint64_t> pieces = evaluation_pieces(batches.sampler(), options_.most_examples);
     const std::vector<std::uint64_t> chosen =
         evaluation_pieces(others.sampler(), static_cast<std::uint64_t>((options_.sample + 3) / 4));
-    Model network(*backend_, config, batches.limits(1), {});
-    network.set_parameters(loaded_.parameters);
+    const std::unique_ptr<Model> network = model_to_try(loaded_, batches.limits(1), *backend_);
     loss_.measure = "kl";
     loss_.most = options_.max_loss.value_or(most_divergence);
     loss_.data_sha256 = shards_digest(options_.data);
-    errors_ = layer_errors(network, chosen.size(), [&](std::size_t i) {
+    errors_ = layer_errors(*network, chosen.size(), [&](std::size_t i) {
       Batch batch;
       others.append_piece(chosen[i], batch);
       return batch;
     });
     choose_and_measure([&](const LayerChoice& choice) {
-      const MaskedDivergence measured = masked_divergence(network, batches, pieces, 1, names_of(choice.int8));
+      const MaskedDivergence measured = masked_divergence(*network, batches, pieces, 1, names_of(choice.int8));
       loss_.full = measured.full;
       loss_.quantized = measured.quantized;
       loss_.loss = measured.divergence;

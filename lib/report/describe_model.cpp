@@ -15,6 +15,7 @@
 #include "lib/model/folder/model_card.h"
 #include "lib/model/folder/self_test.h"
 #include "lib/model/network/layout.h"
+#include "lib/model/quantization.h"
 #include "lib/report/describe_parts.h"
 #include "lib/tasks/calibration_file.h"
 #include "lib/tasks/model_task.h"

@@ -17,14 +17,15 @@
 #include "lib/core/progress.h"
 #include "lib/core/rng.h"
 #include "lib/io/files/file.h"
-#include "lib/model/folder/inference_model.h"
 #include "lib/model/folder/model_folder.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/model_operations.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
 #include "lib/report/machine_products.h"
 #include "lib/report/machine_scoring.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/update.h"
@@ -223,25 +224,30 @@ class MachineMeasurement {
     foretell(operations_a_second);
   }
 
-  LoadedModel load(HeadType head) const {
-    if (folder_) return folder_->load(head, options_.seed);
-    LoadedModel model;
-    model.config = with_head(config_, head);
-    model.parameters = initial_parameters(ParameterLayout(model.config), model.config, options_.seed);
-    return model;
+  // The folder's, or one of random weights; for `batch`, which is made for it.
+  std::unique_ptr<Model> open(HeadType head, std::int64_t length, const ModelOptions& options, Batch& batch) {
+    const bool labels = head == HeadType::pretraining;
+    ModelPurpose purpose{backend_,
+                         [&](const ModelConfig& config) {
+                           batch = random_batch(config, length, labels);
+                           return limits_of(batch);
+                         },
+                         options};
+    purpose.load.head = head;
+    purpose.load.seed = options_.seed;
+    if (folder_) return open_model(*folder_, purpose).model;
+    const ModelConfig config = with_head(config_, head);
+    return open_model(config, initial_parameters(ParameterLayout(config), config, options_.seed), purpose);
   }
 
   void measure_forward() {
-    LoadedModel loaded = load(HeadType::encoder);
     for (const std::int64_t length : lengths_) {
       const std::string what = "forward", shape = shape_of(length);
       if (!has_room(what + " " + shape, forward_memory(length))) continue;
-      const Batch batch = random_batch(loaded.config, length, false);
-      Model model(backend_, loaded.config, limits_of(batch), {});
-      model.set_parameters(loaded.parameters);
-      pack_own_weights(model);
+      Batch batch;
+      const std::unique_ptr<Model> model = open(HeadType::encoder, length, {}, batch);
       measure(what, shape, "tokens/s", [&] {
-        model.forward(batch, {});
+        model->forward(batch, {});
         backend_.synchronize();
         return static_cast<double>(length);
       });
@@ -256,11 +262,10 @@ class MachineMeasurement {
   void measure_step() {
     const std::string what = "training step", shape = shape_of(lengths_.back());
     if (!has_room(what, step_memory())) return;
-    LoadedModel loaded = load(HeadType::pretraining);
-    const Batch batch = random_batch(loaded.config, lengths_.back(), true);
-    Model model(backend_, loaded.config, limits_of(batch), training_options());
-    model.set_parameters(loaded.parameters);
-    std::vector<float>().swap(loaded.parameters);
+    Batch batch;
+    const std::unique_ptr<Model> opened =
+        open(HeadType::pretraining, lengths_.back(), training_options(), batch);
+    Model& model = *opened;
     Optimizer optimizer(backend_, model.layout(), {});
     UpdateOptions update;
     update.schedule = {ScheduleForm::huggingface, 1e-5, 0, std::uint64_t{1} << 40};

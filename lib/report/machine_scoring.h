@@ -13,9 +13,10 @@
 #include "lib/tasks/genomics/variants/chunk_scorer.h"
 #include "lib/tasks/genomics/variants/scoring.h"
 #include "lib/tasks/sequence_scorer.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 // SCRATCH/genome as `bigbird simulate` makes it, windows that cover it several times, and, where asked for, a
 // vocabulary as `bigbird train-bpe` learns it.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

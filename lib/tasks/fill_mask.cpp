@@ -7,6 +7,7 @@
 
 #include "lib/core/progress.h"
 #include "lib/tasks/probabilities.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -29,14 +29,13 @@ std::int64_t input_length(const RunOptions& options, const ModelConfig& config, 
   return whole_blocks(options.length, config.block_size);
 }
 
-std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::uint64_t samples,
-                                  std::uint64_t step) {
+std::vector<Draw> draws_of_run(std::uint64_t seed, std::uint64_t samples, std::uint64_t first,
+                               std::uint64_t count) {
   std::vector<Draw> draws;
-  draws.reserve(static_cast<std::size_t>(batch));
+  draws.reserve(static_cast<std::size_t>(count));
   std::optional<RandomPermutation> order;
   std::uint64_t order_epoch = 0;
-  for (std::uint64_t i = 0; i < batch; ++i) {
-    const std::uint64_t number = step * batch + i;
+  for (std::uint64_t number = first; number < first + count; ++number) {
     const std::uint64_t epoch = number / samples;
     if (!order || epoch != order_epoch) {
       order.emplace(seed, Purpose::finetune_order, epoch, samples);
@@ -47,22 +46,21 @@ std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::
   return draws;
 }
 
-std::vector<Draw> draws_of_slots(const RunOptions& options, std::uint64_t samples, std::uint64_t step,
-                                 const kernels::IndexRange& slots) {
-  const std::vector<Draw> all = draws_of_update(options.seed, options.batch, samples, step);
-  const kernels::IndexRange own = samples_of_slots(options, slots);
-  return {all.begin() + own.first, all.begin() + own.end()};
-}
-
-std::uint64_t batches_of(const RunOptions& options, std::uint64_t samples) {
-  const auto size = static_cast<std::uint64_t>(micro_batch(options));
-  return (samples + size - 1) / size;
-}
-
-kernels::IndexRange samples_of_batch(const RunOptions& options, std::uint64_t samples, std::uint64_t batch) {
-  const std::int64_t size = micro_batch(options), all = static_cast<std::int64_t>(samples);
-  const std::int64_t first = std::min(static_cast<std::int64_t>(batch) * size, all);
-  return {first, std::min(first + size, all) - first};
+SampleTask task_of_samples(const RunOptions& options, std::uint64_t samples,
+                           std::function<void(const Draw&, Batch&)> append_draw, std::uint64_t valid_samples,
+                           std::function<void(std::size_t, Batch&)> append_valid) {
+  const auto train = [seed = options.seed, samples, append = std::move(append_draw)](std::uint64_t first,
+                                                                                     std::uint64_t count) {
+    Batch batch;
+    for (const Draw& draw : draws_of_run(seed, samples, first, count)) append(draw, batch);
+    return batch;
+  };
+  const auto valid = [append = std::move(append_valid)](std::uint64_t first, std::uint64_t count) {
+    Batch batch;
+    for (std::uint64_t i = first; i < first + count; ++i) append(static_cast<std::size_t>(i), batch);
+    return batch;
+  };
+  return {options, train, valid_samples, valid};
 }
 
 BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences) {

@@ -2,7 +2,9 @@
 // sequence, the order of the samples, and the model card.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +12,10 @@
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
 #include "lib/model/folder/model_card.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/training/run_options.h"
 #include "lib/training/training_run.h"
+#include "lib/training/training_task.h"
 
 namespace bigbird {
 
@@ -25,19 +28,16 @@ struct Draw {
   std::uint64_t number = 0;
   std::uint64_t sample = 0;
 };
-// The `batch` draws of update `step`. Every epoch visits every one of `samples` samples once, in an order
-// that is a function of (seed, epoch) (Purpose::finetune_order).
-std::vector<Draw> draws_of_update(std::uint64_t seed, std::uint64_t batch, std::uint64_t samples,
-                                  std::uint64_t step);
+// The draws [first, first + count). Every epoch visits every one of `samples` samples once, in an order that
+// is a function of (seed, epoch) (Purpose::finetune_order).
+std::vector<Draw> draws_of_run(std::uint64_t seed, std::uint64_t samples, std::uint64_t first,
+                               std::uint64_t count);
 
-// Of them, the draws of these micro-batches, one micro-batch behind the other.
-std::vector<Draw> draws_of_slots(const RunOptions& options, std::uint64_t samples, std::uint64_t step,
-                                 const kernels::IndexRange& slots);
-
-// Of a validation set of so many samples in order, in batches as large as a micro-batch: how many there are,
-// and the samples of one.
-std::uint64_t batches_of(const RunOptions& options, std::uint64_t samples);
-kernels::IndexRange samples_of_batch(const RunOptions& options, std::uint64_t samples, std::uint64_t batch);
+// A task whose samples are appended to its batches one by one: a draw of `samples` training samples, or a
+// validation sample by its number.
+SampleTask task_of_samples(const RunOptions& options, std::uint64_t samples,
+                           std::function<void(const Draw&, Batch&)> append_draw, std::uint64_t valid_samples,
+                           std::function<void(std::size_t, Batch&)> append_valid);
 
 // The largest batch of `sequences` sequences when every one is padded to config.input_length.
 BatchLimits padded_limits(const ModelConfig& config, std::int64_t sequences);

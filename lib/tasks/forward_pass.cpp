@@ -7,8 +7,8 @@
 
 #include "lib/core/error.h"
 #include "lib/io/weights/safetensors.h"
-#include "lib/model/folder/inference_model.h"
 #include "lib/model/folder/model_folder.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/model.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/tasks/forward_input.h"
@@ -126,29 +126,29 @@ void add_gradients(Answer& answer, Model& model) {
 
 }  // namespace
 
-std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& model_folder,
-                              const std::string& input, const std::string& output,
-                              const ForwardPassOptions& options,
+std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& folder, const std::string& input,
+                              const std::string& output, const ForwardPassOptions& options,
                               std::map<std::string, std::string> metadata) {
-  LoadedModel loaded = ModelFolder(model_folder).load();  // with the head that it has
-  ModelConfig& config = loaded.config;
-  if (options.random_mode) config.random_mode = *options.random_mode;
-  if (options.plan != nullptr) config.plan = options.plan;
-  validate(config, model_folder);
-  if (options.gradients && config.head == HeadType::structured_answers) {
-    throw_bad_input(fmt::format("{}: no gradients of a model with the {} head, which takes no labels here",
-                                model_folder, name_of(config.head)),
-                    "ask for logits alone");
-  }
-  const ForwardInput in = read_forward_input(input, config);
-  config.problem_type = in.problem_type;
-
-  const BatchLimits limits{in.batch.tokens(), in.batch.sequences(),
-                           static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded,
-                           in.batch.targets.tokens()};
-  Model model(backend, config, limits, {.training = options.gradients});
-  model.set_parameters(loaded.parameters);
-  if (!options.gradients) pack_own_weights(model);
+  ForwardInput in;
+  const auto limits = [&](ModelConfig& config) {
+    if (options.random_mode) config.random_mode = *options.random_mode;
+    if (options.plan != nullptr) config.plan = options.plan;
+    validate(config, folder.path());
+    if (options.gradients && config.head == HeadType::structured_answers) {
+      throw_bad_input(fmt::format("{}: no gradients of a model with the {} head, which takes no labels here",
+                                  folder.path(), name_of(config.head)),
+                      "ask for logits alone");
+    }
+    in = read_forward_input(input, config);
+    config.problem_type = in.problem_type;
+    return BatchLimits{in.batch.tokens(), in.batch.sequences(),
+                       static_cast<std::int64_t>(in.batch.masked_rows.size()), in.padded,
+                       in.batch.targets.tokens()};
+  };
+  const std::unique_ptr<Model> opened =
+      open_model(folder, {backend, limits, {.training = options.gradients}}).model;
+  Model& model = *opened;
+  const ModelConfig& config = model.config();
 
   Answer answer;
   const Shape hidden_shape{in.sequences, in.tokens, config.hidden_size};
@@ -182,9 +182,7 @@ std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& mode
   }
 
   const LossScale scale = mean_scale(result);
-  const bool labelled =
-      result.mlm_count + result.sequence_count + result.start_count + result.end_count + result.target_count >
-      0;
+  const bool labelled = result.has_labels();
   if (labelled) answer.add("loss", {}, {static_cast<float>(scaled_loss(result, scale))});
   if (options.gradients) {
     if (!labelled) throw_bad_input(input + ": gradients are asked for, but no label is given", "add labels");

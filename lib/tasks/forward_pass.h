@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "lib/model/config.h"
+#include "lib/model/folder/model_folder.h"
 #include "lib/model/label_smoothing.h"
 
 namespace bigbird {
@@ -56,8 +56,8 @@ struct ForwardPassOptions {
 //
 // metadata goes into the header of the output. Returns the number of tokens, padding not counted. Throws
 // Error{bad_input} naming the file, the tensor and the place of what is wrong.
-std::int64_t run_forward_pass(kernels::Backend& backend, const std::string& model_folder,
-                              const std::string& input, const std::string& output,
-                              const ForwardPassOptions& options, std::map<std::string, std::string> metadata);
+std::int64_t run_forward_pass(kernels::Backend& backend, const ModelFolder& folder, const std::string& input,
+                              const std::string& output, const ForwardPassOptions& options,
+                              std::map<std::string, std::string> metadata);
 
 }  // namespace bigbird

@@ -4,6 +4,7 @@
 #include "lib/io/files/provenance.h"
 #include "lib/io/files/sha256.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 

@@ -10,8 +10,9 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/layout.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/training/memory_plan.h"
 
 namespace bigbird {
@@ -89,17 +90,25 @@ SequenceRunner::SequenceRunner(const ModelFolder& folder, const SequenceRunnerOp
   LoadOptions load;
   load.encoder_only = options.masked_tokens == 0 && !options.sequence_logits && !options.answer_logits &&
                       options.derive.empty();
-  const auto make = [&](const ModelConfig& config) -> Model& {
-    make_model(config, backend);
-    return *model_;
-  };
-  const LoadedModel loaded = load_into(folder_, make, load);
-  weight_files_ = loaded.files;
+  const auto limits = [&](const ModelConfig& config) { return plan_batches(config, backend); };
+  OpenedModel opened = open_model(folder_, {backend, limits, model_options(options), std::move(load)});
+  model_ = std::move(opened.model);
+  weight_files_ = std::move(opened.loaded.files);
   pipeline_ = std::make_unique<BatchPipeline>(options.device ? options.device : device_thread_of(backend),
                                               most_on_the_way(options));
 }
 
-void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& backend) {
+SequenceRunner::~SequenceRunner() = default;
+
+const ModelConfig& SequenceRunner::config() const {
+  return model_->config();
+}
+
+bool SequenceRunner::computes_in_int8() const {
+  return model_->computes_in_int8();
+}
+
+BatchLimits SequenceRunner::plan_batches(const ModelConfig& config, kernels::Backend& backend) {
   const std::int64_t most = most_tokens(config);
   if (options_.longest > most) {
     throw_usage(
@@ -119,7 +128,7 @@ void SequenceRunner::make_model(const ModelConfig& config, kernels::Backend& bac
   for (const MemoryRow& row : plan_runner_memory(config, options_, backend)) bytes += row.bytes;
   log_debug(fmt::format("{}: {:.1f} MiB for the model and batches of {} tokens", folder_.path(),
                         static_cast<double>(bytes) / (1 << 20), limit_));
-  model_ = std::make_unique<Model>(backend, config, limits, model_options(options_));
+  return limits;
 }
 
 std::vector<float> SequenceRunner::parameter(const std::string& name) const {

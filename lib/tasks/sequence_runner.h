@@ -13,11 +13,14 @@
 
 #include "kernels/backend.h"
 #include "lib/model/folder/model_folder.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/batch.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/tasks/device_thread.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Model;
+class Tokenizer;
 
 // Most tokens of one sequence, [CLS] and [SEP] included.
 std::int64_t most_tokens(const ModelConfig& config);
@@ -88,14 +91,15 @@ class SequenceRunner {
   // model, or when masked tokens, logits or their gradients are asked for of a model without a head for them.
   // Error{usage}: `length` (options.longest) beyond the positions of the model.
   SequenceRunner(const ModelFolder& folder, const SequenceRunnerOptions& options, kernels::Backend& backend);
+  ~SequenceRunner();
   SequenceRunner(const SequenceRunner&) = delete;
   SequenceRunner& operator=(const SequenceRunner&) = delete;
 
-  const ModelConfig& config() const { return model_->config(); }
+  const ModelConfig& config() const;
   const ModelFolder& folder() const { return folder_; }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
-  kernels::Precision precision() const { return precision_; }           // of the backend
-  bool computes_in_int8() const { return model_->computes_in_int8(); }  // any layer
+  kernels::Precision precision() const { return precision_; }  // of the backend
+  bool computes_in_int8() const;                               // any layer
   // The values of one parameter tensor, by its name in ParameterLayout.
   std::vector<float> parameter(const std::string& name) const;
   // The files that the weights came from.
@@ -124,7 +128,7 @@ class SequenceRunner {
     std::vector<std::vector<float>> answer_logits;  // [scores][T], of question answering start and end
     std::vector<std::vector<float>> gradients;      // [options_.derive][tokens of the batch, C]
   };
-  void make_model(const ModelConfig& config, kernels::Backend& backend);
+  BatchLimits plan_batches(const ModelConfig& config, kernels::Backend& backend);
   void run();
   void compute(Pass& pass);
   void deliver(const Pass& pass) const;

@@ -9,6 +9,7 @@
 #include "lib/tasks/probabilities.h"
 #include "lib/tasks/sequence_runner.h"
 #include "lib/tasks/windows.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 

@@ -23,28 +23,12 @@ struct ClassifiedSequence {
   std::vector<float> targets = {};  // [num_labels], or empty: there is one class
 };
 
-// Every epoch visits every training sequence once, in an order that is a function of (seed, epoch).
-class ClassificationTask : public TrainingTask {
- public:
-  // What a draw is in place of the training sequence; nothing: the sequence itself. May be called from
-  // another thread than validate().
-  using Remake = std::function<std::optional<ClassifiedSequence>(const Draw&)>;
-
-  // All are referred to and must outlive the task.
-  ClassificationTask(const RunOptions& options, const ModelConfig& config,
-                     const std::vector<ClassifiedSequence>& train,
-                     const std::vector<ClassifiedSequence>& valid, Remake remake = {});
-  kernels::Index slots() const override { return slots_of_update(options_); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
-  std::uint64_t validation_batches() const override;
-  Batch validation_batch(std::uint64_t number) const override;
-
- private:
-  const RunOptions& options_;
-  const ModelConfig& config_;
-  const std::vector<ClassifiedSequence>& train_;
-  const std::vector<ClassifiedSequence>& valid_;
-  const Remake remake_;
-};
+// What a draw is in place of the training sequence; nothing: the sequence itself. May be called from another
+// thread than validate().
+using RemakeSequence = std::function<std::optional<ClassifiedSequence>(const Draw&)>;
+// All are referred to and must outlive the task.
+SampleTask classification_task(const RunOptions& options, const ModelConfig& config,
+                               const std::vector<ClassifiedSequence>& train,
+                               const std::vector<ClassifiedSequence>& valid, RemakeSequence remake = {});
 
 }  // namespace bigbird

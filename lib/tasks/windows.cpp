@@ -15,6 +15,7 @@
 #include "lib/io/genome/contig_names.h"
 #include "lib/io/genome/fasta.h"
 #include "lib/io/genome/fasta_stream.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/typed_text.h"
 
 namespace bigbird {

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+struct KnownEncoding;
+class Tokenizer;
 
 struct Window {
   std::string id;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/tokenization/added_tokens.h"
+#include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

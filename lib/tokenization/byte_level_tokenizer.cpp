@@ -6,6 +6,7 @@
 #include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

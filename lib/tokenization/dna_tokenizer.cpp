@@ -5,6 +5,7 @@
 #include "lib/tokenization/bpe_encoder.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

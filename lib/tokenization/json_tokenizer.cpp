@@ -10,6 +10,7 @@
 #include "lib/tokenization/bpe_encoder.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

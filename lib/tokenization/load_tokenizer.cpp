@@ -17,6 +17,8 @@
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
+#include "lib/tokenization/tokenizer_kinds.h"
+#include "lib/tokenization/tokenizer_source.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,6 @@
 // See piece_text.h.
 #include "lib/tokenization/piece_text.h"
+#include "lib/tokenization/tokenizer.h"
 
 #include <string_view>
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+class Tokenizer;
 
 // The text of pieces of a SentencePiece vocabulary: signs of word starts become blanks, the first of the text
 // is dropped. Special pieces are left out, as transformers' skip_special_tokens does, but for the line mark

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
 #include "lib/tokenization/character_map.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lib/tokenization/sentencepiece_model.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
 
 namespace bigbird {

@@ -8,6 +8,7 @@
 #include "lib/core/error.h"
 #include "lib/tokenization/bpe_trainer.h"
 #include "lib/tokenization/text_vocabulary.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

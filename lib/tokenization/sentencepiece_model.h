@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+struct PieceTable;
 
 // Values as in the .proto.
 enum class PieceType : std::uint8_t {

@@ -9,7 +9,9 @@
 #include "lib/io/files/sha256.h"
 #include "lib/tokenization/literal_model.h"
 #include "lib/tokenization/sentencepiece_model.h"
+#include "lib/tokenization/text_steps.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird {
 namespace {

@@ -19,6 +19,7 @@
 #include "lib/tokenization/text_vocabulary.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "lib/tokenization/unigram_encoder.h"
 
 namespace bigbird {

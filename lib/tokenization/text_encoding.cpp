@@ -8,6 +8,8 @@
 
 #include "lib/core/error.h"
 #include "lib/core/unicode.h"
+#include "lib/tokenization/text_steps.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+struct NormalizerStep;
+class Tokenizer;
 
 enum class WhiteSpace {
   // Every white-space character (is_white_space of lib/core/unicode.h) becomes one U+0020 before encoding,

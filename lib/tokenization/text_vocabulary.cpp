@@ -17,6 +17,7 @@
 #include "lib/core/unicode.h"
 #include "lib/io/files/file.h"
 #include "lib/tokenization/literal_model.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 
 namespace bigbird {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/added_tokens.h"
+#include "lib/tokenization/text_steps.h"
 
 namespace bigbird {
 
@@ -29,8 +31,10 @@ Tokenizer::Tokenizer(PieceTable pieces, const SpecialIds& special, std::string d
     token.strips_left = id == special.mask;
     named.push_back(std::move(token));
   }
-  special_finder_ = AddedTokenFinder(named);
+  special_finder_ = std::make_unique<const AddedTokenFinder>(named);
 }
+
+Tokenizer::~Tokenizer() = default;
 
 const std::string& Tokenizer::piece(std::uint32_t id) const {
   if (id >= vocab_size()) {
@@ -57,7 +61,7 @@ void Tokenizer::encode_ranges(std::string_view text, std::vector<std::uint32_t>&
 
 void Tokenizer::encode_with_special_pieces(std::string_view text, std::vector<std::uint32_t>& ids,
                                            std::vector<std::uint32_t>* byte_offsets) const {
-  special_finder_.split(text, [&](TextRange range, std::optional<std::uint32_t> id) {
+  special_finder_->split(text, [&](TextRange range, std::optional<std::uint32_t> id) {
     const auto begin = static_cast<std::uint32_t>(range.begin);
     if (id) {
       ids.push_back(*id);

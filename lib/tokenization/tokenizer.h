@@ -13,14 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tokenization/added_tokens.h"
-#include "lib/tokenization/text_steps.h"
-
 namespace bigbird {
 
-struct ByteLevelDefinition;
-struct SentencePieceModel;
-struct TokenizerJson;
+class AddedTokenFinder;
+struct TextRange;
 
 // Ids of the special pieces.
 struct SpecialIds {
@@ -49,7 +45,7 @@ struct KnownEncoding {
 // Immutable after construction: every method is safe from many threads at once.
 class Tokenizer {
  public:
-  virtual ~Tokenizer() = default;
+  virtual ~Tokenizer();
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
@@ -110,7 +106,7 @@ class Tokenizer {
  private:
   PieceTable pieces_;
   SpecialIds special_;
-  AddedTokenFinder special_finder_;
+  std::unique_ptr<const AddedTokenFinder> special_finder_;
   std::string digest_;
 };
 
@@ -126,32 +122,6 @@ class Tokenizer {
 // Error{bad_input} naming the file: no such folder or model, a model that does not parse or is not
 // understood, special pieces that it lacks, added tokens whose ids are not theirs.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
-
-// The kinds, for load_tokenizer and for tests that hold them against each other. `bytes` is the model file,
-// `where` its name for messages. The first needs model.is_dna_bpe().
-std::unique_ptr<Tokenizer> make_dna_tokenizer(const SentencePieceModel& model, const SpecialIds& special,
-                                              const std::string& bytes);
-std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
-                                                        const SpecialIds& special, const std::string& bytes,
-                                                        const std::string& where);
-// Of text, by the steps of a tokenizer.json or of a unigram or BPE model (sentencepiece_definition.h);
-// `table` has what is special, by id.
-std::unique_ptr<Tokenizer> make_subword_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
-                                                  PieceTable table, std::string digest,
-                                                  const std::string& where);
-PieceTable subword_pieces(const TokenizerJson& definition);
-std::unique_ptr<Tokenizer> make_json_tokenizer(const TokenizerJson& definition, const SpecialIds& special,
-                                               const std::string& bytes);
-// `digest` is that of the files that define the ids.
-std::unique_ptr<Tokenizer> make_byte_level_tokenizer(const ByteLevelDefinition& definition,
-                                                     const SpecialIds& special, std::string digest);
-
-// `inner` with tokens that were added to it, and are found in texts before it sees them. `pieces` are all of
-// the vocabulary by id, first those of `inner`; ids of `special` may be among the rest.
-std::unique_ptr<Tokenizer> with_added_tokens(std::unique_ptr<Tokenizer> inner,
-                                             const std::vector<std::string>& pieces,
-                                             const std::vector<AddedToken>& added, const SpecialIds& special,
-                                             std::string digest);
 
 // Names of the files in FOLDER that make up a tokenizer and are there; they are copied beside a model's
 // weights.

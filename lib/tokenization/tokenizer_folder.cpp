@@ -4,6 +4,7 @@
 // classes by the model's name build their own steps from the vocabulary alone in version 5 (and
 // BigBirdTokenizer's a unigram model out of BPE).
 #include "lib/tokenization/tokenizer_folder.h"
+#include "lib/tokenization/tokenizer.h"
 
 #include <algorithm>
 #include <map>
@@ -16,6 +17,7 @@
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
 #include "lib/tokenization/sentencepiece_definition.h"
+#include "lib/tokenization/tokenizer_source.h"
 
 namespace bigbird {
 namespace {

@@ -1,5 +1,6 @@
 // Typed text; see typed_text.h.
 #include "lib/tokenization/typed_text.h"
+#include "lib/tokenization/tokenizer.h"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+class Tokenizer;
 
 // DNA with special pieces by name ("acgt [MASK] ggu").
 struct TypedDna {

@@ -12,9 +12,7 @@
 #include "lib/core/ordered_map.h"
 #include "lib/data/token_shards.h"
 #include "lib/io/files/file_digest.h"
-#include "lib/model/folder/inference_model.h"
-#include "lib/model/folder/model_folder.h"
-#include "lib/model/network/model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/training/ngram_baselines.h"
 
 namespace bigbird {
@@ -32,14 +30,14 @@ const char* const text_bits_definition =
 // Of DNA bits for each base; of text for each token (the paper's \"BPC\") and each byte.
 void append_bits(Json& json, double nats, const EvaluationResult& result, bool text) {
   const double bits = nats / std::log(2.0);
-  if (text) json["bits_per_token"] = bits / static_cast<double>(result.sums.mlm_count);
+  if (text) json["bits_per_token"] = bits / static_cast<double>(result.sums[LossMean::mlm].count);
   json[text ? "bits_per_byte" : "bits_per_base"] = bits / static_cast<double>(result.bases_covered);
 }
 
 Json baseline_json(double nats, const EvaluationResult& result, bool text) {
   Json json;
   append_bits(json, nats, result, text);
-  json["mlm_loss"] = nats / static_cast<double>(result.sums.mlm_count);
+  json["mlm_loss"] = nats / static_cast<double>(result.sums[LossMean::mlm].count);
   return json;
 }
 
@@ -67,22 +65,22 @@ Json result_json(const EvaluationResult& result, const PretrainingObjective& obj
   json["mlm_loss"] = objective.mlm ? Json(result.mlm_loss()) : Json(nullptr);
   json["mlm_accuracy"] =
       objective.mlm
-          ? Json(static_cast<double>(result.sums.mlm_correct) / static_cast<double>(result.sums.mlm_count))
+          ? Json(static_cast<double>(result.sums[LossMean::mlm].correct) / static_cast<double>(result.sums[LossMean::mlm].count))
           : Json(nullptr);
   json["perplexity"] = objective.mlm ? Json(std::exp(result.mlm_loss())) : Json(nullptr);
   if (objective.mlm) {
-    append_bits(json, result.sums.mlm_loss, result, text);
+    append_bits(json, result.sums[LossMean::mlm].sum, result, text);
   } else {
     json[text ? "bits_per_byte" : "bits_per_base"] = nullptr;
   }
   json[text ? "bits_definition" : "bits_per_base_definition"] = text ? text_bits_definition : bits_definition;
-  const auto sequences = static_cast<double>(result.sums.sequence_count);
-  json["nsp_loss"] = objective.nsp ? Json(result.sums.sequence_loss / sequences) : Json(nullptr);
+  const auto sequences = static_cast<double>(result.sums[LossMean::sequence].count);
+  json["nsp_loss"] = objective.nsp ? Json(result.sums[LossMean::sequence].sum / sequences) : Json(nullptr);
   json["nsp_accuracy"] =
-      objective.nsp ? Json(static_cast<double>(result.sums.sequence_correct) / sequences) : Json(nullptr);
+      objective.nsp ? Json(static_cast<double>(result.sums[LossMean::sequence].correct) / sequences) : Json(nullptr);
   json["samples"] = result.samples;
   json["tokens"] = result.tokens;
-  json["masked_tokens"] = result.sums.mlm_count;
+  json["masked_tokens"] = result.sums[LossMean::mlm].count;
   json[text ? "bytes_covered" : "bases_covered"] = result.bases_covered;
   return json;
 }
@@ -94,28 +92,30 @@ std::optional<EvaluationReport> run_evaluation(
     const std::function<std::unique_ptr<kernels::Backend>()>& make_backend) {
   const ModelFolder folder(options.model);
   const Tokenizer& tokenizer = folder.tokenizer();
-  const LoadedModel loaded = folder.load(HeadType::pretraining, options.seed);
+  const ModelConfig& config = folder.config();
   const TokenShards shards(options.data);
   shards.require_tokenizer(tokenizer.digest(), tokenizer.vocab_size());
-  if (options.length == 0) options.length = loaded.config.max_position_embeddings;
-  if (options.length > loaded.config.max_position_embeddings) {
+  if (options.length == 0) options.length = config.max_position_embeddings;
+  if (options.length > config.max_position_embeddings) {
     throw_usage(fmt::format("`length` {}: {} has {} positions", options.length, options.model,
-                            loaded.config.max_position_embeddings),
+                            config.max_position_embeddings),
                 "leave `length` out");
   }
   // A random next sentence needs a second document.
   options.objective.nsp = options.objective.nsp && shards.document_count() > 1;
 
-  const PretrainingBatches batches(shards, tokenizer, loaded.config, options.objective, options.length,
+  const PretrainingBatches batches(shards, tokenizer, config, options.objective, options.length,
                                    options.seed);
   options.evaluation.batch =
       std::min(options.evaluation.batch, static_cast<std::int64_t>(batches.sampler().size()));
   options.evaluation.keep_scored = !options.baseline_from.empty();
   options.evaluation.progress = true;
   const std::unique_ptr<kernels::Backend> backend = make_backend();
-  Model model(*backend, loaded.config, batches.limits(options.evaluation.batch), {});
-  model.set_parameters(loaded.parameters);
-  pack_own_weights(model);
+  const auto limits = [&](const ModelConfig&) { return batches.limits(options.evaluation.batch); };
+  LoadOptions load;
+  load.head = HeadType::pretraining;
+  load.seed = options.seed;
+  const std::unique_ptr<Model> model = open_model(folder, {*backend, limits, {}, load}).model;
   team.enter(
       {{"the program", sampled_digest("/proc/self/exe")},
        {"the command", options.provenance.command},
@@ -123,7 +123,7 @@ std::optional<EvaluationReport> run_evaluation(
        {"the model", folder.weights_digest()},
        {"the data", fmt::format("{} samples, {} tokens", batches.sampler().size(), shards.token_count())}});
   const EvaluationResult result =
-      evaluate_pretraining(model, batches, tokenizer, options.evaluation, team.ranks());
+      evaluate_pretraining(*model, batches, tokenizer, options.evaluation, team.ranks());
   team.leave();
   if (team.ranks().rank() != 0) return std::nullopt;
 

@@ -1,5 +1,6 @@
 // Evaluation of pretraining; see evaluator.h.
 #include "lib/training/evaluator.h"
+#include "lib/model/network/model.h"
 
 #include <algorithm>
 #include <array>
@@ -29,10 +30,8 @@ BatchResult evaluate_batch(Model& model, const PretrainingBatches& batches, cons
   Batch batch;
   std::vector<std::int32_t> left;
   for (const std::uint64_t piece : pieces) batches.append_piece(piece, batch, &left);
-  LossSums sums;
-  sums.add(model.forward(batch, {}));
   BatchResult result;
-  const auto losses = sums.numbers();
+  const auto losses = LossSums(model.forward(batch, {})).numbers();
   std::copy(losses.begin(), losses.end(), result.numbers.begin());
   double &tokens = result.numbers[LossSums::width], &bases = result.numbers[LossSums::width + 1];
   for (const std::int64_t length : batch.lengths) tokens += static_cast<double>(length);
@@ -64,11 +63,11 @@ std::vector<std::uint64_t> evaluation_pieces(const PretrainSampler& sampler, std
 }
 
 double EvaluationResult::mlm_loss() const {
-  return sums.mlm_loss / static_cast<double>(sums.mlm_count);
+  return sums[LossMean::mlm].sum / static_cast<double>(sums[LossMean::mlm].count);
 }
 
 double EvaluationResult::bits_per_base() const {
-  return sums.mlm_loss / std::log(2.0) / static_cast<double>(bases_covered);
+  return sums[LossMean::mlm].sum / std::log(2.0) / static_cast<double>(bases_covered);
 }
 
 double EvaluationResult::bits_per_token() const {

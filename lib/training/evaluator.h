@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "kernels/ranks/ranks.h"
-#include "lib/model/network/model.h"
-#include "lib/tokenization/tokenizer.h"
 #include "lib/training/pretraining_batches.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
+
+class Model;
+class Tokenizer;
 
 // One masked token: what it was, and the true token to its left (the bigram baseline's context).
 struct ScoredToken {

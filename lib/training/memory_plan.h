@@ -13,7 +13,7 @@
 #include "kernels/ranks/ranks.h"
 #include "lib/core/process_memory.h"
 #include "lib/model/config.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/training/optimizer.h"
 
 namespace bigbird {

@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "lib/data/token_shards.h"
-#include "lib/tokenization/tokenizer.h"
 #include "lib/training/evaluator.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 class NgramModel {
  public:

@@ -1,5 +1,6 @@
 // The search for NaN and infinity; see not_finite.h.
 #include "lib/training/not_finite.h"
+#include "lib/model/network/model.h"
 
 #include <fmt/core.h>
 

@@ -3,9 +3,11 @@
 
 #include <string>
 
-#include "lib/model/network/model.h"
-
 namespace bigbird {
+
+class Model;
+struct Batch;
+struct ForwardOptions;
 
 // Runs the batch again, with the same dropout, and names the first place in the order of a call whose output
 // is not finite: "the embeddings", "layer 3 of 12", "the head". Names the first parameter tensor that is not

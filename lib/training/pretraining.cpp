@@ -40,45 +40,6 @@ std::string fields_in_backticks(const std::string& message) {
   return text;
 }
 
-class PretrainingTask : public TrainingTask {
- public:
-  PretrainingTask(const PretrainOptions& options, const PretrainingBatches& train,
-                  const PretrainingBatches* valid)
-      : options_(options), train_(train), valid_(valid) {
-    if (valid != nullptr) pieces_ = evaluation_pieces(valid->sampler(), options.eval_samples);
-  }
-
-  kernels::Index slots() const override { return slots_of_update(options_); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override {
-    std::vector<Batch> parts;
-    for (kernels::Index slot = slots.first; slot < slots.end(); ++slot) {
-      const kernels::IndexRange samples = samples_of_slots(options_, {slot, 1});
-      parts.push_back(train_.training_batch(step * options_.batch + static_cast<std::uint64_t>(samples.first),
-                                            static_cast<std::uint64_t>(samples.count)));
-    }
-    return parts;
-  }
-
-  std::uint64_t validation_batches() const override {
-    return (pieces_.size() + batch_size() - 1) / batch_size();
-  }
-  Batch validation_batch(std::uint64_t number) const override {
-    Batch batch;
-    const std::size_t begin = static_cast<std::size_t>(number) * batch_size();
-    for (std::size_t i = begin; i < std::min(begin + batch_size(), pieces_.size()); ++i)
-      valid_->append_piece(pieces_[i], batch);
-    return batch;
-  }
-
- private:
-  std::size_t batch_size() const { return static_cast<std::size_t>(micro_batch(options_)); }
-
-  const PretrainOptions& options_;
-  const PretrainingBatches& train_;
-  const PretrainingBatches* valid_;
-  std::vector<std::uint64_t> pieces_;  // of a validation
-};
-
 // How a text model is begun from one of another vocabulary. Nothing for DNA, or where the model's own
 // vocabulary is that of the run, or does not lie in its folder: then check_tokenizer_agrees() decides.
 std::optional<VocabularyTransfer> transfer_of(const PretrainOptions& options, const Tokenizer& tokenizer) {
@@ -254,7 +215,18 @@ TrainingSummary pretrain(const PretrainOptions& asked, kernels::Backend& backend
   task.identity = identity(options, train_shards);
   task.extras = {options.tokenizer, model_card(describe_model(options, config, schedule, train_shards,
                                                               transfer ? &*transfer : nullptr, backend))};
-  const PretrainingTask batches(options, train_batches, valid_batches ? &*valid_batches : nullptr);
+  std::vector<std::uint64_t> pieces;  // of a validation
+  if (valid_batches) pieces = evaluation_pieces(valid_batches->sampler(), options.eval_samples);
+  const SampleTask batches(
+      options,
+      [&](std::uint64_t first, std::uint64_t count) { return train_batches.training_batch(first, count); },
+      pieces.size(),
+      [&](std::uint64_t first, std::uint64_t count) {
+        Batch batch;
+        for (std::uint64_t i = first; i < first + count; ++i)
+          valid_batches->append_piece(pieces[static_cast<std::size_t>(i)], batch);
+        return batch;
+      });
   return run_training(batches, task, options, backend);
 }
 

@@ -9,7 +9,7 @@
 #include "lib/data/pretrain_sampler.h"
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 
 namespace bigbird {
 

@@ -1,5 +1,6 @@
 // The folder of a training run; see run_folder.h.
 #include "lib/training/run_folder.h"
+#include "lib/model/network/model.h"
 
 #include <fmt/core.h>
 #include <unistd.h>

@@ -23,11 +23,12 @@
 #include <vector>
 
 #include "lib/io/files/lease.h"
-#include "lib/model/network/model.h"
 #include "lib/tokenization/tokenizer_folder.h"
 #include "lib/training/optimizer.h"
 
 namespace bigbird {
+
+class Model;
 
 // trainer_state.json.
 struct TrainState {

@@ -1,10 +1,12 @@
 // The training loop; see trainer.h.
 #include "lib/training/trainer.h"
+#include "lib/model/network/model.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "lib/core/error.h"
 #include "lib/core/log.h"
@@ -29,8 +31,9 @@ std::string ratio(double sum, std::int64_t count) {
 }
 
 std::vector<std::string> column_names(const LossColumns& columns) {
+  const std::string mlm = name_of(Loss::mlm);
   std::vector<std::string> names = {"step", "loss"};
-  if (columns.mlm) names.insert(names.end(), {"mlm_loss", "mlm_accuracy"});
+  if (columns.mlm) names.insert(names.end(), {mlm + "_loss", mlm + "_accuracy"});
   if (!columns.sequence.empty()) {
     names.push_back(columns.sequence + "_loss");
     if (columns.sequence_accuracy) names.push_back(columns.sequence + "_accuracy");
@@ -42,14 +45,15 @@ std::vector<std::string> column_names(const LossColumns& columns) {
 std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& columns) {
   std::vector<std::string> fields = {fmt::format("{:.7g}", sums.loss())};
   if (columns.mlm) {
-    fields.push_back(ratio(sums.mlm_loss, sums.mlm_count));
-    fields.push_back(ratio(static_cast<double>(sums.mlm_correct), sums.mlm_count));
+    const LossTerm& mlm = sums[LossMean::mlm];
+    fields.push_back(ratio(mlm.sum, mlm.count));
+    fields.push_back(ratio(static_cast<double>(mlm.correct), mlm.count));
   }
   if (!columns.sequence.empty()) {
-    fields.push_back(ratio(sums.sequence_loss, sums.sequence_count));
-    if (columns.sequence_accuracy) {
-      fields.push_back(ratio(static_cast<double>(sums.sequence_correct), sums.sequence_count));
-    }
+    const LossTerm& sequence = sums[LossMean::sequence];
+    fields.push_back(ratio(sequence.sum, sequence.count));
+    if (columns.sequence_accuracy)
+      fields.push_back(ratio(static_cast<double>(sequence.correct), sequence.count));
   }
   return fields;
 }
@@ -106,6 +110,219 @@ bool due(std::uint64_t step, std::uint64_t every) {
   return every > 0 && step % every == 0;
 }
 
+// One run of the loop; what it holds is as of the last whole update.
+class Trainer {
+ public:
+  Trainer(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
+          const TrainerOptions& options, TrainState state, WeightAverage* average)
+      : model_(model),
+        optimizer_(optimizer),
+        task_(task),
+        run_(run),
+        options_(options),
+        average_(average),
+        ranks_(ranks_of(options.team)),
+        writes_(ranks_.rank() == 0),
+        state_(std::move(state)),
+        before_(state_),
+        saved_step_(state_.step),
+        best_(options.final_is_best ? run.best() : ValidatedCheckpoint{}) {
+    state_.options = options.identity;
+    state_.device = model.backend().name();
+    state_.precision = name_of(model.backend().precision());
+    state_.product_table = model.backend().product_table();
+    open_logs();
+    summary_.peak_operations =
+        ranks_.count() * peak_operations(state_.device, model.backend().precision()).value_or(0.0);
+  }
+
+  TrainingSummary train() {
+    Progress progress(options_.task_name, options_.steps - std::min(options_.steps, state_.step), "steps");
+    Updater updater(model_, optimizer_, task_.slots(),
+                    {options_.schedule, options_.seed, options_.smoothing, options_.debug_nan});
+    BatchPrefetcher batches(
+        [this, &updater](std::uint64_t step) { return task_.batches(step, updater.own_slots()); },
+        options_.steps, model_.backend().asynchronous());
+    // A stop may have come between an update and its validation.
+    if (state_.step > 0 && !state_.valid_loss && task_.validation_batches() > 0 && validation_is_due())
+      close_step();
+    while (state_.step < options_.steps && !out_of_patience()) {
+      const Clock::time_point step_start = Clock::now();
+      const std::optional<Update> update =
+          updater.update(state_.step, [&] { return batches.take(state_.step); });
+      if (!update) stop();
+      if (!update->not_finite.empty()) give_up(*update);
+      take(*update);
+      const double rate = log_update(*update, seconds_since(step_start));
+      progress.advance(1, speed_text(summary_.loss, rate, ranks_.count()));
+      close_step();
+    }
+    return finish();
+  }
+
+ private:
+  void open_logs() {
+    columns_ = column_names(options_.columns);
+    if (writes_ && options_.eval_every > 0)
+      valid_log_.emplace(run_.file("valid.tsv"), columns_, options_.comments, state_.step);
+    columns_.insert(columns_.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds",
+                                     "model_flops_per_second", "mfu"});
+    if (writes_) metrics_.emplace(run_.file("metrics.tsv"), columns_, options_.comments, state_.step);
+    columns_.erase(columns_.begin());  // the step
+    if (writes_ && !options_.event_folder.empty()) events_.emplace(options_.event_folder, state_.step);
+  }
+
+  bool saving_is_due() const {
+    return state_.step == options_.steps || due(state_.step, options_.save_every);
+  }
+  bool validation_is_due() const {
+    return (options_.eval_every > 0 &&
+            (state_.step == options_.steps || due(state_.step, options_.eval_every))) ||
+           (saving_is_due() && options_.keep_best > 0);
+  }
+  // Of the steps alone, so that a run that goes on ends where it would have ended.
+  bool out_of_patience() const {
+    return options_.patience > 0 && best_.step > 0 &&
+           state_.step >= best_.step + options_.patience * options_.eval_every;
+  }
+
+  // Collective: the moments of all ranks go to the one that writes.
+  void save_state() {
+    if (!writes_) {
+      optimizer_.state_to_read();
+      return;
+    }
+    run_.check_still_ours();
+    const AverageInPlace in_place(model_, average_);
+    save_checkpoint(run_.checkpoint(state_.step), model_, optimizer_, state_, options_.extras,
+                    in_place.trained());
+  }
+  void save() {
+    save_state();
+    saved_step_ = state_.step;
+    const std::uint64_t keep_best =
+        std::max<std::uint64_t>(options_.keep_best, options_.final_is_best ? 1 : 0);
+    if (writes_) run_.retain(options_.keep_last, keep_best);
+  }
+  [[noreturn]] void stop() {
+    if (state_.step != saved_step_) save();
+    throw_on_all_ranks(
+        options_.team,
+        Error(ErrorKind::interrupted, fmt::format("stopped after step {} of {}", state_.step, options_.steps),
+              fmt::format("everything is saved in {}; `resume` goes on from there", run_.path())));
+  }
+  [[noreturn]] void give_up(const Update& update) {
+    const std::string saved = state_.step == 0 ? "" : run_.checkpoint(state_.step);
+    // Without retain(): these weights may be the bad ones, and an older checkpoint the one to go on from.
+    if (state_.step != saved_step_) save_state();
+    throw_not_finite(options_.team, update, state_.step + 1, saved);
+  }
+
+  void take(const Update& update) {
+    state_.step += 1;
+    if (average_ != nullptr) average_->update(model_, state_.step);
+    state_.tokens += update.tokens;
+    state_.seconds = before_.seconds + seconds_since(start_);
+    state_.valid_loss.reset();
+    summary_.loss = update.sums.loss();
+    if (options_.planned_device_memory > 0 && state_.step == before_.step + 1)
+      log_device_memory(model_, options_);
+  }
+
+  // Returns its tokens a second.
+  double log_update(const Update& update, double seconds) {
+    const double rate = static_cast<double>(update.tokens) / seconds;
+    const double operation_rate = update.operations / seconds;
+    summary_.update_seconds += seconds;
+    summary_.operations += update.operations;
+    if (!metrics_) return rate;
+    std::vector<std::string> fields = loss_fields(update.sums, options_.columns);
+    fields.push_back(fmt::format("{:.7g}", update.learning_rate));
+    fields.push_back(fmt::format("{:.7g}", update.gradient_norm));
+    fields.push_back(std::to_string(state_.tokens));
+    fields.push_back(fmt::format("{:.1f}", rate));
+    fields.push_back(fmt::format("{:.3f}", state_.seconds));
+    fields.push_back(fmt::format("{:.4g}", operation_rate));
+    fields.push_back(summary_.peak_operations > 0
+                         ? fmt::format("{:.4f}", operation_rate / summary_.peak_operations)
+                         : "NA");
+    metrics_->row(state_.step, fields);
+    if (events_) events_->row("train", state_.step, columns_, fields);
+    return rate;
+  }
+
+  // Whether this validation is the best so far of a run whose RUN/final is the best state.
+  bool validate() {
+    std::optional<LossSums> valid;
+    try {
+      const AverageInPlace in_place(model_, average_);
+      valid = task_.validate(model_, ranks_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::interrupted) throw;
+      stop();
+    }
+    if (!valid) return false;
+    state_.valid_loss = valid->loss();
+    const std::vector<std::string> fields = loss_fields(*valid, options_.columns);
+    if (valid_log_) valid_log_->row(state_.step, fields);
+    if (events_) events_->row("valid", state_.step, columns_, fields);
+    log_info(fmt::format("step {}: validation loss {:.4f}", state_.step, *state_.valid_loss));
+    if (!options_.final_is_best || !(*state_.valid_loss < best_.loss)) return false;
+    best_ = {state_.step, *state_.valid_loss};
+    return true;
+  }
+
+  // What follows an update: validation, checkpoint.
+  void close_step() {
+    bool saving = saving_is_due();
+    if (validation_is_due() && validate()) saving = true;
+    if (out_of_patience() && state_.step != options_.steps) {
+      saving = true;
+      log_info(fmt::format("ended after step {} of {}: no validation after step {} was better", state_.step,
+                           options_.steps, best_.step));
+    }
+    if (saving) save();
+  }
+
+  TrainingSummary finish() {
+    if (ranks_.count() > 1 && state_.step > before_.step) {
+      log_info(fmt::format("copies and sums between ranks took {:.1f} % of the time",
+                           100.0 * optimizer_.slices().seconds() / seconds_since(start_)));
+    }
+    summary_.final_step = state_.step;
+    if (average_ != nullptr) model_.set_parameters(average_->values());
+    if (best_.step > 0) {
+      if (writes_ && best_.step != state_.step) load_weights(run_.checkpoint(best_.step), model_);
+      summary_.final_step = best_.step;
+      summary_.final_valid_loss = best_.loss;
+    }
+    run_.check_still_ours();
+    if (writes_) save_final(run_.file("final"), model_, options_.extras);
+    summary_.steps = state_.step;
+    summary_.tokens = state_.tokens - before_.tokens;
+    summary_.seconds = seconds_since(start_);
+    return summary_;
+  }
+
+  Model& model_;
+  Optimizer& optimizer_;
+  const TrainingTask& task_;
+  const RunFolder& run_;
+  const TrainerOptions& options_;
+  WeightAverage* const average_;
+  kernels::Ranks& ranks_;
+  const bool writes_;
+  TrainState state_;
+  const TrainState before_;  // when this part of the run began
+  const Clock::time_point start_ = Clock::now();
+  std::uint64_t saved_step_;
+  ValidatedCheckpoint best_;
+  std::vector<std::string> columns_;  // of metrics.tsv after the step
+  std::optional<MetricsLog> valid_log_, metrics_;
+  std::optional<EventLog> events_;
+  TrainingSummary summary_;
+};
+
 }  // namespace
 
 void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
@@ -117,174 +334,7 @@ void watch_device_memory(TrainerOptions& options, const TrainingMemory& planned,
 
 TrainingSummary train(Model& model, Optimizer& optimizer, const TrainingTask& task, const RunFolder& run,
                       const TrainerOptions& options, TrainState state, WeightAverage* average) {
-  kernels::Ranks& ranks = ranks_of(options.team);
-  const bool writes = ranks.rank() == 0;
-  std::vector<std::string> columns = column_names(options.columns);
-  std::optional<MetricsLog> valid_log, metrics;
-  if (writes && options.eval_every > 0)
-    valid_log.emplace(run.file("valid.tsv"), columns, options.comments, state.step);
-  columns.insert(columns.end(), {"lr", "grad_norm", "tokens", "tokens_per_second", "seconds",
-                                 "model_flops_per_second", "mfu"});
-  if (writes) metrics.emplace(run.file("metrics.tsv"), columns, options.comments, state.step);
-  columns.erase(columns.begin());  // the step
-  std::optional<EventLog> events;
-  if (writes && !options.event_folder.empty()) events.emplace(options.event_folder, state.step);
-
-  state.options = options.identity;
-  state.device = model.backend().name();
-  state.precision = name_of(model.backend().precision());
-  state.product_table = model.backend().product_table();
-  const Clock::time_point start = Clock::now();
-  const double seconds_before = state.seconds;
-  const std::uint64_t tokens_before = state.tokens;
-  const std::uint64_t first_step = state.step;
-  std::uint64_t saved_step = state.step;
-  TrainingSummary summary;
-  summary.peak_operations =
-      ranks.count() * peak_operations(state.device, model.backend().precision()).value_or(0.0);
-  Progress progress(options.task_name, options.steps - std::min(options.steps, state.step), "steps");
-
-  const std::uint64_t keep_best = std::max<std::uint64_t>(options.keep_best, options.final_is_best ? 1 : 0);
-  // Collective: the moments of all ranks go to the one that writes.
-  const auto save_state = [&] {
-    if (!writes) {
-      optimizer.state_to_read();
-      return;
-    }
-    run.check_still_ours();
-    const AverageInPlace in_place(model, average);
-    save_checkpoint(run.checkpoint(state.step), model, optimizer, state, options.extras, in_place.trained());
-  };
-  const auto save = [&] {
-    save_state();
-    saved_step = state.step;
-    if (writes) run.retain(options.keep_last, keep_best);
-  };
-  const auto stop = [&] {
-    if (state.step != saved_step) save();
-    throw_on_all_ranks(
-        options.team,
-        Error(ErrorKind::interrupted, fmt::format("stopped after step {} of {}", state.step, options.steps),
-              fmt::format("everything is saved in {}; `resume` goes on from there", run.path())));
-  };
-  ValidatedCheckpoint best = options.final_is_best ? run.best() : ValidatedCheckpoint{};
-  // Of the steps alone, so that a run that goes on ends where it would have ended.
-  const auto out_of_patience = [&] {
-    return options.patience > 0 && best.step > 0 &&
-           state.step >= best.step + options.patience * options.eval_every;
-  };
-
-  const auto saving_is_due = [&] {
-    return state.step == options.steps || due(state.step, options.save_every);
-  };
-  const auto validation_is_due = [&] {
-    return (options.eval_every > 0 && (state.step == options.steps || due(state.step, options.eval_every))) ||
-           (saving_is_due() && options.keep_best > 0);
-  };
-  const auto validate = [&]() -> std::optional<LossSums> {
-    const AverageInPlace in_place(model, average);
-    return task.validate(model, ranks);
-  };
-  // What follows an update: validation, checkpoint.
-  const auto close_step = [&] {
-    bool saving = saving_is_due();
-    if (validation_is_due()) {
-      std::optional<LossSums> valid;
-      try {
-        valid = validate();
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::interrupted) throw;
-        stop();
-      }
-      if (valid) {
-        state.valid_loss = valid->loss();
-        const std::vector<std::string> fields = loss_fields(*valid, options.columns);
-        if (valid_log) valid_log->row(state.step, fields);
-        if (events) events->row("valid", state.step, columns, fields);
-        log_info(fmt::format("step {}: validation loss {:.4f}", state.step, *state.valid_loss));
-        if (options.final_is_best && *state.valid_loss < best.loss) {
-          best = {state.step, *state.valid_loss};
-          saving = true;
-        }
-      }
-    }
-    if (out_of_patience() && state.step != options.steps) {
-      saving = true;
-      log_info(fmt::format("ended after step {} of {}: no validation after step {} was better", state.step,
-                           options.steps, best.step));
-    }
-    if (saving) save();
-  };
-
-  Updater updater(model, optimizer, task.slots(),
-                  {options.schedule, options.seed, options.smoothing, options.debug_nan});
-  BatchPrefetcher batches(
-      [&task, &updater](std::uint64_t step) { return task.batches(step, updater.own_slots()); },
-      options.steps, model.backend().asynchronous());
-  // A stop may have come between an update and its validation.
-  if (state.step > 0 && !state.valid_loss && task.validation_batches() > 0 && validation_is_due())
-    close_step();
-  while (state.step < options.steps && !out_of_patience()) {
-    const Clock::time_point step_start = Clock::now();
-    const std::optional<Update> update = updater.update(state.step, [&] { return batches.take(state.step); });
-    if (!update) {
-      stop();
-      break;
-    }
-    if (!update->not_finite.empty()) {
-      const std::string saved = state.step == 0 ? "" : run.checkpoint(state.step);
-      // Without retain(): these weights may be the bad ones, and an older checkpoint the one to go on from.
-      if (state.step != saved_step) save_state();
-      throw_not_finite(options.team, *update, state.step + 1, saved);
-    }
-    state.step += 1;
-    if (average != nullptr) average->update(model, state.step);
-    state.tokens += update->tokens;
-    state.seconds = seconds_before + seconds_since(start);
-    state.valid_loss.reset();
-    summary.loss = update->sums.loss();
-    if (options.planned_device_memory > 0 && state.step == first_step + 1) log_device_memory(model, options);
-
-    const double step_seconds = seconds_since(step_start);
-    const double rate = static_cast<double>(update->tokens) / step_seconds;
-    const double operation_rate = update->operations / step_seconds;
-    summary.update_seconds += step_seconds;
-    summary.operations += update->operations;
-    if (metrics) {
-      std::vector<std::string> fields = loss_fields(update->sums, options.columns);
-      fields.push_back(fmt::format("{:.7g}", update->learning_rate));
-      fields.push_back(fmt::format("{:.7g}", update->gradient_norm));
-      fields.push_back(std::to_string(state.tokens));
-      fields.push_back(fmt::format("{:.1f}", rate));
-      fields.push_back(fmt::format("{:.3f}", state.seconds));
-      fields.push_back(fmt::format("{:.4g}", operation_rate));
-      fields.push_back(summary.peak_operations > 0
-                           ? fmt::format("{:.4f}", operation_rate / summary.peak_operations)
-                           : "NA");
-      metrics->row(state.step, fields);
-      if (events) events->row("train", state.step, columns, fields);
-    }
-    progress.advance(1, speed_text(summary.loss, rate, ranks.count()));
-    close_step();
-  }
-
-  if (ranks.count() > 1 && state.step > first_step) {
-    log_info(fmt::format("copies and sums between ranks took {:.1f} % of the time",
-                         100.0 * optimizer.slices().seconds() / seconds_since(start)));
-  }
-  summary.final_step = state.step;
-  if (average != nullptr) model.set_parameters(average->values());
-  if (best.step > 0) {
-    if (writes && best.step != state.step) load_weights(run.checkpoint(best.step), model);
-    summary.final_step = best.step;
-    summary.final_valid_loss = best.loss;
-  }
-  run.check_still_ours();
-  if (writes) save_final(run.file("final"), model, options.extras);
-  summary.steps = state.step;
-  summary.tokens = state.tokens - tokens_before;
-  summary.seconds = seconds_since(start);
-  return summary;
+  return Trainer(model, optimizer, task, run, options, std::move(state), average).train();
 }
 
 }  // namespace bigbird

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "lib/model/label_smoothing.h"
-#include "lib/model/network/model.h"
 #include "lib/training/memory_plan.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/rank_team.h"

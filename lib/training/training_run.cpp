@@ -1,5 +1,6 @@
 // A training run from its options to RUN/final; see training_run.h.
 #include "lib/training/training_run.h"
+#include "lib/model/network/model.h"
 
 #include <fmt/format.h>
 

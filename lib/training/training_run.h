@@ -18,7 +18,7 @@
 
 #include "kernels/backend.h"
 #include "lib/model/config.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/training/run_folder.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"

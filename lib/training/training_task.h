@@ -3,42 +3,21 @@
 // is its own.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/ranks/ranks.h"
 #include "kernels/ranks/slice_sums.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/losses.h"
+#include "lib/training/run_options.h"
 
 namespace bigbird {
 
-// Sums over a set of samples; means are taken where they are shown.
-struct LossSums {
-  double mlm_loss = 0;  // nats over masked tokens
-  std::int64_t mlm_count = 0;
-  std::int64_t mlm_correct = 0;
-  // Nats over sequences; multi-label: over sequences times labels; question answering: over starts and ends;
-  // answers in parts: over the types and over the choices among tokens.
-  double sequence_loss = 0;
-  std::int64_t sequence_count = 0;
-  std::int64_t sequence_correct = 0;
-  double mark_loss = 0;  // answers in parts: nats of the marked tokens over their groups (ForwardResult)
-  std::int64_t mark_count = 0;
-
-  void add(const ForwardResult& result);
-  void add(const LossSums& other);
-  // Mean over the masked tokens plus mean over the sequences (or their labels) plus mean over the groups of
-  // marks, of those that there are: what is minimised.
-  double loss() const;
-
-  // As doubles, which hold the counts exactly: what goes from rank to rank.
-  static constexpr std::size_t width = 8;
-  std::array<double, width> numbers() const;
-  static LossSums of_numbers(const double* numbers);
-};
+class Model;
 
 class TrainingTask {
  public:
@@ -59,6 +38,32 @@ class TrainingTask {
   // batch, and all have the sums, which are taken in the order of the batches. Of one process a stop that was
   // asked for is Error{interrupted}; several go on to the end.
   virtual std::optional<LossSums> validate(Model& model, kernels::Ranks& ranks) const;
+};
+
+// A task of samples: micro-batches are consecutive draws of the run, and validation takes its samples in
+// order, as many at a time.
+class SampleTask : public TrainingTask {
+ public:
+  // The batch of `count` draws (of training, numbered from the first update on) or samples (of validation)
+  // from `first` on.
+  using MakeBatch = std::function<Batch(std::uint64_t first, std::uint64_t count)>;
+  // The options are referred to and must outlive the task.
+  SampleTask(const RunOptions& options, MakeBatch train, std::uint64_t valid_samples, MakeBatch valid)
+      : options_(options),
+        train_(std::move(train)),
+        valid_samples_(valid_samples),
+        valid_(std::move(valid)) {}
+
+  kernels::Index slots() const override { return slots_of_update(options_); }
+  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
+  std::uint64_t validation_batches() const override;
+  Batch validation_batch(std::uint64_t number) const override;
+
+ private:
+  const RunOptions& options_;
+  MakeBatch train_;
+  std::uint64_t valid_samples_;
+  MakeBatch valid_;
 };
 
 }  // namespace bigbird

@@ -1,5 +1,6 @@
 // One update of the weights; see update.h.
 #include "lib/training/update.h"
+#include "lib/model/network/model.h"
 
 #include <fmt/core.h>
 
@@ -18,44 +19,6 @@ namespace {
 std::uint64_t dropout_seed(std::uint64_t seed, std::uint64_t step, kernels::Index slot) {
   return CounterRng(seed, Purpose::dropout, (step << 20) + static_cast<std::uint64_t>(slot)).next_u64();
 }
-
-// What the losses of an update are divided by.
-struct LabelCounts {
-  std::int64_t masked = 0;
-  std::int64_t labels = 0;  // of sequences and, for answers in parts, the choices among tokens
-  std::int64_t positions = 0;
-  std::int64_t marks = 0;
-  std::int64_t targets = 0;  // of a decoder
-
-  void add(const Batch& batch, const ModelConfig& config) {
-    const auto known = [](const std::vector<std::int32_t>& all) {
-      return std::count_if(all.begin(), all.end(), [](std::int32_t label) { return label != ignored_label; });
-    };
-    masked += static_cast<std::int64_t>(batch.masked_rows.size());
-    labels += known(batch.sequence_labels);  // one of the two is empty
-    labels += static_cast<std::int64_t>(batch.sequence_targets.size());
-    positions += known(batch.start_positions) + known(batch.end_positions);
-    std::int64_t marked = 0;
-    for (std::size_t score = 0; score < batch.token_targets.size(); ++score) {
-      const TokenTargets& groups = batch.token_targets[score];
-      if (config.head == HeadType::question_answering) {
-        positions += groups.answered_groups();
-      } else if (config.token_scores[score].softmax) {
-        labels += groups.answered_groups();
-      } else {
-        marked = groups.groups();  // the same for each
-      }
-    }
-    marks += marked;
-    targets += known(batch.targets.labels);
-  }
-
-  LossScale means() const {
-    const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
-    return {mean(masked), mean(labels), mean(positions), mean(positions),
-            mean(labels), mean(marks),  mean(targets)};
-  }
-};
 
 std::uint64_t tokens_of(const Batch& batch) {
   std::uint64_t tokens = 0;
@@ -86,20 +49,25 @@ Updater::Updater(Model& model, Optimizer& optimizer, kernels::Index slots, const
       sums_(model.backend(), model.layout().count(), own_.count),
       operations_(model.config()) {}
 
-// The means are over all slots of the update; and a rank that was asked to stop says so here.
+// The means are over all slots of the update. Each rank sends its labels, and behind them whether it was asked
+// to stop.
 std::optional<LossScale> Updater::agree_on_scale(const std::vector<Batch>& batches) {
-  LabelCounts counts;
-  for (const Batch& batch : batches) counts.add(batch, model_.config());
-  const auto exact = [](std::int64_t count) { return static_cast<double>(count); };
-  const std::array<double, 6> mine = {exact(counts.masked),    exact(counts.labels),
-                                      exact(counts.positions), exact(counts.marks),
-                                      exact(counts.targets),   cancel_signal() != 0 ? 1.0 : 0.0};
+  LabelCounts labels;
+  constexpr std::size_t losses = loss_kinds.size();
+  std::array<double, losses + 1> mine{};
+  for (const Batch& batch : batches) {
+    const LabelCounts counts = label_counts(batch, model_.config());
+    for (std::size_t loss = 0; loss < losses; ++loss) mine[loss] += static_cast<double>(counts.all[loss]);
+  }
+  mine.back() = cancel_signal() != 0 ? 1.0 : 0.0;
   const std::vector<double> all = kernels::gather_numbers(ranks_, mine);
-  std::array<double, 6> sum{};
-  for (std::size_t i = 0; i < all.size(); ++i) sum[i % mine.size()] += all[i];
-  if (sum[5] > 0) return std::nullopt;
-  const auto count = [&sum](std::size_t at) { return static_cast<std::int64_t>(sum[at]); };
-  return LabelCounts{count(0), count(1), count(2), count(3), count(4)}.means();
+  for (std::size_t rank = 0; rank < all.size() / mine.size(); ++rank) {
+    const double* const numbers = all.data() + rank * mine.size();
+    if (numbers[losses] > 0) return std::nullopt;
+    for (std::size_t loss = 0; loss < losses; ++loss)
+      labels.all[loss] += static_cast<std::int64_t>(numbers[loss]);
+  }
+  return scale_of_means(labels);
 }
 
 std::optional<Update> Updater::update(std::uint64_t step, const std::function<std::vector<Batch>()>& take) {
@@ -122,8 +90,7 @@ std::optional<Update> Updater::update(std::uint64_t step, const std::function<st
     forward.smoothing = options_.smoothing;
     // Every slot from zero: what a sum is made of does not depend on who adds it.
     model_.zero_gradients();
-    LossSums sums;
-    sums.add(model_.forward(batches[i], forward));
+    const LossSums sums(model_.forward(batches[i], forward));
     const auto numbers = sums.numbers();
     std::copy(numbers.begin(), numbers.end(),
               results.begin() + static_cast<std::ptrdiff_t>(i * result_width));

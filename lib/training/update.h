@@ -10,7 +10,6 @@
 
 #include "kernels/ranks/slice_sums.h"
 #include "lib/model/label_smoothing.h"
-#include "lib/model/network/model.h"
 #include "lib/model/network/model_operations.h"
 #include "lib/training/optimizer.h"
 #include "lib/training/schedule.h"

@@ -1,5 +1,6 @@
 // A moving average of the weights; see weight_average.h.
 #include "lib/training/weight_average.h"
+#include "lib/model/network/model.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "lib/model/network/model.h"
 
 namespace bigbird {
+
+class Model;
 
 // Of the weights behind update `number`.
 double average_decay_at(double decay, std::uint64_t number);

@@ -18,6 +18,7 @@
 #include "lib/tokenization/bpe_trainer.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace {
 

@@ -207,7 +207,7 @@ class TrainingModel {
     });
     round.step_backward = seconds([&] {
       model_.zero_gradients();
-      model_.backward({1.0f / static_cast<float>(result.mlm_count), 1.0f});
+      model_.backward({{1.0f / static_cast<float>(result[Loss::mlm].count), 1.0f}});
     });
     round.step_optimizer = seconds([&] {
       const kernels::ParameterRun all{0, model_.layout().count(), true};

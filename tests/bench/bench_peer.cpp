@@ -30,7 +30,7 @@
 #include "lib/core/process_memory.h"
 #include "lib/io/weights/safetensors.h"
 #include "lib/model/folder/checkpoint.h"
-#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/model.h"
 
 namespace bigbird {
@@ -111,15 +111,13 @@ class Peer {
   Peer(const std::string& folder, const std::string& input, bool step, kernels::Precision precision,
        std::int64_t at_a_time)
       : backend_(kernels::make_cpu_backend(precision)), step_(step) {
-    LoadedModel loaded = load_model(folder, LoadOptions{});
-    batches_ = read_batches(input, loaded.config, at_a_time, step);
-    model_ = std::make_unique<Model>(*backend_, loaded.config, limits_of(batches_),
-                                     ModelOptions{.training = step, .head_rows = step});
-    model_->set_parameters(loaded.parameters);
-    if (!step) {
-      pack_own_weights(*model_);
-      return;
-    }
+    const auto limits = [&](const ModelConfig& config) {
+      batches_ = read_batches(input, config, at_a_time, step);
+      return limits_of(batches_);
+    };
+    const ModelOptions options{.training = step, .head_rows = step};
+    model_ = open_model(ModelFolder(folder), {*backend_, limits, options}).model;
+    if (!step) return;
     const std::size_t bytes = static_cast<std::size_t>(model_->layout().count()) * sizeof(float);
     for (float*& moment : moments_) {
       moment = static_cast<float*>(backend_->allocate(bytes));
@@ -150,7 +148,7 @@ class Peer {
       options.training = true;
       options.dropout_seed = ++seed_;
       model_->forward(batch, options);
-      model_->backward({1.0f / static_cast<float>(masked), 1.0f / static_cast<float>(sequences)});
+      model_->backward({{1.0f / static_cast<float>(masked), 1.0f / static_cast<float>(sequences)}});
     }
     const kernels::ParameterRun all{0, model_->layout().count(), true};
     backend_->adamw({model_->parameters(), model_->gradients(), moments_[0], moments_[1]}, {&all, 1},

@@ -196,7 +196,7 @@ TEST_F(CudaDecoder, UpdatesInPiecesEqualTheCpu) {
       options.dropout_seed = seed;
       options.smoothing = {epsilon, SmoothingForm::google};
       LossScale scale;
-      scale.target = 0.01f;
+      scale[Loss::target] = 0.01f;
       options.scale = scale;
       const auto update = [&](Model& of) {
         of.zero_gradients();

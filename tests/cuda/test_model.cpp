@@ -317,7 +317,7 @@ TEST_F(CudaModelTest, InferenceEqualsTheCpus) {
     const auto outcome = [&](kernels::Backend& backend, const Batch& given) {
       Model model(backend, config, limits, {});
       model.set_parameters(parameters_of(config, 0.5f));
-      EXPECT_EQ(model.forward(given, {}).mlm_count, 0);
+      EXPECT_EQ(model.forward(given, {})[Loss::mlm].count, 0);
       Outcome got{.hidden = model.last_hidden_state(), .logits = {}, .loss = 0, .gradients = {}};
       if (config.has_mlm()) append(got.logits, model.masked_logits());
       if (config.head == HeadType::question_answering) append(got.logits, model.start_logits());

@@ -190,7 +190,7 @@ class OddVocabulary : public ::testing::TestWithParam<const char*> {
     forward.training = training;
     Outcome outcome;
     LossScale scale;  // the same for logits in pieces, which take their gradient in forward()
-    scale.mlm = scale.sequence = scale.target = 0.1f;
+    scale[Loss::mlm] = scale[Loss::sequence] = scale[Loss::target] = 0.1f;
     if (training) forward.scale = scale;
     if (training) model->zero_gradients();
     const ForwardResult result = model->forward(batch, forward);

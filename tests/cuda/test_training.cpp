@@ -13,6 +13,7 @@
 #include "lib/core/log.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/model/folder/checkpoint.h"
+#include "lib/model/network/model.h"
 #include "tests/unit/training/training_fixture.h"
 
 namespace bigbird {

@@ -11,6 +11,8 @@
 #include "lib/core/unicode.h"
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird::fuzz {
 

@@ -11,6 +11,7 @@
 #include "lib/core/error.h"
 #include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_json.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 
 namespace bigbird::fuzz {
 

@@ -16,6 +16,7 @@
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "tests/fuzz/entry_text.h"
 
 namespace bigbird::fuzz {

@@ -71,8 +71,8 @@ void GoldenCall::run(const std::string& model_folder, RandomMode mode) {
     options.smoothing.form = parse_smoothing_form(smoothing->second);
     options.smoothing.epsilon = 0.1;
   }
-  run_forward_pass(*backend, model_folder, folder_ / "in.safetensors", folder_ / "out.safetensors", options,
-                   {});
+  run_forward_pass(*backend, ModelFolder(model_folder), folder_ / "in.safetensors",
+                   folder_ / "out.safetensors", options, {});
 }
 
 double GoldenCall::compare_outputs() const {

@@ -83,11 +83,11 @@ class AdamwSteps : public ::testing::Test {
     std::vector<double> losses;
     for (std::int64_t step = 0; step < steps_; ++step) {
       const ForwardResult result = model.forward(batch(step), {});
-      const double masked_scale = 1.0 / static_cast<double>(result.mlm_count);
-      const double sequence_scale = 1.0 / static_cast<double>(result.sequence_count);
-      losses.push_back(masked_scale * result.mlm_loss_sum + sequence_scale * result.sequence_loss_sum);
+      const double masked_scale = 1.0 / static_cast<double>(result[Loss::mlm].count);
+      const double sequence_scale = 1.0 / static_cast<double>(result[Loss::sequence].count);
+      losses.push_back(masked_scale * result[Loss::mlm].sum + sequence_scale * result[Loss::sequence].sum);
       model.zero_gradients();
-      model.backward({static_cast<float>(masked_scale), static_cast<float>(sequence_scale)});
+      model.backward({{static_cast<float>(masked_scale), static_cast<float>(sequence_scale)}});
       const auto number = static_cast<std::uint64_t>(step);
       optimizer.update(model.parameters(), model.gradients(), schedule.rate(number), number + 1);
     }

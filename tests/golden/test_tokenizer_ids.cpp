@@ -8,6 +8,7 @@
 #include "lib/io/files/file.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

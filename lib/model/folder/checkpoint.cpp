@@ -17,6 +17,8 @@
 #include "lib/model/folder/int8_tensors.h"
 #include "lib/model/network/linear_layers.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model/quantization.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -18,6 +18,7 @@
 #include "lib/model/folder/quantization_json.h"
 #include "lib/model/network/validate_config.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 namespace {

@@ -10,6 +10,7 @@
 #include "lib/model/folder/config_json.h"
 #include "lib/model/plans/full_attention.h"
 #include "lib/model/plans/plan_table.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -11,6 +11,7 @@
 #include "lib/io/weights/weight_files.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/dialect.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 
@@ -99,6 +100,10 @@ LoadedModel ModelFolder::load(HeadType head, std::uint64_t seed, std::int64_t nu
 const std::string& ModelFolder::weights_digest() const {
   if (weights_digest_->empty()) *weights_digest_ = bigbird::weights_digest(path_);
   return *weights_digest_;
+}
+
+void require_model_folders(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) (void)ModelFolder(path);
 }
 
 ProvenanceInput model_input(const std::string& path, const std::string& sha256) {

@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/io/files/provenance.h"
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 // What the sequences of a model are made of.
 enum class Alphabet { dna, text };
@@ -56,6 +58,9 @@ class ModelFolder {
   mutable std::shared_ptr<const Tokenizer> tokenizer_;
   std::shared_ptr<std::string> weights_digest_ = std::make_shared<std::string>();
 };
+
+// Error{bad_input} for the first of them that is none: asked before a device is taken for them.
+void require_model_folders(const std::vector<std::string>& paths);
 
 // The model as an input that an output names: its folder, or a file of its weights, with "int8" where the
 // folder holds such layers (they are computed so on the processor, and from the same weights elsewhere).

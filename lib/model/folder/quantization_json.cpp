@@ -12,6 +12,7 @@
 #include "lib/core/json_text.h"
 #include "lib/core/ordered_map.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 namespace {

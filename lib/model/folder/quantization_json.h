@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lib/model/config.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 

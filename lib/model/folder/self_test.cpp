@@ -15,8 +15,8 @@
 #include "lib/core/ordered_map.h"
 #include "lib/io/files/file.h"
 #include "lib/io/files/sha256.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
 #include "lib/model/plans/plan_table.h"
 
 namespace bigbird {
@@ -55,11 +55,13 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& o
   config.quantization = nullptr;
   Batch batch;
   batch.append(test.input_ids, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
-  Model model(backend, config,
-              {.tokens = batch.tokens(), .sequences = 1, .masked_tokens = 0, .longest = batch.tokens()}, {});
-  model.set_parameters(parameters);
-  model.forward(batch, {});
-  const std::vector<float> hidden = model.last_hidden_state();
+  const auto limits = [&](const ModelConfig&) {
+    return BatchLimits{
+        .tokens = batch.tokens(), .sequences = 1, .masked_tokens = 0, .longest = batch.tokens()};
+  };
+  const std::unique_ptr<Model> model = open_model(config, parameters, {backend, limits});
+  model->forward(batch, {});
+  const std::vector<float> hidden = model->last_hidden_state();
   std::vector<float> values;
   for (const std::int64_t position : test.positions) {
     for (const std::int64_t channel : test.channels) {

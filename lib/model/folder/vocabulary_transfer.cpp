@@ -15,6 +15,7 @@
 
 #include "lib/core/error.h"
 #include "lib/tokenization/byte_level_bpe.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -13,9 +13,10 @@
 
 #include "lib/model/config.h"
 #include "lib/model/folder/checkpoint.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 // Of every piece of the new vocabulary the row of the old one, or -1: random.
 struct VocabularyTransfer {

@@ -8,7 +8,7 @@
 #include "kernels/types.h"
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/model/plans/block_plan.h"
 
 namespace bigbird {

@@ -3,7 +3,7 @@
 
 #include "lib/model/config.h"
 #include "lib/model/network/batch.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 
 namespace bigbird {
 

@@ -117,18 +117,20 @@ void decoder_forward(const PassContext& encoder, const DecoderTensors& tensors,
     const OutputRows piece{pass, tensors, kept, first, std::min(kept.logit_rows, rows - first)};
     piece.forward();
     if (!labelled(encoder)) continue;
-    piece.loss(gradients == nullptr ? nullptr : all.scalars.target_scale);
+    piece.loss(gradients == nullptr ? nullptr : all.scalars.scale(Loss::target));
     if (gradients != nullptr) piece.backward(*gradients);
   }
 }
 
+void count_target_labels(const Batch& batch, LabelCounts& labels) {
+  labels[Loss::target] = known_labels(batch.targets.labels);
+}
+
 void decoder_result(const PassContext& pass, const DecoderActivations& kept, ForwardResult& result) {
   if (!pass.decoder->runs_at_all() || !labelled(pass)) return;
-  const LossSum sum = sum_losses(pass.backend, kept.losses, kept.predictions, pass.batch.targets.labels);
-  result.target_loss_sum =
-      sum.loss - static_cast<double>(sum.count) * pass.smoothing.entropy(pass.config.vocab_size);
-  result.target_count = sum.count;
-  result.target_correct = sum.correct;
+  LossTerm& term = result[Loss::target];
+  add_losses(pass.backend, kept.losses, kept.predictions, pass.batch.targets.labels, term);
+  term.sum -= static_cast<double>(term.count) * pass.smoothing.entropy(pass.config.vocab_size);
 }
 
 void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
@@ -143,7 +145,7 @@ void decoder_backward(const PassContext& encoder, const DecoderTensors& tensors,
 
   if (!kept.logits_in_pieces) {
     const OutputRows whole{pass, tensors, kept, 0, rows};
-    whole.loss(all.scalars.target_scale);
+    whole.loss(all.scalars.scale(Loss::target));
     whole.backward(gradients);
   }
   if (pass.config.has_final_norm()) {

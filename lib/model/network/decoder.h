@@ -4,8 +4,8 @@
 #pragma once
 
 #include "lib/model/network/decoder_pass.h"
+#include "lib/model/network/losses.h"
 #include "lib/model/network/memory.h"
-#include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
@@ -20,6 +20,7 @@ void decoder_stage(const PassContext& pass, const DecoderActivations& kept);
 // word table here, while the logits are there: decoder_backward() goes on from the last hidden state.
 void decoder_forward(const PassContext& pass, const DecoderTensors& tensors, const DecoderTensors* gradients,
                      const Activations& kept, kernels::ConstValues hidden, const StateListener& on_state);
+void count_target_labels(const Batch& batch, LabelCounts& labels);
 void decoder_result(const PassContext& pass, const DecoderActivations& kept, ForwardResult& result);
 // Adds the gradient of hidden to `all`.workspace.gradient. With grad_checkpoint as encoder_backward().
 void decoder_backward(const PassContext& pass, const DecoderTensors& tensors, const DecoderTensors& gradients,

@@ -13,6 +13,7 @@
 #include "lib/model/network/device_memory.h"
 #include "lib/model/network/embeddings.h"
 #include "lib/model/network/memory.h"
+#include "lib/model/network/model.h"
 
 namespace bigbird {
 namespace {

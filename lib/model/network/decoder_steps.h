@@ -9,10 +9,15 @@
 #include <span>
 #include <vector>
 
-#include "lib/model/network/model.h"
+#include "kernels/backend.h"
+#include "kernels/types.h"
+#include "lib/model/config.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/model/network/top_tokens.h"
 
 namespace bigbird {
+
+class Model;
 
 struct DecoderLimits {
   std::int64_t source_tokens = 0;  // T of the batch of sources, with its padding

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "lib/model/network/memory.h"
-#include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 

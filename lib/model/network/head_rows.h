@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "lib/model/network/memory.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/model/network/pass_context.h"
 
 namespace bigbird {

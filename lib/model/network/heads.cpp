@@ -61,19 +61,47 @@ void head_forward(const PassContext& pass, const ModelTensors& tensors, const Mo
   }
 }
 
+LabelCounts label_counts(const Batch& batch, const ModelConfig& config) {
+  LabelCounts labels;
+  switch (config.head) {
+    case HeadType::encoder:
+      break;
+    case HeadType::pretraining:
+      count_masked_labels(batch, labels);
+      count_sequence_labels(batch, config, labels);
+      break;
+    case HeadType::masked_lm:
+      count_masked_labels(batch, labels);
+      break;
+    case HeadType::classification:
+      count_sequence_labels(batch, config, labels);
+      break;
+    case HeadType::question_answering:
+      count_question_labels(batch, labels);
+      break;
+    case HeadType::structured_answers:
+      count_answer_labels(batch, config, labels);
+      break;
+    case HeadType::generation:
+      count_target_labels(batch, labels);
+      break;
+  }
+  return labels;
+}
+
 void head_result(const PassContext& pass, const Activations& kept, ForwardResult& result) {
   switch (pass.config.head) {
     case HeadType::encoder:
       break;
     case HeadType::pretraining:
       masked_head_result(pass, kept.masked, result);
-      sequence_result(pass, kept.sequence, 2, result);
+      sequence_result(pass, kept.sequence, result);
       break;
     case HeadType::masked_lm:
       masked_head_result(pass, kept.masked, result);
       break;
     case HeadType::classification:
-      sequence_result(pass, kept.sequence, pass.config.num_labels, result);
+      sequence_result(pass, kept.sequence, result);
       break;
     case HeadType::question_answering:
       question_head_result(pass, kept.question, result);

@@ -4,8 +4,8 @@
 // pass_context.h says what the phases are.
 #pragma once
 
+#include "lib/model/network/losses.h"
 #include "lib/model/network/memory.h"
-#include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
 #include "lib/model/network/tensors.h"
 
@@ -19,7 +19,7 @@ void head_stage(const PassContext& pass, const Activations& kept);
 void head_forward(const PassContext& pass, const ModelTensors& tensors, const ModelTensors* gradients,
                   const Activations& kept, kernels::ConstValues hidden,
                   const StateListener& on_decoder_state);
-// The losses and hits of a forward pass, read back and added up.
+// The losses and hits of a forward pass, read back and added up; the counts are there (label_counts()).
 void head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
 // Adds to kept.workspace.gradient, the gradient of the last hidden state, and to the parameter gradients. The
 // weights of the losses are kept.scalars. Logits of masked tokens are turned into their gradients in place.
@@ -32,6 +32,7 @@ void head_backward(const PassContext& pass, const ModelTensors& tensors, const M
 void masked_head_stage(const PassContext& pass, const Activations& kept);
 void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tensors,
                          const MaskedActivations& kept, kernels::ConstValues hidden);
+void count_masked_labels(const Batch& batch, LabelCounts& labels);
 void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result);
 void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
                           const MaskedHeadTensors& gradients, const Activations& kept);
@@ -62,6 +63,7 @@ void classification_logits_backward(const PassContext& pass, const Classificatio
 void question_head_stage(const PassContext& pass, const QuestionActivations& kept);
 void question_head_forward(const PassContext& pass, const QuestionHeadTensors& tensors,
                            const Activations& kept, kernels::ConstValues hidden);
+void count_question_labels(const Batch& batch, LabelCounts& labels);
 void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result);
 void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,
                             const QuestionHeadTensors& gradients, const Activations& kept);
@@ -71,6 +73,7 @@ void question_head_backward(const PassContext& pass, const QuestionHeadTensors& 
 void answer_head_stage(const PassContext& pass, const Activations& kept);
 void answer_head_forward(const PassContext& pass, const AnswerHeadTensors& tensors, const Activations& kept,
                          kernels::ConstValues hidden);
+void count_answer_labels(const Batch& batch, const ModelConfig& config, LabelCounts& labels);
 void answer_head_result(const PassContext& pass, const Activations& kept, ForwardResult& result);
 void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,
                           const AnswerHeadTensors& gradients, const Activations& kept);

@@ -12,13 +12,17 @@ bool has_types(const PassContext& pass) {
   return pass.config.num_labels > 0;
 }
 
+Loss loss_of(const TokenScore& score) {
+  return score.softmax ? Loss::choice : Loss::mark;
+}
+
 // The losses of all scores, and their gradients where they are wanted.
 void token_losses(const PassContext& pass, const Activations& kept, bool gradient) {
   for (std::size_t score = 0; score < pass.batch.token_targets.size(); ++score) {
     const TokenScoreActivations& head = kept.answers[score];
     const bool softmax = pass.config.token_scores[score].softmax;
     kernels::LossGradient wanted;
-    if (gradient) wanted = {head.dlogits, softmax ? kept.scalars.choice_scale : kept.scalars.mark_scale};
+    if (gradient) wanted = {head.dlogits, kept.scalars.scale(loss_of(pass.config.token_scores[score]))};
     token_loss(pass, pass.batch.token_targets[score], head.targets, softmax, head.logits, wanted);
   }
 }
@@ -30,7 +34,7 @@ void type_backward(const PassContext& pass, const LinearTensors& layer, const Li
   const kernels::Index sequences = pass.batch.sequences();
   const SequenceActivations& first = kept.sequence;
   const kernels::Values dfirst = kept.workspace.wide_of_stream();
-  sequence_loss_backward(pass, first, pass.config.num_labels, kept.scalars.sequence_scale);
+  sequence_loss_backward(pass, first, pass.config.num_labels, kept.scalars.scale(Loss::sequence));
   backend.linear_backward_weight(first.dlogits, first.gathered, layer, gradients, sequences);
   backend.linear_backward_input(first.dlogits, layer, dfirst, sequences, false);
   backend.scatter_add_rows(dfirst, first.rows, kept.workspace.gradient, sequences, pass.width());
@@ -60,19 +64,25 @@ void answer_head_forward(const PassContext& pass, const AnswerHeadTensors& tenso
   sequence_loss_forward(pass, kept.sequence, pass.config.num_labels);
 }
 
+void count_answer_labels(const Batch& batch, const ModelConfig& config, LabelCounts& labels) {
+  for (std::size_t score = 0; score < batch.token_targets.size(); ++score) {
+    const TokenTargets& targets = batch.token_targets[score];
+    if (config.token_scores[score].softmax) {
+      labels[Loss::choice] += targets.answered_groups();
+    } else {
+      labels[Loss::mark] = targets.groups();  // the same for each
+    }
+  }
+  if (config.num_labels > 0) count_sequence_labels(batch, config, labels);
+}
+
 void answer_head_result(const PassContext& pass, const Activations& kept, ForwardResult& result) {
   for (std::size_t score = 0; score < pass.batch.token_targets.size(); ++score) {
     const TokenTargets& targets = pass.batch.token_targets[score];
-    const double sum = sum_token_losses(pass, targets, kept.answers[score].targets);
-    if (pass.config.token_scores[score].softmax) {
-      result.choice_loss_sum += sum;
-      result.choice_count += targets.answered_groups();
-    } else {
-      result.mark_loss_sum += sum;
-      result.mark_count = targets.groups();  // the same for each
-    }
+    result[loss_of(pass.config.token_scores[score])].sum +=
+        sum_token_losses(pass, targets, kept.answers[score].targets);
   }
-  if (has_types(pass)) sequence_result(pass, kept.sequence, pass.config.num_labels, result);
+  if (has_types(pass)) sequence_result(pass, kept.sequence, result);
 }
 
 void answer_head_backward(const PassContext& pass, const AnswerHeadTensors& tensors,

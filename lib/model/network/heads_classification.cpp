@@ -23,7 +23,7 @@ void classification_head_forward(const PassContext& pass, const ClassificationHe
 void classification_head_backward(const PassContext& pass, const ClassificationHeadTensors& tensors,
                                   const ClassificationHeadTensors& gradients, const Activations& kept) {
   if (!has_sequence_loss(pass)) return;
-  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.scalars.sequence_scale);
+  sequence_loss_backward(pass, kept.sequence, pass.config.num_labels, kept.scalars.scale(Loss::sequence));
   classification_logits_backward(pass, tensors, gradients, kept);
 }
 

@@ -30,13 +30,14 @@ void masked_head_forward(const PassContext& pass, const MaskedHeadTensors& tenso
                         kept.losses, kept.predictions, {});
 }
 
+void count_masked_labels(const Batch& batch, LabelCounts& labels) {
+  labels[Loss::mlm] = known_labels(batch.masked_labels);
+}
+
 void masked_head_result(const PassContext& pass, const MaskedActivations& kept, ForwardResult& result) {
   if (pass.batch.masked_labels.empty()) return;
-  LossSum sum = sum_losses(pass.backend, kept.losses, kept.predictions, pass.batch.masked_labels);
-  result.mlm_loss_sum = sum.loss;
-  result.mlm_count = sum.count;
-  result.mlm_correct = sum.correct;
-  result.mlm_losses = std::move(sum.losses);
+  result.mlm_losses =
+      add_losses(pass.backend, kept.losses, kept.predictions, pass.batch.masked_labels, result[Loss::mlm]);
 }
 
 void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tensors,
@@ -52,7 +53,7 @@ void masked_head_backward(const PassContext& pass, const MaskedHeadTensors& tens
   const kernels::Values dlogits = kept.logits;
   const kernels::Linear decoder = backend.in_wide_rows(tensors.decoder);
   backend.cross_entropy({kept.logits, rows, pass.config.vocab_size, decoder.out_stride}, {kept.labels},
-                        kept.losses, nullptr, {dlogits, activations.scalars.mlm_scale});
+                        kept.losses, nullptr, {dlogits, activations.scalars.scale(Loss::mlm)});
   backend.linear_backward_weight(dlogits, kept.norm, decoder, gradients.decoder, rows);
   backend.linear_backward_input(dlogits, decoder, dtransform, rows, false);
   backend.layernorm_backward({dtransform, kept.transform, kept.norm_state, dtransform, rows}, tensors.norm,

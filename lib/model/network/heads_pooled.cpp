@@ -30,7 +30,7 @@ void next_sentence_head_backward(const PassContext& pass, const PooledHeadTensor
   const kernels::Values dpooled = kept.workspace.wide_of_stream();
   const kernels::Values dlinear = dpooled + sequences * width;
 
-  sequence_loss_backward(pass, kept.sequence, 2, kept.scalars.sequence_scale);
+  sequence_loss_backward(pass, kept.sequence, 2, kept.scalars.scale(Loss::sequence));
   const kernels::ConstValues dlogits = kept.sequence.dlogits;
   backend.linear_backward_weight(dlogits, kept.pooled.pooled, tensors.next_sentence, gradients.next_sentence,
                                  sequences);

@@ -38,8 +38,8 @@ struct SpanSide {
 std::array<SpanSide, 2> sides(const PassContext& pass, const QuestionActivations& kept,
                               const Scalars& scalars) {
   const Batch& batch = pass.batch;
-  return {SpanSide{kept.start, kept.dstart, scalars.start_scale, batch.start_positions, 0},
-          SpanSide{kept.end, kept.dend, scalars.end_scale, batch.end_positions, batch.lengths.size()}};
+  return {SpanSide{kept.start, kept.dstart, scalars.scale(Loss::start), batch.start_positions, 0},
+          SpanSide{kept.end, kept.dend, scalars.scale(Loss::end), batch.end_positions, batch.lengths.size()}};
 }
 
 // Cross entropy over the competing tokens of every sequence, and its gradient when it is wanted.
@@ -121,22 +121,24 @@ void question_head_forward(const PassContext& pass, const QuestionHeadTensors& t
   losses_of_sides(pass, kept, false);
 }
 
+void count_question_labels(const Batch& batch, LabelCounts& labels) {
+  labels[Loss::start] = known_labels(batch.start_positions);
+  labels[Loss::end] = known_labels(batch.end_positions);
+  if (batch.token_targets.empty()) return;
+  labels[Loss::start] = batch.token_targets[0].answered_groups();
+  labels[Loss::end] = batch.token_targets[1].answered_groups();
+}
+
 void question_head_result(const PassContext& pass, const QuestionActivations& kept, ForwardResult& result) {
   const Batch& batch = pass.batch;
   if (!batch.token_targets.empty()) {
     const TokenTargets &starts = batch.token_targets[0], &ends = batch.token_targets[1];
-    result.start_loss_sum = sum_token_losses(pass, starts, kept.targets[0]);
-    result.start_count = starts.answered_groups();
-    result.end_loss_sum = sum_token_losses(pass, ends, kept.targets[1]);
-    result.end_count = ends.answered_groups();
+    result[Loss::start].sum = sum_token_losses(pass, starts, kept.targets[0]);
+    result[Loss::end].sum = sum_token_losses(pass, ends, kept.targets[1]);
   }
   if (batch.start_positions.empty()) return;
-  const LossSum start = sum_losses(pass.backend, kept.losses, nullptr, batch.start_positions);
-  const LossSum end = sum_losses(pass.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions);
-  result.start_loss_sum = start.loss;
-  result.start_count = start.count;
-  result.end_loss_sum = end.loss;
-  result.end_count = end.count;
+  add_losses(pass.backend, kept.losses, nullptr, batch.start_positions, result[Loss::start]);
+  add_losses(pass.backend, kept.losses + batch.sequences(), nullptr, batch.end_positions, result[Loss::end]);
 }
 
 void question_head_backward(const PassContext& pass, const QuestionHeadTensors& tensors,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/core/error.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 namespace {

@@ -9,6 +9,7 @@
 #include "kernels/int8_weights.h"
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
+#include "lib/model/quantization.h"
 
 namespace bigbird {
 

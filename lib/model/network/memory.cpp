@@ -405,15 +405,7 @@ Activations plan_activations(Arena& arena, const ModelConfig& config, const Batc
                arena.operands()};
   Activations to;
   to.scalars.dropout_seed = arena.keys("embeddings", 1);
-  if (float* scales = arena.floats("heads", 7); scales != nullptr) {
-    to.scalars.mlm_scale = scales;
-    to.scalars.sequence_scale = scales + 1;
-    to.scalars.start_scale = scales + 2;
-    to.scalars.end_scale = scales + 3;
-    to.scalars.choice_scale = scales + 4;
-    to.scalars.mark_scale = scales + 5;
-    to.scalars.target_scale = scales + 6;
-  }
+  to.scalars.loss_scales = arena.floats("heads", static_cast<std::int64_t>(loss_kinds.size()));
   if (options.training) plan_workspace(plan);
   to.workspace = plan.workspace;
   plan_embeddings(plan, to.embeddings, options);

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "lib/model/config.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/losses.h"
+#include "lib/model/network/model_limits.h"
 
 namespace bigbird {
 
@@ -211,13 +213,9 @@ struct DecoderActivations {
 // What changes from pass to pass and is read on the device, so that recorded work can run again.
 struct Scalars {
   std::uint64_t* dropout_seed = nullptr;
-  float* mlm_scale = nullptr;  // [7]: the weights of LossScale, in its order
-  float* sequence_scale = nullptr;
-  float* start_scale = nullptr;
-  float* end_scale = nullptr;
-  float* choice_scale = nullptr;
-  float* mark_scale = nullptr;
-  float* target_scale = nullptr;
+  float* loss_scales = nullptr;  // a LossScale
+
+  const float* scale(Loss loss) const { return loss_scales + static_cast<std::size_t>(loss); }
 };
 
 struct Activations {

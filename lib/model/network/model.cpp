@@ -147,9 +147,7 @@ struct Model::Impl {
   }
 
   void upload_scale(const LossScale& scale) const {
-    const float scales[] = {scale.mlm,    scale.sequence, scale.start, scale.end,
-                            scale.choice, scale.mark,     scale.target};
-    backend.upload(held.activations.scalars.mlm_scale, scales, sizeof scales);
+    backend.upload(held.activations.scalars.loss_scales, scale.all.data(), sizeof scale.all);
   }
 
   void require_parameters() const {
@@ -209,24 +207,6 @@ struct Model::Impl {
   bool int8_asked = false;              // and is not yet
   std::optional<LossScale> taken;       // what the gradient of logits in pieces was taken with
 };
-
-LossScale mean_scale(const ForwardResult& result) {
-  const auto mean = [](std::int64_t count) { return count > 0 ? 1.0f / static_cast<float>(count) : 0.0f; };
-  const float one_of_several = mean(result.sequence_count + result.choice_count);
-  return {mean(result.mlm_count),        one_of_several, 0.5f * mean(result.start_count),
-          0.5f * mean(result.end_count), one_of_several, mean(result.mark_count),
-          mean(result.target_count)};
-}
-
-double scaled_loss(const ForwardResult& result, const LossScale& scale) {
-  return static_cast<double>(scale.mlm) * result.mlm_loss_sum +
-         static_cast<double>(scale.sequence) * result.sequence_loss_sum +
-         static_cast<double>(scale.start) * result.start_loss_sum +
-         static_cast<double>(scale.end) * result.end_loss_sum +
-         static_cast<double>(scale.choice) * result.choice_loss_sum +
-         static_cast<double>(scale.mark) * result.mark_loss_sum +
-         static_cast<double>(scale.target) * result.target_loss_sum;
-}
 
 Model::Model(kernels::Backend& backend, const ModelConfig& config, const BatchLimits& limits,
              const ModelOptions& options)
@@ -374,7 +354,9 @@ ForwardResult Model::forward(const Batch& batch, const ForwardOptions& options) 
     const Phase phase = impl_->taken ? Phase::forward_backward : Phase::forward;
     impl_->backend.replay(pass_key(pass, impl_->number, phase), work);
   }
+  const LabelCounts labels = label_counts(impl_->batch, impl_->config);
   ForwardResult result;
+  for (std::size_t loss = 0; loss < labels.all.size(); ++loss) result.all[loss].count = labels.all[loss];
   head_result(pass, kept, result);
   impl_->backward_possible = impl_->options.training && (!in_pieces || impl_->taken);
   return result;

@@ -17,66 +17,10 @@
 #include "lib/model/network/batch.h"
 #include "lib/model/network/host_values.h"
 #include "lib/model/network/layout.h"
-#include "lib/model/plans/block_plan.h"
+#include "lib/model/network/losses.h"
+#include "lib/model/network/model_limits.h"
 
 namespace bigbird {
-
-// The largest batch a model will be asked to run; decides the size of the activation arena.
-struct BatchLimits {
-  std::int64_t tokens = 0;         // T, padded
-  std::int64_t sequences = 0;      // B
-  std::int64_t masked_tokens = 0;  // rows of the MLM head (0: no MLM)
-  std::int64_t longest = 0;        // tokens of the longest sequence, padded
-  std::int64_t target_tokens = 0;  // T', rows of a decoder, padded
-};
-
-struct ModelOptions {
-  bool training = false;  // keeps activations and gradients
-  // Keeps only each layer's input and recomputes the rest in backward, with the same dropout masks.
-  bool grad_checkpoint = false;
-  bool embedding_offsets = false;  // whether batches may carry Batch::embedding_offsets
-  // Logits of targets are not kept: a decoder's loss, and in training its gradient, are taken of some rows
-  // after another, all in forward(). Of a vocabulary of 96,103 a row of them is as much memory as the rest of
-  // many a small model's.
-  bool logits_in_pieces = false;
-  // Nobody asks for last_hidden_state(): behind its attention the last layer is computed at the rows alone
-  // that the head reads, where these are few (lib/model/network/head_rows.h). Outputs and losses are the same
-  // bits; gradients of that part of the layer are sums of fewer zeros, in another grouping.
-  bool head_rows = false;
-};
-
-// The attention that such batches lead to.
-kernels::AttentionLimits attention_limits(const ModelConfig& config, const BatchLimits& limits,
-                                          const ModelOptions& options);
-
-struct MemoryRow {
-  std::string what;  // "parameters", "gradients", "activations of 12 layers" ...
-  std::size_t bytes = 0;
-  // Of them, those of numbers in either type; what is left are integers and memory of no one type.
-  std::size_t fp32_bytes = 0;
-  std::size_t bf16_bytes = 0;
-
-  // "fp32", "bf16, fp32" with what takes more first; empty where neither is held.
-  std::string number_types() const;
-};
-// A row of fp32 alone.
-MemoryRow fp32_row(std::string what, std::size_t bytes);
-// What Model will allocate, row by row (optimizer moments are the trainer's rows). Same numbers as the
-// allocation itself.
-std::vector<MemoryRow> plan_model_memory(const ModelConfig& config, const BatchLimits& limits,
-                                         const ModelOptions& options, const kernels::Backend& backend);
-
-// Weights of the losses: each loss is (weight * sum), so pass 1/count for a mean. backward() uses them.
-struct LossScale {
-  float mlm = 0.0f;
-  float sequence = 0.0f;
-  float start = 0.0f;
-  float end = 0.0f;
-  float choice = 0.0f;
-  float mark = 0.0f;
-  float target = 0.0f;
-  bool operator==(const LossScale&) const = default;
-};
 
 struct ForwardOptions {
   bool training = false;  // dropout on
@@ -92,42 +36,6 @@ struct ForwardOptions {
   std::optional<LossScale> scale = {};
   LabelSmoothing smoothing = {};  // of a decoder's loss
 };
-
-// Sums over the batch, so that accumulation and averaging are the caller's. All deterministic.
-struct ForwardResult {
-  double mlm_loss_sum = 0;  // nats over masked tokens
-  std::int64_t mlm_count = 0;
-  std::int64_t mlm_correct = 0;
-  // NSP or classification. Single label: nats over sequences. Multi-label (nats, positives weighted) and
-  // regression (squares): over all sequences times labels, so that the mean is Hugging Face's.
-  double sequence_loss_sum = 0;
-  std::int64_t sequence_count = 0;
-  std::int64_t sequence_correct = 0;  // single label only
-  // Question answering, nats over the sequences whose position is not ignored, or over the groups of
-  // Batch::token_targets with a right row.
-  double start_loss_sum = 0;
-  std::int64_t start_count = 0;
-  double end_loss_sum = 0;
-  std::int64_t end_count = 0;
-  // Answers in parts: the softmaxes of all scores, nats over groups with a right row; and the sigmoids, nats
-  // over groups, which every such score has as many of. Their types are in sequence_*.
-  double choice_loss_sum = 0;
-  std::int64_t choice_count = 0;
-  double mark_loss_sum = 0;
-  std::int64_t mark_count = 0;
-  // What a decoder predicts, nats over the labels of Batch::targets.
-  double target_loss_sum = 0;
-  std::int64_t target_count = 0;
-  std::int64_t target_correct = 0;
-  std::vector<float> mlm_losses;  // per masked token, in Batch order
-};
-
-// The scale of Hugging Face's loss for this result: the mean of each loss, half of it for start and end. For
-// answers in parts that of docs/specification.md 3.4: one mean over choices and types, and that of marks. A
-// loss without labels weighs nothing.
-LossScale mean_scale(const ForwardResult& result);
-// The weighted sum of the losses.
-double scaled_loss(const ForwardResult& result, const LossScale& scale);
 
 struct DecoderTensors;  // tensors.h
 

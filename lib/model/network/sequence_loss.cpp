@@ -1,6 +1,7 @@
 // See sequence_loss.h.
 #include "lib/model/network/sequence_loss.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "lib/model/network/head_rows.h"
@@ -8,14 +9,14 @@
 namespace bigbird {
 namespace {
 
-ProblemType problem_of(const PassContext& pass) {
-  return pass.config.head == HeadType::classification ? pass.config.problem_type : ProblemType::single_label;
+ProblemType problem_of(const ModelConfig& config) {
+  return config.head == HeadType::classification ? config.problem_type : ProblemType::single_label;
 }
 
 // kept.losses, and the gradient of the logits when it is asked for.
 void target_losses(const PassContext& pass, const SequenceActivations& kept,
                    const kernels::ConstMatrix& logits, const kernels::LossGradient& gradient) {
-  if (problem_of(pass) == ProblemType::multi_label) {
+  if (problem_of(pass.config) == ProblemType::multi_label) {
     const float positive_weight = static_cast<float>(pass.config.positive_weight);
     pass.backend.binary_cross_entropy(logits, kept.targets, positive_weight, kept.losses, gradient);
   } else {
@@ -31,7 +32,7 @@ void sequence_stage(const PassContext& pass, const HeadRowActivations& head_rows
   const std::vector<std::int32_t> rows = head_row_numbers(pass, head_rows).first;
   pass.backend.upload(kept.rows, rows.data(), rows.size() * sizeof(std::int32_t));
   if (kept.labels == nullptr || !has_sequence_loss(pass)) return;
-  if (problem_of(pass) == ProblemType::single_label) {
+  if (problem_of(pass.config) == ProblemType::single_label) {
     const std::vector<std::int32_t>& labels = batch.sequence_labels;
     pass.backend.upload(kept.labels, labels.data(), labels.size() * sizeof(std::int32_t));
   } else {
@@ -46,64 +47,69 @@ void gather_first_tokens(const PassContext& pass, const SequenceActivations& kep
 }
 
 bool has_sequence_loss(const PassContext& pass) {
-  return problem_of(pass) == ProblemType::single_label ? !pass.batch.sequence_labels.empty()
-                                                       : !pass.batch.sequence_targets.empty();
+  return problem_of(pass.config) == ProblemType::single_label ? !pass.batch.sequence_labels.empty()
+                                                              : !pass.batch.sequence_targets.empty();
 }
 
 void sequence_loss_forward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes) {
   if (!has_sequence_loss(pass)) return;
   const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
-  if (problem_of(pass) == ProblemType::single_label) {
+  if (problem_of(pass.config) == ProblemType::single_label) {
     pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, kept.predictions, {});
   } else {
     target_losses(pass, kept, logits, {});
   }
 }
 
-void sequence_result(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
-                     ForwardResult& result) {
+void count_sequence_labels(const Batch& batch, const ModelConfig& config, LabelCounts& labels) {
+  labels[Loss::sequence] = problem_of(config) == ProblemType::single_label
+                               ? known_labels(batch.sequence_labels)
+                               : static_cast<std::int64_t>(batch.sequence_targets.size());
+}
+
+void sequence_result(const PassContext& pass, const SequenceActivations& kept, ForwardResult& result) {
   if (!has_sequence_loss(pass)) return;
   const Batch& batch = pass.batch;
-  if (problem_of(pass) == ProblemType::single_label) {
-    const LossSum sum = sum_losses(pass.backend, kept.losses, kept.predictions, batch.sequence_labels);
-    result.sequence_loss_sum = sum.loss;
-    result.sequence_count = sum.count;
-    result.sequence_correct = sum.correct;
+  LossTerm& term = result[Loss::sequence];
+  if (problem_of(pass.config) == ProblemType::single_label) {
+    add_losses(pass.backend, kept.losses, kept.predictions, batch.sequence_labels, term);
     return;
   }
   std::vector<float> losses(batch.lengths.size());
   pass.backend.download_values(losses.data(), kept.losses, batch.sequences());
-  result.sequence_loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
-  result.sequence_count = batch.sequences() * classes;
+  term.sum = std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
 void sequence_loss_backward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale) {
   const kernels::ConstMatrix logits{kept.logits, pass.batch.sequences(), classes};
   const kernels::LossGradient gradient{kept.dlogits, scale};
-  if (problem_of(pass) == ProblemType::single_label) {
+  if (problem_of(pass.config) == ProblemType::single_label) {
     pass.backend.cross_entropy(logits, {kept.labels}, kept.losses, nullptr, gradient);
   } else {
     target_losses(pass, kept, logits, gradient);
   }
 }
 
-LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
-                   const std::vector<std::int32_t>& labels) {
-  LossSum sum;
-  sum.losses.resize(labels.size());
+std::int64_t known_labels(const std::vector<std::int32_t>& labels) {
+  return std::count_if(labels.begin(), labels.end(),
+                       [](std::int32_t label) { return label != ignored_label; });
+}
+
+std::vector<float> add_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
+                              const std::vector<std::int32_t>& labels, LossTerm& term) {
+  std::vector<float> each(labels.size());
   std::vector<std::int32_t> predicted(labels.size(), ignored_label);
-  backend.download_values(sum.losses.data(), losses, static_cast<kernels::Index>(labels.size()));
+  backend.download_values(each.data(), losses, static_cast<kernels::Index>(labels.size()));
   if (predictions != nullptr) {
     backend.download(predicted.data(), predictions, labels.size() * sizeof(std::int32_t));
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == ignored_label) continue;
-    sum.loss += static_cast<double>(sum.losses[i]);
-    ++sum.count;
-    if (predicted[i] == labels[i]) ++sum.correct;
+    term.sum += static_cast<double>(each[i]);
+    if (predicted[i] == labels[i]) ++term.correct;
   }
-  return sum;
+  return each;
 }
 
 }  // namespace bigbird

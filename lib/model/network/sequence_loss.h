@@ -1,8 +1,8 @@
 // What the heads with one answer per sequence share: the first token's row, and the loss on the answer.
 #pragma once
 
+#include "lib/model/network/losses.h"
 #include "lib/model/network/memory.h"
-#include "lib/model/network/model.h"
 #include "lib/model/network/pass_context.h"
 
 namespace bigbird {
@@ -21,20 +21,17 @@ void gather_first_tokens(const PassContext& pass, const SequenceActivations& kep
 bool has_sequence_loss(const PassContext& pass);
 // Nothing without labels.
 void sequence_loss_forward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes);
-void sequence_result(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
-                     ForwardResult& result);
+void count_sequence_labels(const Batch& batch, const ModelConfig& config, LabelCounts& labels);
+void sequence_result(const PassContext& pass, const SequenceActivations& kept, ForwardResult& result);
 // Fills kept.dlogits. scale is a device pointer.
 void sequence_loss_backward(const PassContext& pass, const SequenceActivations& kept, kernels::Index classes,
                             const float* scale);
 
-// Reads losses, and predictions unless they are null, back to the host and adds them up in order.
-struct LossSum {
-  double loss = 0;
-  std::int64_t count = 0;  // labels other than -100
-  std::int64_t correct = 0;
-  std::vector<float> losses;
-};
-LossSum sum_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
-                   const std::vector<std::int32_t>& labels);
+// Labels other than ignored_label.
+std::int64_t known_labels(const std::vector<std::int32_t>& labels);
+// Reads losses, and predictions unless they are null, back to the host, and adds up in order those that have
+// a label. Returns the losses.
+std::vector<float> add_losses(kernels::Backend& backend, const float* losses, const std::int32_t* predictions,
+                              const std::vector<std::int32_t>& labels, LossTerm& term);
 
 }  // namespace bigbird

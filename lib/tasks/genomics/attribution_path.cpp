@@ -9,6 +9,7 @@
 
 #include "lib/core/error.h"
 #include "lib/core/names.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/tokenization/tokenizer.h"
-
 namespace bigbird {
+
+class Tokenizer;
 
 enum class AttributionMethod { gradient_x_input, integrated_gradients };
 // "gradient-x-input" or "gxi", "integrated-gradients" or "ig". Error{usage} for anything else.

@@ -26,6 +26,7 @@
 #include "lib/tasks/model_identity.h"
 #include "lib/tasks/select_profiles.h"
 #include "lib/tasks/windows.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

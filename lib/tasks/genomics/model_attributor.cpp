@@ -1,5 +1,6 @@
 // One model along the path, pass by pass; see model_attributor.h.
 #include "lib/tasks/genomics/model_attributor.h"
+#include "lib/tokenization/tokenizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 

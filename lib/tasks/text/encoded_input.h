@@ -10,9 +10,10 @@
 
 #include "lib/tasks/text/text_settings.h"
 #include "lib/tokenization/text_encoding.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 struct EncodedInput {
   std::vector<std::int32_t> ids;

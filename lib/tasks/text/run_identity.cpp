@@ -5,6 +5,7 @@
 
 #include "lib/io/files/provenance.h"
 #include "lib/model/folder/config_json.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 

@@ -83,10 +83,10 @@ TEST_F(QuantizedMaskedModel, DivergenceIsThatOfTheTwoDistributions) {
     Batch batch;
     batches_->append_piece(piece, batch);
     model_->compute_in_int8({});
-    full += model_->forward(batch, {}).mlm_loss_sum;
+    full += model_->forward(batch, {})[Loss::mlm].sum;
     const std::vector<float> p = model_->masked_logits();
     model_->compute_in_int8(names);
-    quantized += model_->forward(batch, {}).mlm_loss_sum;
+    quantized += model_->forward(batch, {})[Loss::mlm].sum;
     const std::vector<float> q = model_->masked_logits();
     tokens += static_cast<std::int64_t>(batch.masked_rows.size());
     for (std::size_t row = 0; row < p.size(); row += columns) {

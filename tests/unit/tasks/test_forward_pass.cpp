@@ -67,8 +67,9 @@ class ForwardPass : public ::testing::Test {
   }
 
   SafetensorsFile run(const ForwardPassOptions& options) {
-    const std::int64_t real = run_forward_pass(*backend, folder.path(), folder / "in.safetensors",
-                                               folder / "out.safetensors", options, {});
+    const std::int64_t real =
+        run_forward_pass(*backend, ModelFolder(folder.path()), folder / "in.safetensors",
+                         folder / "out.safetensors", options, {});
     EXPECT_EQ(real, 48 + 37);
     return SafetensorsFile(folder / "out.safetensors");
   }

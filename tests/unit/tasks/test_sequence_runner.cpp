@@ -1,4 +1,5 @@
 // What comes out of a sequence of a ragged batch, by the head of the model.
+#include "lib/model/network/model.h"
 #include "lib/tasks/sequence_runner.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The classifier's batches and its validation: what is correct, counted answer by answer.
+#include "lib/model/network/model.h"
 #include "lib/tasks/window_classifier.h"
 
 #include <gtest/gtest.h>
@@ -59,26 +60,26 @@ TEST_F(WindowClassifier, ValidationCountsTheClassesThatAreRight) {
     correct += answer == sequence.label ? 1 : 0;
     answers.insert(answer);
   }
-  const ClassificationTask task(options_, loaded_.config, none_, sequences_);
+  const SampleTask task = classification_task(options_, loaded_.config, none_, sequences_);
   const std::optional<LossSums> sums = task.validate(model, kernels::this_process());
   ASSERT_TRUE(sums.has_value());
-  EXPECT_EQ(sums->sequence_count, 40);
-  EXPECT_EQ(sums->sequence_correct, correct);
-  EXPECT_EQ(sums->mlm_count, 0);
+  EXPECT_EQ((*sums)[LossMean::sequence].count, 40);
+  EXPECT_EQ((*sums)[LossMean::sequence].correct, correct);
+  EXPECT_EQ((*sums)[LossMean::mlm].count, 0);
   EXPECT_GT(correct, 0);
   EXPECT_LT(correct, 40);
   EXPECT_GT(answers.size(), 1u);
-  EXPECT_FALSE(ClassificationTask(options_, loaded_.config, sequences_, none_)
+  EXPECT_FALSE(classification_task(options_, loaded_.config, sequences_, none_)
                    .validate(model, kernels::this_process())
                    .has_value());
 }
 
 TEST_F(WindowClassifier, BatchesAreTheDrawsOfTheUpdateInParts) {
-  const ClassificationTask task(options_, loaded_.config, sequences_, none_);
+  const SampleTask task = classification_task(options_, loaded_.config, sequences_, none_);
   for (const std::uint64_t step : {0u, 5u, 6u}) {
     const std::vector<Batch> parts = task.whole_update(step);
     ASSERT_EQ(parts.size(), 3u);
-    const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
+    const std::vector<Draw> draws = draws_of_run(options_.seed, 40, step * 7, 7);
     std::size_t draw = 0;
     for (const Batch& part : parts) {
       EXPECT_EQ(part.sequences(), draw < 6 ? 3 : 1);
@@ -97,14 +98,14 @@ TEST_F(WindowClassifier, BatchesAreTheDrawsOfTheUpdateInParts) {
 
 // Six updates of seven draws: the last two are of the second epoch.
 TEST_F(WindowClassifier, ADrawMayBeRemadeInItsPlace) {
-  const ClassificationTask task(
+  const SampleTask task = classification_task(
       options_, loaded_.config, sequences_, none_, [](const Draw& draw) -> std::optional<ClassifiedSequence> {
         if (draw.sample % 2 == 0) return std::nullopt;
         return ClassifiedSequence{std::vector<std::int32_t>(3 + draw.number, 7), {}, 2, {}};
       });
   std::uint64_t number = 0, remade = 0;
   for (std::uint64_t step = 0; step < 6; ++step) {
-    const std::vector<Draw> draws = draws_of_update(options_.seed, 7, 40, step);
+    const std::vector<Draw> draws = draws_of_run(options_.seed, 40, step * 7, 7);
     for (const Batch& part : task.whole_update(step)) {
       for (std::size_t s = 0; s < part.lengths.size(); ++s, ++number) {
         const Draw& draw = draws[static_cast<std::size_t>(number % 7)];

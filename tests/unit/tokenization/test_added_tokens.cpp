@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "lib/core/error.h"
+#include "lib/tokenization/added_tokens.h"
 #include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

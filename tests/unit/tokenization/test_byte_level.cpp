@@ -15,6 +15,7 @@
 #include "lib/tokenization/byte_level_bpe.h"
 #include "lib/tokenization/byte_level_definition.h"
 #include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer.h"
 #include "reference/bpe.h"
 #include "tests/support/support.h"
 

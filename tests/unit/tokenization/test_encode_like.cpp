@@ -12,6 +12,7 @@
 #include "lib/tokenization/bpe_trainer.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -18,6 +18,8 @@
 #include "lib/tokenization/sentencepiece_definition.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "lib/tokenization/unigram_encoder.h"
 #include "reference/longest_match.h"
 #include "tests/support/support.h"

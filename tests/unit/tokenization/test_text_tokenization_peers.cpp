@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/tokenization/text_encoding.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

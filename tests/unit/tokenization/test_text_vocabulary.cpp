@@ -10,6 +10,7 @@
 #include "lib/core/error.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/text_vocabulary.h"
+#include "lib/tokenization/tokenizer.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -13,6 +13,7 @@
 #include "lib/tokenization/bpe_trainer.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "reference/bpe.h"
 #include "tests/support/support.h"
 

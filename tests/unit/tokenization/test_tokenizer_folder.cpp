@@ -17,6 +17,7 @@
 #include "lib/tokenization/character_map.h"
 #include "lib/tokenization/text_encoding.h"
 #include "lib/tokenization/text_vocabulary.h"
+#include "lib/tokenization/tokenizer.h"
 #include "lib/tokenization/tokenizer_folder.h"
 #include "tests/support/support.h"
 

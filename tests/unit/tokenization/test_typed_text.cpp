@@ -7,6 +7,7 @@
 #include "lib/core/error.h"
 #include "lib/tokenization/sentencepiece_model.h"
 #include "lib/tokenization/tokenizer.h"
+#include "lib/tokenization/tokenizer_kinds.h"
 #include "lib/tokenization/typed_text.h"
 #include "tests/support/support.h"
 

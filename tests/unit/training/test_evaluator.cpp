@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/error.h"
+#include "lib/model/network/model.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/ngram_baselines.h"
 #include "tests/unit/training/training_fixture.h"
@@ -44,9 +45,9 @@ TEST_F(Evaluation, DoesNotDependOnTheBatch) {
   EXPECT_EQ(one.samples, four.samples);
   EXPECT_EQ(one.tokens, four.tokens);
   EXPECT_EQ(one.bases_covered, four.bases_covered);
-  EXPECT_EQ(one.sums.mlm_correct, four.sums.mlm_correct);
-  EXPECT_NEAR(one.sums.mlm_loss, four.sums.mlm_loss, 1e-6 * one.sums.mlm_loss);
-  EXPECT_EQ(evaluate(1).sums.mlm_loss, one.sums.mlm_loss);
+  EXPECT_EQ(one.sums[LossMean::mlm].correct, four.sums[LossMean::mlm].correct);
+  EXPECT_NEAR(one.sums[LossMean::mlm].sum, four.sums[LossMean::mlm].sum, 1e-6 * one.sums[LossMean::mlm].sum);
+  EXPECT_EQ(evaluate(1).sums[LossMean::mlm].sum, one.sums[LossMean::mlm].sum);
 }
 
 TEST_F(Evaluation, BitsPerBaseAreTheBitsOfMaskedTokensOverTheirBases) {
@@ -54,9 +55,10 @@ TEST_F(Evaluation, BitsPerBaseAreTheBitsOfMaskedTokensOverTheirBases) {
   std::uint64_t bases = 0;
   for (const ScoredToken& token : result.scored)
     bases += tokenizer_->piece_length(static_cast<std::uint32_t>(token.label));
-  EXPECT_EQ(result.scored.size(), static_cast<std::size_t>(result.sums.mlm_count));
+  EXPECT_EQ(result.scored.size(), static_cast<std::size_t>(result.sums[LossMean::mlm].count));
   EXPECT_EQ(result.bases_covered, bases);
-  EXPECT_DOUBLE_EQ(result.bits_per_base(), result.sums.mlm_loss / std::log(2.0) / static_cast<double>(bases));
+  EXPECT_DOUBLE_EQ(result.bits_per_base(),
+                   result.sums[LossMean::mlm].sum / std::log(2.0) / static_cast<double>(bases));
   // A fresh model guesses among 26 pieces.
   EXPECT_NEAR(result.mlm_loss(), std::log(26.0), 0.3);
 }
@@ -94,10 +96,10 @@ TEST_F(Evaluation, WhatIsCorrectIsCountedAnswerByAnswer) {
   EvaluationOptions options;
   options.batch = 4;
   const LossSums sums = evaluate_pretraining(model, batches_, *tokenizer_, options).sums;
-  EXPECT_EQ(sums.mlm_count, masked);
-  EXPECT_EQ(sums.mlm_correct, masked_correct);
-  EXPECT_EQ(sums.sequence_count, pairs);
-  EXPECT_EQ(sums.sequence_correct, pairs_correct);
+  EXPECT_EQ(sums[LossMean::mlm].count, masked);
+  EXPECT_EQ(sums[LossMean::mlm].correct, masked_correct);
+  EXPECT_EQ(sums[LossMean::sequence].count, pairs);
+  EXPECT_EQ(sums[LossMean::sequence].correct, pairs_correct);
   EXPECT_GT(masked_correct, 0);
   EXPECT_GT(pairs_correct, 0);
   EXPECT_LT(pairs_correct, pairs);
@@ -106,7 +108,7 @@ TEST_F(Evaluation, WhatIsCorrectIsCountedAnswerByAnswer) {
 
 TEST_F(Evaluation, AChoiceOfSamplesIsSeededAndOfTheSizeAskedFor) {
   EXPECT_EQ(evaluate(2, 3).samples, 3u);
-  EXPECT_EQ(evaluate(2, 3).sums.mlm_loss, evaluate(2, 3).sums.mlm_loss);
+  EXPECT_EQ(evaluate(2, 3).sums[LossMean::mlm].sum, evaluate(2, 3).sums[LossMean::mlm].sum);
   EXPECT_EQ(evaluate(2, 100000).samples, batches_.sampler().size());
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/core/error.h"
+#include "lib/model/network/model.h"
 #include "lib/training/not_finite.h"
 #include "tests/unit/training/training_fixture.h"
 

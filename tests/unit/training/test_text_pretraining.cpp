@@ -11,6 +11,7 @@
 #include "lib/core/log.h"
 #include "lib/model/folder/config_json.h"
 #include "lib/model/folder/vocabulary_transfer.h"
+#include "lib/model/network/model.h"
 #include "lib/training/evaluator.h"
 #include "lib/training/ngram_baselines.h"
 #include "tests/support/sanitizer.h"
@@ -161,8 +162,8 @@ TEST_F(TextPretraining, EvaluationCountsBitsByTokenAndByByte) {
   };
   const EvaluationResult one = evaluate(1), three = evaluate(3);
   EXPECT_EQ(one.samples, batches.sampler().size());
-  EXPECT_EQ(one.sums.mlm_count, three.sums.mlm_count);
-  EXPECT_NEAR(one.sums.mlm_loss, three.sums.mlm_loss, 1e-6 * one.sums.mlm_loss);
+  EXPECT_EQ(one.sums[LossMean::mlm].count, three.sums[LossMean::mlm].count);
+  EXPECT_NEAR(one.sums[LossMean::mlm].sum, three.sums[LossMean::mlm].sum, 1e-6 * one.sums[LossMean::mlm].sum);
   std::uint64_t bytes = 0;
   for (const ScoredToken& token : one.scored) {
     // A word's first piece covers its blank.
@@ -170,8 +171,8 @@ TEST_F(TextPretraining, EvaluationCountsBitsByTokenAndByByte) {
   }
   ASSERT_GT(bytes, 0u);
   EXPECT_EQ(one.bases_covered, bytes);
-  const double bits = one.sums.mlm_loss / std::log(2.0);
-  EXPECT_DOUBLE_EQ(one.bits_per_token(), bits / static_cast<double>(one.sums.mlm_count));
+  const double bits = one.sums[LossMean::mlm].sum / std::log(2.0);
+  EXPECT_DOUBLE_EQ(one.bits_per_token(), bits / static_cast<double>(one.sums[LossMean::mlm].count));
   EXPECT_DOUBLE_EQ(one.bits_per_byte(), bits / static_cast<double>(bytes));
   EXPECT_NEAR(one.bits_per_token(), std::log2(60.0), 0.4);  // a fresh model guesses
 }
@@ -201,7 +202,7 @@ TEST_F(TextPretraining, PredictsBetterThanTheUnigramsDo) {
   const EvaluationResult result = evaluate_pretraining(model, batches, *tokenizer_, options);
   const NgramModel ngrams(text, *tokenizer_, 0, 1);
   const double unigram =
-      score_baselines(ngrams, result.scored).unigram / static_cast<double>(result.sums.mlm_count);
+      score_baselines(ngrams, result.scored).unigram / static_cast<double>(result.sums[LossMean::mlm].count);
   EXPECT_LT(result.mlm_loss(), 0.85 * unigram);
 }
 

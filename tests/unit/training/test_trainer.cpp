@@ -1,6 +1,7 @@
 // What RUN/final is. The loop on losses whose means are over more than sequences: however an update is cut, a
 // multi-label loss is over sequences times labels, positives weighted, and one of answers in parts over all
 // groups of tokens.
+#include "lib/model/network/model.h"
 #include "lib/training/trainer.h"
 
 #include <cmath>
@@ -23,8 +24,8 @@ class ToldLosses : public OneBatch {
       : OneBatch(std::move(batch)), losses_(std::move(losses)) {}
   std::optional<LossSums> validate(Model&, kernels::Ranks&) const override {
     LossSums sums;
-    sums.sequence_loss = losses_.at(told_++);
-    sums.sequence_count = 1;
+    sums[LossMean::sequence].sum = losses_.at(told_++);
+    sums[LossMean::sequence].count = 1;
     return sums;
   }
 

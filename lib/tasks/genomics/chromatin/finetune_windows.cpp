@@ -82,7 +82,15 @@ std::int64_t ChromatinWindows::longest_of_sample(std::span<const std::uint32_t> 
 ChromatinTask::ChromatinTask(const RunOptions& options, const ModelConfig& config,
                              const ChromatinDataset& data, const ChromatinWindows& windows,
                              ChromatinTaskOptions task)
-    : options_(options), config_(config), data_(data), windows_(windows), task_(std::move(task)) {}
+    : SampleTask(
+          options, [this](std::uint64_t first, std::uint64_t count) { return training_batch(first, count); },
+          task.valid.size(),
+          [this](std::uint64_t first, std::uint64_t count) { return valid_batch(first, count); }),
+      options_(options),
+      config_(config),
+      data_(data),
+      windows_(windows),
+      task_(std::move(task)) {}
 
 std::uint64_t ChromatinTask::samples() const {
   return task_.train.size() * (task_.strands == StrandSampling::both ? 2 : 1);
@@ -116,28 +124,19 @@ Batch ChromatinTask::batch_of(std::span<const ChromatinSample> samples, std::siz
   return batch;
 }
 
-std::vector<Batch> ChromatinTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
-  std::vector<ChromatinSample> all;
-  for (const Draw& draw : draws_of_slots(options_, samples(), step, slots)) all.push_back(sample(draw));
-  const auto most = static_cast<std::size_t>(micro_batch(options_));
-  std::vector<Batch> parts;
+Batch ChromatinTask::training_batch(std::uint64_t first, std::uint64_t count) const {
+  std::vector<ChromatinSample> drawn;
+  for (const Draw& draw : draws_of_run(options_.seed, samples(), first, count)) drawn.push_back(sample(draw));
   std::size_t cut = 0;
-  for (std::size_t begin = 0; begin < all.size(); begin += most) {
-    parts.push_back(batch_of(std::span(all).subspan(begin, std::min(most, all.size() - begin)), cut));
-  }
+  Batch batch = batch_of(drawn, cut);
   cut_ += cut;
-  seen_ += all.size();
-  return parts;
+  seen_ += drawn.size();
+  return batch;
 }
 
-std::uint64_t ChromatinTask::validation_batches() const {
-  return batches_of(options_, task_.valid.size());
-}
-
-Batch ChromatinTask::validation_batch(std::uint64_t number) const {
-  const kernels::IndexRange samples = samples_of_batch(options_, task_.valid.size(), number);
+Batch ChromatinTask::valid_batch(std::uint64_t first, std::uint64_t count) const {
   std::vector<ChromatinSample> windows;
-  for (kernels::Index i = samples.first; i < samples.end(); ++i)
+  for (std::uint64_t i = first; i < first + count; ++i)
     windows.push_back({task_.valid[static_cast<std::size_t>(i)], false});
   std::size_t cut = 0;
   return batch_of(windows, cut);

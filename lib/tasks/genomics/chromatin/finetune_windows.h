@@ -14,10 +14,11 @@
 #include "lib/io/genome/fasta.h"
 #include "lib/tasks/finetuning.h"
 #include "lib/tasks/genomics/chromatin/dataset.h"
-#include "lib/tokenization/tokenizer.h"
 #include "lib/training/trainer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 // Which strand of a training window is read. The labels speak of both.
 enum class StrandSampling {
@@ -67,22 +68,20 @@ struct ChromatinTaskOptions {
 };
 
 // Multi-label batches: every label of a bin is a target.
-class ChromatinTask : public TrainingTask {
+class ChromatinTask : public SampleTask {
  public:
   // All but `task` are referred to and must outlive the object.
   ChromatinTask(const RunOptions& options, const ModelConfig& config, const ChromatinDataset& data,
                 const ChromatinWindows& windows, ChromatinTaskOptions task);
   std::uint64_t samples() const;  // of an epoch
-  kernels::Index slots() const override { return slots_of_update(options_); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
-  std::uint64_t validation_batches() const override;
-  Batch validation_batch(std::uint64_t number) const override;
   // Training windows that were cut so far, and all of them.
   std::uint64_t cut() const { return cut_; }
   std::uint64_t seen() const { return seen_; }
 
  private:
   ChromatinSample sample(const Draw& draw) const;
+  Batch training_batch(std::uint64_t first, std::uint64_t count) const;
+  Batch valid_batch(std::uint64_t first, std::uint64_t count) const;
   Batch batch_of(std::span<const ChromatinSample> samples, std::size_t& cut) const;
 
   const RunOptions& options_;

@@ -241,7 +241,7 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
   task.extras.model_card = model_card(
       describe_model(options, config, schedule_of(options, task.samples), train_windows, negatives, backend));
   task.extras.files = model_task_files(sides.facts.window, profiles_of(classes));
-  ClassificationTask::Remake remake;
+  RemakeSequence remake;
   if (fresh) {
     task.identity["fresh_negatives"] = negative_kind_name(*options.fresh_negatives);
     remake = [&fresh, &tokenizer, &config,
@@ -250,7 +250,8 @@ TrainingSummary promoter_finetune(const PromoterFinetuneOptions& asked, kernels:
       return encoded_negative(*fresh, draw.number / samples, draw.sample / 2, tokenizer, config.input_length);
     };
   }
-  const ClassificationTask batches(options, config, train_windows.sequences, valid_windows.sequences, remake);
+  const SampleTask batches =
+      classification_task(options, config, train_windows.sequences, valid_windows.sequences, remake);
   return run_training(batches, task, options, backend);
 }
 

@@ -17,6 +17,7 @@
 #include "lib/core/message_text.h"
 #include "lib/io/tables/tsv.h"
 #include "lib/tasks/text/metrics/glue.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

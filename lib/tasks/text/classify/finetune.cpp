@@ -157,7 +157,7 @@ TrainingSummary text_finetune(const TextFinetuneOptions& given, const TextRows& 
                                                           train, scheme, length, backend));
   task.extras.files = text_settings_files(settings);
   task.extras.tokenizer = tokenizer_options(settings);
-  const ClassificationTask batches(options, config, train.sequences, valid.sequences);
+  const SampleTask batches = classification_task(options, config, train.sequences, valid.sequences);
   return run_training(batches, task, options, backend);
 }
 

@@ -12,6 +12,7 @@
 #include "lib/io/text/text_lines.h"
 #include "lib/tasks/text/classify/evaluate.h"
 #include "lib/tasks/text/run_identity.h"
+#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
 namespace {

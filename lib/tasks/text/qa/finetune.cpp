@@ -124,27 +124,15 @@ RunOptions question_answering_defaults(QuestionFormat format) {
   return options;
 }
 
-std::vector<Batch> AnswerTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
-  std::vector<Batch> result;
-  std::int64_t samples = 0;
-  for (const Draw& draw : draws_of_slots(options_, train_.size(), step, slots)) {
-    if (samples % micro_batch(options_) == 0) result.emplace_back();
-    train_.append(static_cast<std::size_t>(draw.sample), config_, result.back());
-    ++samples;
-  }
-  return result;
-}
-
-std::uint64_t AnswerTask::validation_batches() const {
-  return valid_ == nullptr ? 0 : batches_of(options_, valid_->size());
-}
-
-Batch AnswerTask::validation_batch(std::uint64_t number) const {
-  Batch batch;
-  const kernels::IndexRange samples = samples_of_batch(options_, valid_->size(), number);
-  for (kernels::Index i = samples.first; i < samples.end(); ++i)
-    valid_->append(static_cast<std::size_t>(i), config_, batch);
-  return batch;
+SampleTask answer_task(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
+                       const AnswerTrainingData* valid) {
+  return task_of_samples(
+      options, train.size(),
+      [&](const Draw& draw, Batch& batch) {
+        train.append(static_cast<std::size_t>(draw.sample), config, batch);
+      },
+      valid == nullptr ? 0 : valid->size(),
+      [&config, valid](std::size_t i, Batch& batch) { valid->append(i, config, batch); });
 }
 
 TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels::Backend& backend) {
@@ -206,7 +194,7 @@ TrainingSummary question_finetune(const QuestionFinetuneOptions& asked, kernels:
   const TextSettings settings = answerer_settings(options, length, reading.windows);
   task.extras.files = text_settings_files(settings);
   task.extras.tokenizer = tokenizer_options(settings);
-  const AnswerTask batches(options, loaded.config, *train, valid.get());
+  const SampleTask batches = answer_task(options, loaded.config, *train, valid.get());
   return run_training(batches, task, options, backend);
 }
 

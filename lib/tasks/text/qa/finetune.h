@@ -46,25 +46,10 @@ struct QuestionFinetuneOptions : RunOptions {
   std::shared_ptr<const PlanTable> plan;
 };
 
-// Samples of a training side; every epoch visits each of them once, in an order that is a function of (seed,
-// epoch). The batch counts samples.
-class AnswerTask : public TrainingTask {
- public:
-  // All are referred to and must outlive the task; `valid` may be null.
-  AnswerTask(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
-             const AnswerTrainingData* valid)
-      : options_(options), config_(config), train_(train), valid_(valid) {}
-  kernels::Index slots() const override { return slots_of_update(options_); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
-  std::uint64_t validation_batches() const override;
-  Batch validation_batch(std::uint64_t number) const override;
-
- private:
-  const RunOptions& options_;
-  const ModelConfig& config_;
-  const AnswerTrainingData& train_;
-  const AnswerTrainingData* valid_;
-};
+// Samples of a training side, as the batch counts them. All are referred to and must outlive the task; `valid`
+// may be null.
+SampleTask answer_task(const RunOptions& options, const ModelConfig& config, const AnswerTrainingData& train,
+                       const AnswerTrainingData* valid);
 
 // Each input is padded to its own multiple of the block size, so that nothing depends on its neighbours. The
 // folders get text.json. Errors as run_training(), read_training_data() and ModelFolder; {bad_input} for a

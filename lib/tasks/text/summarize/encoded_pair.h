@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "lib/model/config.h"
-#include "lib/tokenization/tokenizer.h"
 
 namespace bigbird {
+
+class Tokenizer;
 
 struct PairEncoding {
   std::int64_t length = 0;         // most tokens of a document, its end included

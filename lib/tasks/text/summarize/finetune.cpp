@@ -18,6 +18,11 @@
 namespace bigbird {
 namespace {
 
+// One pair as a model learns it.
+struct EncodedPair {
+  std::vector<std::int32_t> document, summary;
+};
+
 struct EncodedPairs {
   std::vector<EncodedPair> pairs;
   std::int64_t longest_document = 0, longest_summary = 0;
@@ -131,27 +136,6 @@ RunOptions summarization_defaults() {
   return options;
 }
 
-std::vector<Batch> SummaryTask::batches(std::uint64_t step, kernels::IndexRange slots) const {
-  std::vector<Batch> result;
-  for (const Draw& draw : draws_of_slots(options_, train_.size(), step, slots)) {
-    if (result.empty() || result.back().sequences() == micro_batch(options_)) result.emplace_back();
-    append_pair(result.back(), config_, train_[static_cast<std::size_t>(draw.sample)]);
-  }
-  return result;
-}
-
-std::uint64_t SummaryTask::validation_batches() const {
-  return batches_of(options_, valid_.size());
-}
-
-Batch SummaryTask::validation_batch(std::uint64_t number) const {
-  Batch batch;
-  const kernels::IndexRange samples = samples_of_batch(options_, valid_.size(), number);
-  for (kernels::Index i = samples.first; i < samples.end(); ++i)
-    append_pair(batch, config_, valid_[static_cast<std::size_t>(i)]);
-  return batch;
-}
-
 TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::Backend& backend) {
   SummaryFinetuneOptions options = asked;
   check_run(options);
@@ -224,7 +208,13 @@ TrainingSummary summary_finetune(const SummaryFinetuneOptions& asked, kernels::B
   task.extras.files = text_settings_files(settings);
   if (const std::string search = generation_config_text(options.init); !search.empty())
     task.extras.files["generation_config.json"] = search;
-  const SummaryTask batches(options, loaded.config, train.pairs, valid.pairs);
+  const auto append = [&](Batch& batch, const EncodedPair& pair) { append_pair(batch, loaded.config, pair); };
+  const SampleTask batches = task_of_samples(
+      options, train.pairs.size(),
+      [&](const Draw& draw, Batch& batch) {
+        append(batch, train.pairs[static_cast<std::size_t>(draw.sample)]);
+      },
+      valid.pairs.size(), [&](std::size_t i, Batch& batch) { append(batch, valid.pairs[i]); });
   return run_training(batches, task, options, backend);
 }
 

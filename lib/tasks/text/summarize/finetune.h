@@ -37,28 +37,4 @@ struct SummaryFinetuneOptions : RunOptions {
 // documents were read.
 TrainingSummary summary_finetune(const SummaryFinetuneOptions& options, kernels::Backend& backend);
 
-// One pair as a model learns it.
-struct EncodedPair {
-  std::vector<std::int32_t> document, summary;
-};
-
-// Every epoch visits every pair once, in an order that is a function of (seed, epoch).
-class SummaryTask : public TrainingTask {
- public:
-  // All are referred to and must outlive the task.
-  SummaryTask(const RunOptions& options, const ModelConfig& config, const std::vector<EncodedPair>& train,
-              const std::vector<EncodedPair>& valid)
-      : options_(options), config_(config), train_(train), valid_(valid) {}
-  kernels::Index slots() const override { return slots_of_update(options_); }
-  std::vector<Batch> batches(std::uint64_t step, kernels::IndexRange slots) const override;
-  std::uint64_t validation_batches() const override;
-  Batch validation_batch(std::uint64_t number) const override;
-
- private:
-  const RunOptions& options_;
-  const ModelConfig& config_;
-  const std::vector<EncodedPair>& train_;
-  const std::vector<EncodedPair>& valid_;
-};
-
 }  // namespace bigbird

@@ -9,7 +9,7 @@
 #include "lib/core/cancel.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
-#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/tasks/text/summarize/generation_defaults.h"
 #include "lib/tasks/text/summarize/line_marks.h"
 #include "lib/tasks/text/text_settings.h"
@@ -95,6 +95,8 @@ BatchLimits Summarizer::limits(const Sizes& sizes) const {
           .longest = longest};
 }
 
+Summarizer::~Summarizer() = default;
+
 DecoderLimits Summarizer::decoder_limits(const Sizes& sizes) const {
   return {.source_tokens = limits(sizes).tokens,
           .rows = sizes.documents * sizes.beams,
@@ -141,10 +143,7 @@ void Summarizer::prepare() {
     throw_usage(fmt::format("summaries of {} tokens: {} has {} positions", search_.max_length, folder_.path(),
                             folder_.config().max_position_embeddings));
   }
-  load_into(folder_, [&](const ModelConfig& config) -> Model& {
-    model_ = std::make_unique<Model>(backend_, config, limits(sizes()), ModelOptions{});
-    return *model_;
-  });
+  model_ = open_model(folder_, {backend_, [&](const ModelConfig&) { return limits(sizes()); }}).model;
   steps_ = std::make_unique<DecoderSteps>(*model_, decoder_limits(sizes()));
 }
 

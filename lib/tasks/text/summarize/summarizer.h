@@ -14,11 +14,13 @@
 #include "kernels/backend.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/decoder_steps.h"
-#include "lib/model/network/model.h"
+#include "lib/model/network/model_limits.h"
 #include "lib/tasks/text/summarize/encoded_pair.h"
 #include "lib/tasks/text/summarize/token_search.h"
 
 namespace bigbird {
+
+class Model;
 
 struct SummarizerOptions {
   std::string model;  // folder with a decoder and a tokenizer of text
@@ -42,6 +44,7 @@ class Summarizer {
   // another task; a generation_config.json that cannot be (generation_defaults.h). Error{usage}: a length
   // below 2 or beyond the positions.
   Summarizer(const SummarizerOptions& options, kernels::Backend& backend);
+  ~Summarizer();
 
   const ModelFolder& folder() const { return folder_; }
   std::int64_t length() const { return length_; }

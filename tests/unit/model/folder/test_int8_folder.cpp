@@ -12,6 +12,7 @@
 #include "lib/model/folder/int8_tensors.h"
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/model/quantization.h"
 #include "tests/support/support.h"
 
 namespace bigbird {

@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/open_model.h"
 #include "tests/support/support.h"
 #include "tests/unit/model/network/model_fixture.h"
 
@@ -135,7 +136,7 @@ TEST(WeightCacheFolder, IsWhatTheEnvironmentSays) {
 }
 
 // A model folder into a model: from its weights, and again from the cache, without reading them.
-TEST(LoadInto, TheCacheGivesTheBytesOfTheWeights) {
+TEST(OpenModel, TheCacheGivesTheBytesOfTheWeights) {
   const testing::TemporaryFolder folder;
   setenv("BIGBIRD_WEIGHT_CACHE", (folder / "cache").c_str(), 1);
   ModelConfig config = testing::tiny_config();
@@ -150,11 +151,8 @@ TEST(LoadInto, TheCacheGivesTheBytesOfTheWeights) {
     std::vector<std::vector<float>> logits;
     for (int round = 0; round < 3; ++round) {
       if (round == 2) setenv("BIGBIRD_WEIGHT_CACHE", "none", 1);
-      std::unique_ptr<Model> model;
-      const LoadedModel loaded = load_into(ModelFolder(path), [&](const ModelConfig& of) -> Model& {
-        model = std::make_unique<Model>(*backend, of, testing::limits_of(batch), ModelOptions{});
-        return *model;
-      });
+      const auto limits = [&](const ModelConfig&) { return testing::limits_of(batch); };
+      const auto [model, loaded] = open_model(ModelFolder(path), {*backend, limits});
       EXPECT_TRUE(loaded.parameters.empty());
       model->forward(batch, {});
       logits.push_back(model->sequence_logits());
@@ -164,6 +162,36 @@ TEST(LoadInto, TheCacheGivesTheBytesOfTheWeights) {
     EXPECT_EQ(logits[1], logits[0]);
     EXPECT_EQ(logits[2], logits[0]);
   }
+  setenv("BIGBIRD_WEIGHT_CACHE", "none", 1);
+}
+
+// A decoder that the folder has not is drawn anew: the cache of the folder's weights has none of it.
+TEST(OpenModel, ADrawnDecoderIsOfItsSeed) {
+  const testing::TemporaryFolder folder;
+  setenv("BIGBIRD_WEIGHT_CACHE", (folder / "cache").c_str(), 1);
+  ModelConfig config = testing::tiny_config();
+  config.head = HeadType::encoder;
+  const ParameterLayout layout(config);
+  const std::string path = (folder / "model").string();
+  fs::create_directories(path);
+  write_model_files(path, config, layout, initial_parameters(layout, config, 3), "", "# card\n");
+  Batch batch = testing::random_batch(config, {30, 9}, 5);
+  for (int sequence = 0; sequence < 2; ++sequence)
+    batch.targets.append({2, 6, 7}, {}, config.block_size, static_cast<std::int32_t>(config.pad_token_id));
+  const auto backend = kernels::make_cpu_backend(kernels::Precision::bf16);
+  const auto limits = [&](const ModelConfig&) { return testing::limits_of(batch); };
+  std::vector<std::vector<float>> logits;
+  for (const std::uint64_t seed : std::array<std::uint64_t, 3>{1, 2, 1}) {
+    LoadOptions load;
+    load.head = HeadType::generation;
+    load.seed = seed;
+    const OpenedModel opened = open_model(ModelFolder(path), {*backend, limits, {}, load});
+    opened.model->forward(batch, {});
+    logits.push_back(opened.model->target_logits());
+  }
+  EXPECT_EQ(logits[0], logits[2]);
+  EXPECT_NE(logits[0], logits[1]);
+  EXPECT_FALSE(fs::exists(folder / "cache"));
   setenv("BIGBIRD_WEIGHT_CACHE", "none", 1);
 }
 

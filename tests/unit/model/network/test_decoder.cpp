@@ -90,7 +90,7 @@ TEST_P(Decoder, WithoutTargetsTheEncoderRunsAlone) {
   batch.targets = {};
   const ForwardResult result = model->forward(batch, {});
   EXPECT_EQ(model->last_hidden_state(), hidden);
-  EXPECT_EQ(result.target_count, 0);
+  EXPECT_EQ(result[Loss::target].count, 0);
 }
 
 // Whatever piece a row is in.
@@ -106,8 +106,8 @@ TEST_P(Decoder, LogitsInPiecesGiveTheSameLossAndGradients) {
   const LossScale scale = mean_scale(expected);
   options.scale = scale;
   const ForwardResult result = pieces->forward(batch, options);
-  EXPECT_EQ(result.target_loss_sum, expected.target_loss_sum);
-  EXPECT_EQ(result.target_correct, expected.target_correct);
+  EXPECT_EQ(result[Loss::target].sum, expected[Loss::target].sum);
+  EXPECT_EQ(result[Loss::target].correct, expected[Loss::target].correct);
   EXPECT_THROW(pieces->target_logits(), Error);
   whole->backward(scale);
   pieces->backward(scale);
@@ -125,7 +125,7 @@ TEST_P(Decoder, LogitsInPiecesGiveTheSameLossAndGradients) {
 
   // Without what the gradient is to be multiplied by there is none, and with another than was said neither.
   options.scale.reset();
-  EXPECT_EQ(pieces->forward(batch, options).target_loss_sum, expected.target_loss_sum);
+  EXPECT_EQ(pieces->forward(batch, options)[Loss::target].sum, expected[Loss::target].sum);
   EXPECT_THROW(pieces->backward(scale), Error);
   options.scale = scale;
   pieces->forward(batch, options);

@@ -147,10 +147,10 @@ TEST_P(DecoderAgainstReference, SmoothedLossesAndGradientsAgree) {
       LossScale scale;
       const auto labels = std::count_if(targets.labels.begin(), targets.labels.end(),
                                         [](std::int64_t label) { return label != reference::ignored_label; });
-      scale.target = 1.0f / static_cast<float>(labels);
+      scale[Loss::target] = 1.0f / static_cast<float>(labels);
       options.scale = scale;
       const ForwardResult result = model->forward(batch, options);
-      EXPECT_EQ(result.target_count, labels);
+      EXPECT_EQ(result[Loss::target].count, labels);
       EXPECT_NEAR(scaled_loss(result, scale), expected.loss - smoothing.entropy(99), output_tolerance);
       model->backward(scale);
       expect_gradients(*model, expected.gradients, gradient_tolerance);

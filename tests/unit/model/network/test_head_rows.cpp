@@ -75,10 +75,10 @@ class HeadRows : public ::testing::TestWithParam<RowsCase> {
 };
 
 void expect_equal_outputs(const RowsOutcome& some, const RowsOutcome& all) {
-  EXPECT_EQ(some.result.mlm_loss_sum, all.result.mlm_loss_sum);
+  EXPECT_EQ(some.result[Loss::mlm].sum, all.result[Loss::mlm].sum);
   EXPECT_EQ(some.result.mlm_losses, all.result.mlm_losses);
-  EXPECT_EQ(some.result.mlm_correct, all.result.mlm_correct);
-  EXPECT_EQ(some.result.sequence_loss_sum, all.result.sequence_loss_sum);
+  EXPECT_EQ(some.result[Loss::mlm].correct, all.result[Loss::mlm].correct);
+  EXPECT_EQ(some.result[Loss::sequence].sum, all.result[Loss::sequence].sum);
   EXPECT_EQ(some.sequence_logits, all.sequence_logits);
   EXPECT_EQ(some.masked_logits, all.masked_logits);
 }
@@ -218,7 +218,7 @@ TEST(HeadRowsOf, ABatchWithoutMaskedTokensHasNoLossAndNoGradient) {
                                 random_parameters(config, 40));
   const ForwardResult result =
       model->forward(batch, {.training = true, .dropout_seed = 9, .hidden_state = {}});
-  EXPECT_EQ(result.mlm_count, 0);
+  EXPECT_EQ(result[Loss::mlm].count, 0);
   model->backward(mean_scale(result));
   for (const float value : model->host_gradients()) ASSERT_EQ(value, 0.0f);
 }

@@ -222,9 +222,9 @@ TEST_F(Heads, SeveralRightStartsAndEndsAgreeWithTheReference) {
   const auto model = run(config, batch, parameters, expected.loss);
   expect_spans(*model, expected.logits);
   const ForwardResult result = model->forward(batch, {});
-  EXPECT_EQ(result.start_count, batch.token_targets[0].answered_groups());
-  EXPECT_LE(result.start_count, 4);
-  EXPECT_GT(result.start_count, 1);
+  EXPECT_EQ(result[Loss::start].count, batch.token_targets[0].answered_groups());
+  EXPECT_LE(result[Loss::start].count, 4);
+  EXPECT_GT(result[Loss::start].count, 1);
   model->backward(mean_scale(result));
   expect_gradients(*model, expected.gradients);
 }
@@ -244,9 +244,9 @@ TEST_F(Heads, OneRightPositionInGroupsIsThePositionItself) {
   }
   const auto model = make_model(*backend, config, batch, {.training = true}, random_parameters(config, 71));
   const ForwardResult one = model->forward(batch, {}), group = model->forward(grouped, {});
-  EXPECT_NEAR(group.start_loss_sum, one.start_loss_sum, 1e-5 * one.start_loss_sum);
-  EXPECT_NEAR(group.end_loss_sum, one.end_loss_sum, 1e-5 * one.end_loss_sum);
-  EXPECT_EQ(group.start_count, one.start_count);
+  EXPECT_NEAR(group[Loss::start].sum, one[Loss::start].sum, 1e-5 * one[Loss::start].sum);
+  EXPECT_NEAR(group[Loss::end].sum, one[Loss::end].sum, 1e-5 * one[Loss::end].sum);
+  EXPECT_EQ(group[Loss::start].count, one[Loss::start].count);
 }
 
 TEST_F(Heads, AnswersInPartsAgreeWithTheReference) {
@@ -279,9 +279,9 @@ TEST_F(Heads, AnswersInPartsAgreeWithTheReference) {
       EXPECT_THROW(model->sequence_logits(), Error);
     }
     const ForwardResult result = model->forward(batch, {});
-    EXPECT_EQ(result.sequence_count, types ? 4 : 0);
-    EXPECT_EQ(result.mark_count, 5);
-    EXPECT_LT(result.choice_count, 10);  // a group without a right row is not counted
+    EXPECT_EQ(result[Loss::sequence].count, types ? 4 : 0);
+    EXPECT_EQ(result[Loss::mark].count, 5);
+    EXPECT_LT(result[Loss::choice].count, 10);  // a group without a right row is not counted
     model->zero_gradients();
     model->backward(mean_scale(result));
     expect_gradients(*model, expected.gradients);
@@ -313,9 +313,9 @@ TEST_F(Heads, SumsOverInputsAgreeWithTheReference) {
   model->backward(mean_scale(model->forward(batch, {})));
   expect_gradients(*model, expected.gradients);
   // Another loss than that of all tokens of both inputs.
-  const double of_sums = model->forward(batch, {}).choice_loss_sum;
+  const double of_sums = model->forward(batch, {})[Loss::choice].sum;
   choice.group_parts.clear();
-  EXPECT_GT(std::abs(model->forward(batch, {}).choice_loss_sum - of_sums), 1e-3);
+  EXPECT_GT(std::abs(model->forward(batch, {})[Loss::choice].sum - of_sums), 1e-3);
 }
 
 // Micro-batches with the scale of all of them together have the gradient of the whole.
@@ -347,7 +347,7 @@ TEST_F(Heads, AnswersInPartsHaveNoLossWithoutTargets) {
   const ForwardResult result = model->forward(batch, {});
   EXPECT_EQ(scaled_loss(result, mean_scale(result)), 0.0);
   model->zero_gradients();
-  model->backward({1, 1, 1, 1, 1, 1});
+  model->backward({{1, 1, 1, 1, 1, 1}});
   for (const float gradient : model->host_gradients()) EXPECT_EQ(gradient, 0.0f);
 }
 
@@ -409,8 +409,8 @@ TEST_F(Heads, PaddingOfARaggedBatchDoesNotChangeAnAnswer) {
   const ForwardResult before = model->forward(batch, {});
   for (std::size_t t = 33; t < batch.ids.size(); ++t) batch.ids[t] = 9;
   const ForwardResult after = model->forward(batch, {});
-  EXPECT_EQ(before.start_loss_sum, after.start_loss_sum);
-  EXPECT_EQ(before.end_loss_sum, after.end_loss_sum);
+  EXPECT_EQ(before[Loss::start].sum, after[Loss::start].sum);
+  EXPECT_EQ(before[Loss::end].sum, after[Loss::end].sum);
 
   const ModelConfig in_parts = head_config(HeadType::structured_answers);
   Batch parts = random_batch(in_parts, {33}, 62);
@@ -419,10 +419,10 @@ TEST_F(Heads, PaddingOfARaggedBatchDoesNotChangeAnAnswer) {
   const std::vector<float> logits = other->token_logits(0);
   for (std::size_t t = 33; t < parts.ids.size(); ++t) parts.ids[t] = 9;
   const ForwardResult second = other->forward(parts, {});
-  EXPECT_GT(first.choice_loss_sum, 0.0);
-  EXPECT_EQ(first.choice_loss_sum, second.choice_loss_sum);
-  EXPECT_EQ(first.mark_loss_sum, second.mark_loss_sum);
-  EXPECT_EQ(first.sequence_loss_sum, second.sequence_loss_sum);
+  EXPECT_GT(first[Loss::choice].sum, 0.0);
+  EXPECT_EQ(first[Loss::choice].sum, second[Loss::choice].sum);
+  EXPECT_EQ(first[Loss::mark].sum, second[Loss::mark].sum);
+  EXPECT_EQ(first[Loss::sequence].sum, second[Loss::sequence].sum);
   EXPECT_TRUE(std::equal(logits.begin(), logits.begin() + 33, other->token_logits(0).begin()));
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
 #include "lib/model/network/linear_layers.h"
+#include "lib/model/quantization.h"
 #include "tests/unit/model/network/model_fixture.h"
 
 namespace bigbird {
@@ -129,7 +130,7 @@ TEST_F(Int8Model, TheirMemoryIsPlannedInPlaceOfTheFloats) {
   EXPECT_EQ(bytes(with_int8(names_), "parameters") + floats, bytes(config_, "parameters"));
 }
 
-// What inference does (lib/model/folder/inference_model.h): the same bits, and no floats any more.
+// What inference does (lib/model/folder/open_model.h): the same bits, and no floats any more.
 TEST_F(Int8Model, PackedWithTheOthersTheyComputeTheSame) {
   for (const kernels::Precision precision : {kernels::Precision::fp32, kernels::Precision::bf16}) {
     const auto backend = kernels::make_cpu_backend(precision);

@@ -295,7 +295,7 @@ TEST_F(ModelBehaviour, GradientsAddUpOverCallsUntilTheyAreZeroed) {
   const auto model = make_model(*backend, config, batch, {.training = true}, random_parameters(config, 36));
   const auto run = [&](float scale) {
     model->forward(batch, {});
-    model->backward({scale, scale});
+    model->backward({{scale, scale}});
     return model->host_gradients();
   };
   const std::vector<float> once = run(0.5f);
@@ -317,22 +317,22 @@ TEST_F(ModelBehaviour, LossesCountTheLabelsThatAreGiven) {
   Batch batch = random_batch(config, {40, 21}, 37);
   const auto model = make_model(*backend, config, batch, {}, random_parameters(config, 38));
   const ForwardResult all = model->forward(batch, {});
-  EXPECT_EQ(all.mlm_count, static_cast<std::int64_t>(batch.masked_rows.size()));
-  EXPECT_EQ(all.sequence_count, 2);
+  EXPECT_EQ(all[Loss::mlm].count, static_cast<std::int64_t>(batch.masked_rows.size()));
+  EXPECT_EQ(all[Loss::sequence].count, 2);
   double sum = 0.0;
   for (const float loss : all.mlm_losses) sum += static_cast<double>(loss);
-  EXPECT_DOUBLE_EQ(sum, all.mlm_loss_sum);
+  EXPECT_DOUBLE_EQ(sum, all[Loss::mlm].sum);
 
   batch.masked_labels[1] = ignored_label;
   const ForwardResult fewer = model->forward(batch, {});
-  EXPECT_EQ(fewer.mlm_count, all.mlm_count - 1);
-  EXPECT_NEAR(fewer.mlm_loss_sum, all.mlm_loss_sum - static_cast<double>(all.mlm_losses[1]), 1e-9);
+  EXPECT_EQ(fewer[Loss::mlm].count, all[Loss::mlm].count - 1);
+  EXPECT_NEAR(fewer[Loss::mlm].sum, all[Loss::mlm].sum - static_cast<double>(all.mlm_losses[1]), 1e-9);
 
   batch.masked_labels.clear();
   batch.sequence_labels.clear();
   const std::vector<float> logits = model->masked_logits();
   const ForwardResult none = model->forward(batch, {});
-  EXPECT_EQ(none.mlm_count + none.sequence_count, 0);
+  EXPECT_EQ(none[Loss::mlm].count + none[Loss::sequence].count, 0);
   EXPECT_EQ(model->masked_logits(), logits);
 }
 
@@ -350,7 +350,7 @@ TEST_F(ModelBehaviour, CorrectCountsAreThoseOfTheLargestLogit) {
     batch.masked_labels[i] = i % 2 == 0 ? best : (best + 1) % static_cast<std::int32_t>(config.vocab_size);
     if (i % 2 == 0) ++expected;
   }
-  EXPECT_EQ(model->forward(batch, {}).mlm_correct, expected);
+  EXPECT_EQ(model->forward(batch, {})[Loss::mlm].correct, expected);
 }
 
 TEST_F(ModelBehaviour, RefusesWhatItWasNotBuiltFor) {
@@ -368,10 +368,10 @@ TEST_F(ModelBehaviour, RefusesWhatItWasNotBuiltFor) {
   Batch wrong_type = batch;
   wrong_type.types[0] = 2;
   EXPECT_THROW(model->forward(wrong_type, {}), Error);
-  EXPECT_THROW(model->backward({1.0f, 1.0f}), Error);
+  EXPECT_THROW(model->backward({{1.0f, 1.0f}}), Error);
   EXPECT_THROW(model->set_parameters({1.0f}), Error);
   EXPECT_NO_THROW(model->forward(batch, {}));
-  EXPECT_THROW(model->backward({1.0f, 1.0f}), Error);
+  EXPECT_THROW(model->backward({{1.0f, 1.0f}}), Error);
 }
 
 }  // namespace

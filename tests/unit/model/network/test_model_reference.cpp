@@ -103,9 +103,9 @@ TEST_P(ModelAgainstReference, PretrainingAgreesInStatesLogitsLossesAndGradients)
   }
   EXPECT_LT(relative_error(logits.data(), expected_logits), forward_tolerance);
   const LossScale scale = mean_scale(result);
-  EXPECT_NEAR(scaled_loss(result, {scale.mlm, 0.0f}), expected.masked_loss,
+  EXPECT_NEAR(scaled_loss(result, {{scale[Loss::mlm]}}), expected.masked_loss,
               forward_tolerance * expected.masked_loss);
-  EXPECT_NEAR(scaled_loss(result, {0.0f, scale.sequence}), expected.next_sentence_loss,
+  EXPECT_NEAR(scaled_loss(result, {{0.0f, scale[Loss::sequence]}}), expected.next_sentence_loss,
               forward_tolerance * expected.next_sentence_loss);
 
   model->backward(scale);

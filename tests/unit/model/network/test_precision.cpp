@@ -10,7 +10,7 @@
 
 #include "kernels/parallel.h"
 #include "lib/core/error.h"
-#include "lib/model/folder/inference_model.h"
+#include "lib/model/folder/open_model.h"
 #include "lib/model/network/memory.h"
 #include "tests/cuda/compare_models.h"
 #include "tests/unit/model/network/model_fixture.h"
@@ -129,8 +129,8 @@ TEST_F(ModelPrecision, PackedWeightsGiveTheSameStatesAndTakeTheFloatsPlace) {
   for (const kernels::Precision precision : {kernels::Precision::fp32, kernels::Precision::bf16}) {
     const auto backend = kernels::make_cpu_backend(precision);
     const std::vector<float> parameters = initial_parameters(ParameterLayout(config), config, 3);
-    const auto model = make_model(*backend, config, batch, {}, parameters);
-    pack_own_weights(*model);
+    const auto limits = [&](const ModelConfig&) { return limits_of(batch); };
+    const auto model = open_model(config, parameters, {*backend, limits});
     model->forward(batch, {});
     EXPECT_EQ(model->last_hidden_state(), last_states(precision, config, batch));
     if (model->packed_bytes() == 0) {

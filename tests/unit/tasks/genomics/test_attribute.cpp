@@ -1,4 +1,5 @@
 // Gradient x input against finite differences of the whole model, windows on both strands, intervals.
+#include "lib/model/network/model.h"
 #include "lib/tasks/genomics/attribute.h"
 
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 
 #include "lib/core/rng.h"
 #include "lib/model/network/layout.h"
+#include "lib/model/network/model.h"
 #include "lib/tasks/genomics/attribute.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/unit/io/expect_error.h"

@@ -77,7 +77,7 @@ class ChromatinModelData : public ::testing::Test {
 TEST(DrawsOfUpdate, VisitEverySampleOnceAnEpochInAnotherOrder) {
   std::vector<std::uint64_t> seen;
   for (std::uint64_t step = 0; step < 5; ++step) {
-    for (const Draw& draw : draws_of_update(1, 4, 10, step)) {
+    for (const Draw& draw : draws_of_run(1, 10, step * 4, 4)) {
       EXPECT_EQ(draw.number, seen.size());
       seen.push_back(draw.sample);
     }

@@ -110,7 +110,7 @@ TEST_F(QuestionFinetune, AnEpochVisitsEveryWindowOnceInAnOrderOfTheSeed) {
   run.accumulate = 3;
   const auto epoch = [&](std::uint64_t seed, std::uint64_t step) {
     run.seed = seed;
-    const AnswerTask task(run, config, questions, nullptr);
+    const SampleTask task = answer_task(run, config, questions, nullptr);
     std::vector<std::string> seen;
     for (const Batch& batch : task.whole_update(step)) {
       EXPECT_LE(batch.sequences(), micro_batch(run));

@@ -253,7 +253,7 @@ TEST_F(TrainingData, MicroBatchesHoldWholeSamples) {
   RunOptions run = question_answering_defaults(QuestionFormat::triviaqa);
   run.batch = 4;
   run.accumulate = 2;
-  const AnswerTask task(run, config, *data, nullptr);
+  const SampleTask task = answer_task(run, config, *data, nullptr);
   const std::vector<Batch> batches = task.whole_update(0);
   ASSERT_EQ(batches.size(), 2U);
   std::int64_t sequences = 0;
