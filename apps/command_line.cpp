@@ -151,7 +151,8 @@ void Verb::become_rank(int rank, int rank_on_machine, bool speaks) {
 bool Verb::parse(int argc, char** argv) {
   std::vector<std::string> words = joined_words(argc, argv, flag_words_);
   read_command(words);
-  set_running_verb(verb_, option_words(app_));
+  set_setting_names(
+      [options = option_words(app_)](std::string_view field) { return option_name(field, options); });
   for (CLI::Option* option : app_.get_options()) {
     const bool configurable = option != app_.get_help_ptr() && option != app_.get_config_ptr();
     if (configurable && !option->get_lnames().empty())

@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 
-#include "apps/option_names.h"
 #include "lib/core/error.h"
 #include "lib/core/log.h"
 #include "lib/core/message_text.h"
@@ -156,7 +155,7 @@ void start_console(const ConsoleOptions& options) {
   const auto console = std::make_shared<Console>(options);
   running_console() = console;
   set_log_sink(
-      [console](LogLevel level, const std::string& text) { console->message(level, option_text(text)); });
+      [console](LogLevel level, const std::string& text) { console->message(level, shown_line(text)); });
   set_progress_sink([console](const ProgressEvent& event) { console->progress(event); });
 }
 
@@ -165,6 +164,11 @@ void stop_console() {
   set_progress_sink(nullptr);
   if (running_console()) running_console()->erase_line();
   running_console().reset();
+}
+
+std::string shown_line(const std::string& text) {
+  constexpr std::size_t most_code_points = 2000;
+  return text_for_message(text, most_code_points);
 }
 
 std::string duration_text(double seconds) {

@@ -19,6 +19,10 @@ void start_console(const ConsoleOptions& options);
 // Removes the sinks and clears a progress line that is still drawn.
 void stop_console();
 
+// One line that a terminal may show: control characters, which names of files and bytes of hostile ones may
+// hold, become '?', and a very long line ends in "...".
+std::string shown_line(const std::string& text);
+
 // "1h02m", "3m20s", "12s".
 std::string duration_text(double seconds);
 // "12.3 Mbp", "850 steps": three significant digits, K/M/G beyond 10,000.
