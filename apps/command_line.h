@@ -1,7 +1,9 @@
 // What every verb shares: parsing with one set of names, --help with examples, and three parts that stand
 // alone: shared options (verb_options.h), what outputs tell of the command (verb_command.h), what is said on
 // stderr (verb_console.h). See docs/command-line.md.
-// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse, call lib, print.
+//
+// A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse, call
+// lib, print.
 //
 //   int cmd_chunk(int argc, char** argv) {
 //     Verb verb("chunk", "Cut a genome into documents of sentences.",

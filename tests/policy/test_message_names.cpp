@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "apps/option_names.h"
+#include "lib/core/settings.h"
 #include "tests/policy/lines.h"
 #include "tests/policy/message_names.h"
 #include "tests/policy/policy.h"
@@ -34,12 +36,8 @@ TEST(MessageNames, ThoseOfTheTreeExist) {
 
 // An entry that no verb has as an option is left over.
 TEST(MessageNames, EverySettingIsAnOption) {
-  const std::vector<std::string> settings = {
-#define BIGBIRD_SETTING(name) #name,
-#include "lib/core/settings.inc"
-#undef BIGBIRD_SETTING
-  };
-  for (const std::string& setting : settings) {
+  std::istringstream settings{std::string(all_settings)};
+  for (std::string setting; settings >> setting;) {
     const bool known = std::any_of(program().begin(), program().end(), [&](const auto& row) {
       std::vector<std::string> typed;
       for (const OptionNames& names : row.second) typed.insert(typed.end(), names.begin(), names.end());
