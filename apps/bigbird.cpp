@@ -19,7 +19,6 @@
 #include "apps/job_limits.h"
 #include "apps/rank_options.h"
 #include "apps/suggest.h"
-#include "apps/verb_console.h"
 #include "apps/verbs.h"
 #include "apps/waiting_threads.h"
 #include "kernels/errors.h"

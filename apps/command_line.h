@@ -1,6 +1,6 @@
 // What every verb shares: parsing with one set of names, --help with examples, and three parts that stand
 // alone: shared options (verb_options.h), what outputs tell of the command (verb_command.h), what is said on
-// stderr (verb_console.h). See docs/command-line.md.
+// stderr (console.h). See docs/command-line.md.
 //
 // A verb is one function in apps/cmd_<verb>.cpp: build a Verb, add its options to verb.app(), parse, call
 // lib, print.
@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/console.h"
 #include "apps/verb_command.h"
-#include "apps/verb_console.h"
 #include "apps/verb_options.h"
 
 namespace bigbird::apps {

@@ -2,6 +2,7 @@
 #include "apps/option_names.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "lib/core/settings.h"
@@ -14,11 +15,15 @@ namespace {
 struct OptionName {
   std::string_view setting;
   std::string_view option;
+  bool of_named_verb = false;  // one whose name stands beside it in every text: whatever verb runs
 };
 constexpr OptionName option_names[] = {
+    {"allow_missing", "--allow-missing", true},
+    {"allow_nan", "--allow-nan", true},
     {"anchor_bin", "--anchor bin"},
     {"average_decay", "--average"},
     {"chain", "--lift"},
+    {"decoder", "--decoder", true},
     {"documents", "-d"},
     {"fasta", "-f"},
     {"files", "--mat"},
@@ -45,33 +50,17 @@ constexpr OptionName option_names[] = {
     {"sample_bases", "--sample-bp"},
     {"window_length", "--window"},
     {"windows", "-R"},
+    {"write_digest", "--write-digest", true},
 };
 
-// Settings of one or two verbs, whose names stand beside them in every text ("bigbird check with
-// `write_digest` ..."): options whatever verb runs.
-constexpr OptionName options_of_named_verbs[] = {
-    {"allow_missing", "--allow-missing"},
-    {"allow_nan", "--allow-nan"},
-    {"decoder", "--decoder"},
-    {"write_digest", "--write-digest"},
-};
-
-constexpr bool are_settings() {
-  for (const OptionName& row : option_names) {
-    if (!is_setting(row.setting)) return false;
-  }
-  for (const OptionName& row : options_of_named_verbs) {
-    if (!is_setting(row.setting)) return false;
-  }
-  return true;
-}
-static_assert(are_settings(), "a row of no setting");
+static_assert(std::all_of(std::begin(option_names), std::end(option_names),
+                          [](const OptionName& row) { return is_setting(row.setting); }));
 
 bool is_field(std::string_view word) {
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  return !word.empty() && is_lower(word.front()) &&
-         std::all_of(word.begin(), word.end(),
-                     [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
+  return !word.empty() && is_lower(word.front()) && std::all_of(word.begin(), word.end(), [&](char c) {
+    return is_lower(c) || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 }  // namespace
@@ -81,11 +70,8 @@ std::string option_name(std::string_view field, const std::vector<std::string>& 
   const auto has = [&](std::string_view option) {
     return std::find(options.begin(), options.end(), option.substr(0, option.find(' '))) != options.end();
   };
-  for (const OptionName& row : options_of_named_verbs) {
-    if (row.setting == field) return std::string(row.option);
-  }
   for (const OptionName& row : option_names) {
-    if (row.setting == field && has(row.option)) return std::string(row.option);
+    if (row.setting == field && (row.of_named_verb || has(row.option))) return std::string(row.option);
   }
   std::string kebab = "--" + std::string(field);
   std::replace(kebab.begin(), kebab.end(), '_', '-');

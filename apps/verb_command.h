@@ -11,9 +11,6 @@ namespace bigbird::apps {
 
 class VerbCommand {
  public:
-  VerbCommand(const VerbCommand&) = delete;
-  VerbCommand& operator=(const VerbCommand&) = delete;
-
   bool provenance() const { return !no_provenance_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
   // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
@@ -37,7 +34,6 @@ class VerbCommand {
  protected:
   // `parser`, which outlives it, has the options that are told.
   VerbCommand(std::string verb, const CLI::App& parser);
-  ~VerbCommand() = default;
   void add_command_options(CLI::App& app);  // --no-provenance
   // The words after the name of the verb.
   void read_command(const std::vector<std::string>& words);

@@ -17,9 +17,6 @@ namespace bigbird::apps {
 
 class VerbOptions {
  public:
-  VerbOptions(const VerbOptions&) = delete;
-  VerbOptions& operator=(const VerbOptions&) = delete;
-
   CLI::App& app() { return app_; }
 
   // Shared options; call those that the verb takes, before parse().
@@ -47,7 +44,6 @@ class VerbOptions {
 
  protected:
   VerbOptions(std::string verb, const std::string& sentence);
-  ~VerbOptions() = default;
   // Before the console starts: threads, device and attention as they were parsed.
   void apply_options();
   // Once it can say so: what Slurm granted, and when the work stops for its end.
