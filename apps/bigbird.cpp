@@ -16,9 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/command_line.h"
+#include "apps/console.h"
 #include "apps/job_limits.h"
-#include "apps/option_names.h"
 #include "apps/rank_options.h"
 #include "apps/suggest.h"
 #include "apps/verbs.h"
@@ -33,7 +32,8 @@
 namespace bigbird::apps {
 namespace {
 
-int no_input = -1;  // /dev/null
+int no_input = -1;                 // /dev/null
+const VerbRow* running = nullptr;  // its --help explains the options of a usage error
 
 // The first signal asks the running work to save and stop; a second one does not wait. Work that waits on the
 // standard input would not see the request: the read is begun again after the signal (SA_RESTART), by
@@ -185,6 +185,7 @@ int run(int argc, char** argv) {
     char* arguments[] = {words[static_cast<std::size_t>(choice.words) - 1].data(), ask.data(), nullptr};
     return choice.row->run(2, arguments);
   }
+  running = choice.row;
   return choice.row->run(argc - choice.words, argv + choice.words);
 }
 
@@ -216,13 +217,14 @@ int report(const Error& error) {
               << (time_is_up()       ? "before the end of the job (--stop-before)"
                   : number == SIGINT ? "by SIGINT"
                                      : "by SIGTERM");
-    if (error.message() != "interrupted") std::cerr << ": " << option_text(error.message());
+    if (error.message() != "interrupted") std::cerr << ": " << shown_line(error.message());
     std::cerr << "\n";
     return status_of(error);
   }
-  std::cerr << "bigbird: error: " << option_text(error.message()) << "\n";
-  const bool is_usage = error.kind() == ErrorKind::usage;
-  const std::string hint = is_usage ? usage_hint(error.hint()) : option_text(error.hint());
+  std::cerr << "bigbird: error: " << shown_line(error.message()) << "\n";
+  std::string hint = shown_line(error.hint());
+  if (hint.empty() && error.kind() == ErrorKind::usage && running != nullptr)
+    hint = fmt::format("see bigbird {} --help", running->name);
   if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
   return status_of(error);
 }

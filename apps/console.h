@@ -1,23 +1,53 @@
-// What a running verb shows on stderr: messages of the library, and progress (rate and time left).
-// stdout is never touched here: it carries data.
+// What a running verb shows on stderr: messages of the library, progress (rate and time left), and one
+// closing line. stdout is never touched here: it carries data.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
+
+namespace bigbird::kernels {
+struct RefusedProducts;
+}
 
 namespace bigbird::apps {
 
-struct ConsoleOptions {
-  std::string verb;      // prefix of every line: "[tokenize] ..."
-  std::string log_file;  // also append messages here, with time and level; empty for none
-  bool quiet = false;    // warnings only, no progress
-  bool verbose = false;  // debug messages too
+// One process runs one verb: what set_throughput() and the like tell is kept for main, which prints
+// closing_line() after the verb's object is gone.
+class VerbConsole {
+ public:
+  bool quiet() const { return quiet_; }
+  // For the closing line: amount/second in the verb's own unit.
+  void set_throughput(double amount, const std::string& unit);
+  // And the CPU time of each of the `made` that this process made, whatever an earlier one had done before
+  // it.
+  void set_cost_of(double made, const std::string& one);
+  // For verbs whose output a shell reads at every start (completion, man).
+  void omit_closing_line();
+
+ protected:
+  VerbConsole() = default;
+  ~VerbConsole();
+  void add_console_options(CLI::App& app);  // -q/--quiet, -v/--verbose, --log
+  // `refused`: what the backends of the verb were refused; its numbers are read with the closing line.
+  void start(const std::string& verb, std::shared_ptr<const kernels::RefusedProducts> refused);
+  // The console of a rank other than 0: it says nothing, or what it says under its number.
+  void become_rank(const std::string& verb, int rank, bool speaks);
+
+ private:
+  bool quiet_ = false;
+  int verbose_ = 0;
+  std::string log_file_;
+  bool started_ = false;
 };
 
-// Installs the sinks of lib/core/log.h and lib/core/progress.h. Throws Error when the log file cannot be
-// written.
-void start_console(const ConsoleOptions& options);
-// Removes the sinks and clears a progress line that is still drawn.
-void stop_console();
+// Version, wall and CPU time, peak memory and throughput of the verb that ran; empty where it was quiet, or
+// printed its help only.
+std::string closing_line();
+
+// One line that a terminal may show: control characters, which names of files and bytes of hostile ones may
+// hold, become '?', and a very long line ends in "...".
+std::string shown_line(const std::string& text);
 
 // "1h02m", "3m20s", "12s".
 std::string duration_text(double seconds);

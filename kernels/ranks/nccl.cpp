@@ -50,9 +50,7 @@ std::array<int, 3> parts_of(int version) {
 Nccl open_nccl() {
   const char* const named = std::getenv("BIGBIRD_NCCL");
   const std::string path = named != nullptr && *named != '\0' ? named : "libnccl.so.2";
-  const std::string without =
-      "install NCCL 2 (libnccl2), name its library by BIGBIRD_NCCL, or take "
-      "`between_devices` host";
+  const std::string without = "install NCCL 2 (libnccl2), name its library by BIGBIRD_NCCL";
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: it has threads
   if (library == nullptr) {
     const char* const why = dlerror();

@@ -2,14 +2,16 @@
 // only there, an Error becomes two lines on stderr ("bigbird: error: ..." and "hint: ...") and an exit
 // status.
 //
-// A snake_case word in backticks, in an Error as in a line of the log, is a setting, by its field
-// ("`learning_rate` 2: ..."): apps prints its option ("--lr 2: ...", apps/option_names.h). Else quote with '.
+// A text that names a setting, in an Error as in a line of the log, is made by message()
+// (lib/core/settings.h).
 #pragma once
 
 #include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "lib/core/settings.h"  // message()
 
 namespace bigbird {
 

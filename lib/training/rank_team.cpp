@@ -134,7 +134,8 @@ void connect_devices(RankTeam& team, const kernels::Backend& backend, BetweenDev
     try {
       nccl = kernels::nccl_version();
     } catch (const kernels::RanksError& error) {
-      if (way == BetweenDevices::nccl) throw_environment(error.what(), error.hint());
+      if (way == BetweenDevices::nccl)
+        throw_environment(error.what(), error.hint() + message(", or take `between_devices` host"));
       without = error.what();
     }
   }

@@ -61,12 +61,12 @@ std::vector<std::string> loss_fields(const LossSums& sums, const LossColumns& co
 // `saved`: the checkpoint of the last whole update; empty when there is none.
 [[noreturn]] void throw_not_finite(RankTeam* team, const Update& update, std::uint64_t step,
                                    const std::string& saved) {
-  std::string message = fmt::format("step {}: {} is not finite", step, update.not_finite);
-  if (!update.first_bad.empty()) message += ", first in " + update.first_bad;
-  if (!saved.empty()) message += fmt::format("; the state after step {} is {}", step - 1, saved);
+  std::string what = fmt::format("step {}: {} is not finite", step, update.not_finite);
+  if (!update.first_bad.empty()) what += ", first in " + update.first_bad;
+  if (!saved.empty()) what += fmt::format("; the state after step {} is {}", step - 1, saved);
   const std::string search =
       update.first_bad.empty() ? " (`debug_nan` names the layer that it comes from)" : "";
-  throw_on_all_ranks(team, Error(ErrorKind::runtime, message,
+  throw_on_all_ranks(team, Error(ErrorKind::runtime, what,
                                  "lower `learning_rate`, lengthen `warmup` or set `clip_norm` 1" + search));
 }
 

@@ -8,57 +8,38 @@
 namespace bigbird::testing {
 namespace {
 
-using apps::name_options;
-using apps::option_text;
-using apps::set_running_verb;
-using apps::usage_hint;
+using apps::option_name;
 
 TEST(OptionNames, ASettingIsItsOptionWithDashes) {
-  EXPECT_EQ(name_options("`clip_norm` 2: too much; see `batch`", {"--clip-norm", "--batch"}),
-            "--clip-norm 2: too much; see --batch");
+  EXPECT_EQ(option_name("clip_norm", {"--clip-norm", "--batch"}), "--clip-norm");
+  EXPECT_EQ(option_name("batch", {"--clip-norm", "--batch"}), "--batch");
 }
 
 TEST(OptionNames, ExceptionsStandInATable) {
-  EXPECT_EQ(name_options("`learning_rate` 2: must lie between 0 and 1", {"--lr"}),
-            "--lr 2: must lie between 0 and 1");
-  EXPECT_EQ(name_options("give `fasta`", {"--fasta-ref", "-f"}), "give -f");
+  EXPECT_EQ(option_name("learning_rate", {"--lr"}), "--lr");
+  EXPECT_EQ(option_name("fasta", {"--fasta-ref", "-f"}), "-f");
   // With a value; and the option without it does not do.
-  EXPECT_EQ(name_options("`anchor_bin`: no", {"--anchor"}), "--anchor bin: no");
-  EXPECT_EQ(name_options("`anchor_bin`: no", {"--anchor bin"}), "anchor_bin: no");
-  // Rows of one setting, each for the verbs that have its option.
-  EXPECT_EQ(name_options("`format` tsv", {"--print", "--format"}), "--print tsv");
-  EXPECT_EQ(name_options("`format` tsv", {"--format"}), "--format tsv");
-  EXPECT_EQ(name_options("give `fasta`", {"--fasta"}), "give --fasta");
+  EXPECT_EQ(option_name("anchor_bin", {"--anchor"}), "--anchor bin");
+  EXPECT_EQ(option_name("anchor_bin", {"--anchor bin"}), "anchor_bin");
+  // Of several the first that the verb has, and else the own name.
+  EXPECT_EQ(option_name("format", {"--print", "--format"}), "--print");
+  EXPECT_EQ(option_name("format", {"--format"}), "--format");
+  EXPECT_EQ(option_name("fasta", {"--fasta"}), "--fasta");
 }
 
 TEST(OptionNames, AnOptionOfAnotherVerbStandsBesideItsName) {
-  EXPECT_EQ(name_options("bigbird check with `write_digest`", {"--lr"}), "bigbird check with --write-digest");
+  EXPECT_EQ(option_name("write_digest", {"--lr"}), "--write-digest");
 }
 
 TEST(OptionNames, WithoutSuchAnOptionTheBareWordStays) {
-  EXPECT_EQ(name_options("`learning_rate` 2", {"--rate"}), "learning_rate 2");
-  EXPECT_EQ(name_options("`clip_norm`", {"--clip"}), "clip_norm");
-  EXPECT_EQ(name_options("`clip_norm`", {}), "clip_norm");
+  EXPECT_EQ(option_name("learning_rate", {"--rate"}), "learning_rate");
+  EXPECT_EQ(option_name("clip_norm", {"--clip"}), "clip_norm");
+  EXPECT_EQ(option_name("clip_norm", {}), "clip_norm");
 }
 
-TEST(OptionNames, OtherTextStandsAsItIs) {
-  const std::vector<std::string> options = {"--check", "--bigbird", "--x-y", "--"};
-  for (const char* text : {"", "no settings", "`bigbird check --all`", "`bigbird`", "one ` only", "`", "``",
-                           "`A`", "`x-y`", "`x y`", "`_x`", "ends in `"}) {
-    EXPECT_EQ(name_options(text, options), text);
-  }
-  EXPECT_EQ(name_options("`bigbird check` `check` `", options), "`bigbird check` --check `");
-}
-
-TEST(OptionNames, TheVerbThatRunsDecides) {
-  EXPECT_EQ(option_text("`batch` 0"), "`batch` 0");  // none runs yet
-  EXPECT_EQ(usage_hint(""), "");
-  set_running_verb("promoter finetune", {"--batch"});
-  EXPECT_EQ(option_text("`batch` 0"), "--batch 0");
-  EXPECT_EQ(usage_hint(""), "see bigbird promoter finetune --help");
-  EXPECT_EQ(usage_hint("give `batch`"), "give --batch");
-  set_running_verb("chunk", {});
-  EXPECT_EQ(option_text("`batch` 0"), "batch 0");
+TEST(OptionNames, WhatIsNoFieldStaysAsItIs) {
+  for (const char* word : {"", "A", "x-y", "x y", "_x"})
+    EXPECT_EQ(option_name(word, {"--A", "--x-y", "--"}), "`" + std::string(word) + "`");
 }
 
 // Through the program: an Error's message, and the hint that stands for a missing one. (A line of the log:

@@ -61,18 +61,23 @@ const std::vector<std::string>& typed_options(const OptionsOfVerbs& options, con
   return found->second;
 }
 
+struct Text {
+  std::string words;
+  bool is_message;  // the first argument of message()
+};
+
 // String literals, of which those that stand behind one another are one; without comments.
-std::vector<std::string> texts_of(std::string code) {
-  static const std::regex joint("\"\\s*\\n\\s*\""), literal("\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
+std::vector<Text> texts_of(std::string code) {
+  static const std::regex joint("\"\\s*\\n\\s*\""), literal("(message\\(\\s*)?\"((?:[^\"\\\\\\n]|\\\\.)*)\"");
   std::string without;
   for (const std::string& line : lines_of(code)) {
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
     if (line.compare(begin, 2, "//") != 0) without += line + "\n";
   }
   code = std::regex_replace(without, joint, "");
-  std::vector<std::string> texts;
+  std::vector<Text> texts;
   for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at)
-    texts.push_back((*at)[1].str());
+    texts.push_back({(*at)[2].str(), (*at)[1].matched});
   return texts;
 }
 
@@ -102,12 +107,14 @@ class Judge {
 
   std::vector<std::string> found() { return std::move(found_); }
 
-  void settings(const std::string& text) {
+  void settings(const Text& literal) {
+    const std::string& text = literal.words;
     if (text.find('`') == std::string::npos) return;
     static const std::regex ticks("`([^`]+)`"), setting("[a-z][a-z0-9_]*"), word("[a-z]+ [a-z]+");
     for (std::sregex_iterator at(text.begin(), text.end(), ticks), end; at != end; ++at) {
       const std::string name = (*at)[1].str();
       if (std::regex_match(name, setting) && name != "bigbird") {
+        if (!literal.is_message) report("`" + name + "` does not stand in a message()");
         if (!leads_somewhere(name)) report("`" + name + "` is an option of no verb that may say so");
         if (name == "quoting") all_table_verbs_have(name);
       } else if (std::regex_match(name, word) && name.rfind("bigbird", 0) != 0 &&
@@ -160,13 +167,12 @@ class Judge {
     return std::any_of(options_.begin(), options_.end(), [&](const auto& row) {
       const bool reached = std::any_of(reached_.begin(), reached_.end(),
                                        [&](const std::string& begin) { return is_of(row.first, begin); });
-      return reached &&
-             apps::name_options("`" + setting + "`", typed_options(options_, row.first)) != setting;
+      return reached && apps::option_name(setting, typed_options(options_, row.first)) != setting;
     });
   }
   void all_table_verbs_have(const std::string& setting) {
     for (const std::string& verb : verbs_that_read_tables) {
-      if (apps::name_options("`" + setting + "`", typed_options(options_, verb)) == setting)
+      if (apps::option_name(setting, typed_options(options_, verb)) == setting)
         report("`" + setting + "` is no option of " + verb);
     }
   }
@@ -178,13 +184,14 @@ class Judge {
   std::vector<std::string> found_;
 };
 
-// "text classify finetune" of apps/cmd_text_classify_finetune.cpp; empty for what several verbs share.
+// "text classify finetune" of cmd_text_classify_finetune.cpp; empty for what several verbs share.
 std::string verb_of_source(const std::string& path, const OptionsOfVerbs& options) {
   for (const auto& [verb, names] : options) {
-    std::string file = "apps/cmd_" + verb + ".cpp";
+    std::string file = "/cmd_" + verb + ".cpp";
     std::replace_if(
         file.begin(), file.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
-    if (file == path) return verb;
+    if (path.size() > file.size() && path.compare(path.size() - file.size(), file.size(), file) == 0)
+      return verb;
   }
   return {};
 }
@@ -193,33 +200,33 @@ std::string verb_of_source(const std::string& path, const OptionsOfVerbs& option
 
 std::vector<std::string> unknown_names(const std::string& path, const std::string& source,
                                        const OptionsOfVerbs& options) {
-  const std::vector<std::string> texts = texts_of(source);
+  const std::vector<Text> texts = texts_of(source);
   Judge judge(path, options);
   if (path.rfind("lib/", 0) == 0) {
-    for (const std::string& text : texts) {
+    for (const Text& text : texts) {
       judge.settings(text);
-      judge.commands(text);
+      judge.commands(text.words);
       // Commands that a script runs.
       if (path != "lib/parts/sharded_verbs.cpp" && path != "lib/parts/slurm_script.cpp")
-        judge.no_options(text);
+        judge.no_options(text.words);
     }
     return judge.found();
   }
   // Scripts of Slurm have options of sbatch, and name those of every verb.
-  if (path.rfind("apps/cmd_cluster", 0) == 0) return {};
+  if (path.find("/cmd_cluster") != std::string::npos) return {};
   const std::string verb = verb_of_source(path, options);
   std::set<std::string> declared = {"--version", "--version-only", "--help"};
   if (verb == "chromatin predict") declared.insert("--output-format");  // an old spelling
   if (verb.empty()) {  // old spellings are accepted and shown nowhere
-    for (const std::string& text : texts) {
-      if (text.rfind("--", 0) == 0 && text.find(' ') == std::string::npos) {
-        for (const std::string& option : Judge::written_options(text)) declared.insert(option);
+    for (const Text& text : texts) {
+      if (text.words.rfind("--", 0) == 0 && text.words.find(' ') == std::string::npos) {
+        for (const std::string& option : Judge::written_options(text.words)) declared.insert(option);
       }
     }
   }
-  for (const std::string& text : texts) {
-    judge.commands(text);
-    judge.own_options(text, verb, declared);
+  for (const Text& text : texts) {
+    judge.commands(text.words);
+    judge.own_options(text.words, verb, declared);
   }
   return judge.found();
 }

@@ -1,4 +1,4 @@
-// Names that messages and hints tell a user: settings in backticks (lib/core/error.h), options, verbs. One
+// Names that messages and hints tell a user: settings in backticks (lib/core/settings.h), options, verbs. One
 // that does not exist sends its reader nowhere.
 #pragma once
 
@@ -13,10 +13,10 @@ namespace bigbird::policy {
 using OptionsOfVerbs = std::map<std::string, std::vector<OptionNames>>;
 
 // What the literals of a source name and the program does not have, as "path: what". `path` is relative to
-// the repository. Of lib: a word in backticks that is an option of none of the verbs which its room works
-// for, a command of bigbird that there is not, and any option written out, as lib knows no command line. Of
-// apps: an option that is none of the verb's own (apps/cmd_VERB.cpp) nor of one that the same text names,
-// elsewhere of no verb.
+// the repository. Of lib: a word in backticks that does not stand in a message(), or is an option of none of
+// the verbs which its room works for, a command of bigbird that there is not, and any option written out, as
+// lib knows no command line. Of apps: an option that is none of the verb's own (cmd_VERB.cpp) nor of one
+// that the same text names, elsewhere of no verb.
 std::vector<std::string> unknown_names(const std::string& path, const std::string& source,
                                        const OptionsOfVerbs& options);
 

@@ -349,7 +349,7 @@ std::string forbidden_literal(std::string_view file, std::string_view text, std:
   for (std::size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 1)) {
     const bool option = at + 2 < text.size() && std::islower(static_cast<unsigned char>(text[at + 2])) != 0;
     if (option && code[at] == ' ')
-      return "the library knows no command line: name the setting, in backticks (lib/core/error.h)";
+      return "the library knows no command line: name the setting, in backticks (lib/core/settings.h)";
   }
   return "";
 }

@@ -1,6 +1,11 @@
 // Messages and hints name settings, options and verbs that exist.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
+#include "apps/option_names.h"
+#include "lib/core/settings.h"
 #include "tests/policy/lines.h"
 #include "tests/policy/message_names.h"
 #include "tests/policy/policy.h"
@@ -29,14 +34,30 @@ TEST(MessageNames, ThoseOfTheTreeExist) {
   EXPECT_EQ(joined(all), "");
 }
 
+// An entry that no verb has as an option is left over.
+TEST(MessageNames, EverySettingIsAnOption) {
+  std::istringstream settings{std::string(all_settings)};
+  for (std::string setting; settings >> setting;) {
+    const bool known = std::any_of(program().begin(), program().end(), [&](const auto& row) {
+      std::vector<std::string> typed;
+      for (const OptionNames& names : row.second) typed.insert(typed.end(), names.begin(), names.end());
+      return apps::option_name(setting, typed) != setting;
+    });
+    EXPECT_TRUE(known) << setting;
+  }
+}
+
 TEST(MessageNames, WhatLeadsNowhereIsFound) {
-  EXPECT_EQ(judged("lib/io/text/x.cpp", "throw_bad_input(\"a\", \"set `quoting` none, or `format` csv\");"),
+  EXPECT_EQ(judged("lib/io/text/x.cpp",
+                   "throw_bad_input(\"a\", message(\"set `quoting` none, or `format` csv\"));"),
             "");
-  EXPECT_EQ(judged("lib/io/text/x.cpp", "throw_bad_input(\"a\", \"set `quotation` none\");"),
+  EXPECT_EQ(judged("lib/io/text/x.cpp", "throw_bad_input(\"a\", message(\"set `quotation` none\"));"),
             "lib/io/text/x.cpp: `quotation` is an option of no verb that may say so\n");
-  EXPECT_EQ(judged("lib/tasks/text/qa/x.cpp", "f(\"take \"\n  \"`positive_weight` 1\");"),
+  EXPECT_EQ(judged("lib/tasks/text/qa/x.cpp", "f(message(\"take \"\n  \"`positive_weight` 1\"));"),
             "lib/tasks/text/qa/x.cpp: `positive_weight` is an option of no verb that may say so\n")
       << "one of other verbs";
+  EXPECT_EQ(judged("lib/io/text/x.cpp", "f(\"set `quoting` none\");"),
+            "lib/io/text/x.cpp: `quoting` does not stand in a message()\n");
   EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"see `bigbird promoter finetune`, or bigbird train-bpe\");"), "");
   EXPECT_EQ(judged("lib/tasks/x.cpp", "f(\"see `bigbird promoters`\");"),
             "lib/tasks/x.cpp: bigbird promoters is no command\n");

@@ -2,7 +2,7 @@
 // one of its names (AtomicFile, and all that writes through it) stays beside its place when it is finished,
 // whole and synced; commit() gives all of them their names.
 //
-//   OutputSet outputs({{"`output`", options.output}, {"`unmapped`", options.unmapped}});
+//   OutputSet outputs({{message("`output`"), options.output}, {message("`unmapped`"), options.unmapped}});
 //   OutputStream out(options.output);
 //   ...
 //   out.close();       // whole, and not under its name yet
@@ -19,7 +19,7 @@
 namespace bigbird {
 
 struct OutputName {
-  std::string setting;  // for an error: "`output`" in lib, as it is typed in apps; may be empty
+  std::string setting;  // for an error: message("`output`"), as it is typed in apps; may be empty
   std::string path;     // empty: none; "-": stdout, and no file
 };
 

@@ -234,7 +234,7 @@ void DelimitedReader::split_quoted(std::string_view line, std::vector<std::strin
 
 void DelimitedReader::check_width(const std::vector<std::string>& row, std::uint64_t line) const {
   if (row.size() == width_ || options_.ragged == RaggedRows::kept) return;
-  const char* hint = "a field that holds the separator or a newline stands in quotes";
+  std::string hint = "a field that holds the separator or a newline stands in quotes";
   if (options_.separator == '\t') {
     const bool quotes = options_.quoting == Quoting::none && quoting_chosen_ &&
                         std::any_of(row.begin(), row.end(), [](const std::string& field) {

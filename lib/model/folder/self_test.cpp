@@ -71,8 +71,8 @@ std::vector<float> hidden_values(kernels::Backend& backend, const ModelConfig& o
   return values;
 }
 
-[[noreturn]] void refuse_test(const std::string& message) {
-  throw_bad_input(message, "bigbird check with `write_digest` writes a new one");
+[[noreturn]] void refuse_test(const std::string& what) {
+  throw_bad_input(what, "bigbird check with `write_digest` writes a new one");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 }  // namespace
 
 std::int64_t least_overlap(std::string_view share, std::int64_t bin, bool at_least) {
-  const auto refuse = [&](const char* what) {
+  const auto refuse = [&](const std::string& what) {
     throw_usage(
         fmt::format("`min_overlap` {}: {}", share, what),
         "a decimal between 0 and 1, for instance 0.5: more than half; with `at_least`, half is enough");

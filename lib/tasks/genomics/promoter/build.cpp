@@ -296,12 +296,12 @@ class PromoterBuilder {
       const LeakReport& report = summary_.leaks.emplace_back(check.report());
       if (!report.any()) continue;
       const std::string where = options_.split.folds > 0 ? fmt::format("fold {}", fold + 1) : "the split";
-      const std::string message =
+      const std::string leaks =
           fmt::format("{}: {} leaks between its sides: {}", options_.output, where, report.text());
       if (!options_.allow_leaks) {
-        throw_bad_input(message, "leave `no_join` away, or give `allow_leaks` to write it all the same");
+        throw_bad_input(leaks, "leave `no_join` away, or give `allow_leaks` to write it all the same");
       }
-      log_warning(message);
+      log_warning(leaks);
     }
   }
 

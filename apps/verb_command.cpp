@@ -1,0 +1,86 @@
+// The command as outputs tell it; see verb_command.h.
+#include "apps/verb_command.h"
+
+#include <utility>
+
+#include "apps/config_file.h"
+#include "lib/core/shell_words.h"
+
+namespace bigbird::apps {
+
+// Left out of every verb's command: where the output goes, how it is made, and what is said of it.
+VerbCommand::VerbCommand(std::string verb, const CLI::App& parser)
+    : name_(std::move(verb)),
+      parser_(parser),
+      no_content_({"-o", "--output", "-@", "--threads", "--log", "--ranks", "--between-devices",
+                   "--batch-tokens", "--shard", "--report", "--stop-before"}) {}
+
+void VerbCommand::add_command_options(CLI::App& app) {
+  app.add_flag("--no-provenance", no_provenance_, "Leave version, command and seed out of the output")
+      ->group("General");
+}
+
+void VerbCommand::read_command(const std::vector<std::string>& words) {
+  const std::set<std::string> flags = {"-q",          "--quiet", "-v",      "--verbose",
+                                       "--log-ranks", "--force", "--resume"};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string long_name = word.substr(0, word.find('='));
+    // With its value in one word: --output=FILE, -oFILE.
+    const bool joined = no_content_.count(word.rfind("--", 0) == 0 ? long_name : word.substr(0, 2)) > 0;
+    if (no_content_.count(word) > 0) {
+      ++i;
+    } else if (!joined && flags.count(long_name) == 0) {
+      words_.push_back(word);
+    }
+  }
+}
+
+std::string VerbCommand::command() const {
+  std::string text = "bigbird " + name_;
+  for (const std::string& word : words_) text += " " + shell_word(word);
+  return text;
+}
+
+void VerbCommand::set_in_command(const std::string& option, const std::string& value) {
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (words_[i] == option && i + 1 < words_.size()) {
+      words_[i + 1] = value;
+      return;
+    }
+    if (words_[i].rfind(option + "=", 0) == 0) {
+      words_[i] = option + "=" + value;
+      return;
+    }
+  }
+  words_.insert(words_.end(), {option, value});
+}
+
+std::string VerbCommand::resolved_toml() const {
+  std::string text = "# Options as resolved; run again with: bigbird " + name_ + " --config THIS_FILE\n";
+  for (const CLI::Option* option : parser_.get_options()) {
+    const bool configurable = option != parser_.get_help_ptr() && option != parser_.get_config_ptr();
+    if (!configurable || option->get_lnames().empty()) continue;
+    const std::string& key = option->get_lnames()[0];
+    const bool is_flag = option->get_expected_min() == 0;
+    if (option->count() == 0 && not_in_toml_.count(key) > 0) continue;
+    if (const auto found = in_toml_.find(key); found != in_toml_.end()) {
+      text += key + " = " + toml_value(found->second) + "\n";
+      continue;
+    }
+    if (option->count() == 0) {
+      const std::string& value = option->get_default_str();
+      if (is_flag) {
+        // Of a flag that can be given either way, nothing is a third choice.
+        if (option->get_fnames().empty()) text += key + " = false\n";
+      } else if (!value.empty() && value.front() != '[') {
+        text += key + " = " + toml_value(value) + "\n";
+      }
+      continue;
+    }
+    text += key + " = " + toml_values(option->reduced_results()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace bigbird::apps

@@ -1,0 +1,51 @@
+// What outputs tell of the command that made them: the words that were typed, and every option as resolved.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bigbird::apps {
+
+class VerbCommand {
+ public:
+  bool provenance() const { return !no_provenance_; }
+  // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
+  // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
+  // same bytes.
+  std::string command() const;
+  // An option with a value that does not change the content here, though it does in other verbs.
+  void leave_out_of_provenance(const std::string& option) { no_content_.insert(option); }
+  // An option of it as if it had been typed with this value.
+  void set_in_command(const std::string& option, const std::string& value);
+
+  // The options as resolved, as TOML, to be saved beside the output. Keys are options without their dashes.
+  std::string resolved_toml() const;
+  void set_in_toml(const std::string& option, const std::string& value) {
+    in_toml_[option.substr(2)] = value;
+  }
+  // Options that it has only where they were given: their default is not what is used.
+  void leave_out_of_toml(const std::vector<std::string>& options) {
+    for (const std::string& option : options) not_in_toml_.insert(option.substr(2));
+  }
+
+ protected:
+  // `parser`, which outlives it, has the options that are told.
+  VerbCommand(std::string verb, const CLI::App& parser);
+  void add_command_options(CLI::App& app);  // --no-provenance
+  // The words after the name of the verb.
+  void read_command(const std::vector<std::string>& words);
+
+ private:
+  std::string name_;
+  const CLI::App& parser_;
+  bool no_provenance_ = false;
+  std::set<std::string> no_content_;
+  std::vector<std::string> words_;  // those that change the content
+  std::map<std::string, std::string> in_toml_;
+  std::set<std::string> not_in_toml_;
+};
+
+}  // namespace bigbird::apps

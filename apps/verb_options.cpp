@@ -1,0 +1,174 @@
+// The options that verbs share; see verb_options.h.
+#include "apps/verb_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "apps/job_limits.h"
+#include "apps/product_tables.h"
+#include "kernels/devices.h"
+#include "kernels/parallel.h"
+#include "lib/core/error.h"
+#include "lib/core/log.h"
+#include "lib/core/names.h"
+#include "lib/model/folder/config_json.h"
+
+namespace bigbird::apps {
+namespace {
+
+constexpr int most_threads = 1024;
+
+// N of "cuda:N"; 0 for "cuda" and "auto".
+int cuda_index(const std::string& device) {
+  int index = 0;
+  if (const std::size_t colon = device.find(':'); colon != std::string::npos)
+    std::from_chars(device.data() + colon + 1, device.data() + device.size(), index);
+  return index;
+}
+
+void check_device(const std::string& verb, const std::string& device) {
+  if (device == "auto" || device == "cpu" || device == "cuda") return;
+  const std::string prefix = "cuda:";
+  int index = 0;
+  const char* end = device.data() + device.size();
+  if (device.rfind(prefix, 0) == 0) {
+    const auto parsed = std::from_chars(device.data() + prefix.size(), end, index);
+    if (parsed.ec == std::errc() && parsed.ptr == end && index >= 0) return;
+  }
+  throw_usage(verb + ": --device " + device + " is not a device",
+              "use auto, cpu, cuda or cuda:N; `bigbird devices` lists what there is");
+}
+
+// The device that was asked for, or with auto the first that can be had; null and why.
+std::unique_ptr<kernels::Backend> first_cuda_backend(const std::string& device, kernels::CudaOptions options,
+                                                     int rank_on_machine, std::string& why,
+                                                     std::string& hint) {
+  const bool has_number = device != "auto" && device != "cuda";
+  if (has_number || (device == "cuda" && rank_on_machine == 0))
+    return kernels::make_cuda_backend(options, why, hint);
+  const kernels::CudaStatus status = kernels::cuda_status();
+  why = status.why;
+  hint = status.hint;
+  // Ranks of a machine take its devices in turn; where each was given its own, each sees that one alone.
+  if (rank_on_machine > 0 && !status.devices.empty()) {
+    options.index = status.devices[static_cast<std::size_t>(rank_on_machine) % status.devices.size()].index;
+    return kernels::make_cuda_backend(options, why, hint);
+  }
+  if (device == "cuda") return kernels::make_cuda_backend(options, why, hint);
+  for (const kernels::CudaDevice& found : status.devices) {
+    options.index = found.index;
+    if (auto backend = kernels::make_cuda_backend(options, why, hint)) return backend;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+VerbOptions::VerbOptions(std::string verb, const std::string& sentence)
+    : verb_(std::move(verb)),
+      app_(sentence, "bigbird " + verb_),
+      refused_(std::make_shared<kernels::RefusedProducts>()) {}
+
+void VerbOptions::add_threads() {
+  has_threads_ = true;
+  app_.add_option("-@,--threads", threads_, "Threads; 0 takes every core; in a Slurm job SLURM_CPUS_PER_TASK")
+      ->check(CLI::Range(0, most_threads))
+      ->group("General");
+}
+
+void VerbOptions::add_seed(std::uint64_t value) {
+  seed_ = value;
+  app_.add_option("--seed", seed_, "Seed of every random choice")->group("General");
+}
+
+void VerbOptions::add_device() {
+  has_device_ = true;
+  app_.add_option(
+          "--device", device_,
+          "Where to compute: cpu, cuda or cuda:N; auto is the first CUDA device, or the cpu without one")
+      ->group("General");
+}
+
+void VerbOptions::add_precision() {
+  precision_ = "auto";
+  app_.add_option("--precision", precision_,
+                  "Matrix products: fp32, tf32 (CUDA), or bf16 with sums in fp32 (faster where the processor "
+                  "multiplies bf16, about three digits). auto is bf16 on CUDA, fp32 on the cpu")
+      ->check(CLI::IsMember({"auto", "fp32", "tf32", "bf16"}))
+      ->group("General");
+}
+
+void VerbOptions::add_random_mode() {
+  random_mode_.add(app_, "Random blocks, instead of the model's own", "Attention");
+}
+
+void VerbOptions::add_nondeterministic() {
+  app_.add_flag("--nondeterministic", nondeterministic_,
+                "On CUDA, add up attention's gradients in any order: faster, and two runs differ in rounding")
+      ->group("General");
+}
+
+std::unique_ptr<kernels::Backend> VerbOptions::make_backend() const {
+  std::string why, hint;
+  if (device_ != "cpu") {
+    const kernels::CudaOptions options{
+        .index = cuda_index(device_),
+        .precision = find_value(kernels::precision_names, precision_).value_or(kernels::Precision::bf16),
+        .deterministic = !nondeterministic_,
+        .remark = [](const std::string& line) { log_warning(line); },
+        .refused = refused_,
+        .product_table = read_product_table};
+    if (auto backend = first_cuda_backend(device_, options, rank_on_machine_, why, hint)) {
+      log_info("computing on " + backend->description());
+      return backend;
+    }
+    if (device_ != "auto") throw_environment("--device " + device_ + ": " + why, hint);
+  }
+  const kernels::Precision precision =
+      find_value(kernels::precision_names, precision_).value_or(kernels::Precision::fp32);
+  if (precision == kernels::Precision::tf32) {
+    throw_usage(fmt::format("{}: --precision tf32 computes on CUDA devices only", verb_),
+                why.empty() ? "take --precision fp32, or --device cuda" : "take --precision fp32; " + why);
+  }
+  auto backend = kernels::make_cpu_backend(precision);
+  log_info(fmt::format("computing in {} on {}{}", name_of(precision), backend->description(),
+                       why.empty() ? "" : " (" + why + ")"));
+  return backend;
+}
+
+void VerbOptions::add_stop_before(const std::string& group) {
+  app_.add_option(
+          "--stop-before", stop_before_,
+          "Stop so long before the end of the Slurm job (2m, 90s), as SIGTERM does: what is finished is "
+          "kept, the status is 143")
+      ->type_name("TIME")
+      ->group(group);
+}
+
+void VerbOptions::add_force() {
+  app_.add_flag("--force", force_, "Overwrite an output that exists")->group("General");
+}
+
+void VerbOptions::apply_options() {
+  const std::optional<SlurmGrant> grant = slurm_grant();
+  if (has_threads_ && grant && grant->threads && app_.get_option("--threads")->count() == 0) {
+    threads_ = std::min(*grant->threads, most_threads);
+  }
+  if (has_threads_) kernels::set_thread_count(threads_);
+  if (has_device_) check_device(verb_, device_);
+  AttentionChoice& chosen = chosen_attention();
+  chosen = {};
+  random_mode_.apply(chosen.random_mode, chosen.plan);
+}
+
+void VerbOptions::apply_job_limits() const {
+  const std::optional<SlurmGrant> grant = slurm_grant();
+  if (has_threads_ && grant) log_info(grant_text(*grant));
+  if (!stop_before_.empty()) stop_before_end(stop_before_);
+}
+
+}  // namespace bigbird::apps
