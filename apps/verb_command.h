@@ -11,6 +11,7 @@ namespace bigbird::apps {
 
 class VerbCommand {
  public:
+  const std::string& name() const { return name_; }  // "promoter build"
   bool provenance() const { return !no_provenance_; }
   // The command line as typed, for provenance, without the options that do not change the content (-o, -@,
   // -q, -v, --log, --force, --batch-tokens and those of leave_out_of_provenance): the same work leaves the
