@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/tasks/text/qa/encode_question.h"
-#include "lib/tasks/text/qa/squad_reader.h"
+#include "lib/tasks/text/qa/squad/read.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
 

@@ -59,17 +59,18 @@ std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::siz
   }
 }
 
-void append_input(std::span<const std::uint32_t> question, const ContextTokens& context,
-                  const ContextWindow& window, std::uint32_t cls, std::uint32_t sep,
-                  std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& types) {
-  ids.push_back(cls);
-  ids.insert(ids.end(), question.begin(), question.end());
-  ids.push_back(sep);
+QuestionInput window_input(std::span<const std::uint32_t> question, const ContextTokens& context,
+                           const ContextWindow& window, std::uint32_t cls, std::uint32_t sep) {
+  QuestionInput input;
+  input.ids.push_back(cls);
+  input.ids.insert(input.ids.end(), question.begin(), question.end());
+  input.ids.push_back(sep);
   const auto first = context.ids.begin() + static_cast<std::ptrdiff_t>(window.first);
-  ids.insert(ids.end(), first, first + static_cast<std::ptrdiff_t>(window.count));
-  ids.push_back(sep);
-  types.insert(types.end(), question.size() + 2, 0);
-  types.insert(types.end(), window.count + 1, 1);
+  input.ids.insert(input.ids.end(), first, first + static_cast<std::ptrdiff_t>(window.count));
+  input.ids.push_back(sep);
+  input.types.assign(question.size() + 2, 0);
+  input.types.resize(input.ids.size(), 1);
+  return input;
 }
 
 SpanLabel span_label(const ContextTokens& context, const ContextWindow& window, std::size_t question_tokens,

@@ -58,22 +58,20 @@ constexpr std::size_t input_length(std::size_t question_tokens, const ContextWin
   return question_tokens + window.count + 3;
 }
 
-// The question's tokens that are kept.
-inline std::span<const std::uint32_t> kept_question(std::span<const std::uint32_t> tokens,
-                                                    const WindowOptions& options) {
-  return tokens.first(tokens.size() < options.max_question ? tokens.size() : options.max_question);
-}
-
 // The windows of a context, from left to right; the last one reaches its end. A context without tokens has
 // one empty window. `question_tokens` are those kept. Error{usage} when so long a question leaves no more
 // room than the overlap (or less than the step): `where` says whose it is.
 std::vector<ContextWindow> context_windows(std::size_t question_tokens, std::size_t context_tokens,
                                            const WindowOptions& options, const std::string& where);
 
-// Appends the ids and token types of one window's input, without padding.
-void append_input(std::span<const std::uint32_t> question, const ContextTokens& context,
-                  const ContextWindow& window, std::uint32_t cls, std::uint32_t sep,
-                  std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& types);
+// One input of the model, without padding; that of a window.
+struct QuestionInput {
+  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t> types;
+};
+
+QuestionInput window_input(std::span<const std::uint32_t> question, const ContextTokens& context,
+                           const ContextWindow& window, std::uint32_t cls, std::uint32_t sep);
 
 // Positions in a window's input of the first and the last token of an answer, both included; 0 and 0, [CLS],
 // where the window does not hold the whole answer, or there is none.

@@ -1,5 +1,5 @@
 // Names of an answer in a document, and the tokens that they begin and end with.
-#include "lib/tasks/text/qa/alias_positions.h"
+#include "lib/tasks/text/qa/triviaqa/aliases.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

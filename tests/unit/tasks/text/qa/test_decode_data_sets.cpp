@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "lib/core/unicode.h"
-#include "lib/tasks/text/qa/answer_heads.h"
-#include "lib/tasks/text/qa/decode_hotpotqa.h"
-#include "lib/tasks/text/qa/decode_natural_questions.h"
-#include "lib/tasks/text/qa/decode_triviaqa.h"
-#include "lib/tasks/text/qa/predict_wikihop.h"
+#include "lib/tasks/text/qa/hotpotqa/decode.h"
+#include "lib/tasks/text/qa/natural_questions/decode.h"
+#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/triviaqa/decode.h"
+#include "lib/tasks/text/qa/wikihop/encode.h"
 #include "tests/unit/io/expect_error.h"
 #include "tests/unit/tasks/text/qa/qa_tokenizer.h"
 
@@ -57,8 +57,8 @@ class HotpotDecode : public testing::QuestionTokenizer {
     return decode_hotpot(example_, input_, {start_, end_, support_, types_}, options);
   }
 
-  HotpotExample example_;
-  HotpotInput input_;
+  HotpotQuestion example_;
+  EncodedHotpot input_;
   std::vector<float> start_, end_, support_, types_ = {1, 0, 0};
 };
 
@@ -157,7 +157,7 @@ class PageDecode : public testing::QuestionTokenizer {
       example_.tokens.push_back({word, word[0] == '<', 10 * at, 10 * at + 5});
     }
     example_.candidates = {{{0, 7, 0, 65}, true}, {{2, 4, 20, 35}, false}, {{10, 14, 100, 135}, true}};
-    page_ = PageEncoder(*tokenizer_, {}).encode(example_);
+    page_ = NqEncoder(*tokenizer_, {}).encode(example_);
     windows_ = {{0, page_.pieces.ids.size()}};
     clear();
   }
@@ -170,7 +170,7 @@ class PageDecode : public testing::QuestionTokenizer {
   }
   // Of the first piece of a token, or its last one, in a window.
   float& at(std::size_t window, std::size_t score, std::uint32_t token) {
-    const bool is_end = score == page_short_end || score == page_long_end;
+    const bool is_end = score == nq_short_end || score == nq_long_end;
     std::size_t piece = 0;
     for (std::size_t i = 0; i < page_.tokens.size(); ++i) {
       if (page_.tokens[i] != token) continue;
@@ -181,12 +181,12 @@ class PageDecode : public testing::QuestionTokenizer {
                                             windows_[window].first);
   }
   NqPrediction decode(std::size_t max_answer = 38) const {
-    std::vector<PageLogits> all;
+    std::vector<NqLogits> all;
     for (std::size_t w = 0; w < windows_.size(); ++w) {
       const auto& scores = logits_[w].scores;
       all.push_back({windows_[w], scores[0], scores[1], scores[2], scores[3], logits_[w].types});
     }
-    return decode_page(example_, page_, all, max_answer);
+    return decode_nq(example_, page_, all, max_answer);
   }
   static std::pair<std::int64_t, std::int64_t> tokens(const NqSpan& span) {
     return {span.start_token, span.end_token};
@@ -196,8 +196,8 @@ class PageDecode : public testing::QuestionTokenizer {
     std::vector<std::vector<float>> scores;
     std::vector<float> types;
   };
-  PageQuestion example_;
-  EncodedPage page_;
+  NqQuestion example_;
+  EncodedNq page_;
   std::vector<ContextWindow> windows_;
   std::vector<Values> logits_;
 };
@@ -205,13 +205,13 @@ class PageDecode : public testing::QuestionTokenizer {
 using Tokens = std::pair<std::int64_t, std::int64_t>;
 
 TEST_F(PageDecode, SpansAreWholeTokensWithTheirBytesAndScores) {
-  at(0, page_short_start, 2) = 5;
-  at(0, page_short_end, 3) = 4;
-  logits_[0].scores[page_short_start][0] = 1;
-  logits_[0].scores[page_short_end][0] = 0.5f;
-  at(0, page_long_start, 0) = 3;
-  at(0, page_long_end, 6) = 3;
-  logits_[0].scores[page_long_end][0] = -1;
+  at(0, nq_short_start, 2) = 5;
+  at(0, nq_short_end, 3) = 4;
+  logits_[0].scores[nq_short_start][0] = 1;
+  logits_[0].scores[nq_short_end][0] = 0.5f;
+  at(0, nq_long_start, 0) = 3;
+  at(0, nq_long_end, 6) = 3;
+  logits_[0].scores[nq_long_end][0] = -1;
   const NqPrediction prediction = decode();
   EXPECT_EQ(prediction.id, -7);
   ASSERT_EQ(prediction.short_answers.size(), 1U);
@@ -226,33 +226,33 @@ TEST_F(PageDecode, SpansAreWholeTokensWithTheirBytesAndScores) {
 }
 
 TEST_F(PageDecode, TheEndIsTheBestOneBehindTheBestStartWithinTheWords) {
-  at(0, page_short_start, 3) = 5;
-  at(0, page_short_end, 1) = 9;  // before the start
-  at(0, page_short_end, 12) = 8;
-  at(0, page_short_end, 4) = 2;
+  at(0, nq_short_start, 3) = 5;
+  at(0, nq_short_end, 1) = 9;  // before the start
+  at(0, nq_short_end, 12) = 8;
+  at(0, nq_short_end, 4) = 2;
   EXPECT_EQ(tokens(decode().short_answers.at(0)), (Tokens{3, 13}));
   // sat on mat sparse graph are five words: tags are none, and x lies in no candidate.
   EXPECT_EQ(tokens(decode(5).short_answers.at(0)), (Tokens{3, 13}));
   EXPECT_EQ(tokens(decode(4).short_answers.at(0)), (Tokens{3, 5}));
-  at(0, page_short_end, 4) = 0;
+  at(0, nq_short_end, 4) = 0;
   EXPECT_EQ(tokens(decode(1).short_answers.at(0)), (Tokens{3, 4}));
 }
 
 TEST_F(PageDecode, LongAnswersSnapToTopLevelCandidates) {
-  at(0, page_long_start, 11) = 3;
-  at(0, page_long_end, 12) = 3;
+  at(0, nq_long_start, 11) = 3;
+  at(0, nq_long_end, 12) = 3;
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14})) << "inside of the second paragraph";
-  at(0, page_long_start, 3) = 4;  // from one paragraph into the other
-  at(0, page_short_start, 12) = 5;
-  at(0, page_short_end, 12) = 5;
+  at(0, nq_long_start, 3) = 4;  // from one paragraph into the other
+  at(0, nq_short_start, 12) = 5;
+  at(0, nq_short_end, 12) = 5;
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14})) << "the one around the short answer";
-  at(0, page_short_start, 2) = 6;
+  at(0, nq_short_start, 2) = 6;
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{0, 7})) << "where the long answer begins";
 }
 
 TEST_F(PageDecode, OfCandidatesWithinEachOtherTheShortestIsTaken) {
-  at(0, page_long_start, 11) = 3;
-  at(0, page_long_end, 12) = 3;
+  at(0, nq_long_start, 11) = 3;
+  at(0, nq_long_end, 12) = 3;
   const std::vector<PageCandidate> candidates = example_.candidates;
   const PageCandidate page{{0, 14, 0, 135}, true};
   example_.candidates.insert(example_.candidates.begin(), page);
@@ -263,8 +263,8 @@ TEST_F(PageDecode, OfCandidatesWithinEachOtherTheShortestIsTaken) {
 }
 
 TEST_F(PageDecode, YesAndNoComeWithoutSpans) {
-  at(0, page_long_start, 0) = 2;
-  at(0, page_long_end, 6) = 2;
+  at(0, nq_long_start, 0) = 2;
+  at(0, nq_long_end, 6) = 2;
   logits_[0].types = {0.5f, 4, 1, 2, 3};
   NqPrediction prediction = decode();
   EXPECT_EQ(prediction.yes_no, NqYesNo::yes);
@@ -279,20 +279,20 @@ TEST_F(PageDecode, TheTypeIsThatOfTheWindowThatAnswers) {
   const std::size_t half = page_.pieces.ids.size() / 2;
   windows_ = {{0, half + 2}, {half, page_.pieces.ids.size() - half}};
   clear();
-  at(0, page_short_start, 1) = 2;
-  at(0, page_short_end, 2) = 2;
-  at(1, page_short_start, 12) = 3;
-  at(1, page_short_end, 12) = 3;
+  at(0, nq_short_start, 1) = 2;
+  at(0, nq_short_end, 2) = 2;
+  at(1, nq_short_start, 12) = 3;
+  at(1, nq_short_end, 12) = 3;
   logits_[0].types = {0, 9, 0, 0, 0};
   EXPECT_EQ(decode().yes_no, NqYesNo::none);
   EXPECT_EQ(tokens(decode().short_answers.at(0)), (Tokens{12, 13}));
   // What [CLS] has is taken off in each window.
-  logits_[1].scores[page_short_start][0] = 5;
+  logits_[1].scores[nq_short_start][0] = 5;
   EXPECT_EQ(decode().yes_no, NqYesNo::yes);
   // No short answer beats [CLS]: the window of the long answer tells.
-  logits_[0].scores[page_short_start][0] = 5;
-  at(1, page_long_start, 10) = 4;
-  at(1, page_long_end, 13) = 4;
+  logits_[0].scores[nq_short_start][0] = 5;
+  at(1, nq_long_start, 10) = 4;
+  at(1, nq_long_end, 13) = 4;
   logits_[1].types = {0, 0, 9, 0, 0};
   EXPECT_EQ(decode().yes_no, NqYesNo::no);
   EXPECT_EQ(tokens(decode().long_answer), (Tokens{10, 14}));
@@ -300,7 +300,7 @@ TEST_F(PageDecode, TheTypeIsThatOfTheWindowThatAnswers) {
 
 TEST_F(PageDecode, PagesWithoutTextHaveNoAnswer) {
   for (PageCandidate& candidate : example_.candidates) candidate.top_level = false;
-  page_ = PageEncoder(*tokenizer_, {}).encode(example_);
+  page_ = NqEncoder(*tokenizer_, {}).encode(example_);
   windows_ = {{0, 0}};
   clear();
   const NqPrediction prediction = decode();
@@ -311,9 +311,9 @@ TEST_F(PageDecode, PagesWithoutTextHaveNoAnswer) {
 
 TEST_F(PageDecode, WhatCannotBeDecodedIsRefused) {
   expect_message(error_of([&] { decode(0); }), "`max_answer`", "at least 1");
-  logits_[0].scores[page_long_end][1] = nan_logit;
+  logits_[0].scores[nq_long_end][1] = nan_logit;
   expect_message(error_of([&] { decode(); }), "question '-7'", "not finite");
-  logits_[0].scores[page_long_end][1] = 0;
+  logits_[0].scores[nq_long_end][1] = 0;
   logits_[0].types[2] = nan_logit;
   expect_message(error_of([&] { decode(); }), "question '-7'", "not finite");
 }
@@ -337,7 +337,7 @@ class DocumentDecode : public ::testing::Test {
   std::optional<DocumentAnswer> decode(const std::vector<ContextWindow>& windows, std::size_t most = 16) {
     std::vector<WindowLogits> logits;
     for (std::size_t w = 0; w < windows.size(); ++w) logits.push_back({windows[w], starts_[w], ends_[w]});
-    return decode_document({example_, context_, 3}, logits, most);
+    return decode_trivia({example_, context_, 3}, logits, most);
   }
   void clear(const std::vector<ContextWindow>& windows) {
     starts_.clear();
@@ -396,11 +396,11 @@ TEST_F(DocumentDecode, EqualsGoToTheFirstAndNothingToNone) {
 
 TEST(CandidateDecode, LogitsAreSummedOverTheInputs) {
   const std::vector<std::vector<float>> one = {{1, 3, 2}}, two = {{1, 3, 2}, {5, 0, 4}};
-  EXPECT_EQ(best_candidate(one, 3, "w"), 1U);
-  EXPECT_EQ(best_candidate(two, 3, "w"), 0U) << "6, 3, 6: the first of the highest";
+  EXPECT_EQ(decode_wikihop(one, 3, "w"), 1U);
+  EXPECT_EQ(decode_wikihop(two, 3, "w"), 0U) << "6, 3, 6: the first of the highest";
   const std::vector<std::vector<float>> bad = {{1, nan_logit}}, few = {{1}};
-  expect_message(error_of([&] { best_candidate(bad, 2, "question 'w'"); }), "question 'w'", "not finite");
-  expect_message(error_of([&] { best_candidate(few, 2, "question 'w'"); }), "question 'w'", "1 logits");
+  expect_message(error_of([&] { decode_wikihop(bad, 2, "question 'w'"); }), "question 'w'", "not finite");
+  expect_message(error_of([&] { decode_wikihop(few, 2, "question 'w'"); }), "question 'w'", "1 logits");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // HotpotQA: records, inputs of whole sentences, and labels of answers and supporting facts.
-#include "lib/tasks/text/qa/hotpotqa_input.h"
+#include "lib/tasks/text/qa/hotpotqa/encode.h"
 
 #include <gtest/gtest.h>
 
@@ -18,10 +18,11 @@ using testing::expect_message;
 
 class HotpotInputTest : public testing::QuestionTokenizer {
  protected:
-  std::vector<HotpotExample> read(const std::string& text, QuestionPurpose purpose = QuestionPurpose::train) {
+  std::vector<HotpotQuestion> read(const std::string& text,
+                                   QuestionPurpose purpose = QuestionPurpose::train) {
     reader_ = std::make_unique<HotpotReader>(write(text), purpose);
-    std::vector<HotpotExample> found;
-    HotpotExample example;
+    std::vector<HotpotQuestion> found;
+    HotpotQuestion example;
     while (reader_->next(example)) found.push_back(example);
     return found;
   }
@@ -32,11 +33,11 @@ class HotpotInputTest : public testing::QuestionTokenizer {
            R"(], "context": [["Mat", ["The mat is on it.", " The paper is sparse."]],
                              ["Cat", ["The cat sat.", " The cat is a graph."]]], "type": "bridge", "level": "hard"}])";
   }
-  HotpotExample one(const std::string& answer) {
+  HotpotQuestion one(const std::string& answer) {
     return read(record(answer), QuestionPurpose::evaluate).at(0);
   }
   // The text under a label.
-  static std::string labelled(const HotpotExample& example, const HotpotInput& input,
+  static std::string labelled(const HotpotQuestion& example, const EncodedHotpot& input,
                               const SpanLabel& label) {
     for (const HotpotSegment& segment : input.segments) {
       if (label.start < segment.first || label.end >= segment.mark) continue;
@@ -92,8 +93,8 @@ TEST_F(HotpotInputTest, RecordsThatAreWrongAreNamed) {
 }
 
 TEST_F(HotpotInputTest, SentencesStandBetweenTheirMarks) {
-  const HotpotExample example = one("graph");
-  const HotpotInput input = HotpotEncoder(*tokenizer_, {}).encode(example, 4096);
+  const HotpotQuestion example = one("graph");
+  const EncodedHotpot input = HotpotEncoder(*tokenizer_, {}).encode(example, 4096);
   ASSERT_EQ(input.segments.size(), 6u);
   EXPECT_EQ(input.left_out, 0u);
   const auto name = [&](std::size_t at) { return tokenizer_->piece(input.ids.at(at)); };
@@ -119,11 +120,11 @@ TEST_F(HotpotInputTest, SentencesStandBetweenTheirMarks) {
 }
 
 TEST_F(HotpotInputTest, WhatDoesNotFitIsLeftOutWhole) {
-  const HotpotExample example = one("graph");
+  const HotpotQuestion example = one("graph");
   const HotpotEncoder encoder(*tokenizer_, {});
-  const HotpotInput whole = encoder.encode(example, 4096);
+  const EncodedHotpot whole = encoder.encode(example, 4096);
   for (std::size_t length = whole.question_tokens + 6; length < whole.ids.size(); ++length) {
-    const HotpotInput input = encoder.encode(example, length);
+    const EncodedHotpot input = encoder.encode(example, length);
     EXPECT_LE(input.ids.size(), length);
     EXPECT_GT(input.left_out, 0u);
     std::size_t sentences = 0;
@@ -144,8 +145,8 @@ TEST_F(HotpotInputTest, WhatDoesNotFitIsLeftOutWhole) {
 }
 
 TEST_F(HotpotInputTest, TheFirstPlaceInTheEvidenceIsTheLabel) {
-  const HotpotExample example = one("graph");
-  const HotpotInput input = HotpotEncoder(*tokenizer_, {}).encode(example, 4096);
+  const HotpotQuestion example = one("graph");
+  const EncodedHotpot input = HotpotEncoder(*tokenizer_, {}).encode(example, 4096);
   const HotpotLabel label = hotpot_label(example, input);
   EXPECT_EQ(label.type, HotpotAnswerType::span);
   EXPECT_EQ(strip_white_space(labelled(example, input, label.span)), "graph");
@@ -154,13 +155,13 @@ TEST_F(HotpotInputTest, TheFirstPlaceInTheEvidenceIsTheLabel) {
 }
 
 TEST_F(HotpotInputTest, ATitleMayBeTheAnswerAndOtherSentencesMayNot) {
-  const HotpotExample title = one("Cat");
-  const HotpotInput input = HotpotEncoder(*tokenizer_, {}).encode(title, 4096);
+  const HotpotQuestion title = one("Cat");
+  const EncodedHotpot input = HotpotEncoder(*tokenizer_, {}).encode(title, 4096);
   const HotpotLabel label = hotpot_label(title, input);
   EXPECT_GE(label.span.start, input.segments[3].first);
   EXPECT_LT(label.span.end, input.segments[3].mark);
   // "cat" stands in a sentence before the supporting one.
-  const HotpotExample sentence = one("cat");
+  const HotpotQuestion sentence = one("cat");
   EXPECT_GE(hotpot_label(sentence, input).span.start, input.segments[5].first);
   EXPECT_EQ(hotpot_label(one("sparse"), input).span, SpanLabel{});
 }
@@ -168,7 +169,7 @@ TEST_F(HotpotInputTest, ATitleMayBeTheAnswerAndOtherSentencesMayNot) {
 TEST_F(HotpotInputTest, YesAndNoHaveNoSpan) {
   for (const auto& [answer, type] :
        {std::pair("yes", HotpotAnswerType::yes), std::pair("no", HotpotAnswerType::no)}) {
-    const HotpotExample example = one(answer);
+    const HotpotQuestion example = one(answer);
     const HotpotLabel label = hotpot_label(example, HotpotEncoder(*tokenizer_, {}).encode(example, 4096));
     EXPECT_EQ(label.type, type);
     EXPECT_EQ(label.span, SpanLabel{});
@@ -182,11 +183,11 @@ TEST_F(HotpotInputTest, RealFilesAreReadAndTheirLabelsGiveTheAnswerBack) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "SKIPPED: " << path << " is absent";
   HotpotReader reader(path.string());
   const HotpotEncoder encoder(*tokenizer_, {});
-  HotpotExample example;
+  HotpotQuestion example;
   std::size_t records = 0, spans = 0;
   while (reader.next(example)) {
     ++records;
-    const HotpotInput input = encoder.encode(example, 1u << 20);
+    const EncodedHotpot input = encoder.encode(example, 1u << 20);
     const HotpotLabel label = hotpot_label(example, input);
     if (label.type != HotpotAnswerType::span) continue;
     ++spans;

@@ -1,5 +1,5 @@
 // Natural Questions: both forms of a record, pieces of a page, and labels in its windows.
-#include "lib/tasks/text/qa/natural_questions_input.h"
+#include "lib/tasks/text/qa/natural_questions/encode.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ constexpr const char* page_words = "<P> the cat sat on mat </P> <H2> x </H2> <P>
 
 class PageTest : public testing::QuestionTokenizer {
  protected:
-  std::vector<PageQuestion> read(const std::string& text, QuestionPurpose purpose = QuestionPurpose::train) {
-    NaturalQuestionsReader reader(write(text, "own.jsonl"), purpose);
-    std::vector<PageQuestion> found;
-    PageQuestion example;
+  std::vector<NqQuestion> read(const std::string& text, QuestionPurpose purpose = QuestionPurpose::train) {
+    NqReader reader(write(text, "own.jsonl"), purpose);
+    std::vector<NqQuestion> found;
+    NqQuestion example;
     while (reader.next(example)) found.push_back(example);
     return found;
   }
@@ -47,16 +47,16 @@ class PageTest : public testing::QuestionTokenizer {
     std::replace(line.begin(), line.end(), '\n', ' ');
     return line + "\n";
   }
-  PageQuestion page(const std::string& annotations) { return read(simplified(annotations)).at(0); }
+  NqQuestion page(const std::string& annotations) { return read(simplified(annotations)).at(0); }
 
-  PageLabel label_of(const PageQuestion& example, const ContextWindow& window) {
-    const EncodedPage encoded = PageEncoder(*tokenizer_, {}).encode(example);
-    return page_label(example, encoded, window);
+  NqLabel label_of(const NqQuestion& example, const ContextWindow& window) {
+    const EncodedNq encoded = NqEncoder(*tokenizer_, {}).encode(example);
+    return nq_label(example, encoded, window);
   }
 };
 
 TEST_F(PageTest, SimplifiedTextIsSplitAtEveryBlank) {
-  const PageQuestion example = page(annotation(0, tokens(2, 4)));
+  const NqQuestion example = page(annotation(0, tokens(2, 4)));
   EXPECT_EQ(example.id, -12);
   ASSERT_EQ(example.tokens.size(), 14u);
   EXPECT_TRUE(example.tokens[0].is_tag);
@@ -115,7 +115,7 @@ TEST_F(PageTest, SpansThatCannotBeAreErrorsWithTheId) {
 }
 
 TEST_F(PageTest, OnlyTopLevelCandidatesAreRead) {
-  const EncodedPage encoded = PageEncoder(*tokenizer_, {}).encode(page(annotation(-1)));
+  const EncodedNq encoded = NqEncoder(*tokenizer_, {}).encode(page(annotation(-1)));
   const std::string sign = "\u2581";
   EXPECT_EQ(pieces(encoded.pieces.ids), "<unused_35> " + sign + "the " + sign + "cat " + sign + "sat " +
                                             sign + "on " + sign + "mat <unused_36> <unused_35> " + sign +
@@ -126,47 +126,47 @@ TEST_F(PageTest, OnlyTopLevelCandidatesAreRead) {
 
 TEST_F(PageTest, OneAnnotationIsTrainedOn) {
   EXPECT_EQ(trained_annotation(page(annotation(-1))), nullptr);
-  const PageQuestion several = page(annotation(-1) + "," + annotation(2) + "," + annotation(0) + "," +
-                                    annotation(2, tokens(11, 12)) + "," + annotation(1));
+  const NqQuestion several = page(annotation(-1) + "," + annotation(2) + "," + annotation(0) + "," +
+                                  annotation(2, tokens(11, 12)) + "," + annotation(1));
   EXPECT_EQ(trained_annotation(several), &several.annotations[3]) << "with short answers first";
-  const PageQuestion longs = page(annotation(2) + "," + annotation(1));
+  const NqQuestion longs = page(annotation(2) + "," + annotation(1));
   EXPECT_EQ(trained_annotation(longs), &longs.annotations[1]);
 }
 
 TEST_F(PageTest, ShortAnswersAreOneSpanInTheirLongOne) {
   // Question of two tokens: the page begins at position 4; token t of the first paragraph is piece t.
-  const PageLabel label = label_of(page(annotation(0, tokens(4, 6) + "," + tokens(2, 3))), {0, 11});
-  EXPECT_EQ(label.type, PageAnswerType::short_answer);
+  const NqLabel label = label_of(page(annotation(0, tokens(4, 6) + "," + tokens(2, 3))), {0, 11});
+  EXPECT_EQ(label.type, NqAnswerType::short_answer);
   EXPECT_EQ(label.short_answer, (SpanLabel{6, 9}));
   EXPECT_EQ(label.long_answer, (SpanLabel{4, 10}));
 }
 
 TEST_F(PageTest, WindowsWithoutTheAnswerAreNull) {
-  const PageQuestion example = page(annotation(0, tokens(2, 4)));
+  const NqQuestion example = page(annotation(0, tokens(2, 4)));
   for (const ContextWindow& window : {ContextWindow{3, 8}, ContextWindow{0, 3}, ContextWindow{7, 4}}) {
-    const PageLabel label = label_of(example, window);
-    EXPECT_EQ(label.type, PageAnswerType::null);
+    const NqLabel label = label_of(example, window);
+    EXPECT_EQ(label.type, NqAnswerType::null);
     EXPECT_EQ(label.short_answer, SpanLabel{});
     EXPECT_EQ(label.long_answer, SpanLabel{});
   }
   // The short answer is whole, the long one is not.
-  const PageLabel part = label_of(example, {1, 5});
-  EXPECT_EQ(part.type, PageAnswerType::short_answer);
+  const NqLabel part = label_of(example, {1, 5});
+  EXPECT_EQ(part.type, NqAnswerType::short_answer);
   EXPECT_EQ(part.short_answer, (SpanLabel{5, 6}));
   EXPECT_EQ(part.long_answer, SpanLabel{});
 }
 
 TEST_F(PageTest, TypesHaveNames) {
-  EXPECT_EQ(label_of(page(annotation(2, {}, "YES")), {0, 11}).type, PageAnswerType::yes);
-  EXPECT_EQ(label_of(page(annotation(2, {}, "NO")), {0, 11}).type, PageAnswerType::no);
-  const PageLabel label = label_of(page(annotation(2)), {0, 11});
-  EXPECT_EQ(label.type, PageAnswerType::long_answer);
+  EXPECT_EQ(label_of(page(annotation(2, {}, "YES")), {0, 11}).type, NqAnswerType::yes);
+  EXPECT_EQ(label_of(page(annotation(2, {}, "NO")), {0, 11}).type, NqAnswerType::no);
+  const NqLabel label = label_of(page(annotation(2)), {0, 11});
+  EXPECT_EQ(label.type, NqAnswerType::long_answer);
   EXPECT_EQ(label.long_answer, (SpanLabel{11, 14}));
-  EXPECT_STREQ(name_of(PageAnswerType::null), "null");
-  EXPECT_STREQ(name_of(PageAnswerType::yes), "yes");
-  EXPECT_STREQ(name_of(PageAnswerType::no), "no");
-  EXPECT_STREQ(name_of(PageAnswerType::long_answer), "long");
-  EXPECT_STREQ(name_of(PageAnswerType::short_answer), "short");
+  EXPECT_STREQ(name_of(NqAnswerType::null), "null");
+  EXPECT_STREQ(name_of(NqAnswerType::yes), "yes");
+  EXPECT_STREQ(name_of(NqAnswerType::no), "no");
+  EXPECT_STREQ(name_of(NqAnswerType::long_answer), "long");
+  EXPECT_STREQ(name_of(NqAnswerType::short_answer), "short");
 }
 
 TEST_F(PageTest, ACandidateWithinAnotherIsALongAnswerToo) {
@@ -177,13 +177,13 @@ TEST_F(PageTest, RealFilesAreRead) {
   BIGBIRD_REQUIRE_SHARED();
   const auto path = *testing::shared_dir() / "data/text/natural_questions/simplified.jsonl";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "SKIPPED: " << path << " is absent";
-  NaturalQuestionsReader reader(path.string());
-  PageQuestion example;
+  NqReader reader(path.string());
+  NqQuestion example;
   ASSERT_TRUE(reader.next(example));
   EXPECT_EQ(example.id, -8062182676792486818);
   EXPECT_EQ(example.candidates.size(), 236u);
   EXPECT_EQ(example.tokens.size(), 17964u);
-  const EncodedPage encoded = PageEncoder(*tokenizer_, {}).encode(example);
+  const EncodedNq encoded = NqEncoder(*tokenizer_, {}).encode(example);
   EXPECT_EQ(encoded.tokens.size(), encoded.pieces.ids.size());
   EXPECT_EQ(trained_annotation(example), nullptr);
   EXPECT_FALSE(reader.next(example));

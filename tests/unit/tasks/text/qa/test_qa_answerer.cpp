@@ -6,7 +6,7 @@
 
 #include "lib/model/folder/model_folder.h"
 #include "lib/model/network/model.h"
-#include "lib/tasks/text/qa/answerer.h"
+#include "lib/tasks/text/qa/squad/task.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -76,7 +76,7 @@ class Answerer : public ::testing::Test {
     for (std::size_t w = 0; w < cut.size(); ++w) logits.push_back({cut[w], values[2 * w], values[2 * w + 1]});
     return decode_spans({question, *encoded.context, encoded.question.size()}, logits, decoding);
   }
-  std::vector<std::string> answers(const QuestionAnswererOptions& chosen) {
+  std::vector<std::string> answers(const QuestionPredictionOptions& chosen) {
     QuestionAnswerer answerer(chosen, *backend);
     std::vector<std::string> all;
     for (const QuestionExample& question : examples) {
@@ -94,7 +94,7 @@ class Answerer : public ::testing::Test {
 
   testing::TemporaryFolder folder;
   std::unique_ptr<kernels::Backend> backend;
-  QuestionAnswererOptions options;
+  QuestionPredictionOptions options;
   std::vector<QuestionExample> examples;
 };
 
@@ -173,10 +173,10 @@ TEST_F(Answerer, WindowsAreThoseOfTheFolder) {
 }
 
 TEST_F(Answerer, RefusesModelsAndSettingsThatCannotAnswer) {
-  const auto refused = [&](const QuestionAnswererOptions& chosen) {
+  const auto refused = [&](const QuestionPredictionOptions& chosen) {
     return error_of([&] { QuestionAnswerer(chosen, *backend); });
   };
-  QuestionAnswererOptions other = options;
+  QuestionPredictionOptions other = options;
   testing::write_tiny_question_model(folder / "mlm", HeadType::masked_lm);
   other.model = path("mlm");
   testing::expect_bad_input(refused(other), "mlm", "no question answering head");

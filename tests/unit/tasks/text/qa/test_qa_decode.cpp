@@ -1,5 +1,5 @@
 // From logits to answers: what run_qa and the pipeline do, on cases that can be worked out by hand.
-#include "lib/tasks/text/qa/decode.h"
+#include "lib/tasks/text/qa/squad/decode.h"
 
 #include <gtest/gtest.h>
 

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "lib/model/folder/model_folder.h"
-#include "lib/tasks/text/qa/answerer.h"
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/finetune.h"
-#include "lib/tasks/text/qa/squad_reader.h"
-#include "lib/tasks/text/qa/training_questions.h"
+#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/squad/read.h"
+#include "lib/tasks/text/qa/squad/task.h"
 #include "tests/support/tiny_question_model.h"
 #include "tests/support/tiny_training_data.h"
 #include "tests/unit/io/expect_error.h"
@@ -154,7 +154,7 @@ TEST_F(QuestionFinetune, LearnsItsQuestionsByHeart) {
   const auto config = nlohmann::json::parse(testing::read_text(folder / "run/final/config.json"));
   EXPECT_EQ(config.at("architectures").at(0), "BigBirdForQuestionAnswering");
 
-  QuestionAnswererOptions predict;
+  QuestionPredictionOptions predict;
   predict.model = path("run/final");
   QuestionAnswerer answerer(predict, *backend);
   SquadReader reader(path("train.json"), {QuestionPurpose::evaluate});

@@ -1,6 +1,6 @@
 // Reading SQuAD and files shaped like it: both layouts, every check of an answer's place, and what is said
 // about files that are wrong.
-#include "lib/tasks/text/qa/squad_reader.h"
+#include "lib/tasks/text/qa/squad/read.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

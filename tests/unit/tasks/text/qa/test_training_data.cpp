@@ -1,12 +1,12 @@
 // Files of four data sets as samples: which tokens compete, which are right, and how samples lie in a batch.
-#include "lib/tasks/text/qa/training_data.h"
+#include "lib/tasks/text/qa/question_task.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "lib/tasks/text/qa/answer_heads.h"
 #include "lib/tasks/text/qa/finetune.h"
+#include "lib/tasks/text/qa/question_task.h"
 #include "tests/support/tiny_answer_model.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -23,7 +23,7 @@ class TrainingData : public ::testing::Test {
     reading_.windows = chosen_windows(128, {});
     reading_.evidence = (folder_ / "evidence").string();
   }
-  std::unique_ptr<AnswerTrainingData> read(QuestionFormat format, const std::string& text) {
+  std::unique_ptr<AnswerSamples> read(QuestionFormat format, const std::string& text) {
     testing::write_text(folder_ / "train", text);
     reading_.format = format;
     return read_training_data((folder_ / "train").string(), reading_, *tokenizer_);
@@ -37,7 +37,7 @@ class TrainingData : public ::testing::Test {
            : format == QuestionFormat::hotpotqa ? read_hotpot_samples(path, reading_, *tokenizer_)
                                                 : read_page_samples(path, reading_, *tokenizer_);
   }
-  Batch batch_of(const AnswerTrainingData& data, std::size_t first, std::size_t last) const {
+  Batch batch_of(const AnswerSamples& data, std::size_t first, std::size_t last) const {
     const ModelConfig config = testing::tiny_answer_config();
     Batch batch;
     for (std::size_t i = first; i <= last; ++i) data.append(i, config, batch);
@@ -73,7 +73,7 @@ class TrainingData : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  AnswerReading reading_;
+  SampleOptions reading_;
 };
 
 using Strings = std::vector<std::string>;
@@ -122,12 +122,12 @@ TEST_F(TrainingData, PagesHaveAWindowASampleWithFourPositionsAndAType) {
   // null 0, yes 1, no 2, long 3, short 4.
   EXPECT_EQ(batch.sequence_labels, (std::vector<std::int32_t>{4, 4, 1, 3, 0}));
   ASSERT_EQ(batch.token_targets.size(), 4U);
-  EXPECT_EQ(right_pieces(batch, page_short_start),
+  EXPECT_EQ(right_pieces(batch, nq_short_start),
             (Strings{"0:" + word_sign + "r", "1:" + word_sign + "b", "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
-  EXPECT_EQ(right_pieces(batch, page_short_end), (Strings{"0:d", "1:e", "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
-  EXPECT_EQ(right_pieces(batch, page_long_start),
+  EXPECT_EQ(right_pieces(batch, nq_short_end), (Strings{"0:d", "1:e", "2:[CLS]", "3:[CLS]", "4:[CLS]"}));
+  EXPECT_EQ(right_pieces(batch, nq_long_start),
             (Strings{"0:<unused_35>", "1:<unused_35>", "2:<unused_35>", "3:<unused_35>", "4:[CLS]"}));
-  EXPECT_EQ(right_pieces(batch, page_long_end),
+  EXPECT_EQ(right_pieces(batch, nq_long_end),
             (Strings{"0:<unused_36>", "1:<unused_36>", "2:<unused_36>", "3:<unused_36>", "4:[CLS]"}));
   for (std::size_t score = 0; score < 4; ++score) {
     for (std::size_t group = 0; group < 5; ++group) expect_all_tokens(batch, score, group);
@@ -286,7 +286,7 @@ TEST(AnswerHeads, AreThoseOfTheDataSets) {
   EXPECT_EQ(hotpot.types, (Strings{"span", "yes", "no"}));
   const AnswerHead page = answer_head(QuestionFormat::natural_questions);
   EXPECT_EQ(page.scores.size(), 4U);
-  EXPECT_EQ(page.scores.at(page_long_end), (TokenScore{"long_end", true}));
+  EXPECT_EQ(page.scores.at(nq_long_end), (TokenScore{"long_end", true}));
   EXPECT_EQ(page.types, (Strings{"null", "yes", "no", "long", "short"}));
   EXPECT_TRUE(answer_head(QuestionFormat::wikihop).types.empty());
 }

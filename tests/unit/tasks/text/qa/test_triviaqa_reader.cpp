@@ -1,5 +1,5 @@
 // Reading TriviaQA: documents of both domains, places of the answer's names, and files that are wrong.
-#include "lib/tasks/text/qa/triviaqa_reader.h"
+#include "lib/tasks/text/qa/triviaqa/read.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -35,11 +35,11 @@ class TriviaReaderTest : public ::testing::Test {
   }
   static std::string page(const std::string& name) { return fmt::format(R"({{"Filename": "{}"}})", name); }
 
-  std::vector<TriviaExample> read(const std::string& text) {
+  std::vector<TriviaDocument> read(const std::string& text) {
     testing::write_text(folder_ / "own.json", text);
     reader_ = std::make_unique<TriviaReader>((folder_ / "own.json").string(), options_);
-    std::vector<TriviaExample> found;
-    TriviaExample example;
+    std::vector<TriviaDocument> found;
+    TriviaDocument example;
     while (reader_->next(example)) found.push_back(example);
     return found;
   }
@@ -141,7 +141,7 @@ TEST_F(TriviaReaderTest, RealFilesAreRead) {
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "SKIPPED: " << data << " is absent";
   options_.evidence = (data / "evidence").string();
   TriviaReader reader((data / "qa/wikipedia-train.json").string(), options_);
-  TriviaExample example;
+  TriviaDocument example;
   std::size_t documents = 0, places = 0;
   while (reader.next(example)) {
     ++documents;

@@ -1,5 +1,5 @@
 // WikiHop: records, and inputs in which every candidate has its mark.
-#include "lib/tasks/text/qa/wikihop.h"
+#include "lib/tasks/text/qa/wikihop/encode.h"
 
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ using testing::expect_message;
 
 class WikiHop : public testing::QuestionTokenizer {
  protected:
-  std::vector<WikiHopExample> read(const std::string& text,
-                                   QuestionPurpose purpose = QuestionPurpose::train) {
+  std::vector<WikiHopQuestion> read(const std::string& text,
+                                    QuestionPurpose purpose = QuestionPurpose::train) {
     reader_ = std::make_unique<WikiHopReader>(write(text), purpose);
-    std::vector<WikiHopExample> found;
-    WikiHopExample example;
+    std::vector<WikiHopQuestion> found;
+    WikiHopQuestion example;
     while (reader_->next(example)) found.push_back(example);
     return found;
   }
@@ -29,8 +29,8 @@ class WikiHop : public testing::QuestionTokenizer {
              "supports": [)" +
            supports + "]}]";
   }
-  static WikiHopExample example() {
-    WikiHopExample made;
+  static WikiHopQuestion example() {
+    WikiHopQuestion made;
     made.id = "W1";
     made.where = "own.json:1:1: question 'W1'";
     made.query = "the cat";
@@ -78,7 +78,7 @@ TEST_F(WikiHop, RecordsThatAreWrongAreNamed) {
 
 TEST_F(WikiHop, AnInputHoldsQueryCandidatesAndSupports) {
   const WikiHopEncoder encoder(*tokenizer_, {});
-  const WikiHopInputs inputs = encoder.encode(example(), 100);
+  const EncodedWikiHop inputs = encoder.encode(example(), 100);
   ASSERT_EQ(inputs.windows.size(), 1u);
   const std::string sign = "\u2581";
   EXPECT_EQ(pieces(inputs.windows[0].ids), "[CLS] <sep_0> " + sign + "the " + sign + "cat <sep_1> <ans> " +
@@ -97,10 +97,10 @@ TEST_F(WikiHop, SupportsGoOnInFurtherWindowsWithEveryCandidate) {
   const WikiHopEncoder encoder(*tokenizer_, {});
   const auto whole = encoder.encode(example(), 100).windows[0].ids;
   const std::size_t head = 13;
-  const WikiHopInputs inputs = encoder.encode(example(), head + 1 + 4);
+  const EncodedWikiHop inputs = encoder.encode(example(), head + 1 + 4);
   ASSERT_EQ(inputs.windows.size(), 3u);
   std::vector<std::uint32_t> text;
-  for (const WikiHopInput& input : inputs.windows) {
+  for (const QuestionInput& input : inputs.windows) {
     EXPECT_LE(input.ids.size(), head + 5);
     EXPECT_EQ(input.ids.size(), input.types.size());
     EXPECT_TRUE(std::equal(whole.begin(), whole.begin() + head, input.ids.begin()));
@@ -113,7 +113,7 @@ TEST_F(WikiHop, SupportsGoOnInFurtherWindowsWithEveryCandidate) {
 }
 
 TEST_F(WikiHop, WithoutSupportsThereIsOneInput) {
-  WikiHopExample bare = example();
+  WikiHopQuestion bare = example();
   bare.supports.clear();
   EXPECT_EQ(WikiHopEncoder(*tokenizer_, {}).encode(bare, 100).windows.size(), 1u);
 }
@@ -132,12 +132,12 @@ TEST_F(WikiHop, RealFilesAreRead) {
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "SKIPPED: " << data << " is absent";
   for (const char* name : {"train.json", "dev.json", "medhop_train.json"}) {
     WikiHopReader reader((data / name).string());
-    WikiHopExample found;
+    WikiHopQuestion found;
     std::size_t records = 0;
     while (reader.next(found)) {
       ++records;
       EXPECT_TRUE(found.answer_candidate.has_value());
-      const WikiHopInputs inputs = WikiHopEncoder(*tokenizer_, {}).encode(found, 4096);
+      const EncodedWikiHop inputs = WikiHopEncoder(*tokenizer_, {}).encode(found, 4096);
       EXPECT_EQ(inputs.candidate_marks.size(), found.candidates.size());
     }
     EXPECT_GE(records, 1u) << name;
