@@ -9,7 +9,7 @@
 #include "apps/command_line.h"
 #include "lib/tasks/text/qa/question_file.h"
 #include "lib/tasks/text/qa/question_task.h"
-#include "lib/tasks/text/qa/window_choice.h"
+#include "lib/tasks/text/qa/windows.h"
 
 namespace bigbird::apps {
 

@@ -55,7 +55,7 @@ inline void label_hotpot(const HotpotQuestion& example, const HotpotEncoder& enc
 inline bool hotpotqa(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    HotpotReader reader(path, purpose, replace_invalid);
+    HotpotReader reader(path, {purpose, false, replace_invalid});
     const HotpotEncoder encoder(tokenizer, {}, short_windows(false).max_question);
     for (HotpotQuestion example; reader.next(example);) {
       if (purpose == QuestionPurpose::predict && !example.answer.empty()) std::abort();

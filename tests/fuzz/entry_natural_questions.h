@@ -60,7 +60,7 @@ inline void label_page(const NqQuestion& page, const NqEncoder& encoder) {
 inline bool natural_questions(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    NqReader reader(path, purpose, replace_invalid);
+    NqReader reader(path, {purpose, false, replace_invalid});
     const NqEncoder encoder(tokenizer, {}, short_windows(false).max_question);
     for (NqQuestion page; reader.next(page);) {
       if (purpose == QuestionPurpose::predict && !page.annotations.empty()) std::abort();

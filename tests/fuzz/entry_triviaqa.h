@@ -13,7 +13,6 @@
 
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/triviaqa/aliases.h"
-#include "lib/tasks/text/qa/triviaqa/gold.h"
 #include "lib/tasks/text/qa/triviaqa/read.h"
 #include "tests/fuzz/entry_text.h"
 #include "tests/fuzz/question_pieces.h"
@@ -69,7 +68,7 @@ inline void label_trivia_document(const TriviaDocument& example, QuestionEncoder
 
 inline bool read_trivia(const std::string& path, QuestionPurpose purpose, TriviaDomain domain) {
   return text_read_or_refused([&] {
-    TriviaOptions options;
+    QuestionReading options;
     options.purpose = purpose;
     options.domain = domain;
     options.evidence = evidence_folder();

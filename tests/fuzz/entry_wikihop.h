@@ -44,7 +44,7 @@ inline void lay_out_wikihop(const WikiHopQuestion& example, const WikiHopEncoder
 inline bool wikihop(const std::uint8_t* data, std::size_t size) {
   const auto read = [](const std::string& path, QuestionPurpose purpose, bool replace_invalid,
                        const Tokenizer& tokenizer) {
-    WikiHopReader reader(path, purpose, replace_invalid);
+    WikiHopReader reader(path, {purpose, false, replace_invalid});
     const WikiHopEncoder encoder(tokenizer, {});
     for (WikiHopQuestion example; reader.next(example);) {
       demand_wikihop(example, purpose);

@@ -1,6 +1,6 @@
 // The training side of a data set of questions as a run needs it, whatever the data set: samples of one or
-// several inputs, and for every score of the head (question_task.h) the tokens that compete and the right ones
-// among them. What a sample is, what competes in its loss, and what is right:
+// several inputs, and for every score of the head (question_task.h) the tokens that compete and the right
+// ones among them. What a sample is, what competes in its loss, and what is right:
 //
 //   squad     a window; its start and its end, [CLS] where it does not hold the answer
 //   hotpotqa  a question; start and end compete over all tokens of its input, right is the answer in a
@@ -129,8 +129,8 @@ class AnswerSamples {
   std::int64_t longest_ = 0;
 };
 
-// Reads a file of a data set to its end. Error{bad_input}: what its reader refuses, and nothing to learn from.
-// Error{usage}: a length that leaves no room beside a question.
+// Reads a file of a data set to its end. Error{bad_input}: what its reader refuses, and nothing to learn
+// from. Error{usage}: a length that leaves no room beside a question.
 AnswerSamples read_samples(const QuestionTask& task, const std::string& path, const SampleOptions& options,
                            const Tokenizer& tokenizer);
 

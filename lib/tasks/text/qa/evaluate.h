@@ -48,6 +48,12 @@ class AnswerScorer {
   virtual bool judge_next() = 0;
   // Of all that were taken; `format` is the caller's.
   virtual AnswerEvaluation scores() = 0;
+
+ protected:
+  explicit AnswerScorer(const AnswerEvaluationOptions& options) : options_(options), worst_(options.worst) {}
+
+  const AnswerEvaluationOptions options_;
+  WorstAnswers worst_;
 };
 
 // Of a row of the registry.

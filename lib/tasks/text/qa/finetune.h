@@ -14,7 +14,7 @@
 #include "lib/model/config.h"
 #include "lib/tasks/text/qa/answer_samples.h"
 #include "lib/tasks/text/qa/question_task.h"
-#include "lib/tasks/text/qa/window_choice.h"
+#include "lib/tasks/text/qa/windows.h"
 #include "lib/training/run_options.h"
 #include "lib/training/trainer.h"
 

@@ -66,10 +66,14 @@ class QuestionPredictor {
   virtual void say() const = 0;
 };
 
-// The predictor of a data set by its own types: what a folder writes.
+// The predictor of a data set by its own types: what a folder writes. One file of predictions, unless it says
+// otherwise.
 template <typename Question, typename Encoded>
 class PredictorOf : public QuestionPredictor {
  public:
+  std::vector<ChunkedOutput> outputs() const override { return {{options_.output, "predictions", form_}}; }
+  RunIdentity identity() const override { return {}; }
+  void say() const override { model_.say(options_.input); }
   std::unique_ptr<PendingQuestion> read() final {
     auto pending = std::make_unique<Pending>(*this);
     if (!next(pending->question)) return nullptr;
@@ -77,12 +81,18 @@ class PredictorOf : public QuestionPredictor {
   }
 
  protected:
+  PredictorOf(const QuestionPredictionOptions& options, QuestionModel& model, ChunkForm form)
+      : options_(options), model_(model), form_(form) {}
+
   virtual bool next(Question& question) = 0;
   virtual void add_to(Sha256& digest, const Question& question) const = 0;
   // Fills `encoded`; `question` may lose what decoding does not need.
   virtual QuestionInputs encode(Question& question, Encoded& encoded) = 0;
   virtual std::vector<AnswerEntry> decode(const Question& question, const Encoded& encoded,
                                           const std::vector<InputLogits>& logits) const = 0;
+
+  const QuestionPredictionOptions options_;
+  QuestionModel& model_;
 
  private:
   struct Pending : PendingQuestion {
@@ -96,6 +106,8 @@ class PredictorOf : public QuestionPredictor {
     Question question;
     Encoded encoded;
   };
+
+  ChunkForm form_;
 };
 
 // Of a list of texts; one text: lib/tasks/text/run_identity.h.

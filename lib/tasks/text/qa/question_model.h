@@ -15,7 +15,7 @@
 #include "lib/tasks/text/qa/encode_question.h"
 #include "lib/tasks/text/qa/logits.h"
 #include "lib/tasks/text/qa/question_task.h"
-#include "lib/tasks/text/qa/window_choice.h"
+#include "lib/tasks/text/qa/windows.h"
 #include "lib/tasks/text/text_settings.h"
 #include "lib/tokenization/text_encoding.h"
 
@@ -84,7 +84,7 @@ struct QuestionWindows {
   std::vector<ContextWindow> windows;
 };
 // Encodes and cuts it as the model takes it, and appends the inputs.
-QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder, QuestionModel& model,
-                              QuestionInputs& inputs);
+QuestionWindows encode_windows(const QuestionExample& question, QuestionEncoder& encoder,
+                               QuestionModel& model, QuestionInputs& inputs);
 
 }  // namespace bigbird

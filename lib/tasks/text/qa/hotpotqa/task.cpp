@@ -66,26 +66,21 @@ AnswerSamples hotpot_samples(const std::string& path, const SampleOptions& optio
 class HotpotPredictor : public PredictorOf<HotpotQuestion, EncodedHotpot> {
  public:
   HotpotPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
-      : input_(options.input),
-        output_(options.output),
-        model_(model),
+      : PredictorOf(options, model, ChunkForm::json_answers_and_facts),
         decoding_(hotpot_decoding(options.support_threshold, options.n_best, options.max_answer)),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
 
-  std::vector<ChunkedOutput> outputs() const override {
-    return {{output_, "predictions", ChunkForm::json_answers_and_facts}};
-  }
   RunIdentity identity() const override {
     return {{"max_answer", std::to_string(decoding_.max_answer)},
             {"n_best", std::to_string(decoding_.n_best)},
             {"support_threshold", fmt::format("{}", decoding_.support_threshold)}};
   }
   void say() const override {
-    model_.say(input_);
+    model_.say(options_.input);
     if (left_out_ > 0) {
-      log_warning(fmt::format("{}: {} sentences lie beyond {} tokens and were not read", input_, left_out_,
-                              model_.windows().length));
+      log_warning(fmt::format("{}: {} sentences lie beyond {} tokens and were not read", options_.input,
+                              left_out_, model_.windows().length));
     }
   }
 
@@ -114,8 +109,6 @@ class HotpotPredictor : public PredictorOf<HotpotQuestion, EncodedHotpot> {
   }
 
  private:
-  std::string input_, output_;
-  QuestionModel& model_;
   HotpotDecoding decoding_;
   HotpotEncoder encoder_;
   HotpotReader reader_;
@@ -143,9 +136,9 @@ std::vector<MarkedPassage> hotpot_passages(const HotpotQuestion& example, const 
 class HotpotScorer : public AnswerScorer {
  public:
   explicit HotpotScorer(const AnswerEvaluationOptions& options)
-      : predictions_(read_hotpot_predictions(options.predictions)),
-        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}),
-        worst_(options.worst) {}
+      : AnswerScorer(options),
+        predictions_(read_hotpot_predictions(options.predictions)),
+        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}) {}
 
   bool judge_next() override {
     HotpotQuestion question;
@@ -183,7 +176,6 @@ class HotpotScorer : public AnswerScorer {
   HotpotPredictions predictions_;
   HotpotReader reader_;
   std::vector<HotpotGold> gold_;
-  WorstAnswers worst_;
 };
 
 }  // namespace

@@ -101,18 +101,12 @@ struct NqWindows {
 class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
  public:
   NqPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
-      : input_(options.input),
-        output_(options.output),
-        model_(model),
+      : PredictorOf(options, model, ChunkForm::json_predictions),
         max_answer_(checked_page_answer(options.max_answer.value_or(usual_page_answer))),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
 
-  std::vector<ChunkedOutput> outputs() const override {
-    return {{output_, "predictions", ChunkForm::json_predictions}};
-  }
   RunIdentity identity() const override { return {{"max_answer", std::to_string(max_answer_)}}; }
-  void say() const override { model_.say(input_); }
 
  protected:
   bool next(NqQuestion& question) override { return reader_.next(question); }
@@ -158,8 +152,6 @@ class NqPredictor : public PredictorOf<NqQuestion, NqWindows> {
   }
 
  private:
-  std::string input_, output_;
-  QuestionModel& model_;
   std::size_t max_answer_;  // words of a short answer
   NqEncoder encoder_;
   NqReader reader_;
@@ -232,10 +224,9 @@ JudgedAnswer judge_page(const NqQuestion& example, const NqGold& gold, const NqP
 class NqScorer : public AnswerScorer {
  public:
   explicit NqScorer(const AnswerEvaluationOptions& options)
-      : predictions_(read_nq_predictions(options.predictions)),
-        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}),
-        judges_(options.worst > 0),
-        worst_(options.worst) {
+      : AnswerScorer(options),
+        predictions_(read_nq_predictions(options.predictions)),
+        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}) {
     for (const NqPrediction& prediction : predictions_) prediction_of_.emplace(prediction.id, &prediction);
   }
 
@@ -243,7 +234,7 @@ class NqScorer : public AnswerScorer {
     NqQuestion question;
     if (!reader_.next(question)) return false;
     const NqGold& gold = gold_.emplace_back(nq_gold_of(question));
-    if (!judges_) return true;
+    if (options_.worst == 0) return true;
     const auto found = prediction_of_.find(question.id);
     const NqPrediction* given = found == prediction_of_.end() ? nullptr : found->second;
     const auto right = [](const NqVerdict& verdict) {
@@ -275,8 +266,6 @@ class NqScorer : public AnswerScorer {
   std::map<std::int64_t, const NqPrediction*> prediction_of_;
   NqReader reader_;
   std::vector<NqGold> gold_;
-  bool judges_;
-  WorstAnswers worst_;
 };
 
 }  // namespace

@@ -95,33 +95,10 @@ std::string squad_json(const nlohmann::ordered_json& value) {
   return value.dump(4, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// The candidates, with places that run_qa's files do not have; those of the pipeline have no logits.
-std::string candidates_json(const SquadAnswer& answer) {
-  auto list = nlohmann::ordered_json::array();
-  const auto add = [&](nlohmann::ordered_json json, const std::string& text, double probability,
-                       const TextSpan& span) {
-    json["text"] = text;
-    json["probability"] = probability;
-    json["start"] = span.begin;
-    json["end"] = span.end;
-    list.push_back(std::move(json));
-  };
-  for (const ScoredAnswer& one : answer.scored)
-    add(nlohmann::ordered_json::object(), one.text, one.score, one.span);
-  if (!answer.decoded) return squad_json(list);
-  for (const CandidateAnswer& one : answer.decoded->candidates) {
-    add({{"start_logit", static_cast<double>(one.start_logit)},
-         {"end_logit", static_cast<double>(one.end_logit)}},
-        one.text, one.probability, one.span);
-  }
-  return squad_json(list);
-}
-
 class SquadPredictor : public PredictorOf<QuestionExample, QuestionWindows> {
  public:
   SquadPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
-      : options_(options),
-        model_(model),
+      : PredictorOf(options, model, ChunkForm::json_object),
         decoder_(options),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
@@ -160,17 +137,13 @@ class SquadPredictor : public PredictorOf<QuestionExample, QuestionWindows> {
     const SquadAnswer answer = decoder_.decode(question, encoded, logits);
     std::vector<AnswerEntry> entries;
     if (!options_.output.empty()) entries.push_back(text_entry(question.id, answer.text()));
-    if (!options_.nbest.empty()) entries.push_back({keyed_entry(question.id, candidates_json(answer))});
-    if (!options_.null_odds.empty()) {
-      const auto odds = static_cast<double>(answer.decoded.value().null_odds);
-      entries.push_back({keyed_entry(question.id, squad_json(odds))});
-    }
+    if (!options_.nbest.empty()) entries.push_back(candidates_entry(question.id, answer));
+    if (!options_.null_odds.empty())
+      entries.push_back(null_odds_entry(question.id, answer.decoded.value().null_odds));
     return entries;
   }
 
  private:
-  QuestionPredictionOptions options_;
-  QuestionModel& model_;
   SquadDecoder decoder_;
   QuestionEncoder encoder_;
   SquadReader reader_;
@@ -194,10 +167,9 @@ MarkedPassage squad_passage(const QuestionExample& example, const std::string& p
 class SquadScorer : public AnswerScorer {
  public:
   explicit SquadScorer(const AnswerEvaluationOptions& options)
-      : options_(options),
+      : AnswerScorer(options),
         threshold_(options.null_threshold.value_or(squad2_threshold)),
         predictions_(read_answer_texts(options.predictions)),
-        worst1_(options.worst),
         worst2_(options.worst) {
     if (!options.null_odds.empty()) scores_ = read_null_odds(options.null_odds);
     score_of_.insert(scores_.begin(), scores_.end());
@@ -223,7 +195,7 @@ class SquadScorer : public AnswerScorer {
                  {squad_passage(example, text.value_or(""))}});
     };
     if (!example.answers.empty())
-      judge(worst1_, given ? squad1_answer_score(*given, question.answers) : AnswerScore{}, given);
+      judge(worst_, given ? squad1_answer_score(*given, question.answers) : AnswerScore{}, given);
     const auto score = score_of_.find(example.id);
     const bool silent = score != score_of_.end() && score->second > threshold_;
     const std::optional<std::string> text = given && silent ? std::string() : given;
@@ -247,19 +219,18 @@ class SquadScorer : public AnswerScorer {
         version_2 ? squad2_scores(gold_, predictions_, squad2) : squad1_scores(gold_, predictions_);
     evaluation.metrics = std::move(result.metrics);
     evaluation.ids.emplace_back("", std::move(result.ids));
-    evaluation.worst = version_2 ? worst2_.take() : worst1_.take();
+    evaluation.worst = version_2 ? worst2_.take() : worst_.take();
     return evaluation;
   }
 
  private:
-  AnswerEvaluationOptions options_;
   double threshold_;
   AnswerTexts predictions_;
   NoAnswerScores scores_;
   std::map<std::string_view, double> score_of_;
   std::optional<SquadReader> reader_;
   std::vector<SquadGold> gold_;
-  WorstAnswers worst1_, worst2_;
+  WorstAnswers worst2_;  // as SQuAD 2.0
 };
 
 }  // namespace
@@ -318,6 +289,32 @@ SquadAnswer SquadDecoder::decode(const QuestionExample& question, const Question
   pipeline.max_answer = decoding_.max_answer;
   pipeline.impossible_answer = decoding_.version_2;
   return {std::nullopt, decode_pipeline(decoded, windows, pipeline)};
+}
+
+AnswerEntry candidates_entry(const std::string& id, const SquadAnswer& answer) {
+  auto list = nlohmann::ordered_json::array();
+  const auto add = [&](nlohmann::ordered_json json, const std::string& text, double probability,
+                       const TextSpan& span) {
+    json["text"] = text;
+    json["probability"] = probability;
+    json["start"] = span.begin;
+    json["end"] = span.end;
+    list.push_back(std::move(json));
+  };
+  for (const ScoredAnswer& one : answer.scored)
+    add(nlohmann::ordered_json::object(), one.text, one.score, one.span);
+  if (answer.decoded) {
+    for (const CandidateAnswer& one : answer.decoded->candidates) {
+      add({{"start_logit", static_cast<double>(one.start_logit)},
+           {"end_logit", static_cast<double>(one.end_logit)}},
+          one.text, one.probability, one.span);
+    }
+  }
+  return {keyed_entry(id, squad_json(list))};
+}
+
+AnswerEntry null_odds_entry(const std::string& id, float odds) {
+  return {keyed_entry(id, squad_json(static_cast<double>(odds)))};
 }
 
 SquadAnswer answer_question(const QuestionPredictionOptions& options, const std::string& question,

@@ -1,5 +1,5 @@
-// SQuAD, and every question about one text: a file of them (question_task.h), or one that is answered at once,
-// by a model of triviaqa too.
+// SQuAD, and every question about one text: a file of them (question_task.h), or one that is answered at
+// once, by a model of triviaqa too.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,12 @@ class SquadDecoder {
   bool pipeline_;
   SpanDecoding decoding_;
 };
+
+// {id: [{"start_logit", "end_logit", "text", "probability", "start", "end"}]}, best first; start and end are
+// code points of the context and not in run_qa's files; candidates of the pipeline have no logits.
+AnswerEntry candidates_entry(const std::string& id, const SquadAnswer& answer);
+// {id: score of the empty answer minus that of the best other}.
+AnswerEntry null_odds_entry(const std::string& id, float odds);
 
 // One question about one text, at once, by a model with the head of squad.
 SquadAnswer answer_question(const QuestionPredictionOptions& options, const std::string& question,

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/tasks/text/metrics/triviaqa.h"
 #include "lib/tasks/text/qa/question_file.h"
 
 namespace bigbird {
@@ -63,5 +64,17 @@ class TriviaReader : public QuestionFile {
   std::uint64_t named_ = 0;
   std::optional<TriviaDocument> ahead_;  // read already, of the question after
 };
+
+// The answers alone, without the documents: what predictions are scored against, after read_triviaqa_data
+// and get_key_to_ground_truth of the official dataset_utils.py (mandarjoshi90/triviaqa).
+struct TriviaGoldFile {
+  std::vector<TriviaGold> gold;        // a question each; of the domain Web a question and document each
+  std::vector<std::string> questions;  // as they are asked, beside `gold`
+  bool verified_only = false;          // the file's VerifiedEval
+};
+
+// Error{bad_input}: what JsonRecords refuses; fields that are missing, null or of another type; an id that
+// was there before; a domain other than Wikipedia and Web.
+TriviaGoldFile read_trivia_gold(const std::string& path, bool replace_invalid = false);
 
 }  // namespace bigbird

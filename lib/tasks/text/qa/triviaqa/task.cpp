@@ -16,7 +16,6 @@
 #include "lib/tasks/text/qa/question_task.h"
 #include "lib/tasks/text/qa/triviaqa/aliases.h"
 #include "lib/tasks/text/qa/triviaqa/decode.h"
-#include "lib/tasks/text/qa/triviaqa/gold.h"
 #include "lib/tasks/text/qa/triviaqa/read.h"
 #include "lib/tasks/text/run_identity.h"
 
@@ -85,24 +84,18 @@ AnswerSamples trivia_samples(const std::string& path, const SampleOptions& optio
 class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionWindows>> {
  public:
   TriviaPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
-      : input_(options.input),
-        output_(options.output),
-        domain_(options.domain),
-        model_(model),
+      : PredictorOf(options, model, ChunkForm::json_object),
         max_answer_(checked_document_answer(options.max_answer.value_or(usual_document_answer))),
         encoder_(model.tokenizer(), model.settings().encoding, model.windows().max_question),
         reader_(options.input, options) {}
 
-  std::vector<ChunkedOutput> outputs() const override {
-    return {{output_, "predictions", ChunkForm::json_object}};
-  }
   RunIdentity identity() const override {
     return {{"max_answer", std::to_string(max_answer_)},
-            {"domain", domain_ == TriviaDomain::web ? "web" : "wikipedia"}};
+            {"domain", options_.domain == TriviaDomain::web ? "web" : "wikipedia"}};
   }
   void say() const override {
-    model_.say(input_);
-    if (!reader_.skipped().empty()) log_warning(input_ + ": left out: " + reader_.skipped().text());
+    model_.say(options_.input);
+    if (!reader_.skipped().empty()) log_warning(options_.input + ": left out: " + reader_.skipped().text());
   }
 
  protected:
@@ -136,9 +129,6 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
   }
 
  private:
-  std::string input_, output_;
-  TriviaDomain domain_;
-  QuestionModel& model_;
   std::size_t max_answer_;  // words
   QuestionEncoder encoder_;
   TriviaReader reader_;
@@ -148,9 +138,9 @@ class TriviaPredictor : public PredictorOf<TriviaQuestion, std::vector<QuestionW
 class TriviaScorer : public AnswerScorer {
  public:
   explicit TriviaScorer(const AnswerEvaluationOptions& options)
-      : predictions_(read_answer_texts(options.predictions)),
+      : AnswerScorer(options),
+        predictions_(read_answer_texts(options.predictions)),
         file_(read_trivia_gold(options.data, options.replace_invalid)),
-        worst_(options.worst),
         next_(options.worst > 0 ? 0 : file_.gold.size()) {}
 
   bool judge_next() override {
@@ -179,7 +169,6 @@ class TriviaScorer : public AnswerScorer {
  private:
   AnswerTexts predictions_;
   TriviaGoldFile file_;
-  WorstAnswers worst_;
   std::size_t next_;  // of the gold
 };
 

@@ -1,4 +1,5 @@
-// Questions of WikiHop as inputs, and the candidate that they answer with. An input is, after Longformer's wikihop.py with pieces that the published vocabulary has,
+// Questions of WikiHop as inputs, and the candidate that they answer with. An input is, after Longformer's
+// wikihop.py with pieces that the published vocabulary has,
 //
 //   [CLS] <sep_0> query <sep_1> <ans> candidate <sep_4> <ans> candidate <sep_4> ...
 //   [SEP] support [SEP] support [SEP]

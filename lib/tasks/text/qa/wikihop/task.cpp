@@ -59,19 +59,13 @@ AnswerSamples wikihop_samples(const std::string& path, const SampleOptions& opti
 class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
  public:
   WikiHopPredictor(const QuestionPredictionOptions& options, QuestionModel& model)
-      : input_(options.input),
-        output_(options.output),
-        model_(model),
+      : PredictorOf(options, model, ChunkForm::json_object),
         encoder_(model.tokenizer(), model.settings().encoding),
         reader_(options.input, options) {}
 
-  std::vector<ChunkedOutput> outputs() const override {
-    return {{output_, "predictions", ChunkForm::json_object}};
-  }
-  RunIdentity identity() const override { return {}; }
   void say() const override {
-    model_.say(input_);
-    if (!reader_.noted().empty()) log_info(fmt::format("{}: {}", input_, reader_.noted().text()));
+    model_.say(options_.input);
+    if (!reader_.noted().empty()) log_info(fmt::format("{}: {}", options_.input, reader_.noted().text()));
   }
 
  protected:
@@ -99,8 +93,6 @@ class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
   }
 
  private:
-  std::string input_, output_;
-  QuestionModel& model_;
   WikiHopEncoder encoder_;
   WikiHopReader reader_;
 };
@@ -108,10 +100,9 @@ class WikiHopPredictor : public PredictorOf<WikiHopQuestion, EncodedWikiHop> {
 class WikiHopScorer : public AnswerScorer {
  public:
   explicit WikiHopScorer(const AnswerEvaluationOptions& options)
-      : options_(options),
+      : AnswerScorer(options),
         predictions_(read_answer_texts(options.predictions)),
-        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}),
-        worst_(options.worst) {}
+        reader_(options.data, {QuestionPurpose::evaluate, false, options.replace_invalid}) {}
 
   bool judge_next() override {
     WikiHopQuestion question;
@@ -149,11 +140,9 @@ class WikiHopScorer : public AnswerScorer {
   }
 
  private:
-  AnswerEvaluationOptions options_;
   AnswerTexts predictions_;
   WikiHopReader reader_;
   std::vector<WikiHopGold> gold_;
-  WorstAnswers worst_;
 };
 
 }  // namespace

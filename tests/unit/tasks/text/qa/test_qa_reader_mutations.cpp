@@ -100,7 +100,7 @@ TEST(MutatedFiles, OfTriviaQa) {
   testing::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "wikipedia");
   testing::write_text(folder / "wikipedia/York.txt", "The city of York.");
-  TriviaOptions options;
+  QuestionReading options;
   options.evidence = folder.path().string();
   const std::string text =
       R"({"Data": [{"QuestionId": "t", "Question": "Where?", "Answer": {"NormalizedAliases":

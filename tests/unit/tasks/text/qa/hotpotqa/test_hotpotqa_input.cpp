@@ -20,7 +20,7 @@ class HotpotInputTest : public testing::QuestionTokenizer {
  protected:
   std::vector<HotpotQuestion> read(const std::string& text,
                                    QuestionPurpose purpose = QuestionPurpose::train) {
-    reader_ = std::make_unique<HotpotReader>(write(text), purpose);
+    reader_ = std::make_unique<HotpotReader>(write(text), QuestionReading{purpose});
     std::vector<HotpotQuestion> found;
     HotpotQuestion example;
     while (reader_->next(example)) found.push_back(example);

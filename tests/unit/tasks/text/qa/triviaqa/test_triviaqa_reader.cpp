@@ -45,7 +45,7 @@ class TriviaReaderTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_;
-  TriviaOptions options_;
+  QuestionReading options_;
   std::unique_ptr<TriviaReader> reader_;
 };
 

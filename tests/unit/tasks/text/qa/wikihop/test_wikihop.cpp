@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/unit/io/expect_error.h"
 #include "tests/unit/tasks/text/qa/qa_tokenizer.h"
 
@@ -17,7 +19,7 @@ class WikiHop : public testing::QuestionTokenizer {
  protected:
   std::vector<WikiHopQuestion> read(const std::string& text,
                                     QuestionPurpose purpose = QuestionPurpose::train) {
-    reader_ = std::make_unique<WikiHopReader>(write(text), purpose);
+    reader_ = std::make_unique<WikiHopReader>(write(text), QuestionReading{purpose});
     std::vector<WikiHopQuestion> found;
     WikiHopQuestion example;
     while (reader_->next(example)) found.push_back(example);
@@ -142,6 +144,17 @@ TEST_F(WikiHop, RealFilesAreRead) {
     }
     EXPECT_GE(records, 1u) << name;
   }
+}
+
+TEST(CandidateDecode, LogitsAreSummedOverTheInputs) {
+  const std::vector<std::vector<float>> one = {{1, 3, 2}}, two = {{1, 3, 2}, {5, 0, 4}};
+  EXPECT_EQ(decode_wikihop(one, 3, "w"), 1U);
+  EXPECT_EQ(decode_wikihop(two, 3, "w"), 0U) << "6, 3, 6: the first of the highest";
+  const std::vector<std::vector<float>> bad = {{1, std::numeric_limits<float>::quiet_NaN()}}, few = {{1}};
+  testing::expect_message(testing::error_of([&] { decode_wikihop(bad, 2, "question 'w'"); }), "question 'w'",
+                          "not finite");
+  testing::expect_message(testing::error_of([&] { decode_wikihop(few, 2, "question 'w'"); }), "question 'w'",
+                          "1 logits");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class SquadReaderTest : public ::testing::Test {
     return (folder_ / name).string();
   }
   // All questions of a file.
-  std::vector<QuestionExample> read(const std::string& text, const SquadOptions& options = {}) {
+  std::vector<QuestionExample> read(const std::string& text, const QuestionReading& options = {}) {
     const std::string path = write(text);
     reader_ = std::make_unique<SquadReader>(path, options);
     std::vector<QuestionExample> found;
@@ -46,7 +46,7 @@ class SquadReaderTest : public ::testing::Test {
     return found;
   }
   void expect_refused(const std::string& text, const std::string& place, const std::string& what,
-                      const SquadOptions& options = {}) {
+                      const QuestionReading& options = {}) {
     expect_bad_input(error_of([&] { read(text, options); }), place, what);
   }
   // A file of 1,000 questions, of which `wrong` have the answer of `bad`.

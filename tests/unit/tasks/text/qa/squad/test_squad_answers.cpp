@@ -2,6 +2,7 @@
 // cannot answer.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "lib/model/folder/model_folder.h"
@@ -67,28 +68,40 @@ class Answerer : public ::testing::Test {
     std::vector<std::vector<float>> values;
     std::vector<WindowLogits> logits;
     for (const ContextWindow& window : cut) {
-      std::vector<std::uint32_t> ids, types;
-      append_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep, ids,
-                   types);
+      const auto [ids, types] =
+          window_input(encoded.question, *encoded.context, window, testing::tiny_cls, testing::tiny_sep);
       values.push_back(side_logits(ids, types, true));
       values.push_back(side_logits(ids, types, false));
     }
     for (std::size_t w = 0; w < cut.size(); ++w) logits.push_back({cut[w], values[2 * w], values[2 * w + 1]});
     return decode_spans({question, *encoded.context, encoded.question.size()}, logits, decoding);
   }
-  std::vector<std::string> answers(const QuestionPredictionOptions& chosen) {
-    QuestionAnswerer answerer(chosen, *backend);
-    std::vector<std::string> all;
-    for (const QuestionExample& question : examples) {
-      answerer.add(question, [&](const AnsweredQuestion& answer) {
-        nlohmann::json line = {answer.example.id, answer.text(), answer.span().begin, answer.span().end,
-                               answer.probability()};
-        for (const ScoredAnswer& scored : answer.scored) line.push_back({scored.text, scored.score});
-        if (answer.decoded != nullptr) line.push_back(answer.decoded->null_odds);
-        all.push_back(line.dump());
+  // Runs the questions as prediction does; how many inputs they took.
+  std::uint64_t answer(const QuestionPredictionOptions& chosen, const std::vector<QuestionExample>& questions,
+                       const std::function<void(const QuestionExample&, const SquadAnswer&)>& take) {
+    QuestionModel model(squad_task(), chosen, *backend);
+    const SquadDecoder decoder(chosen);
+    QuestionEncoder encoder(model.tokenizer(), model.settings().encoding, model.windows().max_question);
+    for (const QuestionExample& question : questions) {
+      QuestionInputs inputs;
+      const QuestionWindows encoded = encode_windows(question, encoder, model, inputs);
+      model.run(inputs, [&, encoded](const std::vector<InputLogits>& logits) {
+        take(question, decoder.decode(question, encoded, logits));
       });
     }
-    answerer.finish();
+    model.finish();
+    EXPECT_EQ(model.questions(), questions.size());
+    return model.inputs();
+  }
+  std::vector<std::string> answers(const QuestionPredictionOptions& chosen) {
+    std::vector<std::string> all;
+    answer(chosen, examples, [&](const QuestionExample& question, const SquadAnswer& found) {
+      nlohmann::json line = {question.id, found.text(), found.span().begin, found.span().end,
+                             found.probability()};
+      for (const ScoredAnswer& scored : found.scored) line.push_back({scored.text, scored.score});
+      if (found.decoded) line.push_back(found.decoded->null_odds);
+      all.push_back(line.dump());
+    });
     return all;
   }
 
@@ -102,25 +115,21 @@ TEST_F(Answerer, EveryAnswerIsThatOfPlainCallsInTheOrderOfTheQuestions) {
   options.version_2 = true;
   options.n_best = 7;
   options.max_answer = 5;
-  QuestionAnswerer answerer(options, *backend);
   std::size_t next = 0;
-  for (const QuestionExample& question : examples) {
-    answerer.add(question, [&](const AnsweredQuestion& answer) {
-      ASSERT_LT(next, examples.size());
-      ASSERT_EQ(answer.example.id, examples[next].id);
-      const DecodedAnswer expected = plain(examples[next++], {7, 5, true, 0});
-      EXPECT_EQ(answer.text(), expected.text);
-      EXPECT_EQ(answer.span(), expected.span);
-      EXPECT_NEAR(answer.probability(), expected.probability, 1e-5);
-      ASSERT_NE(answer.decoded, nullptr);
-      EXPECT_NEAR(answer.decoded->null_odds, expected.null_odds, 1e-4);
-      ASSERT_EQ(answer.decoded->candidates.size(), expected.candidates.size());
-    });
-  }
-  answerer.finish();
+  const std::uint64_t inputs =
+      answer(options, examples, [&](const QuestionExample& question, const SquadAnswer& found) {
+        ASSERT_LT(next, examples.size());
+        ASSERT_EQ(question.id, examples[next].id);
+        const DecodedAnswer expected = plain(examples[next++], {7, 5, true, 0});
+        EXPECT_EQ(found.text(), expected.text);
+        EXPECT_EQ(found.span(), expected.span);
+        EXPECT_NEAR(found.probability(), expected.probability, 1e-5);
+        ASSERT_TRUE(found.decoded.has_value());
+        EXPECT_NEAR(found.decoded->null_odds, expected.null_odds, 1e-4);
+        ASSERT_EQ(found.decoded->candidates.size(), expected.candidates.size());
+      });
   EXPECT_EQ(next, 4U);
-  EXPECT_EQ(answerer.questions(), 4U);
-  EXPECT_GT(answerer.inputs(), 20U) << "the long texts take many windows";
+  EXPECT_GT(inputs, 20U) << "the long texts take many windows";
 }
 
 TEST_F(Answerer, AnswersDependOnNoBatch) {
@@ -135,46 +144,54 @@ TEST_F(Answerer, AnswersDependOnNoBatch) {
 TEST_F(Answerer, OfThePipelineTheBestComesFirst) {
   options.decoding = AnswerDecoding::pipeline;
   options.n_best = 3;
-  QuestionAnswerer answerer(options, *backend);
   std::size_t seen = 0;
-  answerer.add(examples[1], [&](const AnsweredQuestion& answer) {
+  answer(options, {examples[1], examples[2]}, [&](const QuestionExample& question, const SquadAnswer& found) {
     ++seen;
-    EXPECT_EQ(answer.decoded, nullptr);
-    ASSERT_EQ(answer.scored.size(), 3U);
-    EXPECT_GE(answer.scored[0].score, answer.scored[1].score);
-    EXPECT_EQ(answer.text(), answer.scored[0].text);
-    EXPECT_EQ(answer.probability(), answer.scored[0].score);
-    EXPECT_EQ(std::string("me and you").substr(answer.span().begin, answer.span().end - answer.span().begin),
-              answer.text());
+    EXPECT_FALSE(found.decoded.has_value());
+    if (question.id == "blank") {
+      EXPECT_EQ(found.text(), "");
+      EXPECT_EQ(found.span(), TextSpan{});
+      return;
+    }
+    ASSERT_EQ(found.scored.size(), 3U);
+    EXPECT_GE(found.scored[0].score, found.scored[1].score);
+    EXPECT_EQ(found.text(), found.scored[0].text);
+    EXPECT_EQ(found.probability(), found.scored[0].score);
+    EXPECT_EQ(std::string("me and you").substr(found.span().begin, found.span().end - found.span().begin),
+              found.text());
   });
-  answerer.add(examples[2], [&](const AnsweredQuestion& answer) {
-    ++seen;
-    EXPECT_EQ(answer.text(), "");
-    EXPECT_EQ(answer.span(), TextSpan{});
-  });
-  answerer.finish();
   EXPECT_EQ(seen, 2U);
+}
+
+TEST_F(Answerer, OneQuestionAtOnceIsTheSameAsOneOfMany) {
+  std::vector<std::string> texts;
+  answer(options, examples,
+         [&](const QuestionExample&, const SquadAnswer& found) { texts.push_back(found.text()); });
+  EXPECT_EQ(answer_question(options, "who", "me and you", *backend).text(), texts.at(1));
 }
 
 TEST_F(Answerer, WindowsAreThoseOfTheFolder) {
   options.length = 0;
   options.windows = {};
-  EXPECT_EQ(QuestionAnswerer(options, *backend).windows().length, 128U)
+  EXPECT_EQ(QuestionModel(squad_task(), options, *backend).windows().length, 128U)
       << "384, at most what the model takes";
   TextSettings settings;
   settings.task = TextTask::question_answering;
   settings.data_format = "squad";
   settings.length = 60;
   testing::write_tiny_question_model(folder / "model", HeadType::question_answering, &settings);
-  const QuestionAnswerer answerer(options, *backend);
-  EXPECT_EQ(answerer.windows().length, 60U);
-  EXPECT_EQ(answerer.windows().overlap, 20U);
-  EXPECT_EQ(answerer.settings().data_format, "squad");
+  const QuestionModel model(squad_task(), options, *backend);
+  EXPECT_EQ(model.windows().length, 60U);
+  EXPECT_EQ(model.windows().overlap, 20U);
+  EXPECT_EQ(model.settings().data_format, "squad");
 }
 
 TEST_F(Answerer, RefusesModelsAndSettingsThatCannotAnswer) {
   const auto refused = [&](const QuestionPredictionOptions& chosen) {
-    return error_of([&] { QuestionAnswerer(chosen, *backend); });
+    return error_of([&] {
+      QuestionModel(squad_task(), chosen, *backend);
+      SquadDecoder{chosen};
+    });
   };
   QuestionPredictionOptions other = options;
   testing::write_tiny_question_model(folder / "mlm", HeadType::masked_lm);
@@ -201,6 +218,47 @@ TEST_F(Answerer, RefusesModelsAndSettingsThatCannotAnswer) {
   other.decoding = AnswerDecoding::pipeline;
   other.null_threshold = 1;
   testing::expect_message(refused(other), "`null_threshold`", "pipeline");
+  other.null_threshold = 0;
+  other.null_odds = "odds.json";
+  testing::expect_message(refused(other), "pipeline", "no null odds");
+}
+
+TEST(SquadEntries, CandidatesAreListsOfObjects) {
+  DecodedAnswer decoded;
+  decoded.candidates.push_back({"Rome", {3, 7}, 1.5f, 0.1f, 0.75});
+  decoded.candidates.push_back({"", {}, -3, 0, 0.25});
+  // 0.1f as a double, the shortest digits that give it back.
+  EXPECT_EQ(candidates_entry("a", {decoded, {}}).at(0),
+            "    \"a\": [\n"
+            "        {\n"
+            "            \"start_logit\": 1.5,\n"
+            "            \"end_logit\": 0.10000000149011612,\n"
+            "            \"text\": \"Rome\",\n"
+            "            \"probability\": 0.75,\n"
+            "            \"start\": 3,\n"
+            "            \"end\": 7\n"
+            "        },\n"
+            "        {\n"
+            "            \"start_logit\": -3.0,\n"
+            "            \"end_logit\": 0.0,\n"
+            "            \"text\": \"\",\n"
+            "            \"probability\": 0.25,\n"
+            "            \"start\": 0,\n"
+            "            \"end\": 0\n"
+            "        }\n"
+            "    ]");
+}
+
+TEST(SquadEntries, CandidatesOfThePipelineHaveScores) {
+  EXPECT_EQ(
+      candidates_entry("a", {std::nullopt, {{"Rome", {3, 7}, 0.5}}}).at(0),
+      "    \"a\": [\n        {\n            \"text\": \"Rome\",\n"
+      "            \"probability\": 0.5,\n            \"start\": 3,\n            \"end\": 7\n        }\n    ]");
+  EXPECT_EQ(candidates_entry("b", {}).at(0), "    \"b\": []");
+}
+
+TEST(SquadEntries, NullOddsAreNumbers) {
+  EXPECT_EQ(null_odds_entry("a", -2.5f).at(0), "    \"a\": -2.5");
 }
 
 }  // namespace

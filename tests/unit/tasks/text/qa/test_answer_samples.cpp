@@ -1,12 +1,13 @@
 // Files of four data sets as samples: which tokens compete, which are right, and how samples lie in a batch.
-#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/answer_samples.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "lib/tasks/text/qa/finetune.h"
-#include "lib/tasks/text/qa/question_task.h"
+#include "lib/tasks/text/qa/hotpotqa/decode.h"
+#include "lib/tasks/text/qa/natural_questions/decode.h"
 #include "tests/support/tiny_answer_model.h"
 #include "tests/unit/io/expect_error.h"
 
@@ -23,19 +24,9 @@ class TrainingData : public ::testing::Test {
     reading_.windows = chosen_windows(128, {});
     reading_.evidence = (folder_ / "evidence").string();
   }
-  std::unique_ptr<AnswerSamples> read(QuestionFormat format, const std::string& text) {
+  AnswerSamples read(const QuestionTask& task, const std::string& text) {
     testing::write_text(folder_ / "train", text);
-    reading_.format = format;
-    return read_training_data((folder_ / "train").string(), reading_, *tokenizer_);
-  }
-  AnswerSamples samples(QuestionFormat format, const std::string& text) {
-    testing::write_text(folder_ / "train", text);
-    reading_.format = format;
-    const std::string path = (folder_ / "train").string();
-    return format == QuestionFormat::triviaqa   ? read_trivia_samples(path, reading_, *tokenizer_)
-           : format == QuestionFormat::wikihop  ? read_wikihop_samples(path, reading_, *tokenizer_)
-           : format == QuestionFormat::hotpotqa ? read_hotpot_samples(path, reading_, *tokenizer_)
-                                                : read_page_samples(path, reading_, *tokenizer_);
+    return read_samples(task, (folder_ / "train").string(), reading_, *tokenizer_);
   }
   Batch batch_of(const AnswerSamples& data, std::size_t first, std::size_t last) const {
     const ModelConfig config = testing::tiny_answer_config();
@@ -80,13 +71,13 @@ using Strings = std::vector<std::string>;
 const std::string word_sign = "\xE2\x96\x81";
 
 TEST_F(TrainingData, HotpotSpansCompeteOverTheInputAndSentencesStandAlone) {
-  const auto data = read(QuestionFormat::hotpotqa, testing::tiny_hotpotqa_json());
-  ASSERT_EQ(data->size(), 4U);
-  EXPECT_EQ(data->inputs(), 4U);
-  EXPECT_EQ(data->most_inputs(), 1);
-  EXPECT_EQ(data->questions(), 4U);
-  const Batch batch = batch_of(*data, 0, 3);
-  EXPECT_EQ(data->longest(), *std::max_element(batch.lengths.begin(), batch.lengths.end()));
+  const AnswerSamples data = read(hotpotqa_task(), testing::tiny_hotpotqa_json());
+  ASSERT_EQ(data.size(), 4U);
+  EXPECT_EQ(data.inputs(), 4U);
+  EXPECT_EQ(data.most_inputs(), 1);
+  EXPECT_EQ(data.facts().questions, 4U);
+  const Batch batch = batch_of(data, 0, 3);
+  EXPECT_EQ(data.longest(), *std::max_element(batch.lengths.begin(), batch.lengths.end()));
   EXPECT_EQ(batch.sequence_labels, (std::vector<std::int32_t>{0, 0, 1, 2})) << "span, span, yes, no";
   ASSERT_EQ(batch.token_targets.size(), 3U);
   // The first and the last letter of "blue" and of "red"; [CLS] for yes and no.
@@ -106,7 +97,7 @@ TEST_F(TrainingData, HotpotSpansCompeteOverTheInputAndSentencesStandAlone) {
 
 TEST_F(TrainingData, HotpotCountsWhatDoesNotFit) {
   reading_.windows = chosen_windows(32, {});
-  AnswerSamples data = samples(QuestionFormat::hotpotqa, testing::tiny_hotpotqa_json());
+  AnswerSamples data = read(hotpotqa_task(), testing::tiny_hotpotqa_json());
   EXPECT_LE(data.longest(), 32);
   EXPECT_GE(data.facts().noted.count("sentences beyond the length"), 8U);
   EXPECT_EQ(data.facts().noted.count("answers beyond the length"), 1U) << "blue, and not red";
@@ -115,10 +106,10 @@ TEST_F(TrainingData, HotpotCountsWhatDoesNotFit) {
 }
 
 TEST_F(TrainingData, PagesHaveAWindowASampleWithFourPositionsAndAType) {
-  const auto data = read(QuestionFormat::natural_questions, testing::tiny_nq_jsonl());
-  ASSERT_EQ(data->size(), 5U);
-  EXPECT_EQ(data->unanswerable(), 1U);
-  const Batch batch = batch_of(*data, 0, 4);
+  const AnswerSamples data = read(nq_task(), testing::tiny_nq_jsonl());
+  ASSERT_EQ(data.size(), 5U);
+  EXPECT_EQ(data.facts().unanswerable, 1U);
+  const Batch batch = batch_of(data, 0, 4);
   // null 0, yes 1, no 2, long 3, short 4.
   EXPECT_EQ(batch.sequence_labels, (std::vector<std::int32_t>{4, 4, 1, 3, 0}));
   ASSERT_EQ(batch.token_targets.size(), 4U);
@@ -139,7 +130,7 @@ TEST_F(TrainingData, WindowsWithoutTheAnswerAreKeptByTheSeed) {
   const auto kept = [&](double share, std::uint64_t seed) {
     reading_.keep_null = share;
     reading_.seed = seed;
-    const AnswerSamples data = samples(QuestionFormat::natural_questions, testing::tiny_nq_jsonl());
+    const AnswerSamples data = read(nq_task(), testing::tiny_nq_jsonl());
     std::string text;
     for (std::size_t i = 0; i < data.size(); ++i) {
       const Batch batch = batch_of(data, i, i);
@@ -164,12 +155,12 @@ TEST_F(TrainingData, DocumentsCompeteOverAllOfTheirWindows) {
   const std::string text = testing::tiny_triviaqa_json(folder_ / "evidence");
   testing::write_text(folder_ / "evidence/wikipedia/pets.txt", "red blue a cat is red and a dog is blue");
   reading_.windows = chosen_windows(24, {});
-  const auto data = read(QuestionFormat::triviaqa, text);
-  ASSERT_EQ(data->size(), 4U);
-  EXPECT_EQ(data->questions(), 4U);
-  EXPECT_GE(data->most_inputs(), 2);
-  EXPECT_GT(data->inputs(), data->size());
-  const Batch batch = batch_of(*data, 0, 1);
+  const AnswerSamples data = read(triviaqa_task(), text);
+  ASSERT_EQ(data.size(), 4U);
+  EXPECT_EQ(data.facts().questions, 4U);
+  EXPECT_GE(data.most_inputs(), 2);
+  EXPECT_GT(data.inputs(), data.size());
+  const Batch batch = batch_of(data, 0, 1);
   ASSERT_EQ(batch.token_targets.size(), 2U) << "start and end";
   EXPECT_TRUE(batch.sequence_labels.empty());
   EXPECT_TRUE(batch.start_positions.empty());
@@ -195,7 +186,7 @@ TEST_F(TrainingData, DocumentsAreCutToTheirFirstWindows) {
   const std::string text = testing::tiny_triviaqa_json(folder_ / "evidence");
   reading_.windows = chosen_windows(24, {});
   reading_.max_windows = 1;
-  AnswerSamples data = samples(QuestionFormat::triviaqa, text);
+  AnswerSamples data = read(triviaqa_task(), text);
   EXPECT_EQ(data.most_inputs(), 1);
   EXPECT_EQ(data.facts().noted.count("windows beyond `max_windows`"), 2U);
   // "blue" stands at the end of its document.
@@ -204,9 +195,9 @@ TEST_F(TrainingData, DocumentsAreCutToTheirFirstWindows) {
 }
 
 TEST_F(TrainingData, CandidatesCompeteAtTheirMarks) {
-  const auto data = read(QuestionFormat::wikihop, testing::tiny_wikihop_json());
-  ASSERT_EQ(data->size(), 3U);
-  const Batch batch = batch_of(*data, 0, 2);
+  const AnswerSamples data = read(wikihop_task(), testing::tiny_wikihop_json());
+  ASSERT_EQ(data.size(), 3U);
+  const Batch batch = batch_of(data, 0, 2);
   ASSERT_EQ(batch.token_targets.size(), 1U);
   const TokenTargets& targets = batch.token_targets[0];
   EXPECT_EQ(targets.group_offsets, (std::vector<std::int32_t>{0, 3, 6, 9}));
@@ -217,7 +208,7 @@ TEST_F(TrainingData, CandidatesCompeteAtTheirMarks) {
 
 TEST_F(TrainingData, CandidatesAreAddedUpOverTheInputsOfTheirQuestion) {
   reading_.windows = chosen_windows(40, {});
-  AnswerSamples data = samples(QuestionFormat::wikihop, testing::tiny_wikihop_json());
+  AnswerSamples data = read(wikihop_task(), testing::tiny_wikihop_json());
   ASSERT_EQ(data.size(), 3U);
   EXPECT_GT(data.inputs(), 3U);
   EXPECT_LE(data.longest(), 40);
@@ -239,62 +230,61 @@ TEST_F(TrainingData, CandidatesAreAddedUpOverTheInputsOfTheirQuestion) {
   }
 
   reading_.max_windows = 1;
-  AnswerSamples first = samples(QuestionFormat::wikihop, testing::tiny_wikihop_json());
+  AnswerSamples first = read(wikihop_task(), testing::tiny_wikihop_json());
   EXPECT_EQ(first.inputs(), 3U);
   EXPECT_EQ(first.facts().noted.count("inputs beyond `max_windows`"), data.inputs() - 3);
 }
 
 TEST_F(TrainingData, MicroBatchesHoldWholeSamples) {
-  const auto data = [&] {
+  const AnswerSamples data = [&] {
     reading_.windows = chosen_windows(24, {});
-    return read(QuestionFormat::triviaqa, testing::tiny_triviaqa_json(folder_ / "evidence"));
+    return read(triviaqa_task(), testing::tiny_triviaqa_json(folder_ / "evidence"));
   }();
   const ModelConfig config = testing::tiny_answer_config();
-  RunOptions run = question_answering_defaults(QuestionFormat::triviaqa);
+  RunOptions run = question_answering_defaults(triviaqa_task());
   run.batch = 4;
   run.accumulate = 2;
-  const AnswerTask task(run, config, *data, nullptr);
+  const AnswerTask task(run, config, data, nullptr);
   const std::vector<Batch> batches = task.whole_update(0);
   ASSERT_EQ(batches.size(), 2U);
   std::int64_t sequences = 0;
   for (const Batch& batch : batches) {
     EXPECT_EQ(batch.token_targets.at(0).groups(), 2);
-    EXPECT_LE(batch.sequences(), 2 * data->most_inputs());
+    EXPECT_LE(batch.sequences(), 2 * data.most_inputs());
     sequences += batch.sequences();
   }
-  EXPECT_EQ(sequences, static_cast<std::int64_t>(data->inputs()));
+  EXPECT_EQ(sequences, static_cast<std::int64_t>(data.inputs()));
 }
 
 TEST_F(TrainingData, FilesWithoutAQuestionAreRefused) {
-  testing::expect_bad_input(error_of([&] { read(QuestionFormat::hotpotqa, "[]"); }), "train", "no questions");
-  testing::expect_bad_input(error_of([&] { read(QuestionFormat::wikihop, "[]"); }), "train", "no questions");
-  testing::expect_bad_input(error_of([&] { read(QuestionFormat::natural_questions, "\n"); }), "train", "");
+  testing::expect_bad_input(error_of([&] { read(hotpotqa_task(), "[]"); }), "train", "no questions");
+  testing::expect_bad_input(error_of([&] { read(wikihop_task(), "[]"); }), "train", "no questions");
+  testing::expect_bad_input(error_of([&] { read(nq_task(), "\n"); }), "train", "");
   const std::string text = testing::tiny_nq_jsonl();
   reading_.keep_null = 0;
-  const auto error = error_of(
-      [&] { read(QuestionFormat::natural_questions, text.substr(text.find("{\"example_id\": 5"))); });
+  const auto error = error_of([&] { read(nq_task(), text.substr(text.find("{\"example_id\": 5"))); });
   testing::expect_bad_input(error, "train", "no questions");
   EXPECT_NE(error->hint().find("windows without the answer 1"), std::string::npos) << error->hint();
 }
 
-TEST(AnswerHeads, AreThoseOfTheDataSets) {
-  EXPECT_EQ(answer_head(QuestionFormat::squad).type, HeadType::question_answering);
-  EXPECT_EQ(answer_head(QuestionFormat::triviaqa).type, HeadType::question_answering);
-  const AnswerHead hotpot = answer_head(QuestionFormat::hotpotqa);
+TEST(QuestionTasks, HeadsAreThoseOfTheDataSets) {
+  EXPECT_EQ(squad_task().head.type, HeadType::question_answering);
+  EXPECT_EQ(triviaqa_task().head.type, HeadType::question_answering);
+  const AnswerHead& hotpot = hotpotqa_task().head;
   EXPECT_EQ(hotpot.type, HeadType::structured_answers);
   EXPECT_EQ(hotpot.scores.at(hotpot_support), (TokenScore{"support", false}));
   EXPECT_EQ(hotpot.types, (Strings{"span", "yes", "no"}));
-  const AnswerHead page = answer_head(QuestionFormat::natural_questions);
+  const AnswerHead& page = nq_task().head;
   EXPECT_EQ(page.scores.size(), 4U);
   EXPECT_EQ(page.scores.at(nq_long_end), (TokenScore{"long_end", true}));
   EXPECT_EQ(page.types, (Strings{"null", "yes", "no", "long", "short"}));
-  EXPECT_TRUE(answer_head(QuestionFormat::wikihop).types.empty());
+  EXPECT_TRUE(wikihop_task().head.types.empty());
 }
 
-TEST(AnswerHeads, DefaultsOfTrainingFollowTheTablesOfThePaper) {
-  EXPECT_EQ(question_answering_defaults(QuestionFormat::natural_questions).batch, 128U);
-  EXPECT_EQ(question_answering_defaults(QuestionFormat::wikihop).batch, 64U);
-  EXPECT_EQ(question_answering_defaults(QuestionFormat::hotpotqa).epochs, 5);
+TEST(QuestionTasks, DefaultsOfTrainingFollowTheTablesOfThePaper) {
+  EXPECT_EQ(question_answering_defaults(nq_task()).batch, 128U);
+  EXPECT_EQ(question_answering_defaults(wikihop_task()).batch, 64U);
+  EXPECT_EQ(question_answering_defaults(hotpotqa_task()).epochs, 5);
   EXPECT_EQ(question_answering_defaults().learning_rate, 3e-5);
 }
 
